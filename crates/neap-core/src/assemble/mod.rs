@@ -1,0 +1,160 @@
+//! The working context: what the model sees, under a hard budget, with an account of every token.
+//!
+//! Pure: the same state, logs and message give the same bytes (I9). Order: system (identity, rules, shown
+//! summaries, memory note) → ambient → expanded logs → open logs → active log → this turn's messages.
+
+mod logs;
+mod select;
+mod shares;
+mod system;
+mod this_turn;
+
+use std::sync::Arc;
+
+pub use select::Selection;
+
+use crate::ids::TurnNo;
+use crate::ledger::{Layer, Ledger};
+use crate::log::Logs;
+use crate::message::{Counted, Message, ToolRound};
+use crate::state::SessionState;
+use crate::tokens::{REPLY_PRIMING, TokenCounter, Tokens};
+use crate::tools::{ToolSet, ToolSpec};
+use shares::Demand;
+
+/// What happens in the turn for which a context is assembled.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ThisTurn<'a> {
+    /// Its number.
+    pub turn: TurnNo,
+    /// The new message; none when only looking.
+    pub message: Option<&'a Counted>,
+    /// Tool rounds so far.
+    pub rounds: &'a [ToolRound],
+}
+
+/// A message and the layer that pays for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Placed {
+    /// Who pays.
+    pub layer: Layer,
+    /// What is sent, and what it costs.
+    pub said: Counted,
+}
+
+/// All that is sent to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkingContext {
+    /// The system message, section by section; joined they are its text.
+    pub system: Vec<(Layer, String)>,
+    /// Everything after the system message, in order.
+    pub messages: Vec<Placed>,
+    /// The tools offered.
+    pub tools: Arc<[ToolSpec]>,
+    /// What it costs and what was left out.
+    pub ledger: Ledger,
+}
+
+impl WorkingContext {
+    /// The messages as they are sent.
+    pub fn request_messages(&self) -> Vec<Message> {
+        let system: String = self.system.iter().map(|(_, text)| text.as_str()).collect();
+        std::iter::once(Message::system(system))
+            .chain(self.messages.iter().map(|placed| placed.said.message.clone()))
+            .collect()
+    }
+
+    /// What it costs, everything included.
+    pub fn tokens(&self) -> Tokens {
+        self.ledger.tokens.total()
+    }
+}
+
+/// The budget cannot hold even what must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the budget of {budget} tokens is below the least that can be sent: {floor} \
+     (rules and note {protocol}, tool schemas {tools}, room for a message {message})"
+)]
+pub struct BudgetTooSmall {
+    /// What is allowed.
+    pub budget: Tokens,
+    /// What is needed at least.
+    pub floor: Tokens,
+    /// Of that, our own text.
+    pub protocol: Tokens,
+    /// Of that, tool schemas.
+    pub tools: Tokens,
+    /// Of that, the new message, cut as far as it can be.
+    pub message: Tokens,
+}
+
+/// Assembles what the state says should be in the context.
+pub fn assemble(
+    state: &SessionState,
+    logs: &Logs,
+    tools: &ToolSet,
+    counter: &dyn TokenCounter,
+    this_turn: ThisTurn<'_>,
+) -> Result<WorkingContext, BudgetTooSmall> {
+    assemble_selection(&Selection::of(state), state, logs, tools, counter, this_turn)
+}
+
+/// Assembles a given selection; used to measure what a change would cost before it is made.
+pub(crate) fn assemble_selection(
+    selection: &Selection<'_>,
+    state: &SessionState,
+    logs: &Logs,
+    tools: &ToolSet,
+    counter: &dyn TokenCounter,
+    this_turn: ThisTurn<'_>,
+) -> Result<WorkingContext, BudgetTooSmall> {
+    let budget = state.policy().context_budget();
+    let mut ledger = Ledger { budget, evicted: state.evicted_count(), ..Ledger::default() };
+
+    let protocol = system::protocol(tools);
+    let note = system::note(state, tools);
+    ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
+    ledger.tokens.add(Layer::Note, counter.count(&note));
+    ledger.tokens.add(Layer::Tools, tools.tokens());
+
+    let fixed = ledger.tokens.total();
+    let room = budget.saturating_sub(fixed);
+    let turn_part = this_turn::render(counter, this_turn, room).map_err(|message| BudgetTooSmall {
+        budget,
+        floor: fixed + message,
+        protocol: fixed - tools.tokens(),
+        tools: tools.tokens(),
+        message,
+    })?;
+    ledger.tokens.add(Layer::Message, turn_part.tokens);
+    ledger.rounds_left_out = turn_part.rounds_left_out;
+
+    let room = room - turn_part.tokens;
+    let policy = state.policy();
+    let heading = counter.count(crate::prompt::SUMMARIES);
+    let sections = logs::sections(selection, state, logs);
+    let logs_demand = |layer| sections.iter().filter(|s| s.layer == layer).map(logs::Section::demand).sum();
+    let demands = [
+        Demand::new(Layer::Active, policy.active_share_percent, logs_demand(Layer::Active)),
+        Demand::new(Layer::Expanded, policy.expanded_share_percent, logs_demand(Layer::Expanded)),
+        Demand::new(Layer::Open, policy.open_share_percent, logs_demand(Layer::Open)),
+        Demand::new(Layer::Ambient, policy.ambient_share_percent, logs_demand(Layer::Ambient)),
+        Demand::new(Layer::Summaries, policy.summaries_share_percent, selection.summaries_tokens(heading)),
+    ];
+    let granted = shares::allot(room, &demands);
+
+    let summaries = system::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
+    let mut messages = logs::render(counter, &sections, &granted, &mut ledger);
+    messages.extend(turn_part.messages);
+    ledger.naive_tokens = fixed + state.head().all_logs.tokens + this_turn::whole(this_turn);
+
+    assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
+    let system = [(Layer::Protocol, protocol), (Layer::Summaries, summaries), (Layer::Note, note)];
+    Ok(WorkingContext {
+        system: system.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
+        messages,
+        tools: tools.specs().clone(),
+        ledger,
+    })
+}

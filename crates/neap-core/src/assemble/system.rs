@@ -1,0 +1,95 @@
+//! The system text: rules, shown summaries, and where we are.
+//!
+//! Each section ends in a newline and begins with a letter or `#`, so that their counts add up.
+
+use super::select::{Selection, summary_tokens};
+use crate::effort::{Effort, Summary};
+use crate::ids::EffortId;
+use crate::ledger::{Layer, Ledger};
+use crate::prompt;
+use crate::state::SessionState;
+use crate::tokens::{TokenCounter, Tokens};
+use crate::tools::ToolSet;
+
+/// What a provider adds around the system message.
+pub(super) const MESSAGE_TOKENS: Tokens = Tokens(4);
+
+/// Ids named in the note, at most, of each kind (I8).
+const NOTE_IDS_MAX: usize = 8;
+
+/// Identity, and the rules where the tools are offered (DESIGN, decision 10).
+pub(super) fn protocol(tools: &ToolSet) -> String {
+    let rules = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
+    format!("{}{rules}", prompt::IDENTITY)
+}
+
+/// How to reach what is not shown, and which efforts are in play.
+pub(super) fn note(state: &SessionState, tools: &ToolSet) -> String {
+    if !tools.has_effort_tools() {
+        return String::new();
+    }
+    let active = state.active().map(|e| &e.id);
+    let open = ids(state.open().filter(|e| Some(&e.id) != active));
+    let expanded = ids(state.expanded());
+    let mut line = match active {
+        Some(id) => format!("Active effort: {id}."),
+        None => "No effort is active.".to_owned(),
+    };
+    if !open.is_empty() {
+        line.push_str(&format!(" Open in the background: {open}."));
+    }
+    if !expanded.is_empty() {
+        line.push_str(&format!(" Expanded: {expanded}."));
+    }
+    match state.evicted_count() {
+        0 => {}
+        1 => line.push_str(" 1 older effort is not shown."),
+        n => line.push_str(&format!(" {n} older efforts are not shown.")),
+    }
+    format!("{}{line}\n", prompt::NOTE)
+}
+
+fn ids<'a>(efforts: impl Iterator<Item = &'a Effort>) -> String {
+    let all: Vec<&str> = efforts.map(|e| e.id.as_str()).collect();
+    let (named, more) = all.split_at(all.len().min(NOTE_IDS_MAX));
+    match more.len() {
+        0 => named.join(", "),
+        n => format!("{} and {n} more", named.join(", ")),
+    }
+}
+
+/// The shown summaries that fit, most recently referenced first in the choice, oldest first on the page.
+pub(super) fn summaries(selection: &Selection<'_>, heading: Tokens, room: Tokens, ledger: &mut Ledger) -> String {
+    let mut used = heading;
+    let mut shown: Vec<&Effort> = Vec::new();
+    for effort in &selection.summaries {
+        let tokens = summary_tokens(effort);
+        if used + tokens <= room {
+            used += tokens;
+            shown.push(effort);
+        } else {
+            ledger.summaries_over_budget.push(effort.id.clone());
+        }
+    }
+    if shown.is_empty() {
+        return String::new();
+    }
+    shown.sort_by_key(|e| (e.created, e.id.clone()));
+    ledger.summaries = shown.iter().map(|e| e.id.clone()).collect();
+    ledger.tokens.add(Layer::Summaries, used);
+    let lines = shown.iter().filter_map(|e| e.summary.as_ref().map(|s| line(&e.id, &s.text)));
+    std::iter::once(prompt::SUMMARIES.to_owned()).chain(lines).collect()
+}
+
+fn line(id: &EffortId, text: &str) -> String {
+    format!("- {id}: {text}\n")
+}
+
+impl Summary {
+    /// A summary of an effort: white space folded to keep it on its line, and counted there, once.
+    pub fn new(counter: &dyn TokenCounter, id: &EffortId, text: &str) -> Self {
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let tokens = counter.count(&line(id, &text));
+        Self { text, tokens }
+    }
+}

@@ -1,0 +1,73 @@
+//! The new message and the tool rounds of this turn: what the model answers now.
+
+use super::shares::level;
+use super::{Placed, ThisTurn};
+use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
+use crate::ledger::Layer;
+use crate::message::{Counted, ToolRound};
+use crate::tokens::{TokenCounter, Tokens};
+
+/// Most of the room that this turn's messages may take from everything else, in per cent.
+const TURN_SHARE_PERCENT: u64 = 75;
+
+pub(super) struct TurnPart {
+    pub(super) messages: Vec<Placed>,
+    pub(super) tokens: Tokens,
+    pub(super) rounds_left_out: u64,
+}
+
+/// Shows the message, cut if it must be, and the newest rounds that fit; fails with what is needed at least.
+pub(super) fn render(
+    counter: &dyn TokenCounter,
+    this_turn: ThisTurn<'_>,
+    room: Tokens,
+) -> Result<TurnPart, Tokens> {
+    let room = room.percent(TURN_SHARE_PERCENT);
+    let mut used = Tokens::ZERO;
+    let mut said: Vec<Counted> = Vec::new();
+    if let Some(message) = this_turn.message {
+        let least = message.tokens.min(EXCERPT_TOKENS_MIN);
+        if room < least {
+            return Err(Tokens((least.0 * 100).div_ceil(TURN_SHARE_PERCENT)));
+        }
+        // Rounds may need room as well: with some, the message takes at most half.
+        let max = if this_turn.rounds.is_empty() { room } else { room.percent(50).max(least) };
+        let shown = cut_message(counter, message, this_turn.turn, max);
+        used += shown.tokens;
+        said.push(shown);
+    }
+
+    let mut rounds: Vec<Vec<Counted>> = Vec::new();
+    for round in this_turn.rounds.iter().rev() {
+        let Some(shown) = fit_round(counter, this_turn, round, room - used) else { break };
+        used += shown.iter().map(|counted| counted.tokens).sum();
+        rounds.push(shown);
+    }
+    let rounds_left_out = (this_turn.rounds.len() - rounds.len()) as u64;
+    said.extend(rounds.into_iter().rev().flatten());
+    let messages = said.into_iter().map(|said| Placed { layer: Layer::Message, said }).collect();
+    Ok(TurnPart { messages, tokens: used, rounds_left_out })
+}
+
+/// What showing all of it would cost.
+pub(super) fn whole(this_turn: ThisTurn<'_>) -> Tokens {
+    let message = this_turn.message.map_or(Tokens::ZERO, |message| message.tokens);
+    message + this_turn.rounds.iter().map(ToolRound::tokens).sum()
+}
+
+/// A round, whole or with its texts cut; none if even that is too much. Never a part of it (I7).
+fn fit_round(
+    counter: &dyn TokenCounter,
+    this_turn: ThisTurn<'_>,
+    round: &ToolRound,
+    room: Tokens,
+) -> Option<Vec<Counted>> {
+    if round.tokens() <= room {
+        return Some(round.messages().cloned().collect());
+    }
+    let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
+    let level = level(room, &costs);
+    let cut: Vec<Counted> =
+        round.messages().map(|said| cut_message(counter, said, this_turn.turn, level)).collect();
+    (cut.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(cut)
+}

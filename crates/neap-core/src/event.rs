@@ -1,0 +1,229 @@
+//! The truth: what happened, in the past tense. Everything else is a fold over these.
+
+use serde::{Deserialize, Serialize};
+
+use crate::effort::Summary;
+use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::ledger::Ledger;
+use crate::message::{Counted, Scope, ToolRound};
+use crate::policy::Policy;
+use crate::tokens::Tokens;
+
+/// An event with its place and time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Its place in the stream.
+    pub seq: Seq,
+    /// When it happened, by the clock of the process that recorded it. Order is by `seq`, never by this.
+    pub at: Stamp,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Whether a tool round is part of the transcript or only of its own turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoundVisibility {
+    /// The host's own tools: what they said is part of the conversation.
+    Transcript,
+    /// Effort tools: their effect is visible, so their wording need not be after the turn.
+    ThisTurn,
+}
+
+/// Why an expansion ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CollapseCause {
+    /// The model or the user asked for it.
+    Asked,
+    /// It was not referenced for this many turns.
+    Decayed {
+        /// Turns without a reference.
+        inactive_turns: u64,
+    },
+    /// The session was opened again; expansions do not survive that.
+    Restarted,
+}
+
+/// How a turn ended without a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AbandonReason {
+    /// The process ended before a reply was stored.
+    ProcessEnded,
+    /// The model could not answer.
+    ModelFailed {
+        /// What it said, shortened.
+        message: String,
+    },
+    /// The user interrupted.
+    Interrupted,
+}
+
+/// What happened to one session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// The session began.
+    SessionCreated {
+        /// Its id.
+        session: SessionId,
+        /// The encoding its tokens are counted in.
+        encoding: String,
+        /// Its settings.
+        policy: Policy,
+        /// What it was imported from, if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        imported_from: Option<String>,
+    },
+    /// A setting was changed.
+    PolicyChanged {
+        /// All settings, after the change.
+        policy: Policy,
+    },
+    /// A user message was accepted; from here on it is never lost (I2).
+    TurnStarted {
+        /// The turn's number.
+        turn: TurnNo,
+        /// What was said.
+        message: Counted,
+        /// The caller's own id of the turn; sending it again changes nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<String>,
+    },
+    /// The model called tools and got their results.
+    ToolsCalled {
+        /// In which turn; none if a person or a host called from outside one.
+        turn: TurnNo,
+        /// Calls and results, together (I7).
+        round: ToolRound,
+        /// Whether later turns show it.
+        visibility: RoundVisibility,
+    },
+    /// An effort began and became the active one.
+    EffortOpened {
+        /// Its id.
+        id: EffortId,
+        /// The name as given.
+        name: String,
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// An effort ended; its summary stands for it from now on.
+    EffortConcluded {
+        /// Which.
+        id: EffortId,
+        /// What stands for it.
+        summary: Summary,
+        /// The turn.
+        turn: TurnNo,
+        /// Which effort is active now.
+        next_active: Option<EffortId>,
+    },
+    /// A concluded effort got a better summary, one that covers its closing exchange.
+    EffortSummarized {
+        /// Which.
+        id: EffortId,
+        /// What stands for it now.
+        summary: Summary,
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// A concluded effort's log came back into the context.
+    EffortExpanded {
+        /// Which.
+        id: EffortId,
+        /// The turn.
+        turn: TurnNo,
+        /// By how much the context grew.
+        tokens_loaded: Tokens,
+    },
+    /// An expansion ended.
+    EffortCollapsed {
+        /// Which.
+        id: EffortId,
+        /// The turn.
+        turn: TurnNo,
+        /// Why.
+        cause: CollapseCause,
+        /// By how much the context shrank.
+        tokens_freed: Tokens,
+    },
+    /// Another open effort became the active one.
+    EffortSwitched {
+        /// Which.
+        id: EffortId,
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// A concluded effort is open, and active, again.
+    EffortReopened {
+        /// Which.
+        id: EffortId,
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// Efforts were mentioned, or a tool was called about them.
+    EffortsReferenced {
+        /// The turn.
+        turn: TurnNo,
+        /// Which.
+        ids: Vec<EffortId>,
+    },
+    /// Summaries left the context; they stay stored and findable (I6).
+    SummariesEvicted {
+        /// The turn.
+        turn: TurnNo,
+        /// Which.
+        ids: Vec<EffortId>,
+    },
+    /// A turn got its reply.
+    TurnCompleted {
+        /// The turn.
+        turn: TurnNo,
+        /// What the model said.
+        reply: Counted,
+        /// Where the exchange belongs.
+        scope: Scope,
+        /// What the model saw, and what was left out.
+        ledger: Ledger,
+    },
+    /// A turn ended without a reply; what the user said stays.
+    TurnAbandoned {
+        /// The turn.
+        turn: TurnNo,
+        /// Why.
+        reason: AbandonReason,
+        /// Where the message belongs.
+        scope: Scope,
+    },
+    /// A person had the session erased. Nothing else of it is left.
+    Scrubbed {
+        /// How many events were erased.
+        events: u64,
+    },
+}
+
+impl Event {
+    /// The word that names its kind in the store.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Event::SessionCreated { .. } => "session_created",
+            Event::PolicyChanged { .. } => "policy_changed",
+            Event::TurnStarted { .. } => "turn_started",
+            Event::ToolsCalled { .. } => "tools_called",
+            Event::EffortOpened { .. } => "effort_opened",
+            Event::EffortConcluded { .. } => "effort_concluded",
+            Event::EffortSummarized { .. } => "effort_summarized",
+            Event::EffortExpanded { .. } => "effort_expanded",
+            Event::EffortCollapsed { .. } => "effort_collapsed",
+            Event::EffortSwitched { .. } => "effort_switched",
+            Event::EffortReopened { .. } => "effort_reopened",
+            Event::EffortsReferenced { .. } => "efforts_referenced",
+            Event::SummariesEvicted { .. } => "summaries_evicted",
+            Event::TurnCompleted { .. } => "turn_completed",
+            Event::TurnAbandoned { .. } => "turn_abandoned",
+            Event::Scrubbed { .. } => "scrubbed",
+        }
+    }
+}

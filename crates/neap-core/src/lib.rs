@@ -1,0 +1,29 @@
+//! The rules of Neap: what should happen?
+//!
+//! Pure and synchronous: no I/O, no clock, no environment, no hash order. The same input gives the same
+//! bytes. Start with [`turn`], the machine that takes one message through; [`assemble`] is what it shows to
+//! the model, [`event`] what it leaves behind, [`state`] the fold of that.
+
+pub mod assemble;
+pub mod decay;
+pub mod effort;
+pub mod event;
+pub mod excerpt;
+pub mod ids;
+pub mod ledger;
+pub mod log;
+pub mod message;
+pub mod policy;
+pub mod project;
+pub mod prompt;
+pub mod rank;
+pub mod reference;
+pub mod report;
+pub mod route;
+pub mod state;
+pub mod summary;
+pub mod terms;
+pub mod testing;
+pub mod tokens;
+pub mod tools;
+pub mod turn;

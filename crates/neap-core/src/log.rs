@@ -1,0 +1,94 @@
+//! The newest part of each log that is in play, held in memory between turns.
+//!
+//! A cache, not truth: it is filled from the store on demand, grows with each turn, and is cut to what a
+//! context could ever show. So a turn reads nothing from disk once its logs are here.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use crate::message::{Exchange, Scope};
+use crate::tokens::Tokens;
+
+/// A wish for the newest part of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogRequest {
+    /// Which log.
+    pub scope: Scope,
+    /// Stop once this many tokens are reached; the exchange that reaches it is included.
+    pub tokens_max: Tokens,
+}
+
+/// The newest exchanges of one log, oldest first.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Log {
+    exchanges: VecDeque<Arc<Exchange>>,
+    tokens: Tokens,
+}
+
+impl Log {
+    /// From exchanges, oldest first.
+    pub fn new(exchanges: impl IntoIterator<Item = Arc<Exchange>>) -> Self {
+        let mut log = Self::default();
+        for exchange in exchanges {
+            log.push(exchange);
+        }
+        log
+    }
+
+    /// The exchanges held, oldest first.
+    pub fn exchanges(&self) -> impl DoubleEndedIterator<Item = &Arc<Exchange>> + ExactSizeIterator {
+        self.exchanges.iter()
+    }
+
+    fn push(&mut self, exchange: Arc<Exchange>) {
+        self.tokens += exchange.tokens();
+        self.exchanges.push_back(exchange);
+    }
+
+    /// Forgets the oldest exchanges that a context of this size could not show anyway.
+    fn trim(&mut self, tokens_max: Tokens) {
+        while let Some(oldest) = self.exchanges.front() {
+            if self.exchanges.len() < 2 || self.tokens - oldest.tokens() < tokens_max {
+                return;
+            }
+            self.tokens -= oldest.tokens();
+            self.exchanges.pop_front();
+        }
+    }
+}
+
+/// The logs in play.
+#[derive(Debug, Clone, Default)]
+pub struct Logs {
+    by_scope: BTreeMap<Scope, Log>,
+}
+
+impl Logs {
+    /// One log, if it is here.
+    pub fn get(&self, scope: &Scope) -> Option<&Log> {
+        self.by_scope.get(scope)
+    }
+
+    /// Puts a loaded log in place.
+    pub fn put(&mut self, scope: Scope, log: Log) {
+        self.by_scope.insert(scope, log);
+    }
+
+    /// Adds the exchange of a turn that just ended. A log that is not here stays away.
+    pub fn push(&mut self, scope: &Scope, exchange: Arc<Exchange>, tokens_max: Tokens) {
+        if let Some(log) = self.by_scope.get_mut(scope) {
+            log.push(exchange);
+            log.trim(tokens_max);
+        }
+    }
+
+    /// Forgets every log that is not wanted any more.
+    pub fn retain(&mut self, wanted: impl Fn(&Scope) -> bool) {
+        self.by_scope.retain(|scope, _| wanted(scope));
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.by_scope.clear();
+    }
+}

@@ -1,0 +1,172 @@
+//! What was said: messages, and the exchanges that keep them whole.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{EffortId, Stamp, TurnNo};
+use crate::tokens::{TokenCounter, Tokens, message_tokens};
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Instructions and our own notes.
+    System,
+    /// The person, or the program in the person's place.
+    User,
+    /// The model.
+    Assistant,
+    /// The result of a tool call.
+    Tool,
+}
+
+impl Role {
+    /// The word used on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// A model's wish to call a tool. The arguments are kept as the text the model wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Pairs the call with its result.
+    pub id: String,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// JSON, or what the model took for JSON.
+    pub arguments: String,
+}
+
+/// One message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; shared, because a context is rebuilt several times in a turn.
+    pub content: Arc<str>,
+    /// Calls the assistant makes with this message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// Which call this tool message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+impl Message {
+    fn plain(role: Role, content: impl Into<Arc<str>>) -> Self {
+        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+    }
+
+    /// Instructions.
+    pub fn system(content: impl Into<Arc<str>>) -> Self {
+        Self::plain(Role::System, content)
+    }
+
+    /// The person's words.
+    pub fn user(content: impl Into<Arc<str>>) -> Self {
+        Self::plain(Role::User, content)
+    }
+
+    /// The model's words.
+    pub fn assistant(content: impl Into<Arc<str>>) -> Self {
+        Self::plain(Role::Assistant, content)
+    }
+
+    /// The answer to one call.
+    pub fn tool(call_id: impl Into<String>, content: impl Into<Arc<str>>) -> Self {
+        Self { tool_call_id: Some(call_id.into()), ..Self::plain(Role::Tool, content) }
+    }
+}
+
+/// A message with what it costs: counted when it was accepted, and never again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// What is said.
+    #[serde(flatten)]
+    pub message: Message,
+    /// What showing it costs.
+    pub tokens: Tokens,
+}
+
+impl Counted {
+    /// Counts a message.
+    pub fn new(counter: &dyn TokenCounter, message: Message) -> Self {
+        Self { tokens: message_tokens(counter, &message), message }
+    }
+}
+
+/// A call together with its result. They live in one value so that nothing can part them (I7).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolRound {
+    /// The assistant's message that made the calls.
+    pub assistant: Counted,
+    /// One result for each call, in the calls' order.
+    pub results: Vec<Counted>,
+}
+
+impl ToolRound {
+    /// The round as messages, the call first.
+    pub fn messages(&self) -> impl Iterator<Item = &Counted> {
+        std::iter::once(&self.assistant).chain(&self.results)
+    }
+
+    /// What showing it costs.
+    pub fn tokens(&self) -> Tokens {
+        self.messages().map(|counted| counted.tokens).sum()
+    }
+
+    /// Whether every call has exactly its own result (I7).
+    pub fn is_whole(&self) -> bool {
+        let calls = &self.assistant.message.tool_calls;
+        calls.len() == self.results.len()
+            && calls
+                .iter()
+                .zip(&self.results)
+                .all(|(call, result)| result.message.tool_call_id.as_deref() == Some(call.id.as_str()))
+    }
+}
+
+/// Where an exchange belongs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Chat outside any effort.
+    Ambient,
+    /// The log of one effort.
+    Effort(EffortId),
+}
+
+impl Scope {
+    /// The effort, if it is one.
+    pub fn effort(&self) -> Option<&EffortId> {
+        match self {
+            Scope::Ambient => None,
+            Scope::Effort(id) => Some(id),
+        }
+    }
+}
+
+/// A user message and all that answered it: the atom of every transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// The turn it was.
+    pub turn: TurnNo,
+    /// When it began.
+    pub at: Stamp,
+    /// User message first, then whole tool rounds of the host's own tools, then the reply if there was one.
+    pub messages: Vec<Counted>,
+}
+
+impl Exchange {
+    /// What showing it costs.
+    pub fn tokens(&self) -> Tokens {
+        self.messages.iter().map(|counted| counted.tokens).sum()
+    }
+}

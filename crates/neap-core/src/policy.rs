@@ -1,0 +1,216 @@
+//! Every threshold and limit, in one place, with its unit last in its name.
+//!
+//! Keys that come from the seed documents keep their seed names, in lower case; `DECAY_THRESHOLD=5` and
+//! `decay_threshold=5` set the same thing.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tokens::Tokens;
+
+macro_rules! policy {
+    ($( $(#[$doc:meta])* $key:ident = $default:literal in $range:expr ),* $(,)?) => {
+        /// The settings of one session.
+        #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Policy {
+            $( $(#[$doc])* pub $key: u64, )*
+        }
+
+        impl Default for Policy {
+            fn default() -> Self {
+                Self { $( $key: $default, )* }
+            }
+        }
+
+        impl Policy {
+            /// Every key, in the order they are documented.
+            pub const KEYS: &[&str] = &[ $( stringify!($key) ),* ];
+
+            fn field(&mut self, key: &str) -> Option<(&mut u64, std::ops::RangeInclusive<u64>)> {
+                match key {
+                    $( stringify!($key) => Some((&mut self.$key, $range)), )*
+                    _ => None,
+                }
+            }
+
+            /// Every key with its value.
+            pub fn entries(&self) -> impl Iterator<Item = (&'static str, u64)> {
+                [ $( (stringify!($key), self.$key) ),* ].into_iter()
+            }
+        }
+    };
+}
+
+policy! {
+    /// Turns without a reference before an expansion collapses by itself (slice 3).
+    decay_threshold = 3 in 1..=1_000_000,
+    /// Shared keywords that make a message a reference (slice 3).
+    min_keyword_overlap = 2 in 1..=100,
+    /// Turns without a reference before a summary leaves the context (slice 4).
+    summary_eviction_threshold = 20 in 1..=1_000_000,
+    /// Exchanges of ambient chat that stay in the context (slice 4).
+    ambient_window = 10 in 0..=1_000,
+
+    /// Hard ceiling of all that is sent to the model, tool schemas included (I1).
+    context_tokens_max = 16_000 in 256..=10_000_000,
+    /// Longest summary of a concluded effort.
+    summary_tokens_max = 256 in 16..=4_096,
+    /// Longest stretch of a log, from its end, that is handed to a summariser.
+    summary_input_tokens_max = 200_000 in 1_000..=10_000_000,
+    /// A log shorter than this gets a fixed summary (SOURCES: the brief-effort guard).
+    brief_effort_chars = 50 in 0..=10_000,
+
+    /// Share of the variable budget that shown summaries may always have, in per cent.
+    summaries_share_percent = 20 in 0..=100,
+    /// The same for the ambient window.
+    ambient_share_percent = 15 in 0..=100,
+    /// The same for expanded logs, together.
+    expanded_share_percent = 25 in 0..=100,
+    /// The same for the logs of open efforts that are not active, together.
+    open_share_percent = 15 in 0..=100,
+    /// The same for the active effort's log.
+    active_share_percent = 25 in 0..=100,
+
+    /// Rounds of tool calls in one turn; after the last the model must answer.
+    tool_rounds_max = 6 in 0..=100,
+    /// Tool calls carried out in one turn; the rest are refused.
+    tool_calls_max = 16 in 0..=1_000,
+    /// Matches that `search_efforts` returns.
+    search_results_max = 5 in 1..=50,
+    /// Efforts that `effort_status` lists.
+    status_efforts_max = 20 in 1..=200,
+    /// A keyword carried by more summaries than this says nothing about any of them.
+    keyword_efforts_max = 256 in 1..=1_000_000,
+    /// Turns after an automatic collapse within which expanding again counts as a false decay (slice 3).
+    false_decay_turns = 2 in 0..=1_000,
+    /// Longest message that is accepted, in bytes.
+    message_bytes_max = 8_388_608 in 1_024..=67_108_864,
+}
+
+/// A setting that cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PolicyError {
+    /// No such key.
+    #[error("unknown setting '{key}'; known: {}", Policy::KEYS.join(", "))]
+    UnknownKey {
+        /// As given.
+        key: String,
+    },
+    /// Not a whole number.
+    #[error("'{value}' is not a whole number, which '{key}' needs")]
+    NotANumber {
+        /// The key.
+        key: String,
+        /// As given.
+        value: String,
+    },
+    /// Outside what makes sense.
+    #[error("{key} = {value} is outside {low}..={high}")]
+    OutOfRange {
+        /// The key.
+        key: String,
+        /// As given.
+        value: u64,
+        /// The least value.
+        low: u64,
+        /// The largest value.
+        high: u64,
+    },
+    /// The guaranteed shares add up to more than there is.
+    #[error("the shares add up to {sum} %, more than 100 %")]
+    SharesOverfull {
+        /// What they add up to.
+        sum: u64,
+    },
+}
+
+impl Policy {
+    /// Sets one key from text, as `--set key=value` does. Case and `-` against `_` do not matter.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
+        let folded = key.trim().to_lowercase().replace('-', "_");
+        let Some((field, range)) = self.field(&folded) else {
+            return Err(PolicyError::UnknownKey { key: key.to_owned() });
+        };
+        let number = value
+            .trim()
+            .replace('_', "")
+            .parse::<u64>()
+            .map_err(|_| PolicyError::NotANumber { key: folded.clone(), value: value.to_owned() })?;
+        if !range.contains(&number) {
+            let (low, high) = range.into_inner();
+            return Err(PolicyError::OutOfRange { key: folded, value: number, low, high });
+        }
+        let before = std::mem::replace(field, number);
+        let sum = self.shares_percent();
+        if sum > 100 {
+            if let Some((field, _)) = self.field(&folded) {
+                *field = before;
+            }
+            return Err(PolicyError::SharesOverfull { sum });
+        }
+        Ok(())
+    }
+
+    /// The hard ceiling.
+    pub fn context_budget(&self) -> Tokens {
+        Tokens(self.context_tokens_max)
+    }
+
+    /// Target length for the summary of a span: an eighth of it, at least 128, at most the cap.
+    pub fn summary_target(&self, span: Tokens) -> Tokens {
+        Tokens((span.0 / 8).max(128).min(self.summary_tokens_max))
+    }
+
+    fn shares_percent(&self) -> u64 {
+        self.summaries_share_percent
+            + self.ambient_share_percent
+            + self.expanded_share_percent
+            + self.open_share_percent
+            + self.active_share_percent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 001, Configuration: DECAY_THRESHOLD 3, MIN_KEYWORD_OVERLAP 2.
+    /// 000, Configuration: SUMMARY_EVICTION_THRESHOLD 20, AMBIENT_WINDOW 10.
+    #[test]
+    fn seed_defaults() {
+        let p = Policy::default();
+        assert_eq!(
+            (p.decay_threshold, p.min_keyword_overlap, p.summary_eviction_threshold, p.ambient_window),
+            (3, 2, 20, 10)
+        );
+    }
+
+    #[test]
+    fn seed_names_set_the_same_keys() {
+        let mut p = Policy::default();
+        p.set("DECAY_THRESHOLD", "5").expect("a known key");
+        p.set("ambient-window", "4").expect("a known key");
+        p.set("context_tokens_max", "4_000").expect("a known key");
+        assert_eq!((p.decay_threshold, p.ambient_window, p.context_tokens_max), (5, 4, 4_000));
+    }
+
+    #[test]
+    fn senseless_settings_are_refused_and_change_nothing() {
+        let mut p = Policy::default();
+        assert!(matches!(p.set("nope", "1"), Err(PolicyError::UnknownKey { .. })));
+        assert!(matches!(p.set("decay_threshold", "x"), Err(PolicyError::NotANumber { .. })));
+        assert!(matches!(p.set("decay_threshold", "-1"), Err(PolicyError::NotANumber { .. })));
+        assert!(matches!(p.set("decay_threshold", "0"), Err(PolicyError::OutOfRange { .. })));
+        assert!(matches!(p.set("active_share_percent", "90"), Err(PolicyError::SharesOverfull { sum: 165 })));
+        assert_eq!(p, Policy::default());
+    }
+
+    /// DESIGN, decision 20.
+    #[test]
+    fn summary_length_is_adaptive_and_capped() {
+        let p = Policy::default();
+        assert_eq!(p.summary_target(Tokens(100)), Tokens(128));
+        assert_eq!(p.summary_target(Tokens(1_600)), Tokens(200));
+        assert_eq!(p.summary_target(Tokens(100_000)), Tokens(256));
+    }
+}

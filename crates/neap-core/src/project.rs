@@ -1,0 +1,192 @@
+//! What a commit changes in the derived tables. They are views: dropping them and folding the stream
+//! through this again gives the same rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::effort::Effort;
+use crate::event::{Event, Recorded, RoundVisibility};
+use crate::ids::{EffortId, Seq, Stamp, TurnNo};
+use crate::message::{Counted, Exchange, Role, Scope};
+use crate::state::{Head, Pending, SessionState};
+use crate::tokens::Tokens;
+
+/// Where one exchange of a log is in the stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExchangeRow {
+    /// Its turn; unique in the session.
+    pub turn: TurnNo,
+    /// Whose log it is in.
+    pub scope: Scope,
+    /// The event that began it.
+    pub first_seq: Seq,
+    /// The event that ended it.
+    pub last_seq: Seq,
+    /// When it began.
+    pub at: Stamp,
+    /// What showing it costs.
+    pub tokens: Tokens,
+}
+
+/// A text to be found by its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Indexed {
+    /// What was said.
+    Message {
+        /// In which turn.
+        turn: TurnNo,
+        /// Which event says it.
+        seq: Seq,
+        /// By whom.
+        role: Role,
+        /// What.
+        text: Arc<str>,
+    },
+    /// An effort's id and summary, in place of what was there before.
+    Effort {
+        /// Which.
+        id: EffortId,
+        /// Its text.
+        text: String,
+    },
+}
+
+/// New rows, and rows in their new form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projection {
+    /// The session's row.
+    pub head: Head,
+    /// Efforts that changed.
+    pub efforts: Vec<Effort>,
+    /// Exchanges that ended.
+    pub exchanges: Vec<ExchangeRow>,
+    /// Texts to index.
+    pub texts: Vec<Indexed>,
+}
+
+/// What search finds an effort by.
+pub fn effort_text(effort: &Effort) -> String {
+    let summary = effort.summary.as_ref().map_or("", |s| s.text.as_str());
+    format!("{} {} {summary}", effort.id, effort.name)
+}
+
+/// Turns in flight before events are applied: a projection must know where exchanges began.
+#[derive(Debug, Clone, Default)]
+pub struct InFlight(BTreeMap<TurnNo, Begun>);
+
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    first_seq: Seq,
+    at: Stamp,
+    tokens: Tokens,
+}
+
+impl InFlight {
+    /// Remembers them.
+    pub fn of(state: &SessionState) -> Self {
+        let begun = |p: &Pending| Begun { first_seq: p.first_seq, at: p.at, tokens: p.tokens };
+        Self(state.head().pending.iter().map(|(turn, pending)| (*turn, begun(pending))).collect())
+    }
+}
+
+/// The rows that `events`, already applied to `state`, change.
+pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> Projection {
+    let mut pending = in_flight.0.clone();
+    let mut touched: Vec<&EffortId> = Vec::new();
+    let mut indexed: Vec<&EffortId> = Vec::new();
+    let mut exchanges = Vec::new();
+    let mut texts = Vec::new();
+    for Recorded { seq, at, event } in events {
+        match event {
+            Event::TurnStarted { turn, message, .. } => {
+                pending.insert(*turn, Begun { first_seq: *seq, at: *at, tokens: message.tokens });
+                texts.push(said(*turn, *seq, message));
+            }
+            Event::ToolsCalled { turn, round, visibility } => {
+                if *visibility == RoundVisibility::Transcript
+                    && let Some(started) = pending.get_mut(turn)
+                {
+                    started.tokens += round.tokens();
+                }
+            }
+            Event::TurnCompleted { turn, scope, reply, .. } => {
+                texts.push(said(*turn, *seq, reply));
+                exchanges.extend(pending.remove(turn).map(|p| row(*turn, scope, &p, *seq, reply.tokens)));
+                touched.extend(scope.effort());
+            }
+            Event::TurnAbandoned { turn, scope, .. } => {
+                exchanges.extend(pending.remove(turn).map(|p| row(*turn, scope, &p, *seq, Tokens::ZERO)));
+                touched.extend(scope.effort());
+            }
+            Event::EffortConcluded { id, next_active, .. } => {
+                touched.push(id);
+                touched.extend(next_active);
+                indexed.push(id);
+            }
+            Event::EffortSummarized { id, .. } | Event::EffortOpened { id, .. } => {
+                touched.push(id);
+                indexed.push(id);
+            }
+            Event::EffortExpanded { id, .. }
+            | Event::EffortCollapsed { id, .. }
+            | Event::EffortSwitched { id, .. }
+            | Event::EffortReopened { id, .. } => touched.push(id),
+            Event::EffortsReferenced { ids, .. } | Event::SummariesEvicted { ids, .. } => touched.extend(ids),
+            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => {}
+        }
+    }
+    for list in [&mut touched, &mut indexed] {
+        list.sort();
+        list.dedup();
+    }
+    let effort_texts = indexed.into_iter().filter_map(|id| state.effort(id));
+    texts.extend(effort_texts.map(|e| Indexed::Effort { id: e.id.clone(), text: effort_text(e) }));
+    let efforts = touched.into_iter().filter_map(|id| state.effort(id)).cloned().collect();
+    Projection { head: state.head().clone(), efforts, exchanges, texts }
+}
+
+fn said(turn: TurnNo, seq: Seq, said: &Counted) -> Indexed {
+    Indexed::Message { turn, seq, role: said.message.role, text: said.message.content.clone() }
+}
+
+fn row(turn: TurnNo, scope: &Scope, begun: &Begun, last_seq: Seq, reply: Tokens) -> ExchangeRow {
+    ExchangeRow {
+        turn,
+        scope: scope.clone(),
+        first_seq: begun.first_seq,
+        last_seq,
+        at: begun.at,
+        tokens: begun.tokens + reply,
+    }
+}
+
+/// Puts an exchange together from the events between its first and its last; others may lie between.
+pub fn exchange(turn: TurnNo, at: Stamp, events: &[Recorded]) -> Exchange {
+    let mut messages = Vec::new();
+    for Recorded { event, .. } in events {
+        match event {
+            Event::TurnStarted { turn: of, message, .. } if *of == turn => messages.push(message.clone()),
+            Event::ToolsCalled { turn: of, round, visibility: RoundVisibility::Transcript } if *of == turn => {
+                messages.extend(round.messages().cloned());
+            }
+            Event::TurnCompleted { turn: of, reply, .. } if *of == turn => messages.push(reply.clone()),
+            Event::TurnStarted { .. }
+            | Event::ToolsCalled { .. }
+            | Event::TurnCompleted { .. }
+            | Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::EffortOpened { .. }
+            | Event::EffortConcluded { .. }
+            | Event::EffortSummarized { .. }
+            | Event::EffortExpanded { .. }
+            | Event::EffortCollapsed { .. }
+            | Event::EffortSwitched { .. }
+            | Event::EffortReopened { .. }
+            | Event::EffortsReferenced { .. }
+            | Event::SummariesEvicted { .. }
+            | Event::TurnAbandoned { .. }
+            | Event::Scrubbed { .. } => {}
+        }
+    }
+    Exchange { turn, at, messages }
+}

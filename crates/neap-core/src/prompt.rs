@@ -1,0 +1,63 @@
+//! The texts that models read, one file each under `prompts/`, and the one place that names them.
+
+/// Who the assistant is.
+pub const IDENTITY: &str = include_str!("prompts/identity.md");
+/// The rules of efforts.
+pub const EFFORTS: &str = include_str!("prompts/efforts.md");
+/// The heading over shown summaries.
+pub const SUMMARIES: &str = include_str!("prompts/summaries.md");
+/// How to reach what is not shown.
+pub const NOTE: &str = include_str!("prompts/note.md");
+/// Before an expanded log: `{id}`, `{older}`.
+pub const LOG_EXPANDED: &str = include_str!("prompts/log_expanded.md");
+/// Before the log of an open effort in the background: `{id}`, `{older}`.
+pub const LOG_OPEN: &str = include_str!("prompts/log_open.md");
+/// Before the log of the active effort: `{id}`, `{older}`.
+pub const LOG_ACTIVE: &str = include_str!("prompts/log_active.md");
+/// Before ambient chat of which a part did not fit: `{older}`.
+pub const LOG_AMBIENT: &str = include_str!("prompts/log_ambient.md");
+/// Says that a log goes on, on disk: `{count}`.
+pub const LOG_OLDER: &str = include_str!("prompts/log_older.md");
+/// Stands in an over-long message for its middle: `{count}`, `{turn}`.
+pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
+/// The schemas of the eight effort tools.
+pub const TOOLS: &str = include_str!("prompts/tools.json");
+
+/// Fills the `{places}` of a template and drops its final newline.
+///
+/// Values are put in literally and never searched again, so a value cannot forge a place.
+pub fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template.strip_suffix('\n').unwrap_or(template);
+    while let Some(open) = rest.find('{') {
+        out.push_str(&rest[..open]);
+        rest = &rest[open..];
+        let filled = rest.find('}').and_then(|close| {
+            let key = &rest[1..close];
+            values.iter().find(|(k, _)| *k == key).map(|(_, value)| (close, *value))
+        });
+        match filled {
+            Some((close, value)) => {
+                out.push_str(value);
+                rest = &rest[close + 1..];
+            }
+            None => {
+                out.push('{');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_filled_once_and_values_cannot_forge_them() {
+        let filled = fill("a {id} b {older} {x}\n", &[("id", "{older}"), ("older", "!")]);
+        assert_eq!(filled, "a {older} b ! {x}");
+    }
+}

@@ -1,0 +1,60 @@
+//! When is an effort mentioned? (seed 001, Reference Detection; DESIGN, decision 4)
+
+use std::collections::BTreeSet;
+
+/// Words too common to tell topics apart.
+const STOP_WORDS: &[&str] = &[
+    "a", "about", "above", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+    "because", "been", "before", "being", "below", "between", "both", "but", "by", "can", "could", "did", "do",
+    "does", "doing", "done", "down", "during", "each", "else", "etc", "few", "for", "from", "further", "get",
+    "got", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "i", "if", "in", "into",
+    "is", "it", "its", "just", "let", "like", "may", "me", "might", "more", "most", "must", "my", "no", "nor",
+    "not", "now", "of", "off", "on", "once", "only", "or", "other", "our", "out", "over", "own", "please", "same",
+    "shall", "she", "should", "so", "some", "such", "than", "that", "the", "their", "them", "then", "there",
+    "these", "they", "this", "those", "through", "to", "too", "under", "until", "up", "very", "was", "we", "were",
+    "what", "when", "where", "which", "while", "who", "whom", "why", "will", "with", "would", "yes", "yet", "you",
+    "your",
+];
+
+/// Whether a lower-case word says nothing about a topic.
+pub fn is_stop_word(word: &str) -> bool {
+    STOP_WORDS.binary_search(&word).is_ok()
+}
+
+/// The salient words of a text: lower case, split at white space, punctuation stripped at both ends, at
+/// least three characters, no stop words. Inner hyphens stay (seed 001, Keyword Extraction).
+pub fn keywords(text: &str) -> BTreeSet<String> {
+    text.split_whitespace()
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .map(str::to_lowercase)
+        .filter(|word| word.chars().count() >= 3 && !is_stop_word(word))
+        .collect()
+}
+
+/// All words of a text in order, lower case, split at everything that is not a letter or a digit.
+pub fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stop_words_are_sorted_for_the_search() {
+        assert!(STOP_WORDS.is_sorted());
+    }
+
+    /// 001, Testing Strategy: keyword extraction from summary.
+    #[test]
+    fn slice3_keyword_extraction_from_summary() {
+        let found = keywords("Fixed the 401 errors (token refresh): was using a stale session-cookie.");
+        let want = ["401", "errors", "fixed", "refresh", "session-cookie", "stale", "token", "using"];
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn words_fold_case_and_every_separator() {
+        assert_eq!(words("The Auth_Bug-fix, v2!"), ["the", "auth", "bug", "fix", "v2"]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The metrics of the seeds, from figures that are kept as turns go by.
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::SessionState;
+use crate::tokens::Tokens;
+
+/// Savings against keeping everything in the context.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Savings {
+    /// Tokens not sent.
+    pub tokens: i64,
+    /// Their share of the part that depends on the conversation.
+    pub of_variable: f64,
+    /// Their share of everything.
+    pub of_whole: f64,
+}
+
+/// All metrics of slices 2, 3 and 4.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Turns taken.
+    pub turns: u64,
+    /// Tokens of the latest context (slice 2).
+    pub context_tokens: Tokens,
+    /// The largest context so far (slice 4).
+    pub context_tokens_peak: Tokens,
+    /// Tokens that expanded logs add to it (slice 2).
+    pub expansion_tokens: Tokens,
+    /// Their share of the context (slice 2).
+    pub expansion_overhead: f64,
+    /// The latest turn against sending everything (slice 2).
+    pub savings_vs_naive: Savings,
+    /// All turns against sending everything.
+    pub savings_vs_naive_all_turns: Savings,
+    /// Expansions that decay ended (slice 3).
+    pub auto_collapses: u64,
+    /// Expansions that a request ended (slice 3).
+    pub manual_collapses: u64,
+    /// Requests for each decay; none if nothing decayed (slice 3).
+    pub manual_vs_auto_collapse: Option<f64>,
+    /// Turns that an expansion lasts on average (slice 3).
+    pub avg_expansion_duration: Option<f64>,
+    /// Share of automatic collapses that were expanded again within two turns (slice 3).
+    pub false_decay_rate: Option<f64>,
+    /// Tokens, added up over turns, that would have been sent without decay (slice 3).
+    pub tokens_saved_by_decay: Tokens,
+    /// Summaries that left the context (slice 4).
+    pub evictions: u64,
+    /// Efforts by where they are.
+    pub efforts: EffortCounts,
+}
+
+/// How many efforts are where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffortCounts {
+    /// Open.
+    pub open: u64,
+    /// Concluded and expanded.
+    pub expanded: u64,
+    /// Concluded, shown as a summary.
+    pub shown: u64,
+    /// Concluded, out of the context.
+    pub evicted: u64,
+}
+
+/// Makes the report of a session.
+pub fn report(state: &SessionState) -> Report {
+    let m = state.metrics();
+    let ended = m.manual_collapses + m.auto_collapses + m.restart_collapses;
+    let expanded = state.expanded().count() as u64;
+    Report {
+        turns: state.turn().0,
+        context_tokens: m.context_tokens,
+        context_tokens_peak: m.context_tokens_peak,
+        expansion_tokens: m.expansion_tokens,
+        expansion_overhead: ratio(m.expansion_tokens.0, m.context_tokens.0).unwrap_or(0.0),
+        savings_vs_naive: savings(m.context_tokens, m.variable_tokens, m.naive_tokens),
+        savings_vs_naive_all_turns: savings(m.context_tokens_sum, m.variable_tokens_sum, m.naive_tokens_sum),
+        auto_collapses: m.auto_collapses,
+        manual_collapses: m.manual_collapses,
+        manual_vs_auto_collapse: ratio(m.manual_collapses, m.auto_collapses),
+        avg_expansion_duration: ratio(m.expansion_turns_sum, ended),
+        false_decay_rate: ratio(m.false_decays, m.auto_collapses),
+        tokens_saved_by_decay: m.tokens_saved_by_decay,
+        evictions: m.evictions,
+        efforts: EffortCounts {
+            open: state.open().count() as u64,
+            expanded,
+            shown: state.shown().filter(|e| e.expanded.is_none()).count() as u64,
+            evicted: state.evicted_count(),
+        },
+    }
+}
+
+/// What a context saves against sending everything; negative where summaries cost more than they save.
+pub fn savings(context: Tokens, variable: Tokens, naive: Tokens) -> Savings {
+    let saved = naive.0 as i64 - context.0 as i64;
+    let fixed = context.saturating_sub(variable);
+    let share = |of: Tokens| if of == Tokens::ZERO { 0.0 } else { saved as f64 / of.0 as f64 };
+    Savings { tokens: saved, of_variable: share(naive.saturating_sub(fixed)), of_whole: share(naive) }
+}
+
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}

@@ -1,0 +1,216 @@
+//! What each event does to the state. Nothing here decides; it only follows.
+
+use super::{Pending, SessionState};
+use crate::effort::{Decayed, Effort, EffortStatus, Expansion, LogSize};
+use crate::event::{CollapseCause, Event, Recorded, RoundVisibility};
+use crate::ids::{EffortId, Stamp, TurnNo};
+use crate::ledger::Layer;
+use crate::message::Scope;
+use crate::tokens::Tokens;
+
+impl SessionState {
+    /// Follows one event. Events come in order, each once.
+    pub fn apply(&mut self, recorded: &Recorded) {
+        let at = recorded.at;
+        assert_eq!(recorded.seq, self.head.seq.next(), "I3: events are applied in order");
+        self.head.seq = recorded.seq;
+        self.head.updated = at;
+        match &recorded.event {
+            Event::SessionCreated { session, encoding, policy, imported_from: _ } => {
+                self.head.session = Some(session.clone());
+                self.head.encoding.clone_from(encoding);
+                self.head.policy = policy.clone();
+                self.head.created = at;
+            }
+            Event::PolicyChanged { policy } => self.head.policy = policy.clone(),
+            Event::TurnStarted { turn, message, turn_id: _ } => {
+                let pending = Pending {
+                    first_seq: recorded.seq,
+                    at,
+                    tokens: message.tokens,
+                    active_before: self.head.active.clone(),
+                    entered: None,
+                    concluded: Vec::new(),
+                };
+                self.head.pending.insert(*turn, pending);
+                self.head.turn = *turn;
+            }
+            Event::ToolsCalled { turn, round, visibility } => match visibility {
+                RoundVisibility::Transcript => {
+                    self.in_turn(*turn, |pending| pending.tokens += round.tokens());
+                }
+                RoundVisibility::ThisTurn => {}
+            },
+            Event::EffortOpened { id, name, turn } => self.opened(id, name, *turn, at),
+            Event::EffortConcluded { id, summary, turn, next_active } => {
+                self.change(id, at, |effort| {
+                    effort.status = EffortStatus::Concluded;
+                    effort.summary = Some(summary.clone());
+                    effort.shown = true;
+                    effort.last_referenced = *turn;
+                });
+                self.in_turn(*turn, |pending| pending.concluded.push(id.clone()));
+                self.head.active.clone_from(next_active);
+                if let Some(next) = next_active {
+                    self.change(next, at, |effort| effort.last_active = *turn);
+                }
+            }
+            Event::EffortSummarized { id, summary, turn: _ } => {
+                self.change(id, at, |effort| effort.summary = Some(summary.clone()));
+            }
+            Event::EffortExpanded { id, turn, tokens_loaded } => {
+                self.expanded_effort(id, *turn, *tokens_loaded, at);
+            }
+            Event::EffortCollapsed { id, turn, cause, tokens_freed } => {
+                self.collapsed(id, *turn, *cause, *tokens_freed, at);
+            }
+            Event::EffortSwitched { id, turn } => self.entered(id, *turn, at),
+            Event::EffortReopened { id, turn } => {
+                self.forget_decay(id, at);
+                self.change(id, at, |effort| {
+                    effort.status = EffortStatus::Open;
+                    effort.shown = false;
+                    effort.expanded = None;
+                });
+                self.entered(id, *turn, at);
+            }
+            Event::EffortsReferenced { turn, ids } => {
+                for id in ids {
+                    self.change(id, at, |effort| {
+                        effort.last_referenced = *turn;
+                        effort.shown = effort.is_concluded();
+                    });
+                }
+            }
+            Event::SummariesEvicted { turn: _, ids } => {
+                for id in ids {
+                    self.change(id, at, |effort| effort.shown = false);
+                }
+                self.head.metrics.evictions += ids.len() as u64;
+            }
+            Event::TurnCompleted { turn, reply, scope, ledger } => {
+                self.settle(*turn, scope, reply.tokens, at);
+                let metrics = &mut self.head.metrics;
+                metrics.turns_completed += 1;
+                metrics.context_tokens = ledger.tokens.total();
+                metrics.variable_tokens = ledger.tokens.variable();
+                metrics.expansion_tokens = ledger.tokens.get(Layer::Expanded);
+                metrics.naive_tokens = ledger.naive_tokens;
+                metrics.context_tokens_sum += metrics.context_tokens;
+                metrics.variable_tokens_sum += metrics.variable_tokens;
+                metrics.naive_tokens_sum += metrics.naive_tokens;
+                metrics.context_tokens_peak = metrics.context_tokens_peak.max(metrics.context_tokens);
+                metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
+            }
+            Event::TurnAbandoned { turn, reason: _, scope } => {
+                self.settle(*turn, scope, Tokens::ZERO, at);
+            }
+            Event::Scrubbed { events: _ } => {
+                let seq = self.head.seq;
+                *self = Self::default();
+                self.head.seq = seq;
+                self.head.updated = at;
+                self.head.scrubbed = true;
+            }
+        }
+    }
+
+    fn opened(&mut self, id: &EffortId, name: &str, turn: TurnNo, at: Stamp) {
+        self.put(Effort {
+            id: id.clone(),
+            name: name.to_owned(),
+            status: EffortStatus::Open,
+            summary: None,
+            shown: false,
+            expanded: None,
+            last_referenced: turn,
+            last_active: turn,
+            log: LogSize::default(),
+            created: at,
+            updated: at,
+            decayed: None,
+        });
+        self.entered(id, turn, at);
+    }
+
+    /// An open effort becomes the active one.
+    fn entered(&mut self, id: &EffortId, turn: TurnNo, at: Stamp) {
+        self.change(id, at, |effort| {
+            effort.last_referenced = turn;
+            effort.last_active = turn;
+        });
+        self.head.active = Some(id.clone());
+        self.in_turn(turn, |pending| pending.entered = Some(id.clone()));
+    }
+
+    fn expanded_effort(&mut self, id: &EffortId, turn: TurnNo, tokens_loaded: Tokens, at: Stamp) {
+        let decayed = self.effort(id).and_then(|effort| effort.decayed);
+        if decayed.is_some_and(|d| turn.since(d.turn) <= self.head.policy.false_decay_turns) {
+            self.head.metrics.false_decays += 1;
+        }
+        self.forget_decay(id, at);
+        self.head.metrics.expansions += 1;
+        self.change(id, at, |effort| {
+            effort.expanded = Some(Expansion { since: turn, at, tokens_loaded });
+            effort.shown = true;
+            effort.last_referenced = turn;
+        });
+    }
+
+    fn collapsed(&mut self, id: &EffortId, turn: TurnNo, cause: CollapseCause, freed: Tokens, at: Stamp) {
+        let Some(expansion) = self.effort(id).and_then(|effort| effort.expanded) else { return };
+        let metrics = &mut self.head.metrics;
+        metrics.expansion_turns_sum += turn.since(expansion.since);
+        let decayed = match cause {
+            CollapseCause::Asked => {
+                metrics.manual_collapses += 1;
+                None
+            }
+            CollapseCause::Restarted => {
+                metrics.restart_collapses += 1;
+                None
+            }
+            CollapseCause::Decayed { .. } => {
+                metrics.auto_collapses += 1;
+                metrics.decayed_tokens_now += freed;
+                Some(Decayed { turn, tokens: freed })
+            }
+        };
+        self.change(id, at, |effort| {
+            effort.expanded = None;
+            effort.decayed = decayed;
+        });
+    }
+
+    fn forget_decay(&mut self, id: &EffortId, at: Stamp) {
+        if let Some(decayed) = self.effort(id).and_then(|effort| effort.decayed) {
+            self.head.metrics.decayed_tokens_now -= decayed.tokens;
+            self.change(id, at, |effort| effort.decayed = None);
+        }
+    }
+
+    /// A turn is over: what was said in it belongs to a log now.
+    fn settle(&mut self, turn: TurnNo, scope: &Scope, reply: Tokens, at: Stamp) {
+        let Some(pending) = self.head.pending.remove(&turn) else { return };
+        let tokens = pending.tokens + reply;
+        self.head.all_logs.add(tokens);
+        match scope {
+            Scope::Ambient => self.head.ambient.add(tokens),
+            Scope::Effort(id) => self.change(id, at, |effort| effort.log.add(tokens)),
+        }
+    }
+
+    fn in_turn(&mut self, turn: TurnNo, change: impl FnOnce(&mut Pending)) {
+        if let Some(pending) = self.head.pending.get_mut(&turn) {
+            change(pending);
+        }
+    }
+
+    fn change(&mut self, id: &EffortId, at: Stamp, change: impl FnOnce(&mut Effort)) {
+        let Some(effort) = self.efforts.get(id) else { return };
+        let mut changed = effort.clone();
+        change(&mut changed);
+        changed.updated = at;
+        self.put(changed);
+    }
+}

@@ -1,0 +1,82 @@
+//! Which concluded efforts a text mentions, without walking all efforts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::effort::Effort;
+use crate::ids::EffortId;
+use crate::reference::{keywords, words};
+
+/// Keywords of summaries and words of ids, each pointing to the concluded efforts that carry them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct KeywordIndex {
+    by_keyword: BTreeMap<String, BTreeSet<EffortId>>,
+    ids: BTreeSet<String>,
+}
+
+impl KeywordIndex {
+    pub(super) fn insert(&mut self, effort: &Effort) {
+        if !effort.is_concluded() {
+            return;
+        }
+        self.ids.insert(effort.id.as_str().to_owned());
+        let Some(summary) = &effort.summary else { return };
+        for keyword in keywords(&summary.text) {
+            self.by_keyword.entry(keyword).or_default().insert(effort.id.clone());
+        }
+    }
+
+    pub(super) fn remove(&mut self, effort: &Effort) {
+        self.ids.remove(effort.id.as_str());
+        let Some(summary) = &effort.summary else { return };
+        for keyword in keywords(&summary.text) {
+            if let Some(ids) = self.by_keyword.get_mut(&keyword) {
+                ids.remove(&effort.id);
+                if ids.is_empty() {
+                    self.by_keyword.remove(&keyword);
+                }
+            }
+        }
+    }
+
+    /// Efforts that the text names, or with whose summary it shares `overlap_min` keywords or more.
+    ///
+    /// A keyword that more than `efforts_max` summaries carry says nothing about any of them.
+    pub(crate) fn mentioned(&self, text: &str, overlap_min: u64, efforts_max: u64) -> BTreeSet<EffortId> {
+        let mut found = self.named(text);
+        let mut overlap: BTreeMap<&EffortId, u64> = BTreeMap::new();
+        for keyword in keywords(text) {
+            let Some(ids) = self.by_keyword.get(&keyword) else { continue };
+            if ids.len() as u64 > efforts_max {
+                continue;
+            }
+            for id in ids {
+                *overlap.entry(id).or_default() += 1;
+            }
+        }
+        found.extend(overlap.into_iter().filter(|(_, n)| *n >= overlap_min).map(|(id, _)| id.clone()));
+        found
+    }
+
+    /// Efforts whose whole id stands in the text, word by word; `-`, `_`, spaces and case are one.
+    fn named(&self, text: &str) -> BTreeSet<EffortId> {
+        let words = words(text);
+        let mut found = BTreeSet::new();
+        for start in 0..words.len() {
+            let mut phrase = String::new();
+            for word in &words[start..] {
+                if !phrase.is_empty() {
+                    phrase.push('-');
+                }
+                phrase.push_str(word);
+                let Some(nearest) = self.ids.range(phrase.clone()..).next() else { break };
+                if *nearest == phrase {
+                    found.extend(EffortId::parse(&phrase));
+                }
+                if !nearest.starts_with(&phrase) {
+                    break;
+                }
+            }
+        }
+        found
+    }
+}

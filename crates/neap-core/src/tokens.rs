@@ -1,0 +1,105 @@
+//! Counting: what a text, a message and a tool schema cost.
+//!
+//! Counts are made once, when a text is accepted, and stored beside it. They add up because every
+//! message is counted on its own, and because the system text is only ever joined at line breaks that
+//! are followed by a letter, `#`, `-` or `[`, where no encoding merges across (see [`TokenCounter`]).
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Sub, SubAssign};
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{Message, ToolCall};
+
+/// A number of tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tokens(pub u64);
+
+impl Tokens {
+    /// None.
+    pub const ZERO: Tokens = Tokens(0);
+
+    /// The difference, or zero.
+    pub fn saturating_sub(self, other: Tokens) -> Tokens {
+        Tokens(self.0.saturating_sub(other.0))
+    }
+
+    /// This share of it, in per cent, rounded down.
+    pub fn percent(self, share: u64) -> Tokens {
+        Tokens(self.0 * share / 100)
+    }
+}
+
+impl Add for Tokens {
+    type Output = Tokens;
+    fn add(self, other: Tokens) -> Tokens {
+        Tokens(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Tokens {
+    fn add_assign(&mut self, other: Tokens) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Tokens {
+    type Output = Tokens;
+    fn sub(self, other: Tokens) -> Tokens {
+        Tokens(self.0.checked_sub(other.0).expect("a part is never larger than its whole"))
+    }
+}
+
+impl SubAssign for Tokens {
+    fn sub_assign(&mut self, other: Tokens) {
+        *self = *self - other;
+    }
+}
+
+impl Sum for Tokens {
+    fn sum<I: Iterator<Item = Tokens>>(iter: I) -> Tokens {
+        iter.fold(Tokens::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Counts tokens as one model family does.
+///
+/// An implementation must be a pure function of the text and must be *additive at lines*: where a piece
+/// ends in a newline and the next begins with a character that is neither white space nor `/`, the
+/// count of both together is the sum of their counts. The byte-pair encodings in use all are, because
+/// their pre-tokenizers end a piece there; a conservative estimate is, because it rounds up.
+pub trait TokenCounter: Send + Sync {
+    /// The encoding's name, stored with every session.
+    fn encoding(&self) -> &str;
+
+    /// The tokens of a text.
+    fn count(&self, text: &str) -> Tokens;
+}
+
+/// What a provider adds around each message: delimiters and the role.
+const MESSAGE_OVERHEAD: Tokens = Tokens(4);
+/// What surrounds each tool call: an id, a type, delimiters.
+const CALL_OVERHEAD: Tokens = Tokens(12);
+/// What primes the reply, once a request.
+pub const REPLY_PRIMING: Tokens = Tokens(3);
+
+/// What one message costs in a request.
+pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
+    let Message { role: _, content, tool_calls, tool_call_id } = message;
+    let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();
+    let answers = tool_call_id.as_deref().map_or(Tokens::ZERO, |id| counter.count(id));
+    MESSAGE_OVERHEAD + counter.count(content) + calls + answers
+}
+
+fn call_tokens(counter: &dyn TokenCounter, call: &ToolCall) -> Tokens {
+    let ToolCall { id, name, arguments } = call;
+    CALL_OVERHEAD + counter.count(id) + counter.count(name) + counter.count(arguments)
+}

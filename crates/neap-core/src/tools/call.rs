@@ -1,0 +1,214 @@
+//! Reading what a model wrote.
+
+use serde_json::{Map, Value, json};
+
+use crate::message::ToolCall;
+
+/// Why a call was not carried out, in words the model can act on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What was wrong.
+    pub error: String,
+    /// What to do instead.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal that explains itself.
+    pub fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), hint: None }
+    }
+
+    /// With what to do instead.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// The tool result the model reads.
+    pub fn to_json(&self) -> String {
+        match &self.hint {
+            None => json!({"error": self.error}).to_string(),
+            Some(hint) => json!({"error": self.error, "hint": hint}).to_string(),
+        }
+    }
+}
+
+/// A well-formed call of an effort tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Call {
+    /// `open_effort(name)`.
+    Open {
+        /// As given.
+        name: String,
+    },
+    /// `close_effort(id?)`.
+    Close {
+        /// As given; the active effort if none.
+        id: Option<String>,
+    },
+    /// `effort_status(id?)`.
+    Status {
+        /// One effort, or all that fit.
+        id: Option<String>,
+    },
+    /// `expand_effort(id)`.
+    Expand {
+        /// As given.
+        id: String,
+    },
+    /// `collapse_effort(id)`.
+    Collapse {
+        /// As given.
+        id: String,
+    },
+    /// `switch_effort(id)`.
+    Switch {
+        /// As given.
+        id: String,
+    },
+    /// `search_efforts(query, logs?)`.
+    Search {
+        /// What to look for.
+        query: String,
+        /// Whether to search what was said, too.
+        logs: bool,
+    },
+    /// `reopen_effort(id)`.
+    Reopen {
+        /// As given.
+        id: String,
+    },
+}
+
+impl Call {
+    /// The names of the effort tools.
+    pub const TOOLS: [&str; 8] = [
+        "open_effort",
+        "close_effort",
+        "effort_status",
+        "expand_effort",
+        "collapse_effort",
+        "switch_effort",
+        "search_efforts",
+        "reopen_effort",
+    ];
+
+    /// Whether a name is one of ours.
+    pub fn is_effort_tool(name: &str) -> bool {
+        Self::TOOLS.contains(&name)
+    }
+
+    /// Reads a call. Undeclared arguments are dropped; missing or ill-typed ones are refused.
+    pub fn parse(call: &ToolCall) -> Result<Self, Refusal> {
+        let name = call.name.as_str();
+        if !Self::is_effort_tool(name) {
+            let hint = format!("available tools: {}", Self::TOOLS.join(", "));
+            return Err(Refusal::new(format!("Unknown tool: {name}")).hint(hint));
+        }
+        let args = Arguments::parse(name, &call.arguments)?;
+        Ok(match name {
+            "open_effort" => Call::Open { name: args.needed("name")? },
+            "close_effort" => Call::Close { id: args.id()? },
+            "effort_status" => Call::Status { id: args.id()? },
+            "expand_effort" => Call::Expand { id: args.needed_id()? },
+            "collapse_effort" => Call::Collapse { id: args.needed_id()? },
+            "switch_effort" => Call::Switch { id: args.needed_id()? },
+            "search_efforts" => Call::Search { query: args.needed("query")?, logs: args.flag("logs")? },
+            _ => Call::Reopen { id: args.needed_id()? },
+        })
+    }
+}
+
+struct Arguments<'a> {
+    tool: &'a str,
+    values: Map<String, Value>,
+}
+
+impl<'a> Arguments<'a> {
+    fn parse(tool: &'a str, text: &str) -> Result<Self, Refusal> {
+        if text.trim().is_empty() {
+            return Ok(Self { tool, values: Map::new() });
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(values)) => Ok(Self { tool, values }),
+            Ok(Value::Null) => Ok(Self { tool, values: Map::new() }),
+            Ok(_) => Err(Refusal::new(format!("Arguments of {tool} must be a JSON object."))),
+            Err(error) => Err(Refusal::new(format!("Arguments of {tool} are not valid JSON: {error}."))),
+        }
+    }
+
+    fn optional(&self, key: &str) -> Result<Option<String>, Refusal> {
+        match self.values.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(Refusal::new(format!("Argument '{key}' of {} must be text.", self.tool))),
+        }
+    }
+
+    fn needed(&self, key: &str) -> Result<String, Refusal> {
+        self.optional(key)?.ok_or_else(|| Refusal::new(format!("{} needs the argument '{key}'.", self.tool)))
+    }
+
+    /// Results call it `effort_id`, so small models send it back under that name.
+    fn id(&self) -> Result<Option<String>, Refusal> {
+        Ok(self.optional("id")?.or(self.optional("effort_id")?))
+    }
+
+    fn needed_id(&self) -> Result<String, Refusal> {
+        match self.id()? {
+            Some(id) => Ok(id),
+            None => self.needed("id"),
+        }
+    }
+
+    fn flag(&self, key: &str) -> Result<bool, Refusal> {
+        match self.values.get(key) {
+            None | Some(Value::Null) => Ok(false),
+            Some(Value::Bool(flag)) => Ok(*flag),
+            Some(_) => Err(Refusal::new(format!("Argument '{key}' of {} must be true or false.", self.tool))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str, arguments: &str) -> Result<Call, Refusal> {
+        Call::parse(&ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() })
+    }
+
+    #[test]
+    fn calls_are_read_leniently() {
+        assert_eq!(parse("close_effort", ""), Ok(Call::Close { id: None }));
+        assert_eq!(parse("close_effort", "null"), Ok(Call::Close { id: None }));
+        assert_eq!(parse("expand_effort", r#"{"effort_id": "a", "why": 3}"#), Ok(Call::Expand { id: "a".into() }));
+        assert_eq!(
+            parse("search_efforts", r#"{"query": "auth fix"}"#),
+            Ok(Call::Search { query: "auth fix".into(), logs: false })
+        );
+    }
+
+    /// Issue: malformed tool JSON is a clear message, nothing lost.
+    #[test]
+    fn senseless_calls_are_refused_in_words() {
+        let refused = |name: &str, arguments: &str, want: &str| {
+            let refusal = parse(name, arguments).expect_err("refused");
+            assert!(refusal.error.starts_with(want), "{refusal:?}");
+        };
+        refused("expand_effort", "{oops", "Arguments of expand_effort are not valid JSON");
+        refused("expand_effort", "[1]", "Arguments of expand_effort must be a JSON object.");
+        refused("expand_effort", "{}", "expand_effort needs the argument 'id'.");
+        refused("expand_effort", r#"{"id": 3}"#, "Argument 'id' of expand_effort must be text.");
+        refused("open_effort", r#"{"name": "  "}"#, "open_effort needs the argument 'name'.");
+        refused("search_efforts", r#"{"query": "x", "logs": "yes"}"#, "Argument 'logs' of search_efforts");
+        refused("rm_rf", "{}", "Unknown tool: rm_rf");
+    }
+
+    #[test]
+    fn an_unknown_tool_is_told_the_known_ones() {
+        let refusal = parse("rm_rf", "{}").expect_err("refused");
+        assert!(refusal.to_json().contains("open_effort"));
+    }
+}

@@ -1,0 +1,94 @@
+//! What a model is told about tools, and what telling it costs.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::Call;
+use crate::prompt;
+use crate::tokens::{TokenCounter, Tokens};
+
+/// A tool as offered to a model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// What the model calls it.
+    pub name: String,
+    /// When to use it.
+    pub description: String,
+    /// JSON schema of its arguments.
+    pub parameters: Value,
+}
+
+impl ToolSpec {
+    /// The tool as it stands in a request.
+    fn wire(&self) -> Value {
+        serde_json::json!({"type": "function", "function": self})
+    }
+}
+
+/// All tools offered in a session, counted once.
+#[derive(Debug, Clone)]
+pub struct ToolSet {
+    specs: Arc<[ToolSpec]>,
+    tokens: Tokens,
+    effort_tools: bool,
+}
+
+impl ToolSet {
+    /// The eight effort tools and those of the host.
+    pub fn with_efforts(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
+        let ours: Vec<ToolSpec> =
+            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
+        let host = host.into_iter().filter(|tool| !Call::is_effort_tool(&tool.name));
+        Self { effort_tools: true, ..Self::of(counter, ours.into_iter().chain(host).collect()) }
+    }
+
+    /// No tool at all: efforts are not announced either (DESIGN, decision 10).
+    pub fn none() -> Self {
+        Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false }
+    }
+
+    fn of(counter: &dyn TokenCounter, specs: Vec<ToolSpec>) -> Self {
+        let tokens = specs.iter().map(|tool| counter.count(&tool.wire().to_string())).sum();
+        Self { specs: specs.into(), tokens, effort_tools: false }
+    }
+
+    /// The tools, in a fixed order.
+    pub fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    /// What their schemas cost in every request.
+    pub fn tokens(&self) -> Tokens {
+        self.tokens
+    }
+
+    /// Whether the effort tools are among them.
+    pub fn has_effort_tools(&self) -> bool {
+        self.effort_tools
+    }
+
+    /// Whether a tool of the host has this name.
+    pub fn is_host_tool(&self, name: &str) -> bool {
+        !Call::is_effort_tool(name) && self.specs.iter().any(|tool| tool.name == name)
+    }
+
+    /// Names of all tools.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(|tool| tool.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::WordCounter;
+
+    #[test]
+    fn the_eight_tools_are_offered_in_a_fixed_order() {
+        let set = ToolSet::with_efforts(&WordCounter, Vec::new());
+        let names: Vec<&str> = set.names().collect();
+        assert_eq!(names, Call::TOOLS);
+    }
+}

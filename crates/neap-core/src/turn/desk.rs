@@ -1,0 +1,42 @@
+//! What the machines work on.
+
+use crate::assemble::{Selection, ThisTurn, assemble_selection};
+use crate::ids::Stamp;
+use crate::log::{Log, Logs};
+use crate::message::{Counted, Message, Scope};
+use crate::state::SessionState;
+use crate::tokens::{TokenCounter, Tokens};
+use crate::tools::ToolSet;
+
+/// A session's state and logs, with the means to count and the time of day.
+pub struct Desk<'a> {
+    /// The state; decisions are applied to it at once.
+    pub state: &'a mut SessionState,
+    /// The logs in play.
+    pub logs: &'a mut Logs,
+    /// How tokens are counted.
+    pub counter: &'a dyn TokenCounter,
+    /// The tools offered.
+    pub tools: &'a ToolSet,
+    /// The time.
+    pub now: Stamp,
+}
+
+impl Desk<'_> {
+    pub(super) fn count(&self, message: Message) -> Counted {
+        Counted::new(self.counter, message)
+    }
+
+    pub(super) fn hold(&mut self, loaded: Vec<(Scope, Log)>) {
+        for (scope, log) in loaded {
+            self.logs.put(scope, log);
+        }
+    }
+
+    /// What the context would cost with this selection, before anything new is said.
+    pub(super) fn cost(&self, selection: &Selection<'_>) -> Tokens {
+        let nothing_new = ThisTurn::default();
+        assemble_selection(selection, self.state, self.logs, self.tools, self.counter, nothing_new)
+            .map_or(Tokens::ZERO, |context| context.tokens())
+    }
+}

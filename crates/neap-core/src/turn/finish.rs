@@ -1,0 +1,130 @@
+//! The end of a turn: route, references, decay, eviction, in one commit.
+
+use super::desk::Desk;
+use super::perform::collapsed;
+use super::step::{Ended, Outcome, Step};
+use super::summing::Summing;
+use super::{Phase, Turn};
+use crate::decay;
+use crate::effort::Summary;
+use crate::event::{AbandonReason, CollapseCause, Event};
+use crate::ids::EffortId;
+use crate::message::{Counted, Message, Scope};
+use crate::route::route;
+use crate::tools::Banner;
+
+/// Ends a reply that the user cut short.
+const INTERRUPTED: &str = " [interrupted]";
+
+impl Turn {
+    /// The reply is known. If the turn concluded the effort it belongs to, that effort is summarised once
+    /// more, so that its summary covers the closing exchange.
+    pub(super) fn finish(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
+        let scope = self.scope(desk);
+        let concluded = desk.state.head().pending.get(&self.turn).map_or(&[][..], |p| &p.concluded);
+        if let Some(id) = scope.effort().filter(|id| concluded.contains(id)).cloned() {
+            let also = self.exchange(desk, Some(reply.clone())).messages;
+            let also: Vec<Message> = also.into_iter().map(|said| said.message).collect();
+            let (summing, step) = Summing::start(desk, id, also);
+            self.phase = Phase::Summing { reply, summing };
+            return step;
+        }
+        self.complete(desk, reply, None)
+    }
+
+    pub(super) fn complete(
+        &mut self,
+        desk: &mut Desk<'_>,
+        reply: Counted,
+        summary: Option<(EffortId, Summary)>,
+    ) -> Step {
+        self.start_again_if_lost(desk);
+        let (turn, scope) = (self.turn, self.scope(desk));
+        let mut banners = self.banners.clone();
+        if let Some((id, summary)) = summary.clone()
+            && desk.state.effort(&id).is_some_and(|effort| effort.is_concluded())
+        {
+            retell(&mut banners, &id, &summary);
+            self.record(desk, Event::EffortSummarized { id, summary, turn });
+        }
+        let ledger = self.ledger.clone();
+        let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
+        self.record(desk, completed);
+        self.fade(desk, &reply.message.content, &mut banners);
+
+        let exchange = self.exchange(desk, Some(reply.clone()));
+        let text = reply.message.content.to_string();
+        let outcome = self.outcome(Ok(text), banners, scope.clone());
+        let ended = Box::new(Ended { scope, exchange, outcome });
+        self.commit(Phase::Completing { reply, summary, ended })
+    }
+
+    /// No reply: what the user said stays, and belongs where it would have.
+    pub(super) fn abandon(&mut self, desk: &mut Desk<'_>, reason: AbandonReason) -> Step {
+        self.start_again_if_lost(desk);
+        let scope = self.scope(desk);
+        let event = Event::TurnAbandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
+        self.record(desk, event);
+        let exchange = self.exchange(desk, None);
+        let outcome = self.outcome(Err(reason.clone()), self.banners.clone(), scope.clone());
+        let ended = Box::new(Ended { scope, exchange, outcome });
+        self.commit(Phase::Abandoning { reason, ended })
+    }
+
+    /// What was said before an interruption is kept, and marked.
+    pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
+        if partial.trim().is_empty() {
+            return self.abandon(desk, AbandonReason::Interrupted);
+        }
+        let reply = desk.count(Message::assistant(format!("{}{INTERRUPTED}", partial.trim_end())));
+        self.finish(desk, reply)
+    }
+
+    /// References first, so that what was just spoken of does not fade.
+    fn fade(&mut self, desk: &mut Desk<'_>, reply: &str, banners: &mut Vec<Banner>) {
+        let turn = self.turn;
+        let user = self.message.message.content.clone();
+        let ids = decay::referenced(desk.state, &[&user, reply], &self.touched);
+        if !ids.is_empty() {
+            self.record(desk, Event::EffortsReferenced { turn, ids });
+        }
+        for (id, inactive_turns) in decay::decayed(desk.state) {
+            let event = collapsed(desk, &id, CollapseCause::Decayed { inactive_turns });
+            self.record(desk, event);
+            banners.push(Banner::AutoCollapsed { id, inactive_turns });
+        }
+        let ids = decay::evicted(desk.state);
+        if !ids.is_empty() {
+            self.record(desk, Event::SummariesEvicted { turn, ids });
+        }
+    }
+
+    /// Another process took this turn for dead and closed it: what was said is recorded as a new one.
+    fn start_again_if_lost(&mut self, desk: &mut Desk<'_>) {
+        if !desk.state.head().pending.contains_key(&self.turn) {
+            self.turn = desk.state.turn().next();
+            let message = self.message.clone();
+            self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id: None });
+        }
+    }
+
+    fn scope(&self, desk: &Desk<'_>) -> Scope {
+        desk.state.head().pending.get(&self.turn).map_or(Scope::Ambient, route)
+    }
+
+    fn outcome(&self, reply: Result<String, AbandonReason>, banners: Vec<Banner>, scope: Scope) -> Outcome {
+        let (refusals, ledger) = (self.refusals.clone(), self.ledger.clone());
+        Outcome { turn: self.turn, reply, banners, refusals, scope, ledger }
+    }
+}
+
+/// Puts the better summary into the banner that announced the conclusion.
+fn retell(banners: &mut [Banner], of: &EffortId, better: &Summary) {
+    for banner in banners {
+        if let Banner::Concluded { id, summary } = banner
+            && id == of
+        {
+            summary.clone_from(&better.text);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What a model said, made safe to keep: a limit on everything that comes from outside.
+
+use std::collections::BTreeSet;
+
+use super::step::ModelReply;
+use crate::ids::TurnNo;
+use crate::message::ToolCall;
+use crate::policy::Policy;
+
+/// Longest arguments of a call that are kept, in bytes.
+const ARGUMENTS_BYTES_MAX: usize = 65_536;
+/// Longest tool name or call id, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Said when a model answers with nothing.
+const NO_ANSWER: &str = "[the model gave no answer]";
+/// Said when a model would go on calling tools for ever.
+const CALLS_EXHAUSTED: &str = "[stopped: the limit of tool calls in one turn is reached]";
+
+pub(super) struct Heard {
+    pub(super) text: String,
+    pub(super) calls: Vec<ToolCall>,
+    pub(super) refusals: Vec<String>,
+}
+
+/// Keeps at most `calls_left` calls, each with a usable id, name and arguments.
+pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u64, policy: &Policy) -> Heard {
+    let ModelReply { mut text, mut calls } = reply;
+    let mut refusals = Vec::new();
+    let keep = usize::try_from(calls_left).unwrap_or(usize::MAX);
+    if calls.len() > keep {
+        let dropped = calls.len() - keep;
+        refusals.push(format!("{dropped} tool calls dropped: over the limit for one turn"));
+        calls.truncate(keep);
+        if calls.is_empty() && text.trim().is_empty() {
+            text = CALLS_EXHAUSTED.to_owned();
+        }
+    }
+    let bytes_max = usize::try_from(policy.message_bytes_max).unwrap_or(usize::MAX);
+    if text.len() > bytes_max {
+        refusals.push(format!("the reply was cut to {bytes_max} bytes"));
+        text.truncate(text.floor_char_boundary(bytes_max));
+    }
+    if calls.is_empty() && text.trim().is_empty() {
+        text = NO_ANSWER.to_owned();
+    }
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for (at, call) in calls.iter_mut().enumerate() {
+        if call.id.is_empty() || call.id.chars().count() > NAME_CHARS_MAX || seen.contains(&call.id) {
+            call.id = format!("call_{turn}_{round}_{at}");
+        }
+        seen.insert(call.id.clone());
+        if let Some((cut, _)) = call.name.char_indices().nth(NAME_CHARS_MAX) {
+            call.name.truncate(cut);
+        }
+        if call.arguments.len() > ARGUMENTS_BYTES_MAX {
+            refusals.push(format!("arguments of {} bytes were not kept", call.arguments.len()));
+            call.arguments = format!("{{\"dropped_bytes\":{}}}", call.arguments.len());
+        }
+    }
+    Heard { text, calls, refusals }
+}

@@ -1,0 +1,349 @@
+//! One message's journey, as a machine that says what to do next and does nothing itself.
+//!
+//! The driver (in `neap-engine`) performs each [`Step`] and feeds the result back as an [`Input`]:
+//! accept → load logs → assemble → call the model → carry out its tool calls → assemble again, so that an
+//! expanded log is visible in the same turn → … → reply → route, references, decay, eviction → done.
+//!
+//! What the machine decides is applied to the state at once and handed out in [`Step::Commit`]. If that
+//! commit turns out stale, the driver reloads the state and says [`Input::Stale`]; the machine then decides
+//! that part again.
+
+mod desk;
+mod finish;
+mod intake;
+mod lone;
+mod perform;
+mod step;
+mod summing;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use desk::Desk;
+pub use lone::{LoneCall, LoneOutcome, LoneStep};
+pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
+
+use crate::assemble::{Selection, ThisTurn, assemble};
+use crate::effort::Summary;
+use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
+use crate::ids::{EffortId, TurnNo};
+use crate::ledger::Ledger;
+use crate::message::{Counted, Exchange, Message, Scope, ToolCall, ToolRound};
+use crate::tools::Banner;
+use perform::{Performed, Performing, Progress};
+use summing::Summing;
+
+/// A turn in progress.
+#[derive(Debug)]
+pub struct Turn {
+    message: Counted,
+    turn_id: Option<String>,
+    /// Set when the host ran the model itself and only tells us what was said.
+    told_reply: Option<String>,
+    turn: TurnNo,
+    phase: Phase,
+    /// Decided and applied, not yet committed.
+    batch: Vec<Recorded>,
+    /// Tool rounds of this turn, committed.
+    rounds: Vec<(ToolRound, RoundVisibility)>,
+    calls_made: u64,
+    banners: Vec<Banner>,
+    refusals: Vec<String>,
+    touched: BTreeSet<EffortId>,
+    ledger: Ledger,
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The message is being accepted.
+    Accepting,
+    /// Logs are being fetched.
+    Loading,
+    /// The model has the context.
+    Thinking,
+    /// Its calls are being carried out.
+    Calling(Box<Round>),
+    /// A round of calls is being committed.
+    Called(Box<Round>),
+    /// What the turn concluded is being summarised once more, with its closing exchange.
+    Summing {
+        reply: Counted,
+        summing: Summing,
+    },
+    /// The turn's end is being committed.
+    Completing {
+        reply: Counted,
+        summary: Option<(EffortId, Summary)>,
+        ended: Box<Ended>,
+    },
+    /// The turn ends without a reply.
+    Abandoning {
+        reason: AbandonReason,
+        ended: Box<Ended>,
+    },
+    Over,
+}
+
+/// One round of tool calls, as far as it has come. Kept until it is committed, to be decided again if stale.
+#[derive(Debug)]
+struct Round {
+    text: String,
+    calls: Vec<ToolCall>,
+    performing: Option<Performing>,
+    performed: Vec<Performed>,
+    /// What the host's tools answered, by call: they may have had effects and are never called twice.
+    host_answers: BTreeMap<usize, String>,
+}
+
+impl Turn {
+    /// A turn in which the model is called.
+    pub fn new(desk: &Desk<'_>, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
+        Self::begin(desk, text, turn_id, None)
+    }
+
+    /// A turn that already happened elsewhere: the host ran the model.
+    pub fn told(desk: &Desk<'_>, text: &str, reply: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
+        Self::begin(desk, text, turn_id, Some(reply.to_owned()))
+    }
+
+    fn begin(
+        desk: &Desk<'_>,
+        text: &str,
+        turn_id: Option<String>,
+        told_reply: Option<String>,
+    ) -> Result<Self, TurnError> {
+        let bytes_max = desk.state.policy().message_bytes_max;
+        let longest = text.len().max(told_reply.as_ref().map_or(0, String::len));
+        if longest as u64 > bytes_max {
+            return Err(TurnError::MessageTooLong { bytes: longest as u64, bytes_max });
+        }
+        let message = desk.count(Message::user(text));
+        let probe = ThisTurn { turn: desk.state.turn().next(), message: Some(&message), rounds: &[] };
+        assemble(desk.state, desk.logs, desk.tools, desk.counter, probe)?;
+        Ok(Self {
+            message,
+            turn_id,
+            told_reply,
+            turn: TurnNo(0),
+            phase: Phase::Accepting,
+            batch: Vec::new(),
+            rounds: Vec::new(),
+            calls_made: 0,
+            banners: Vec::new(),
+            refusals: Vec::new(),
+            touched: BTreeSet::new(),
+            ledger: Ledger::default(),
+        })
+    }
+
+    /// Takes what the last step gave, and says what to do next.
+    ///
+    /// # Panics
+    /// If the input does not answer the last step: that is a fault of the driver.
+    pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> Step {
+        if matches!(input, Input::Stale) {
+            self.batch.clear();
+        }
+        match (std::mem::replace(&mut self.phase, Phase::Over), input) {
+            (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(desk),
+            (Phase::Accepting, Input::Committed) => self.load(desk),
+            (Phase::Loading, Input::Loaded(loaded)) => {
+                desk.hold(loaded);
+                self.think(desk)
+            }
+            (Phase::Thinking, Input::Replied(reply)) => self.hear(desk, reply),
+            (Phase::Thinking, Input::ModelFailed(message)) => {
+                self.abandon(desk, AbandonReason::ModelFailed { message })
+            }
+            (Phase::Thinking, Input::Interrupted { partial }) => self.interrupted(desk, &partial),
+            (Phase::Calling(round), input) => self.call(desk, round, input),
+            (Phase::Called(round), Input::Committed) => self.called(desk, *round),
+            (Phase::Called(round), Input::Stale) => self.call_again(desk, *round),
+            (Phase::Summing { reply, mut summing }, input) => match summing.step(desk, input) {
+                summing::Progress::Ask(step) => {
+                    self.phase = Phase::Summing { reply, summing };
+                    step
+                }
+                // I12: if it failed, the summary made at the tool call stays.
+                summing::Progress::Ready(made) => {
+                    let id = summing.id().clone();
+                    self.complete(desk, reply, made.ok().map(|summary| (id, summary)))
+                }
+            },
+            (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
+                let Ended { scope, exchange, outcome } = *ended;
+                desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
+                Step::Done(outcome)
+            }
+            (Phase::Completing { reply, summary, .. }, Input::Stale) => self.complete(desk, reply, summary),
+            (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
+            (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
+        }
+    }
+
+    /// The message is durable before any model is called (I2).
+    fn accept(&mut self, desk: &mut Desk<'_>) -> Step {
+        self.turn = desk.state.turn().next();
+        let (message, turn_id) = (self.message.clone(), self.turn_id.clone());
+        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+        if self.told_reply.is_some() {
+            return self.load(desk);
+        }
+        self.commit(Phase::Accepting)
+    }
+
+    fn load(&mut self, desk: &mut Desk<'_>) -> Step {
+        let selection = Selection::of(desk.state);
+        let wanted: BTreeSet<Scope> = selection.scopes().collect();
+        desk.logs.retain(|scope| wanted.contains(scope));
+        let budget = desk.state.policy().context_budget();
+        let requests = selection.requests(budget, |scope| desk.logs.get(scope).is_some());
+        if requests.is_empty() {
+            return self.think(desk);
+        }
+        self.phase = Phase::Loading;
+        Step::Load(requests)
+    }
+
+    fn think(&mut self, desk: &mut Desk<'_>) -> Step {
+        let rounds: Vec<ToolRound> = self.rounds.iter().map(|(round, _)| round.clone()).collect();
+        let this_turn = ThisTurn { turn: self.turn, message: Some(&self.message), rounds: &rounds };
+        let context = match assemble(desk.state, desk.logs, desk.tools, desk.counter, this_turn) {
+            Ok(context) => context,
+            Err(too_small) => {
+                let message = too_small.to_string();
+                return self.abandon(desk, AbandonReason::ModelFailed { message });
+            }
+        };
+        self.ledger = context.ledger.clone();
+        if let Some(reply) = self.told_reply.clone() {
+            let reply = desk.count(Message::assistant(reply));
+            return self.finish(desk, reply);
+        }
+        self.phase = Phase::Thinking;
+        let may_call = self.may_call(desk);
+        Step::CallModel(ModelRequest {
+            messages: context.request_messages(),
+            tools: if may_call { context.tools } else { Arc::new([]) },
+            reply_may_call: may_call,
+        })
+    }
+
+    fn may_call(&self, desk: &Desk<'_>) -> bool {
+        let policy = desk.state.policy();
+        (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
+    }
+
+    fn hear(&mut self, desk: &mut Desk<'_>, reply: ModelReply) -> Step {
+        let calls_left =
+            if self.may_call(desk) { desk.state.policy().tool_calls_max - self.calls_made } else { 0 };
+        let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());
+        self.refusals.extend(heard.refusals);
+        if heard.calls.is_empty() {
+            let reply = desk.count(Message::assistant(heard.text));
+            return self.finish(desk, reply);
+        }
+        let round = Round {
+            text: heard.text,
+            calls: heard.calls,
+            performing: None,
+            performed: Vec::new(),
+            host_answers: BTreeMap::new(),
+        };
+        self.start_next_call(desk, Box::new(round))
+    }
+
+    fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, input: Input) -> Step {
+        let performing = round.performing.as_mut().expect("a call is being performed in this phase");
+        if let Input::ToolAnswered(text) = &input {
+            round.host_answers.insert(round.performed.len(), text.clone());
+        }
+        let progress = performing.step(desk, input);
+        self.progress(desk, round, progress)
+    }
+
+    fn start_next_call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>) -> Step {
+        let at = round.performed.len();
+        if let Some(answer) = round.host_answers.get(&at) {
+            let performed = Performed::by_host(answer.clone());
+            return self.progress(desk, round, Progress::Finished(performed));
+        }
+        let said = self.said_so_far(&round.text);
+        let (performing, progress) = Performing::start(desk, said, round.calls[at].clone());
+        round.performing = Some(performing);
+        self.progress(desk, round, progress)
+    }
+
+    fn progress(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, progress: Progress) -> Step {
+        let performed = match progress {
+            Progress::Ask(step) => {
+                self.phase = Phase::Calling(round);
+                return step;
+            }
+            Progress::Finished(performed) => performed,
+        };
+        round.performing = None;
+        if let Some(event) = performed.event.clone() {
+            self.record(desk, event);
+        }
+        round.performed.push(performed);
+        if round.performed.len() < round.calls.len() {
+            return self.start_next_call(desk, round);
+        }
+        let (tool_round, visibility) = self.tool_round(desk, &round);
+        self.record(desk, Event::ToolsCalled { turn: self.turn, round: tool_round, visibility });
+        self.commit(Phase::Called(round))
+    }
+
+    /// Effects, calls and results were committed together; now they count.
+    fn called(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
+        self.rounds.push(self.tool_round(desk, &round));
+        self.calls_made += round.calls.len() as u64;
+        for performed in round.performed {
+            self.banners.extend(performed.banner);
+            self.refusals.extend(performed.refusal);
+            self.touched.extend(performed.touched);
+        }
+        self.load(desk)
+    }
+
+    fn call_again(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
+        self.start_next_call(desk, Box::new(Round { performing: None, performed: Vec::new(), ..round }))
+    }
+
+    fn tool_round(&self, desk: &Desk<'_>, round: &Round) -> (ToolRound, RoundVisibility) {
+        let assistant = Message { tool_calls: round.calls.clone(), ..Message::assistant(round.text.as_str()) };
+        let results = round.calls.iter().zip(&round.performed);
+        let results = results.map(|(call, done)| desk.count(Message::tool(call.id.as_str(), done.text.as_str())));
+        let whole = ToolRound { assistant: desk.count(assistant), results: results.collect() };
+        debug_assert!(whole.is_whole(), "I7: each call has its result");
+        let visibility = match round.performed.iter().any(|performed| performed.by_host) {
+            true => RoundVisibility::Transcript,
+            false => RoundVisibility::ThisTurn,
+        };
+        (whole, visibility)
+    }
+
+    /// What this turn said until now, for the summary of an effort that it closes.
+    fn said_so_far(&self, text: &str) -> Vec<Message> {
+        let mut said = vec![self.message.message.clone()];
+        said.extend((!text.is_empty()).then(|| Message::assistant(text)));
+        said
+    }
+
+    fn record(&mut self, desk: &mut Desk<'_>, event: Event) {
+        self.batch.push(desk.state.record(desk.now, event));
+    }
+
+    fn commit(&mut self, then: Phase) -> Step {
+        self.phase = then;
+        Step::Commit(std::mem::take(&mut self.batch))
+    }
+
+    fn exchange(&self, desk: &Desk<'_>, reply: Option<Counted>) -> Exchange {
+        let transcript = self.rounds.iter().filter(|(_, v)| *v == RoundVisibility::Transcript);
+        let rounds = transcript.flat_map(|(round, _)| round.messages().cloned());
+        let messages = std::iter::once(self.message.clone()).chain(rounds).chain(reply).collect();
+        Exchange { turn: self.turn, at: desk.now, messages }
+    }
+}

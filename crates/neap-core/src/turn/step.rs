@@ -1,0 +1,121 @@
+//! The words that machine and driver exchange.
+
+use std::sync::Arc;
+
+use crate::assemble::BudgetTooSmall;
+use crate::event::{AbandonReason, Recorded};
+use crate::ids::TurnNo;
+use crate::ledger::Ledger;
+use crate::log::{Log, LogRequest};
+use crate::message::{Exchange, Message, Scope, ToolCall};
+use crate::rank::{Found, SearchRequest};
+use crate::summary::SummaryRequest;
+use crate::tools::{Banner, ToolSpec};
+
+/// What to do next.
+#[derive(Debug)]
+pub enum Step {
+    /// Make these durable, in one piece. → [`Input::Committed`] or [`Input::Stale`].
+    Commit(Vec<Recorded>),
+    /// Fetch the newest part of these logs. → [`Input::Loaded`].
+    Load(Vec<LogRequest>),
+    /// Ask the store for candidates. → [`Input::Found`].
+    Search(SearchRequest),
+    /// Ask the model. → [`Input::Replied`], [`Input::ModelFailed`] or [`Input::Interrupted`].
+    CallModel(ModelRequest),
+    /// Ask the summariser. → [`Input::Summarized`].
+    Summarize(SummaryRequest),
+    /// Ask the host to run one of its own tools. → [`Input::ToolAnswered`].
+    CallTool(ToolCall),
+    /// The turn is over.
+    Done(Outcome),
+}
+
+/// What came of the last step.
+#[derive(Debug)]
+pub enum Input {
+    /// Start.
+    Begin,
+    /// The events are durable.
+    Committed,
+    /// Someone else committed first; nothing of ours happened, and the state was reloaded.
+    Stale,
+    /// The logs asked for, in the order asked.
+    Loaded(Vec<(Scope, Log)>),
+    /// The candidates asked for.
+    Found(Found),
+    /// The model answered.
+    Replied(ModelReply),
+    /// The model did not.
+    ModelFailed(String),
+    /// The user stopped it after it had said this much.
+    Interrupted {
+        /// What was said.
+        partial: String,
+    },
+    /// The summary asked for, or why there is none.
+    Summarized(Result<String, String>),
+    /// The host's tool answered.
+    ToolAnswered(String),
+}
+
+/// What a model is sent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelRequest {
+    /// All messages, the system message first.
+    pub messages: Vec<Message>,
+    /// The tools it may call.
+    pub tools: Arc<[ToolSpec]>,
+    /// Whether calls in its answer will be carried out; if not, it must answer in words now.
+    pub reply_may_call: bool,
+}
+
+/// What a model answered.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ModelReply {
+    /// Its words.
+    pub text: String,
+    /// The tools it wants called.
+    pub calls: Vec<ToolCall>,
+}
+
+/// How a turn came out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Its number.
+    pub turn: TurnNo,
+    /// The reply, or why there is none.
+    pub reply: Result<String, AbandonReason>,
+    /// What the human is told about tools and decay, in the order it happened.
+    pub banners: Vec<Banner>,
+    /// What was refused, in the words the model read.
+    pub refusals: Vec<String>,
+    /// Where the exchange belongs.
+    pub scope: Scope,
+    /// What the model saw in its last call of the turn.
+    pub ledger: Ledger,
+}
+
+/// An end that is decided but not yet durable.
+#[derive(Debug)]
+pub struct Ended {
+    pub(super) scope: Scope,
+    pub(super) exchange: Exchange,
+    pub(super) outcome: Outcome,
+}
+
+/// A message that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TurnError {
+    /// Longer than allowed.
+    #[error("the message has {bytes} bytes, more than the {bytes_max} allowed")]
+    MessageTooLong {
+        /// Its length.
+        bytes: u64,
+        /// The limit.
+        bytes_max: u64,
+    },
+    /// Not even an excerpt of it would fit.
+    #[error(transparent)]
+    BudgetTooSmall(#[from] BudgetTooSmall),
+}

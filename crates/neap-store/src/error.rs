@@ -1,0 +1,79 @@
+//! What can go wrong, by what a caller can do about it.
+
+use std::path::PathBuf;
+
+use neap_core::ids::{Seq, TurnNo};
+
+/// A store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Someone else committed first. Reload and decide again.
+    #[error("another commit came first (the stream is at {actual}, not at {expected})")]
+    Conflict {
+        /// What the writer knew of.
+        expected: Seq,
+        /// What is there.
+        actual: Seq,
+    },
+    /// The caller's turn id was used before. Answer with that turn.
+    #[error("this turn was accepted before, as turn {turn}")]
+    DuplicateTurn {
+        /// Its number.
+        turn: TurnNo,
+    },
+    /// The disk is full. Nothing was written; make room and try again.
+    #[error("no space left for the store at {}", path.display())]
+    Full {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Nothing may be written there.
+    #[error("the store at {} is read-only", path.display())]
+    ReadOnly {
+        /// Where.
+        path: PathBuf,
+    },
+    /// Another process held the store for too long.
+    #[error("the store at {} was busy for too long", path.display())]
+    Busy {
+        /// Where.
+        path: PathBuf,
+    },
+    /// It is not a store of ours, or a damaged one. Nothing was changed.
+    #[error("{} cannot be read as a store: {why}", path.display())]
+    Unreadable {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+    /// A newer version of Neap wrote it. Nothing was changed.
+    #[error("{} has format {found}; this version reads up to {supported}", path.display())]
+    Newer {
+        /// Where.
+        path: PathBuf,
+        /// The format found.
+        found: i64,
+        /// The newest we know.
+        supported: i64,
+    },
+    /// The outcome of a write is unknown: the disk failed under it. Reopen the store.
+    #[error("the store failed: {0}")]
+    Failed(String),
+}
+
+impl StoreError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            StoreError::Conflict { .. } => "another process uses this session; try again",
+            StoreError::DuplicateTurn { .. } => "use a new turn id for a new message",
+            StoreError::Full { .. } => "free some disk space and send the message again; nothing stored was lost",
+            StoreError::ReadOnly { .. } => "make the data directory writable, or choose another with --data-dir",
+            StoreError::Busy { .. } => "another process is writing; try again, or look for one that hangs",
+            StoreError::Unreadable { .. } => "run `neap doctor`; restore a backup or choose another --data-dir",
+            StoreError::Newer { .. } => "use the newer version of neap that wrote it",
+            StoreError::Failed(_) => "check the disk, then run `neap doctor`",
+        }
+    }
+}

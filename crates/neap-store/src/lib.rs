@@ -1,0 +1,141 @@
+//! Where sessions live: is it safe?
+//!
+//! Truth is one stream of events per session. Everything else a backend keeps (the session's row, its
+//! efforts, where exchanges are, the word index) is derived from the stream by [`neap_core::project`], changes
+//! in the same transaction, and can be dropped and made again ([`Store::rebuild`]).
+//!
+//! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
+
+mod error;
+
+pub use error::StoreError;
+
+use async_trait::async_trait;
+use neap_core::event::Recorded;
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::project::Projection;
+use neap_core::rank::{Found, SearchRequest};
+use neap_core::state::SessionState;
+use serde::{Deserialize, Serialize};
+
+/// Events to add to a stream, and what they change.
+#[derive(Debug, Clone)]
+pub struct Commit {
+    /// Whose stream.
+    pub session: SessionId,
+    /// The last event the writer knew of; the new ones follow it without a gap.
+    pub expected: Seq,
+    /// At least one event.
+    pub events: Vec<Recorded>,
+    /// What they change in the derived tables.
+    pub projection: Projection,
+}
+
+/// An event as it was found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// Whole.
+    Event(Recorded),
+    /// Its row is there, but not what was written.
+    Damaged {
+        /// Its place.
+        seq: Seq,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// A session in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Its id.
+    pub session: SessionId,
+    /// When it began.
+    pub created: Stamp,
+    /// When it last changed.
+    pub updated: Stamp,
+    /// Its latest turn.
+    pub turns: TurnNo,
+    /// Efforts, of any status.
+    pub efforts: u64,
+    /// Events in its stream.
+    pub events: Seq,
+    /// Whether it was erased; then only this tombstone is left.
+    pub scrubbed: bool,
+}
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// A view differs from the truth; [`Store::rebuild`] mends it.
+    Repairable,
+    /// Something that was written is lost.
+    Damaged,
+}
+
+/// What an examination found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whose, if it is one session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// What it is, in a sentence.
+    pub what: String,
+}
+
+/// A place for sessions.
+///
+/// # The promise
+///
+/// - *A commit is all or nothing.* When [`commit`](Store::commit) returns `Ok`, its events and all they change
+///   are durable: a killed process, a second process or a lost power supply do not undo them.
+/// - *A commit names what it follows* (I10). If another came first, it is [`StoreError::Conflict`] and nothing
+///   happened. The same `turn_id` is never accepted twice: [`StoreError::DuplicateTurn`].
+/// - *What is read is what was written*, byte for byte, or it is reported as damaged. Damage to one record
+///   costs at most that record, and a store that cannot be read is never made anew.
+/// - *Any number of processes* may use one store at once; nobody is locked out.
+/// - *A session's cost does not grow with its length*: [`load`](Store::load) costs as much as it has efforts,
+///   [`log`](Store::log) as much as is asked for.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Adds events to a stream, and changes the derived tables with them.
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError>;
+
+    /// A session's state; none if it never was. After an erasure, the state says so.
+    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;
+
+    /// Events from `from` on, in order, at most `max`.
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError>;
+
+    /// The newest exchanges of a log, oldest first: as many as it takes to reach the tokens asked for.
+    /// An exchange whose record is damaged is there with a line that says so in place of its words.
+    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
+
+    /// Texts that have any of the terms, in one session or in all.
+    async fn search(
+        &self,
+        session: Option<&SessionId>,
+        request: &SearchRequest,
+    ) -> Result<Vec<(SessionId, Found)>, StoreError>;
+
+    /// Every session, by id.
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// The turn that a caller's own id was given to.
+    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
+
+    /// Examines one session or everything; changes nothing.
+    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError>;
+
+    /// Makes a session's derived tables anew from its stream; damaged events are left out and reported.
+    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError>;
+
+    /// Erases what a session holds, physically, and leaves a tombstone. Returns how many events went.
+    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError>;
+}
