@@ -186,7 +186,7 @@ pub enum Event {
         /// Where the exchange belongs.
         scope: Scope,
         /// What the model saw, and what was left out.
-        ledger: Ledger,
+        ledger: Box<Ledger>,
     },
     /// A turn ended without a reply; what the user said stays.
     TurnAbandoned {

@@ -130,6 +130,9 @@ pub trait Store: Send + Sync {
     /// The turn that a caller's own id was given to.
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
 
+    /// The first and the last event of a turn; none while it is in flight or if it never was.
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
+
     /// Examines one session or everything; changes nothing.
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError>;
 

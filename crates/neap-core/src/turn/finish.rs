@@ -47,7 +47,7 @@ impl Turn {
             retell(&mut banners, &id, &summary);
             self.record(desk, Event::EffortSummarized { id, summary, turn });
         }
-        let ledger = self.ledger.clone();
+        let ledger = Box::new(self.ledger.clone());
         let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
         self.record(desk, completed);
         self.fade(desk, &reply.message.content, &mut banners);

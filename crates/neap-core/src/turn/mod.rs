@@ -173,12 +173,17 @@ impl Turn {
             (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
                 let Ended { scope, exchange, outcome } = *ended;
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
-                Step::Done(outcome)
+                Step::Done(Box::new(outcome))
             }
             (Phase::Completing { reply, summary, .. }, Input::Stale) => self.complete(desk, reply, summary),
             (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
         }
+    }
+
+    /// What tools did so far.
+    pub fn banners(&self) -> &[Banner] {
+        &self.banners
     }
 
     /// The message is durable before any model is called (I2).

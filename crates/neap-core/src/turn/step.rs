@@ -28,7 +28,7 @@ pub enum Step {
     /// Ask the host to run one of its own tools. → [`Input::ToolAnswered`].
     CallTool(ToolCall),
     /// The turn is over.
-    Done(Outcome),
+    Done(Box<Outcome>),
 }
 
 /// What came of the last step.

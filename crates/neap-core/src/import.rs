@@ -1,0 +1,227 @@
+//! A session folder made by another tool, as the events that would have made it.
+//!
+//! Log lines are paired into exchanges, the exchanges of all logs are put in the order of their times, and
+//! each effort is opened before its first exchange and concluded after its last.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::effort::{EffortStatus, Summary};
+use crate::event::{AbandonReason, Event};
+use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
+use crate::message::{Counted, Message, Role, Scope};
+use crate::policy::Policy;
+use crate::state::SessionState;
+use crate::tokens::TokenCounter;
+
+/// One line of a log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// Who.
+    pub role: Role,
+    /// What.
+    pub content: String,
+    /// When, if it says so.
+    pub ts: Option<Stamp>,
+}
+
+/// One effort of the folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedEffort {
+    /// Its id here.
+    pub id: EffortId,
+    /// Its id there.
+    pub name: String,
+    /// Open or concluded.
+    pub status: EffortStatus,
+    /// Whether it received messages.
+    pub active: bool,
+    /// What stood for it.
+    pub summary: Option<String>,
+    /// When it was opened.
+    pub created: Option<Stamp>,
+    /// When it last changed.
+    pub updated: Option<Stamp>,
+    /// Its log.
+    pub lines: Vec<Line>,
+}
+
+/// A folder as it was read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportedFolder {
+    /// Chat outside efforts.
+    pub ambient: Vec<Line>,
+    /// Efforts, in the manifest's order.
+    pub efforts: Vec<ImportedEffort>,
+    /// How many turns it counted.
+    pub turn_count: Option<u64>,
+    /// When each effort was last referenced, in its own turn numbers.
+    pub last_referenced: BTreeMap<EffortId, u64>,
+    /// What could not be read, or was changed in reading.
+    pub notes: Vec<String>,
+}
+
+/// An exchange before it has a turn.
+struct Said {
+    scope: Scope,
+    at: Stamp,
+    user: Message,
+    reply: Option<Message>,
+}
+
+/// The events of a session as the folder tells it, each with its time.
+pub fn events(
+    folder: &ImportedFolder,
+    session: &SessionId,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+    source: &str,
+    now: Stamp,
+) -> Vec<(Stamp, Event)> {
+    let mut queue = exchanges(folder, now);
+    let mut left: BTreeMap<&EffortId, usize> = BTreeMap::new();
+    for said in &queue {
+        if let Some(effort) = folder.efforts.iter().find(|e| Some(&e.id) == said.scope.effort()) {
+            *left.entry(&effort.id).or_default() += 1;
+        }
+    }
+    let began = queue.front().map_or(now, |said| said.at);
+    let mut story = Story { events: Vec::new(), state: SessionState::default() };
+    let created = Event::SessionCreated {
+        session: session.clone(),
+        encoding: counter.encoding().to_owned(),
+        policy: policy.clone(),
+        imported_from: Some(source.to_owned()),
+    };
+    story.tell(began, created);
+    while let Some(said) = queue.pop_front() {
+        let effort = folder.efforts.iter().find(|e| Some(&e.id) == said.scope.effort());
+        let at = said.at;
+        let turn = story.state.turn().next();
+        let message = Counted::new(counter, said.user);
+        story.tell(at, Event::TurnStarted { turn, message, turn_id: None });
+        if let Some(effort) = effort {
+            story.enter(effort, at, turn);
+        }
+        let scope = said.scope.clone();
+        story.tell(
+            at,
+            match said.reply {
+                Some(reply) => {
+                    let reply = Counted::new(counter, reply);
+                    Event::TurnCompleted { turn, reply, scope, ledger: Box::default() }
+                }
+                None => Event::TurnAbandoned { turn, reason: AbandonReason::ProcessEnded, scope },
+            },
+        );
+        if let Some(effort) = effort {
+            let left = left.entry(&effort.id).or_default();
+            *left = left.saturating_sub(1);
+            if *left == 0 {
+                story.conclude(effort, at, counter);
+            }
+        }
+    }
+    for effort in &folder.efforts {
+        let at = effort.updated.or(effort.created).unwrap_or(now);
+        if story.state.effort(&effort.id).is_none() {
+            let turn = story.state.turn();
+            story.enter(effort, at, turn);
+            story.conclude(effort, at, counter);
+        }
+    }
+    story.settle(folder, now);
+    story.events
+}
+
+/// Events with the state they lead to, so that only what makes sense is told.
+struct Story {
+    events: Vec<(Stamp, Event)>,
+    state: SessionState,
+}
+
+impl Story {
+    fn tell(&mut self, at: Stamp, event: Event) {
+        self.state.record(at, event.clone());
+        self.events.push((at, event));
+    }
+
+    fn enter(&mut self, effort: &ImportedEffort, at: Stamp, turn: TurnNo) {
+        let id = effort.id.clone();
+        match self.state.effort(&id) {
+            None => {
+                let name = effort.name.chars().take(200).collect();
+                self.tell(effort.created.unwrap_or(at), Event::EffortOpened { id, name, turn });
+            }
+            Some(_) if self.state.active().is_some_and(|active| active.id == id) => {}
+            Some(_) => self.tell(at, Event::EffortSwitched { id, turn }),
+        }
+    }
+
+    fn conclude(&mut self, effort: &ImportedEffort, at: Stamp, counter: &dyn TokenCounter) {
+        if effort.status == EffortStatus::Open {
+            return;
+        }
+        let text = effort.summary.clone().filter(|text| !text.trim().is_empty());
+        let text = text.unwrap_or_else(|| format!("Imported effort: {} (it had no summary)", effort.id));
+        let summary = Summary::new(counter, &effort.id, &text);
+        let next_active = self.state.open().find(|e| e.id != effort.id).map(|e| e.id.clone());
+        let turn = self.state.turn();
+        let at = effort.updated.unwrap_or(at);
+        self.tell(at, Event::EffortConcluded { id: effort.id.clone(), summary, turn, next_active });
+    }
+
+    /// Which effort is active, and which summaries had already faded there.
+    fn settle(&mut self, folder: &ImportedFolder, now: Stamp) {
+        let turn = self.state.turn();
+        let active = folder.efforts.iter().find(|e| e.active && e.status == EffortStatus::Open);
+        if let Some(effort) = active
+            && self.state.active().is_none_or(|active| active.id != effort.id)
+        {
+            self.tell(now, Event::EffortSwitched { id: effort.id.clone(), turn });
+        }
+        let threshold = self.state.policy().summary_eviction_threshold;
+        let turn_count = folder.turn_count.unwrap_or(turn.0);
+        let faded = |id: &EffortId| {
+            folder.last_referenced.get(id).is_some_and(|last| turn_count.saturating_sub(*last) >= threshold)
+        };
+        let ids: Vec<EffortId> = self.state.shown().map(|e| e.id.clone()).filter(faded).collect();
+        if !ids.is_empty() {
+            self.tell(now, Event::SummariesEvicted { turn, ids });
+        }
+    }
+}
+
+/// All exchanges, by time; a log's own order is never changed, and a line without a time follows its
+/// predecessor.
+fn exchanges(folder: &ImportedFolder, now: Stamp) -> VecDeque<Said> {
+    let mut all = paired(Scope::Ambient, &folder.ambient, now);
+    for effort in &folder.efforts {
+        let start = effort.created.unwrap_or(now);
+        all.extend(paired(Scope::Effort(effort.id.clone()), &effort.lines, start));
+    }
+    all.sort_by_key(|said| said.at);
+    all.into()
+}
+
+fn paired(scope: Scope, lines: &[Line], start: Stamp) -> Vec<Said> {
+    let mut out: Vec<Said> = Vec::new();
+    let mut at = lines.iter().find_map(|line| line.ts).unwrap_or(start);
+    for line in lines {
+        at = at.max(line.ts.unwrap_or(at));
+        let words = line.content.as_str();
+        match (line.role, out.last_mut()) {
+            (Role::Assistant, Some(said)) if said.reply.is_none() => said.reply = Some(Message::assistant(words)),
+            (Role::Assistant | Role::Tool | Role::System, _) => {
+                // Words without a question: kept, as an exchange of their own.
+                let user = Message::user(format!("[{}]", line.role.as_str()));
+                out.push(Said { scope: scope.clone(), at, user, reply: Some(Message::assistant(words)) });
+            }
+            (Role::User, _) => {
+                out.push(Said { scope: scope.clone(), at, user: Message::user(words), reply: None });
+            }
+        }
+    }
+    out
+}

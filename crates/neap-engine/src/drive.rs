@@ -1,0 +1,150 @@
+//! The only loop. The core's machine says what to do next; this does it and tells the machine what came.
+//!
+//! There are no decisions here: an `if` about memory in this file belongs in the core.
+
+use neap_core::turn::{
+    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, Turn,
+};
+use neap_model::ModelError;
+use neap_store::StoreError;
+
+use crate::engine::Parts;
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::watch::{Interrupt, Watch};
+use neap_core::tokens::TokenCounter;
+use neap_core::tools::{Banner, ToolSet};
+
+/// A commit is decided anew this often if others keep coming first.
+const CONFLICTS_MAX: usize = 100;
+
+/// What performing needs besides the session.
+pub(crate) struct Driver<'a> {
+    pub(crate) parts: &'a Parts,
+    pub(crate) counter: &'a dyn TokenCounter,
+    pub(crate) tools: &'a ToolSet,
+    pub(crate) interrupt: &'a Interrupt,
+}
+
+impl Driver<'_> {
+    /// Takes a turn from its message to its reply.
+    pub(crate) async fn turn(
+        &self,
+        live: &mut Live,
+        mut turn: Turn,
+        watch: &mut dyn Watch,
+    ) -> Result<Outcome, EngineError> {
+        let mut conflicts = 0;
+        let mut told = 0;
+        let mut input = Input::Begin;
+        loop {
+            let step = turn.step(&mut self.desk(live), input);
+            tell(watch, turn.banners(), &mut told);
+            input = match step {
+                Step::CallModel(request) => self.call_model(&request, watch).await,
+                Step::Done(outcome) => {
+                    tell_rest(watch, &outcome.banners, &turn.banners()[..told]);
+                    return Ok(*outcome);
+                }
+                step => self.perform(live, step, &mut conflicts).await?,
+            };
+        }
+    }
+
+    /// Carries out one tool call from outside a turn.
+    pub(crate) async fn lone_call(&self, live: &mut Live, mut call: LoneCall) -> Result<LoneOutcome, EngineError> {
+        let mut conflicts = 0;
+        let mut input = Input::Begin;
+        loop {
+            input = match call.step(&mut self.desk(live), input) {
+                LoneStep::Ask(step) => self.perform(live, step, &mut conflicts).await?,
+                LoneStep::Done(outcome) => return Ok(outcome),
+            };
+        }
+    }
+
+    async fn perform(&self, live: &mut Live, step: Step, conflicts: &mut usize) -> Result<Input, EngineError> {
+        let store = self.parts.store.as_ref();
+        Ok(match step {
+            Step::Commit(events) => match live.commit(store, events).await {
+                Ok(()) => {
+                    self.parts.changed(&live.id);
+                    Input::Committed
+                }
+                Err(StoreError::Conflict { .. }) if *conflicts < CONFLICTS_MAX => {
+                    *conflicts += 1;
+                    live.reload(store).await?;
+                    Input::Stale
+                }
+                Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(live.id.clone())),
+                Err(error) => return Err(error.into()),
+            },
+            Step::Load(requests) => {
+                let mut loaded = Vec::with_capacity(requests.len());
+                for request in requests {
+                    let log = store.log(&live.id, &request).await?;
+                    loaded.push((request.scope, log));
+                }
+                Input::Loaded(loaded)
+            }
+            Step::Search(request) => {
+                let mut found = store.search(Some(&live.id), &request).await?;
+                Input::Found(found.pop().map(|(_, found)| found).unwrap_or_default())
+            }
+            Step::Summarize(request) => {
+                let made = self.parts.summarizer.summarize(&request).await;
+                Input::Summarized(made.map_err(|error| error.to_string()))
+            }
+            Step::CallTool(call) => Input::ToolAnswered(self.parts.host_tools.call(&call).await),
+            Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
+        })
+    }
+
+    async fn call_model(&self, request: &ModelRequest, watch: &mut dyn Watch) -> Input {
+        let mut partial = String::new();
+        let reply: Option<Result<ModelReply, ModelError>> = {
+            let mut on_text = |words: &str| {
+                partial.push_str(words);
+                watch.text(words);
+            };
+            tokio::select! {
+                biased;
+                () = self.interrupt.wait() => None,
+                reply = self.parts.model.reply(request, &mut on_text) => Some(reply),
+            }
+        };
+        match reply {
+            Some(Ok(reply)) => Input::Replied(reply),
+            Some(Err(error)) => Input::ModelFailed(error.to_string()),
+            None => Input::Interrupted { partial },
+        }
+    }
+
+    pub(crate) fn desk<'a>(&'a self, live: &'a mut Live) -> Desk<'a> {
+        Desk {
+            state: &mut live.state,
+            logs: &mut live.logs,
+            counter: self.counter,
+            tools: self.tools,
+            now: self.parts.clock.now(),
+        }
+    }
+}
+
+/// Announces what is settled; a conclusion is announced at the end, when its summary is final.
+fn tell(watch: &mut dyn Watch, banners: &[Banner], told: &mut usize) {
+    for banner in &banners[*told..] {
+        if !matches!(banner, Banner::Concluded { .. }) {
+            watch.banner(banner);
+        }
+    }
+    *told = banners.len();
+}
+
+fn tell_rest(watch: &mut dyn Watch, all: &[Banner], told: &[Banner]) {
+    for (at, banner) in all.iter().enumerate() {
+        if at >= told.len() || matches!(banner, Banner::Concluded { .. }) {
+            watch.banner(banner);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The engine: the parts a session is made of, and the sessions there are.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use neap_core::event::Event;
+use neap_core::ids::SessionId;
+use neap_core::message::ToolCall;
+use neap_core::policy::Policy;
+use neap_core::resume::resume;
+use neap_core::tools::{ToolSet, ToolSpec};
+use neap_model::bpe::counter_for;
+use neap_model::offline::Offline;
+use neap_model::summarize::Extractive;
+use neap_model::{ChatModel, Summarizer};
+use neap_store::folder::FolderViews;
+use neap_store::{SessionInfo, Store, StoreError};
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::session::Session;
+
+/// The encoding in which a new session's tokens are counted.
+const DEFAULT_ENCODING: &str = "o200k_base";
+
+/// Runs the host's own tools.
+#[async_trait]
+pub trait HostTools: Send + Sync {
+    /// Their schemas.
+    fn specs(&self) -> Vec<ToolSpec>;
+
+    /// Runs one; a failure is told in words, for the model to read.
+    async fn call(&self, call: &ToolCall) -> String;
+}
+
+struct NoHostTools;
+
+#[async_trait]
+impl HostTools for NoHostTools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    async fn call(&self, call: &ToolCall) -> String {
+        format!("{{\"error\":\"Unknown tool: {}\"}}", call.name.escape_default())
+    }
+}
+
+/// How to open a session.
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    /// Settings to make, as `key`, `value`; they stay with the session.
+    pub set: Vec<(String, String)>,
+}
+
+pub(crate) struct Parts {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) summarizer: Arc<dyn Summarizer>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) host_tools: Arc<dyn HostTools>,
+    pub(crate) encoding: String,
+    views: Option<FolderViews>,
+}
+
+impl Parts {
+    /// The session's folder will follow, off the reply's path.
+    pub(crate) fn changed(&self, session: &SessionId) {
+        if let Some(views) = &self.views {
+            views.changed(session);
+        }
+    }
+}
+
+/// Opens sessions.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) parts: Arc<Parts>,
+}
+
+/// Puts an engine together; every part but the store has a built-in default.
+pub struct EngineBuilder {
+    parts: Parts,
+}
+
+impl EngineBuilder {
+    /// Who answers; the offline model by default.
+    pub fn model(mut self, model: Arc<dyn ChatModel>) -> Self {
+        self.parts.model = model;
+        self
+    }
+
+    /// Who summarises; the extractive summariser by default.
+    pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.parts.summarizer = summarizer;
+        self
+    }
+
+    /// What time it is; the machine's clock by default.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.parts.clock = clock;
+        self
+    }
+
+    /// Tools of the host that the model may call besides the effort tools.
+    pub fn host_tools(mut self, tools: Arc<dyn HostTools>) -> Self {
+        self.parts.host_tools = tools;
+        self
+    }
+
+    /// The encoding in which new sessions count their tokens; `o200k_base` by default.
+    pub fn encoding(mut self, encoding: &str) -> Self {
+        encoding.clone_into(&mut self.parts.encoding);
+        self
+    }
+
+    /// Keeps a folder view of every session that changes.
+    pub fn views(mut self, views: FolderViews) -> Self {
+        self.parts.views = Some(views);
+        self
+    }
+
+    /// The engine.
+    pub fn build(self) -> Engine {
+        Engine { parts: Arc::new(self.parts) }
+    }
+}
+
+impl Engine {
+    /// Starts with a store and the built-in parts.
+    pub fn builder(store: Arc<dyn Store>) -> EngineBuilder {
+        let parts = Parts {
+            store,
+            model: Arc::new(Offline::new()),
+            summarizer: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
+            clock: Arc::new(SystemClock),
+            host_tools: Arc::new(NoHostTools),
+            encoding: DEFAULT_ENCODING.to_owned(),
+            views: None,
+        };
+        EngineBuilder { parts }
+    }
+
+    /// The store beneath.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.parts.store
+    }
+
+    /// Opens a session to go on with it, or begins it. As after any restart, expansions are gone and a turn
+    /// that was cut off is closed.
+    pub async fn resume(&self, id: &SessionId, options: &SessionOptions) -> Result<Session, EngineError> {
+        loop {
+            let mut live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+            let mut policy = live.state.policy().clone();
+            for (key, value) in &options.set {
+                policy.set(key, value)?;
+            }
+            let events = self.opening(&live, policy);
+            let recorded = live.record(self.parts.store.as_ref(), self.parts.clock.now(), events).await;
+            match recorded {
+                Ok(()) => {
+                    self.parts.changed(id);
+                    let session = self.session_of(live);
+                    session.check_budget()?;
+                    return Ok(session);
+                }
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Opens an existing session and changes nothing about it.
+    pub async fn attach(&self, id: &SessionId) -> Result<Session, EngineError> {
+        let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        if live.state.head().session.is_none() {
+            return Err(EngineError::NoSession(id.clone()));
+        }
+        Ok(self.session_of(live))
+    }
+
+    /// Every session there is.
+    pub async fn sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
+        Ok(self.parts.store.sessions().await?)
+    }
+
+    /// Erases a session: its words are gone from the store and its folder; a tombstone stays.
+    pub async fn scrub(&self, id: &SessionId) -> Result<u64, EngineError> {
+        if self.parts.store.load(id).await?.is_none_or(|state| state.head().session.is_none()) {
+            return Err(EngineError::NoSession(id.clone()));
+        }
+        let events = self.parts.store.scrub(id, self.parts.clock.now()).await?;
+        if let Some(views) = &self.parts.views {
+            views.remove(id).await?;
+        }
+        Ok(events)
+    }
+
+    /// Waits until every folder view is current.
+    pub async fn flush(&self) {
+        if let Some(views) = &self.parts.views {
+            views.flush().await;
+        }
+    }
+
+    fn opening(&self, live: &Live, policy: Policy) -> Vec<Event> {
+        if live.state.head().session.is_none() {
+            let (session, encoding) = (live.id.clone(), self.parts.encoding.clone());
+            return vec![Event::SessionCreated { session, encoding, policy, imported_from: None }];
+        }
+        let changed = (policy != *live.state.policy()).then_some(Event::PolicyChanged { policy });
+        resume(&live.state).into_iter().chain(changed).collect()
+    }
+
+    pub(crate) fn session_of(&self, live: Live) -> Session {
+        let counter = counter_for(&live.state.head().encoding);
+        let tools = ToolSet::with_efforts(counter.as_ref(), self.parts.host_tools.specs());
+        Session::new(self.parts.clone(), live, counter, tools)
+    }
+}

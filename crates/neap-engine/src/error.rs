@@ -1,0 +1,80 @@
+//! What can go wrong, by what a caller can do about it.
+
+use neap_core::assemble::BudgetTooSmall;
+use neap_core::event::AbandonReason;
+use neap_core::ids::{SessionId, TurnNo};
+use neap_core::policy::PolicyError;
+use neap_core::turn::TurnError;
+use neap_store::StoreError;
+
+/// A session could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The store could not.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The message cannot be taken.
+    #[error(transparent)]
+    Turn(#[from] TurnError),
+    /// The model gave no answer. The message is stored; nothing is lost.
+    #[error("turn {turn} got no reply: {}", describe(reason))]
+    NoReply {
+        /// The turn.
+        turn: TurnNo,
+        /// Why.
+        reason: AbandonReason,
+    },
+    /// A setting cannot be made.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// There is no such session.
+    #[error("there is no session '{0}'")]
+    NoSession(SessionId),
+    /// There is one already.
+    #[error("a session '{0}' exists already")]
+    SessionExists(SessionId),
+    /// There is no such turn, or no record of it.
+    #[error("session '{session}' has no turn {turn}")]
+    NoTurn {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnNo,
+    },
+    /// Other processes kept changing the session.
+    #[error("session '{0}' is changed by other processes faster than it can be read")]
+    Contended(SessionId),
+}
+
+impl From<BudgetTooSmall> for EngineError {
+    fn from(error: BudgetTooSmall) -> Self {
+        EngineError::Turn(TurnError::BudgetTooSmall(error))
+    }
+}
+
+impl EngineError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            EngineError::Store(error) => error.hint(),
+            EngineError::Turn(TurnError::MessageTooLong { .. }) => {
+                "split the message, or put the text into a file and refer to it"
+            }
+            EngineError::Turn(TurnError::BudgetTooSmall(_)) => "raise context_tokens_max to at least that",
+            EngineError::NoReply { .. } => "what you said is stored; say it again or go on",
+            EngineError::Policy(_) => "`neap help settings` lists all settings with their defaults",
+            EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
+            EngineError::SessionExists(_) => "choose another name with --session",
+            EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",
+            EngineError::Contended(_) => "try again, or close the other programs that use this session",
+        }
+    }
+}
+
+fn describe(reason: &AbandonReason) -> String {
+    match reason {
+        AbandonReason::ProcessEnded => "the process ended".to_owned(),
+        AbandonReason::ModelFailed { message } => message.clone(),
+        AbandonReason::Interrupted => "interrupted".to_owned(),
+    }
+}

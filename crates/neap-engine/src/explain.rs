@@ -1,0 +1,124 @@
+//! What was in the context of a turn, and why.
+
+use neap_core::event::{AbandonReason, Event};
+use neap_core::ids::{Seq, SessionId, TurnNo};
+use neap_core::ledger::Ledger;
+use neap_core::message::{Scope, ToolRound};
+use neap_store::{Store, Stored};
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// The record of one turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Explained {
+    /// Its number.
+    pub turn: TurnNo,
+    /// What the user said.
+    pub message: Option<String>,
+    /// Tool calls with their results.
+    pub rounds: Vec<ToolRound>,
+    /// What happened to efforts, in order.
+    pub happened: Vec<Event>,
+    /// What the model answered.
+    pub reply: Option<String>,
+    /// Why there is no answer.
+    pub abandoned: Option<AbandonReason>,
+    /// Where the exchange went.
+    pub scope: Option<Scope>,
+    /// What the model saw.
+    pub ledger: Option<Ledger>,
+}
+
+impl Engine {
+    /// The record of a turn; the latest if none is named.
+    pub async fn explain(&self, id: &SessionId, turn: Option<TurnNo>) -> Result<Explained, EngineError> {
+        let turn = match turn {
+            Some(turn) => turn,
+            None => self.attach(id).await?.state().turn(),
+        };
+        explain(self.parts.store.as_ref(), id, turn).await
+    }
+}
+
+pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
+    let Some((first, last)) = store.turn_span(id, turn).await? else {
+        return Err(EngineError::NoTurn { session: id.clone(), turn });
+    };
+    let mut explained = Explained { turn, ..Explained::default() };
+    // What decays after a turn is committed with its end, and follows it.
+    let mut seq = first;
+    let mut ended = false;
+    loop {
+        let events = store.events(id, seq, 256).await?;
+        let Some(newest) = events.last().map(place) else { return Ok(explained) };
+        for stored in events {
+            let at = place(&stored);
+            let Stored::Event(recorded) = stored else { continue };
+            if ended && of_turn(&recorded.event) != Some(turn) {
+                return Ok(explained);
+            }
+            explained.note(turn, recorded.event);
+            ended = ended || at >= last;
+        }
+        seq = newest.next();
+    }
+}
+
+fn place(stored: &Stored) -> Seq {
+    match stored {
+        Stored::Event(recorded) => recorded.seq,
+        Stored::Damaged { seq, .. } => *seq,
+    }
+}
+
+fn of_turn(event: &Event) -> Option<TurnNo> {
+    match event {
+        Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => None,
+        Event::TurnStarted { turn, .. }
+        | Event::ToolsCalled { turn, .. }
+        | Event::EffortOpened { turn, .. }
+        | Event::EffortConcluded { turn, .. }
+        | Event::EffortSummarized { turn, .. }
+        | Event::EffortExpanded { turn, .. }
+        | Event::EffortCollapsed { turn, .. }
+        | Event::EffortSwitched { turn, .. }
+        | Event::EffortReopened { turn, .. }
+        | Event::EffortsReferenced { turn, .. }
+        | Event::SummariesEvicted { turn, .. }
+        | Event::TurnCompleted { turn, .. }
+        | Event::TurnAbandoned { turn, .. } => Some(*turn),
+    }
+}
+
+impl Explained {
+    fn note(&mut self, turn: TurnNo, event: Event) {
+        if of_turn(&event) != Some(turn) {
+            return;
+        }
+        match event {
+            Event::TurnStarted { message, .. } => self.message = Some(message.message.content.to_string()),
+            Event::ToolsCalled { round, .. } => self.rounds.push(round),
+            Event::TurnCompleted { reply, scope, ledger, .. } => {
+                self.reply = Some(reply.message.content.to_string());
+                self.scope = Some(scope);
+                self.ledger = Some(*ledger);
+            }
+            Event::TurnAbandoned { reason, scope, .. } => {
+                self.abandoned = Some(reason);
+                self.scope = Some(scope);
+            }
+            Event::EffortOpened { .. }
+            | Event::EffortConcluded { .. }
+            | Event::EffortSummarized { .. }
+            | Event::EffortExpanded { .. }
+            | Event::EffortCollapsed { .. }
+            | Event::EffortSwitched { .. }
+            | Event::EffortReopened { .. }
+            | Event::EffortsReferenced { .. }
+            | Event::SummariesEvicted { .. } => self.happened.push(event),
+            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => {}
+        }
+    }
+}

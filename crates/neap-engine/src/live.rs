@@ -1,0 +1,60 @@
+//! A session in memory: its state, its logs in play, and how far it is durable.
+
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{Seq, SessionId, Stamp};
+use neap_core::log::Logs;
+use neap_core::project::{InFlight, project};
+use neap_core::state::SessionState;
+use neap_store::{Commit, Store, StoreError};
+
+/// What the driver works on.
+pub(crate) struct Live {
+    pub(crate) id: SessionId,
+    pub(crate) state: SessionState,
+    pub(crate) logs: Logs,
+    committed: Seq,
+    in_flight: InFlight,
+}
+
+impl Live {
+    pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
+        let state = store.load(&id).await?.unwrap_or_default();
+        let (committed, in_flight) = (state.seq(), InFlight::of(&state));
+        Ok(Self { id, state, logs: Logs::default(), committed, in_flight })
+    }
+
+    /// Forgets everything that is not durable, and what others have overtaken.
+    pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        *self = Self::load(store, self.id.clone()).await?;
+        Ok(())
+    }
+
+    /// Whether decisions were applied that never became durable: a turn was dropped half-way.
+    pub(crate) fn is_ahead_of_store(&self) -> bool {
+        self.state.seq() != self.committed
+    }
+
+    /// Makes events durable that were already applied to the state.
+    pub(crate) async fn commit(&mut self, store: &dyn Store, events: Vec<Recorded>) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let projection = project(&self.in_flight, &self.state, &events);
+        let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
+        store.commit(commit).await?;
+        self.committed = self.state.seq();
+        self.in_flight = InFlight::of(&self.state);
+        Ok(())
+    }
+
+    /// Applies events and makes them durable.
+    pub(crate) async fn record(
+        &mut self,
+        store: &dyn Store,
+        now: Stamp,
+        events: impl IntoIterator<Item = Event>,
+    ) -> Result<(), StoreError> {
+        let recorded = events.into_iter().map(|event| self.state.record(now, event)).collect();
+        self.commit(store, recorded).await
+    }
+}

@@ -1,0 +1,206 @@
+//! A session: one conversation, with its efforts, going on.
+
+use std::sync::Arc;
+
+use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble};
+use neap_core::event::Event;
+use neap_core::ids::{SessionId, TurnNo};
+use neap_core::ledger::Ledger;
+use neap_core::message::{Counted, Message, Scope, ToolCall};
+use neap_core::report::{Report, report};
+use neap_core::state::SessionState;
+use neap_core::tokens::TokenCounter;
+use neap_core::tools::{Banner, ToolSet};
+use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Turn};
+use neap_store::StoreError;
+
+use crate::drive::Driver;
+use crate::engine::Parts;
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::watch::{Interrupt, Quiet, Watch};
+
+/// What came of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnReply {
+    /// Its number.
+    pub turn: TurnNo,
+    /// What the model said.
+    pub text: String,
+    /// What tools, and time, did.
+    pub banners: Vec<Banner>,
+    /// What was refused.
+    pub refusals: Vec<String>,
+    /// Where the exchange went.
+    pub scope: Scope,
+    /// What the model saw.
+    pub ledger: Ledger,
+}
+
+/// An open session.
+pub struct Session {
+    parts: Arc<Parts>,
+    live: Live,
+    counter: Arc<dyn TokenCounter>,
+    tools: ToolSet,
+    interrupt: Interrupt,
+}
+
+impl Session {
+    pub(crate) fn new(parts: Arc<Parts>, live: Live, counter: Arc<dyn TokenCounter>, tools: ToolSet) -> Self {
+        Self { parts, live, counter, tools, interrupt: Interrupt::default() }
+    }
+
+    /// Says something and gets a reply. Once this returns, the turn is durable; even if it fails or is
+    /// dropped half-way, the message is, from the moment the model is asked.
+    pub async fn turn(&mut self, text: &str, watch: &mut dyn Watch) -> Result<TurnReply, EngineError> {
+        self.turn_with_id(text, None, watch).await
+    }
+
+    /// The same, with the caller's own id for the turn: sending it again changes nothing and gives the same
+    /// reply.
+    pub async fn turn_with_id(
+        &mut self,
+        text: &str,
+        turn_id: Option<&str>,
+        watch: &mut dyn Watch,
+    ) -> Result<TurnReply, EngineError> {
+        self.take_turn(watch, turn_id, |desk| Turn::new(desk, text, turn_id.map(str::to_owned))).await
+    }
+
+    /// Records a turn that happened elsewhere: the host ran the model.
+    pub async fn record(
+        &mut self,
+        text: &str,
+        reply: &str,
+        turn_id: Option<&str>,
+    ) -> Result<TurnReply, EngineError> {
+        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
+    }
+
+    /// Carries out an effort tool outside a turn.
+    pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<LoneOutcome, EngineError> {
+        self.settle().await?;
+        let call = ToolCall {
+            id: format!("call_{}", self.live.state.seq().next()),
+            name: name.to_owned(),
+            arguments: arguments.to_owned(),
+        };
+        let (driver, live) = self.driver();
+        driver.lone_call(live, LoneCall::new(call)).await
+    }
+
+    /// What the model would see if this were said now; with nothing to say, what it would see before it.
+    pub async fn assemble(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
+        self.settle().await?;
+        self.load_logs().await?;
+        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let turn = self.live.state.turn().next();
+        let this_turn = ThisTurn { turn, message: message.as_ref(), rounds: &[] };
+        Ok(assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?)
+    }
+
+    /// The session's id.
+    pub fn id(&self) -> &SessionId {
+        &self.live.id
+    }
+
+    /// What is known about it.
+    pub fn state(&self) -> &SessionState {
+        &self.live.state
+    }
+
+    /// The seeds' metrics.
+    pub fn report(&self) -> Report {
+        report(&self.live.state)
+    }
+
+    /// How its tokens are counted.
+    pub fn counter(&self) -> &Arc<dyn TokenCounter> {
+        &self.counter
+    }
+
+    /// Stops a reply in mid-sentence, from anywhere.
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Changes a setting, for good.
+    pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
+        self.settle().await?;
+        let mut policy = self.live.state.policy().clone();
+        policy.set(key, value)?;
+        let now = self.parts.clock.now();
+        self.live.record(self.parts.store.as_ref(), now, [Event::PolicyChanged { policy }]).await?;
+        self.parts.changed(&self.live.id);
+        self.check_budget()
+    }
+
+    /// Whether the budget holds at least a message.
+    pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
+        let message = Counted::new(self.counter.as_ref(), Message::user("word ".repeat(64)));
+        let this_turn = ThisTurn { turn: TurnNo(1), message: Some(&message), rounds: &[] };
+        assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?;
+        Ok(())
+    }
+
+    async fn take_turn(
+        &mut self,
+        watch: &mut dyn Watch,
+        turn_id: Option<&str>,
+        begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
+    ) -> Result<TurnReply, EngineError> {
+        self.settle().await?;
+        let (driver, live) = self.driver();
+        let turn = begin(&driver.desk(live))?;
+        match driver.turn(live, turn, watch).await {
+            Ok(Outcome { turn, reply, banners, refusals, scope, ledger }) => match reply {
+                Ok(text) => Ok(TurnReply { turn, text, banners, refusals, scope, ledger }),
+                Err(reason) => Err(EngineError::NoReply { turn, reason }),
+            },
+            Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
+                self.settle().await?;
+                self.reply_of(turn).await
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was answered to a turn that is over.
+    async fn reply_of(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
+        let explained = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
+        let text = explained.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
+        let scope = explained.scope.unwrap_or(Scope::Ambient);
+        let ledger = explained.ledger.unwrap_or_default();
+        Ok(TurnReply { turn, text, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
+    }
+
+    /// Forgets decisions of a turn that was dropped half-way, and never became durable.
+    async fn settle(&mut self) -> Result<(), EngineError> {
+        if self.live.is_ahead_of_store() {
+            self.live.reload(self.parts.store.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn load_logs(&mut self) -> Result<(), EngineError> {
+        let budget = self.live.state.policy().context_budget();
+        let logs = &self.live.logs;
+        let requests = Selection::of(&self.live.state).requests(budget, |scope| logs.get(scope).is_some());
+        for request in requests {
+            let log = self.parts.store.log(&self.live.id, &request).await?;
+            self.live.logs.put(request.scope, log);
+        }
+        Ok(())
+    }
+
+    fn driver(&mut self) -> (Driver<'_>, &mut Live) {
+        let driver = Driver {
+            parts: &self.parts,
+            counter: self.counter.as_ref(),
+            tools: &self.tools,
+            interrupt: &self.interrupt,
+        };
+        (driver, &mut self.live)
+    }
+}
