@@ -88,7 +88,7 @@ pub fn report(state: &SessionState) -> Report {
             open: state.open().count() as u64,
             expanded,
             shown: state.shown().filter(|e| e.expanded.is_none()).count() as u64,
-            evicted: state.evicted_count(),
+            evicted: state.evicted().len() as u64,
         },
     }
 }

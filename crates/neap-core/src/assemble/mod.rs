@@ -110,7 +110,7 @@ pub(crate) fn assemble_selection(
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
     let budget = state.policy().context_budget();
-    let mut ledger = Ledger { budget, evicted: state.evicted_count(), ..Ledger::default() };
+    let mut ledger = Ledger { budget, evicted: state.evicted().len() as u64, ..Ledger::default() };
 
     let protocol = system::protocol(tools);
     let note = system::note(state, tools);

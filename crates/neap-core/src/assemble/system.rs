@@ -41,7 +41,7 @@ pub(super) fn note(state: &SessionState, tools: &ToolSet) -> String {
     if !expanded.is_empty() {
         line.push_str(&format!(" Expanded: {expanded}."));
     }
-    match state.evicted_count() {
+    match state.evicted().len() {
         0 => {}
         1 => line.push_str(" 1 older effort is not shown."),
         n => line.push_str(&format!(" {n} older efforts are not shown.")),

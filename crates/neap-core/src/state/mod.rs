@@ -26,6 +26,7 @@ pub struct SessionState {
     // Derived from the efforts, so that no turn walks all of them.
     open: BTreeSet<EffortId>,
     shown: BTreeSet<(TurnNo, EffortId)>,
+    evicted: BTreeSet<(TurnNo, EffortId)>,
     expanded: BTreeSet<EffortId>,
     keywords: KeywordIndex,
 }
@@ -111,12 +112,9 @@ impl SessionState {
         self.shown.iter().map(|(_, id)| self.known(id))
     }
 
-    /// How many concluded efforts are out of the context.
-    pub fn evicted_count(&self) -> u64 {
-        let in_context = self.shown.iter().filter(|(_, id)| !self.expanded.contains(id)).count()
-            + self.expanded.len()
-            + self.open.len();
-        (self.efforts.len() - in_context) as u64
+    /// Concluded efforts that are out of the context, longest unreferenced first.
+    pub fn evicted(&self) -> impl DoubleEndedIterator<Item = &Effort> + ExactSizeIterator {
+        self.evicted.iter().map(|(_, id)| self.known(id))
     }
 
     /// How much has been said in a scope.
@@ -143,6 +141,7 @@ impl SessionState {
             self.open.remove(&old.id);
             self.expanded.remove(&old.id);
             self.shown.remove(&(old.last_referenced, old.id.clone()));
+            self.evicted.remove(&(old.last_referenced, old.id.clone()));
             recognised_as_before = old.summary == effort.summary && old.status == effort.status;
             if !recognised_as_before {
                 self.keywords.remove(&old);
@@ -156,6 +155,9 @@ impl SessionState {
         }
         if effort.is_concluded() && effort.shown {
             self.shown.insert((effort.last_referenced, effort.id.clone()));
+        }
+        if effort.is_evicted() {
+            self.evicted.insert((effort.last_referenced, effort.id.clone()));
         }
         if !recognised_as_before {
             self.keywords.insert(&effort);
