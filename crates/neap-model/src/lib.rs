@@ -5,7 +5,11 @@
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
 //! tests and proofs ([`scripted`]).
 
+pub mod bpe;
 mod error;
+pub mod scripted;
+mod stream;
+pub mod summarize;
 
 pub use error::ModelError;
 

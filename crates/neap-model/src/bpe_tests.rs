@@ -1,0 +1,95 @@
+//! Counts checked by hand, additivity, the estimate against the exact, and what our own text costs.
+
+use neap_core::assemble::{ThisTurn, assemble};
+use neap_core::log::Logs;
+use neap_core::state::SessionState;
+use neap_core::tools::ToolSet;
+use proptest::prelude::*;
+
+use super::*;
+
+#[track_caller]
+fn check(counter: &dyn TokenCounter, text: &str, want: u64) {
+    assert_eq!(counter.count(text), Tokens(want), "{} of {text:?}", counter.encoding());
+}
+
+#[test]
+fn counts_are_those_of_the_encodings() {
+    for counter in [Bpe::o200k(), Bpe::cl100k()] {
+        check(&counter, "", 0);
+        check(&counter, "hello world", 2);
+        check(&counter, "tiktoken is great!", 6);
+        check(&counter, "1234567", 3);
+        check(&counter, "\n\n", 1);
+    }
+    // The published example where the two part.
+    check(&Bpe::cl100k(), "お誕生日おめでとう", 9);
+    check(&Bpe::o200k(), "お誕生日おめでとう", 8);
+}
+
+#[test]
+fn models_are_known_by_family() {
+    let encoding = |name: &str| counter_for(name).encoding().to_owned();
+    for name in ["gpt-4o", "gpt-4o-mini", "openai/gpt-4.1", "gpt-5", "gpt-5.2-mini", "o1", "o3-mini", "o200k_base"]
+    {
+        assert_eq!(encoding(name), "o200k_base", "{name}");
+    }
+    for name in
+        ["gpt-4", "gpt-4-turbo", "GPT-3.5-turbo", "text-embedding-3-small", "ft:gpt-3.5-turbo:x", "cl100k_base"]
+    {
+        assert_eq!(encoding(name), "cl100k_base", "{name}");
+    }
+    for name in ["claude-opus-4", "llama-3", "o10", "gpt-45", "", "conservative"] {
+        assert_eq!(encoding(name), "conservative", "{name}");
+    }
+}
+
+const ORDINARY: &[&str] = &[
+    "The login failed with a 401 because the refresh token had expired; we now retry once, after 30 seconds.",
+    "Honestly, it's not what I'd hoped for, but we'll see whether they've fixed it by Tuesday afternoon.",
+    "fn main() -> Result<(), Error> {\n    let listener = TcpListener::bind(\"127.0.0.1:8080\")?;\n    Ok(())\n}\n",
+    "SELECT user_id, COUNT(*) FROM events WHERE created_at > '2024-01-01' GROUP BY user_id;",
+    "{\"status\":\"ok\",\"efforts\":[{\"id\":\"auth-bug\",\"raw_tokens\":1234}]}",
+    "https://example.com/a/b?x=1&y=2 ECONNREFUSED E0382 /usr/lib/x86_64-linux-gnu/libssl.so.3",
+    "Die Datenbankverbindung schlägt fehl, weil das Zertifikat am 3. Mai abgelaufen ist.",
+    "我们决定使用连接池来解决数据库超时的问题，因为每个请求都会打开一个新的连接。",
+    "データベースの接続がタイムアウトする問題を修正しました。",
+    "데이터베이스 연결 시간 초과 문제를 해결했습니다.",
+    "Мы решили использовать пул соединений, потому что каждый запрос открывал новое соединение.",
+    "🎉 Done! 👍🏽",
+];
+
+#[test]
+fn the_estimate_is_never_below_the_exact_count_of_ordinary_text() {
+    for text in ORDINARY {
+        let estimate = Conservative.count(text);
+        for exact in [Bpe::o200k().count(text), Bpe::cl100k().count(text)] {
+            assert!(estimate >= exact, "{estimate} < {exact}: {text}");
+        }
+    }
+}
+
+/// DESIGN, decision 17: our own text is counted and capped.
+#[test]
+fn the_fixed_overhead_stays_small() {
+    let counter = Bpe::o200k();
+    let tools = ToolSet::with_efforts(&counter, Vec::new());
+    let context = assemble(&SessionState::default(), &Logs::default(), &tools, &counter, ThisTurn::default());
+    let tokens = context.expect("an empty context fits").tokens();
+    assert!(tokens <= Tokens(900), "rules, note and eight tools cost {tokens} tokens");
+}
+
+fn piece() -> impl Strategy<Value = String> {
+    ("[a-zA-Zäß中#\\-\\[]", "[ -~\\täé中🎉\\n\\r]{0,80}").prop_map(|(first, rest)| format!("{first}{rest}\n"))
+}
+
+proptest! {
+    #[test]
+    fn counts_are_additive_at_lines(pieces in prop::collection::vec(piece(), 1..12)) {
+        let counters: [&dyn TokenCounter; 3] = [&Bpe::o200k(), &Bpe::cl100k(), &Conservative];
+        for counter in counters {
+            let parts: Tokens = pieces.iter().map(|piece| counter.count(piece)).sum();
+            prop_assert_eq!(counter.count(&pieces.concat()), parts, "{}", counter.encoding());
+        }
+    }
+}

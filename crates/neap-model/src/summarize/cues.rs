@@ -1,0 +1,99 @@
+//! Words that tell decisions, causes and outcomes from talk.
+//!
+//! English, German and Chinese, and the commonest of a few more. A cue only raises or lowers a sentence's
+//! weight; nothing is kept or dropped for its cue alone, except talk that says nothing else.
+
+/// Something was chosen.
+const DECISIONS: &str = "\
+    decid|chose|choose|we will|we'll|i'll go with|go with|going with|instead of|rather than|agreed|\
+    settled on|opted|switch to|switched to|must not|never|always|entschied|entschlossen|beschlossen|statt|\
+    anstatt|nehmen wir|wir werden|immer|nie |决定|选择|采用|改用|而不是|décid|decidi";
+
+/// Why something is so.
+const CAUSES: &str = "\
+    because|root cause|due to|caused by|the cause|the reason|the problem was|the issue was|turns out|\
+    that is an|this is an|means that|turned out|culprit|it was the|es war|since the|weil|ursache|grund|wegen|\
+    liegt daran|lag daran|因为|由于|原因|导致|parce que|porque";
+
+/// How something came out.
+const OUTCOMES: &str = "\
+    fixed|fix was|works now|working now|resolved|solved|passes|passing|succeeded|deployed|shipped|merged|\
+    done|finished|completed|booked|confirmed|migrated|reduced|improved|went from|dropped from|down to|\
+    no longer|verified|result|gelöst|behoben|funktioniert|fertig|erledigt|läuft|gebucht|abgeschlossen|解决|修复|\
+    成功|完成|正常|通过|résolu|resuelto";
+
+/// Something was done.
+const ACTIONS: &str = "\
+    added|created|changed|removed|replaced|installed|upgraded|renamed|moved|set |wrote|ordered|paid|signed|\
+    hinzugefügt|geändert|entfernt|ersetzt|installiert|增加|修改|删除|调到";
+
+/// What went wrong or must not be forgotten.
+const WARNINGS: &str = "\
+    error|fail|crash|exception|timeout|todo|remember|important|deadline|remaining|still need|next step|\
+    follow-up|follow up|fehler|wichtig|noch offen|错误|失败|超时|报错|注意|erreur";
+
+/// Talk that carries little by itself.
+const TALK: &str = "\
+    let me know|would you like|do you want|happy to help|i can help|glad|sure,|of course|sounds good|\
+    here's how|here is how|could you share|can you share|could you tell|feel free|hope this helps|no problem|\
+    you're welcome|good question|great question|noted under|gern geschehen|kein problem|sag bescheid|\
+    soll ich|kannst du mir|我可以帮|请告诉我|不客气|当然";
+
+/// Words of which mere courtesy consists.
+const FILLERS: &str = "\
+    a|ah|alles|all|alright|and|awesome|bye|cheers|cool|danke|dank|excellent|fine|for|go|good|goodbye|great|\
+    gut|guten|hallo|hello|help|hey|hi|hm|hmm|i|it|ja|klar|lot|many|much|nice|no|oh|ok|okay|perfect|perfekt|\
+    please|prima|right|see|so|super|sure|tag|thank|thanks|that|the|there|then|toll|tschüss|very|vielen|\
+    welcome|well|wow|yeah|yep|work|yes|you|your|好|好的|谢谢|你好|谢谢你|嗯|是的|再见";
+
+/// How much a sentence's cues are worth, from about -2 to 6. Expects lower case.
+pub(super) fn weight(lower: &str) -> f64 {
+    let has = |cues: &str| cues.split('|').any(|cue| at_word_start(lower, cue));
+    let worth = |cues: &str, value: f64| if has(cues) { value } else { 0.0 };
+    worth(DECISIONS, 1.8)
+        + worth(CAUSES, 2.2)
+        + worth(OUTCOMES, 2.0)
+        + worth(ACTIONS, 1.2)
+        + worth(WARNINGS, 0.8)
+        + worth(TALK, -2.0)
+}
+
+/// Whether a sentence says how something came out. Expects lower case.
+pub(super) fn is_outcome(lower: &str) -> bool {
+    OUTCOMES.split('|').any(|cue| at_word_start(lower, cue))
+}
+
+/// Whether nothing but courtesy is said. Expects lower case.
+pub(super) fn is_filler(lower: &str) -> bool {
+    lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|w| !w.is_empty())
+        .all(|word| FILLERS.split('|').any(|filler| filler == word))
+}
+
+/// Cues in scripts without spaces stand anywhere.
+fn at_word_start(text: &str, cue: &str) -> bool {
+    let spaced = cue.is_ascii() || cue.chars().all(|c| (c as u32) < 0x2E80);
+    text.match_indices(cue).any(|(at, _)| !spaced || !text[..at].ends_with(char::is_alphanumeric))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cues_begin_words() {
+        assert!(weight("the root cause was a stale token") > 2.0);
+        assert!(weight("abandoned") == 0.0, "`done` inside a word is no outcome");
+        assert!(weight("根本原因是缓存") > 2.0);
+        assert!(weight("let me know") < 0.0);
+    }
+
+    #[test]
+    fn courtesy_is_filler_and_numbers_are_not() {
+        for text in ["thanks a lot!", "ok great", "好的，谢谢", "", "hi there"] {
+            assert!(is_filler(text), "{text}");
+        }
+        assert!(!is_filler("ok, port 8080"));
+    }
+}

@@ -1,0 +1,209 @@
+//! What a sentence is worth: what it names, what it tells, how central and where it is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use neap_core::message::Role;
+use neap_core::terms::terms;
+
+use super::Sentence;
+use super::cues;
+
+/// Distinct terms of a sentence that count, at most.
+const TERMS_MAX: usize = 48;
+
+/// A sentence with what speaks for it.
+#[derive(Debug, Clone)]
+pub(super) struct Weighed {
+    pub(super) text: String,
+    /// Its place in what was said.
+    pub(super) order: usize,
+    /// What it is worth by itself.
+    pub(super) base: f64,
+    /// Names, numbers, identifiers, with what each is worth if nothing taken has it.
+    pub(super) facts: BTreeMap<String, f64>,
+    /// Distinct terms, sorted, for likeness.
+    pub(super) terms: BTreeSet<String>,
+    /// It says what everything is about.
+    pub(super) is_opening: bool,
+    /// It says how everything came out.
+    pub(super) is_outcome: bool,
+}
+
+/// Weighs sentences and leaves out mere courtesy.
+pub(super) fn weigh(sentences: Vec<Sentence>) -> Vec<Weighed> {
+    let kept: Vec<(Sentence, String)> = sentences
+        .into_iter()
+        .map(|sentence| {
+            let lower = sentence.text.to_lowercase();
+            (sentence, lower)
+        })
+        .filter(|(sentence, lower)| !is_talk(sentence, lower))
+        .collect();
+    let all_terms: Vec<BTreeSet<String>> = kept.iter().map(|(sentence, _)| term_set(&sentence.text)).collect();
+    let mut with: BTreeMap<&str, u32> = BTreeMap::new();
+    for term in all_terms.iter().flatten() {
+        *with.entry(term).or_default() += 1;
+    }
+    let opening = opening(&kept);
+    let outcome = outcome(&kept);
+    let last_message = kept.last().map_or(0, |(sentence, _)| sentence.message);
+    let count = kept.len().max(1) as f64;
+    kept.iter()
+        .zip(&all_terms)
+        .enumerate()
+        .map(|(order, ((sentence, lower), terms))| {
+            let place = order as f64 / count;
+            let central: f64 = terms.iter().map(|t| f64::from(with[t.as_str()]).ln()).sum::<f64>();
+            let central = central / (terms.len() as f64 + 4.0);
+            let mut base = 0.5 + cues::weight(lower) + 0.8 * central.min(2.0) + 0.6 * place;
+            base += if sentence.message + 2 > last_message { 0.5 } else { 0.0 };
+            base += role_weight(sentence.role);
+            base -= if sentence.is_question { 2.2 } else { 0.0 };
+            base -= if sentence.is_code { 1.0 } else { 0.0 };
+            base -= if terms.len() < 3 { 0.8 } else { 0.0 };
+            base -= if sentence.text.ends_with([':', '：']) { 1.2 } else { 0.0 };
+            Weighed {
+                text: sentence.text.clone(),
+                order,
+                base: base.max(0.05),
+                facts: if sentence.is_question { BTreeMap::new() } else { facts(&sentence.text) },
+                terms: terms.clone(),
+                is_opening: Some(order) == opening,
+                is_outcome: Some(order) == outcome,
+            }
+        })
+        .collect()
+}
+
+fn role_weight(role: Role) -> f64 {
+    match role {
+        Role::User => 0.4,
+        Role::Assistant => 0.2,
+        Role::System => 0.0,
+        Role::Tool => -0.8,
+    }
+}
+
+/// Courtesy, exclamations, and code that names nothing worth finding again.
+fn is_talk(sentence: &Sentence, lower: &str) -> bool {
+    if cues::is_filler(lower) {
+        return true;
+    }
+    let cue = cues::weight(lower);
+    if cue > 0.0 || !facts(&sentence.text).is_empty() {
+        return false;
+    }
+    let chimes_in = sentence.role == Role::Assistant || sentence.text.ends_with(['!', '！']);
+    let terms_min = if chimes_in { 3 } else { 2 };
+    cue < 0.0 || sentence.is_code || term_set(&sentence.text).len() < terms_min
+}
+
+/// The first thing the user wanted: what has substance, before what only has words.
+fn opening(kept: &[(Sentence, String)]) -> Option<usize> {
+    let by_user = |(sentence, _): &&(Sentence, String)| sentence.role == Role::User && !sentence.is_code;
+    let long = |at: &usize| term_set(&kept[*at].0.text).len() >= 3;
+    let mut users = kept.iter().enumerate().filter(|(_, s)| by_user(s)).map(|(at, _)| at);
+    users.clone().take(3).find(long).or_else(|| users.next())
+}
+
+/// The last thing said that tells how it came out, in the last third.
+fn outcome(kept: &[(Sentence, String)]) -> Option<usize> {
+    let from = kept.len() - kept.len().div_ceil(3);
+    let tells = |(sentence, lower): &&(Sentence, String)| {
+        !sentence.is_question && cues::is_outcome(lower) && term_set(&sentence.text).len() >= 3
+    };
+    kept[from..].iter().rposition(|s| tells(&s)).map(|at| from + at)
+}
+
+/// The distinct terms of a text; scripts without spaces by pairs of characters.
+pub(super) fn term_set(text: &str) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for term in terms(text) {
+        if term.chars().any(is_unspaced) {
+            let chars: Vec<char> = term.chars().collect();
+            out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+        } else {
+            out.insert(term);
+        }
+        if out.len() >= TERMS_MAX {
+            break;
+        }
+    }
+    out
+}
+
+fn is_unspaced(c: char) -> bool {
+    matches!(c as u32, 0x2E80..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+}
+
+/// What a text names: numbers, identifiers, paths, addresses, names.
+fn facts(text: &str) -> BTreeMap<String, f64> {
+    let mut out = BTreeMap::new();
+    for (at, raw) in text.split_whitespace().enumerate() {
+        let word =
+            raw.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '€' | '$' | '%' | '_' | '~'));
+        let word = word.trim_end_matches('/');
+        let worth = fact_weight(word, raw, at == 0);
+        if worth > 0.0 && out.len() < 12 {
+            out.insert(word.to_lowercase(), worth);
+        }
+        if word.chars().any(is_unspaced) {
+            // Numbers and names stand inside text without spaces.
+            for part in word.split(|c: char| !c.is_ascii() || c == ',').filter(|part| !part.is_empty()) {
+                let worth = fact_weight(part, part, false).max(0.4);
+                out.insert(part.to_lowercase(), worth);
+            }
+        }
+    }
+    out
+}
+
+fn fact_weight(word: &str, raw: &str, is_first: bool) -> f64 {
+    if word.chars().any(is_unspaced) {
+        return 0.0;
+    }
+    let has = |what: fn(&char) -> bool| word.chars().any(|c| what(&c));
+    let digits = has(char::is_ascii_digit);
+    let letters = has(|c| c.is_alphabetic());
+    let joined = word.contains("://")
+        || word.contains('_')
+        || word.contains("::")
+        || word.contains('/')
+        || inner_dot(word)
+        || raw.starts_with('`');
+    let inner_capital = word.chars().zip(word.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
+    let capitals = word.chars().count() >= 2 && letters && !has(|c| c.is_lowercase());
+    if joined && letters {
+        0.9
+    } else if digits && letters {
+        0.8
+    } else if digits || inner_capital || capitals {
+        0.7
+    } else if !is_first && word.starts_with(char::is_uppercase) && word.chars().count() > 1 {
+        0.4
+    } else {
+        0.0
+    }
+}
+
+fn inner_dot(word: &str) -> bool {
+    word.trim_matches('.').contains('.') && !word.ends_with('.')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_are_names_numbers_and_identifiers() {
+        let found = facts("We saw `ECONNRESET` in src/net.rs after 30 s on Postgres 15, calling getUser via x_y.");
+        let want = ["15", "30", "econnreset", "getuser", "postgres", "src/net.rs", "x_y"];
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), want);
+        assert_eq!(facts("超时设为30秒，使用Redis。").into_keys().collect::<Vec<_>>(), ["30", "redis"]);
+    }
+
+    #[test]
+    fn text_without_spaces_is_alike_by_pairs() {
+        assert_eq!(term_set("连接池").into_iter().collect::<Vec<_>>(), ["接池", "连接"]);
+    }
+}

@@ -1,0 +1,224 @@
+//! Cutting what was said into sentences: prose, lists, code, lines without any stop, and other scripts.
+
+use neap_core::message::{Message, Role};
+use neap_core::tokens::{TokenCounter, Tokens};
+
+/// Longest piece that is weighed as one, in characters; longer ones are cut at clauses.
+const PIECE_CHARS_MAX: usize = 280;
+/// A line at least this long that goes on in lower case was wrapped, not ended, in characters.
+const WRAPPED_CHARS_MIN: usize = 60;
+/// A word at least this long is data, not a word, in bytes.
+const BLOB_BYTES_MIN: usize = 160;
+/// Pieces that are looked at, at most, newest and oldest first: beyond this the middle is left out.
+const PIECES_MAX: usize = 40_000;
+
+/// A stretch of what was said, word for word but for white space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sentence {
+    pub(super) text: String,
+    /// Which message it is from.
+    pub(super) message: usize,
+    pub(super) role: Role,
+    pub(super) is_code: bool,
+    pub(super) is_question: bool,
+}
+
+/// All sentences, in order.
+pub(super) fn split(messages: &[Message]) -> Vec<Sentence> {
+    let mut out = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        split_message(at, message, &mut out);
+    }
+    if out.len() > PIECES_MAX {
+        out.drain(PIECES_MAX / 2..out.len() - PIECES_MAX / 2);
+    }
+    out
+}
+
+fn split_message(at: usize, message: &Message, out: &mut Vec<Sentence>) {
+    let mut push = |text: &str, is_code: bool| {
+        for piece in pieces(text) {
+            let is_question = piece.ends_with(['?', '？']);
+            out.push(Sentence { text: piece, message: at, role: message.role, is_code, is_question });
+        }
+    };
+    let mut in_code = false;
+    let mut paragraph = String::new();
+    for line in message.content.lines() {
+        let trimmed = line.trim();
+        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
+            flush(&mut paragraph, &mut push);
+            in_code = !in_code;
+            continue;
+        }
+        if in_code {
+            push(trimmed, true);
+            continue;
+        }
+        let item = without_mark(trimmed);
+        let goes_on = paragraph.chars().count() >= WRAPPED_CHARS_MIN
+            && item.len() == trimmed.len()
+            && trimmed.starts_with(char::is_lowercase);
+        if !goes_on {
+            flush(&mut paragraph, &mut push);
+        }
+        if !paragraph.is_empty() {
+            paragraph.push(' ');
+        }
+        paragraph.push_str(item);
+    }
+    flush(&mut paragraph, &mut push);
+}
+
+fn flush(paragraph: &mut String, push: &mut impl FnMut(&str, bool)) {
+    for sentence in stops(paragraph) {
+        push(sentence, false);
+    }
+    paragraph.clear();
+}
+
+/// A line without the mark of a list, a heading or a quotation.
+fn without_mark(line: &str) -> &str {
+    let rest = line.trim_start_matches(['#', '>', '-', '*', '•', '+']);
+    if rest.len() < line.len() && rest.starts_with([' ', '\t']) {
+        return rest.trim_start();
+    }
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    match digits.strip_prefix(['.', ')']) {
+        Some(rest) if digits.len() < line.len() && rest.starts_with(' ') => rest.trim_start(),
+        Some(_) | None => line,
+    }
+}
+
+/// Words that end in a full stop and end no sentence.
+const ABBREVIATIONS: &[&str] = &[
+    "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "st", "no", "nr", "ca", "approx", "fig", "z.b", "d.h",
+    "bzw", "usw", "u.a", "inkl", "evtl", "cf", "al", "inc", "max", "min",
+];
+
+/// Cuts a paragraph after its full stops.
+fn stops(paragraph: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut chars = paragraph.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let end = at + c.len_utf8();
+        let ends = match c {
+            '。' | '！' | '？' => true,
+            '!' | '?' | '…' => chars.peek().is_none_or(|(_, next)| next.is_whitespace()),
+            '.' => {
+                chars.peek().is_none_or(|(_, next)| next.is_whitespace())
+                    && !is_abbreviation(&paragraph[start..at])
+                    && !paragraph[end..].trim_start().starts_with(char::is_lowercase)
+            }
+            _ => false,
+        };
+        if ends {
+            out.push(&paragraph[start..end]);
+            start = end;
+        }
+    }
+    out.push(&paragraph[start..]);
+    out
+}
+
+/// Whether what stands before a full stop goes on after it.
+fn is_abbreviation(before: &str) -> bool {
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let ordinal = word.len() <= 2 && !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase);
+    ordinal || initial || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
+}
+
+/// One sentence with its white space folded and its data left out, cut at clauses where it is very long.
+fn pieces(text: &str) -> Vec<String> {
+    let words = text.split_whitespace().filter(|w| w.len() < BLOB_BYTES_MIN || !is_blob(w));
+    let flat = words.collect::<Vec<_>>().join(" ");
+    let mut out = Vec::new();
+    let mut rest = flat.as_str();
+    while let Some((limit, _)) = rest.char_indices().nth(PIECE_CHARS_MAX) {
+        let at = clause_end(&rest[..limit]);
+        out.push(rest[..at].trim().to_owned());
+        rest = rest[at..].trim_start();
+    }
+    if !rest.is_empty() {
+        out.push(rest.to_owned());
+    }
+    out
+}
+
+/// Text in scripts without spaces is long and no data; an address is worth keeping.
+fn is_blob(word: &str) -> bool {
+    word.is_ascii() && !word.contains("://")
+}
+
+/// Where the last clause of a stretch ends; at a word, or at its very end, if there is none.
+fn clause_end(stretch: &str) -> usize {
+    let half = stretch.floor_char_boundary(stretch.len() / 3);
+    let marks = ["; ", ", ", ": ", " – ", " - ", "，", "；", "、", ") "];
+    let clause = marks.iter().filter_map(|mark| stretch.rfind(mark).map(|at| at + mark.trim_end().len())).max();
+    clause.filter(|at| *at > half).or_else(|| stretch.rfind(' ')).filter(|at| *at > 0).unwrap_or(stretch.len())
+}
+
+/// As much of a text as fits: to its last clause, else to its last word, else to a character.
+pub(super) fn fit<'a>(counter: &dyn TokenCounter, text: &'a str, room: Tokens) -> &'a str {
+    let mut text = text;
+    while !text.is_empty() && counter.count(text) > room {
+        let shorter = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let shorter = if shorter.is_empty() { text } else { shorter };
+        let cut = clause_end(shorter);
+        let cut = if cut < shorter.len() { cut } else { shorter.floor_char_boundary(shorter.len() / 2) };
+        text = text[..cut].trim_end();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use neap_core::testing::WordCounter;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, want: &[&str]) {
+        let found: Vec<String> = split(&[Message::user(text)]).into_iter().map(|s| s.text).collect();
+        assert_eq!(found, want);
+    }
+
+    #[test]
+    fn sentences_end_at_stops_and_only_there() {
+        check(
+            "It broke. Why? See src/io.rs, v1.2.3 e.g. here.",
+            &["It broke.", "Why?", "See src/io.rs, v1.2.3 e.g. here."],
+        );
+        check("Dr. Meier kam am 3. Mai. Danach ging es.", &["Dr. Meier kam am 3. Mai.", "Danach ging es."]);
+        check("登录失败。我们决定重试！好的", &["登录失败。", "我们决定重试！", "好的"]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn lines_lists_and_code_are_pieces() {
+        check("# Plan\n- one\n2. two\nthree", &["Plan", "one", "two", "three"]);
+        check("See:\n```rust\nfn a() {}\n```\nok", &["See:", "fn a() {}", "ok"]);
+        let wrapped = "This sentence is long enough that its author wrapped it\nonto a second line here.";
+        check(&format!("Well, {wrapped}"), &[&format!("Well, {}", wrapped.replace('\n', " "))]);
+    }
+
+    #[test]
+    fn endless_lines_are_cut_at_clauses_and_data_is_left_out() {
+        let endless = "alpha beta gamma, ".repeat(200);
+        let found = split(&[Message::user(endless.as_str())]);
+        assert!(found.iter().all(|s| s.text.chars().count() <= PIECE_CHARS_MAX && s.text.ends_with(',')));
+        check(&format!("key {} end", "A".repeat(5000)), &["key end"]);
+        assert!(split(&[Message::user("修".repeat(100_000))]).len() > 300);
+    }
+
+    #[test]
+    fn fitting_keeps_a_beginning() {
+        let fit = |text, max| fit(&WordCounter, text, Tokens(max));
+        assert_eq!(fit("one two, three four", 100), "one two, three four");
+        assert_eq!(fit("one two, three four", 3), "one two,");
+        assert_eq!(fit("one two", 0), "");
+    }
+}
