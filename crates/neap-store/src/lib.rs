@@ -6,9 +6,19 @@
 //!
 //! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
 
+mod derived;
 mod error;
+mod examine;
+mod exchange;
+mod files;
+mod mem;
+mod propose;
+mod search;
+mod sqlite;
 
 pub use error::StoreError;
+pub use mem::MemStore;
+pub use sqlite::SqliteStore;
 
 use async_trait::async_trait;
 use neap_core::event::Recorded;
@@ -16,7 +26,7 @@ use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::project::Projection;
 use neap_core::rank::{Found, SearchRequest};
-use neap_core::state::SessionState;
+use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
 /// Events to add to a stream, and what they change.
@@ -63,6 +73,24 @@ pub struct SessionInfo {
     pub events: Seq,
     /// Whether it was erased; then only this tombstone is left.
     pub scrubbed: bool,
+}
+
+impl SessionInfo {
+    fn new(session: SessionId, head: &Head, efforts: u64) -> Self {
+        let Head { created, updated, turn, seq, scrubbed, .. } = *head;
+        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed }
+    }
+}
+
+/// Asserts what every caller of [`Store::commit`] must see to (I10), before anything is written.
+fn check_commit(commit: &Commit) {
+    assert!(!commit.events.is_empty(), "I10: a commit has at least one event");
+    let mut seq = commit.expected;
+    for recorded in &commit.events {
+        seq = seq.next();
+        assert_eq!(recorded.seq, seq, "I10: the events of a commit follow each other");
+    }
+    assert_eq!(commit.projection.head.seq, seq, "I3: a projection is of the state after its events");
 }
 
 /// How bad a finding is.

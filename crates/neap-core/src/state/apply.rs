@@ -50,7 +50,8 @@ impl SessionState {
                     effort.last_referenced = *turn;
                 });
                 self.in_turn(*turn, |pending| pending.concluded.push(id.clone()));
-                self.head.active.clone_from(next_active);
+                // After a damaged record the next one may be unknown, or not open.
+                self.head.active = next_active.clone().filter(|next| self.is_open(next));
                 if let Some(next) = next_active {
                     self.change(next, at, |effort| effort.last_active = *turn);
                 }
@@ -139,8 +140,15 @@ impl SessionState {
             effort.last_referenced = turn;
             effort.last_active = turn;
         });
+        if !self.is_open(id) {
+            return; // Its opening was a damaged record.
+        }
         self.head.active = Some(id.clone());
         self.in_turn(turn, |pending| pending.entered = Some(id.clone()));
+    }
+
+    fn is_open(&self, id: &EffortId) -> bool {
+        self.efforts.get(id).is_some_and(Effort::is_open)
     }
 
     fn expanded_effort(&mut self, id: &EffortId, turn: TurnNo, tokens_loaded: Tokens, at: Stamp) {

@@ -57,6 +57,13 @@ impl SessionState {
         recorded
     }
 
+    /// Passes over an event that can no longer be read: only its place is taken. What it did is lost, and what
+    /// follows from it is left out as it is followed.
+    pub fn skip(&mut self, seq: Seq) {
+        assert_eq!(seq, self.head.seq.next(), "I3: events are passed over in order");
+        self.head.seq = seq;
+    }
+
     /// What is not per effort.
     pub fn head(&self) -> &Head {
         &self.head
@@ -189,5 +196,25 @@ impl SessionState {
             found.push("I3: the indexes differ from the efforts".to_owned());
         }
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lost record costs that record: what later events say about an effort that never was is left out.
+    #[test]
+    fn a_skipped_event_leaves_a_state_that_can_be_used() {
+        let id = EffortId::from_name("lost").unwrap();
+        let mut state = SessionState::default();
+        state.skip(Seq(1));
+        state.record(Stamp(1), Event::EffortSwitched { id: id.clone(), turn: TurnNo(1) });
+        let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1) };
+        let next_active = Some(id.clone());
+        state.record(Stamp(2), Event::EffortConcluded { id, summary, turn: TurnNo(1), next_active });
+        assert_eq!(state.seq(), Seq(3));
+        assert_eq!(state.active(), None);
+        assert_eq!(state.violations(), Vec::<String>::new());
     }
 }

@@ -1,0 +1,141 @@
+//! What is derived from a stream, whole: kept by the memory backend, compared by examinations, written by
+//! rebuilds. Folding a stream gives it again, damaged records left out.
+
+use std::collections::BTreeMap;
+
+use neap_core::effort::Effort;
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
+use neap_core::message::Scope;
+use neap_core::project::{ExchangeRow, InFlight, Indexed, Projection, project};
+use neap_core::state::{Head, SessionState};
+use neap_core::terms::terms;
+use neap_core::tokens::Tokens;
+
+use crate::Stored;
+
+/// What a text in the word index belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TextKey {
+    /// An effort's id, name and summary.
+    Effort(EffortId),
+    /// What one event says.
+    Message(Seq),
+}
+
+/// All rows that are derived from one stream.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Derived {
+    pub(crate) head: Head,
+    pub(crate) efforts: BTreeMap<EffortId, Effort>,
+    /// By the event that ended them, which is the order of a log.
+    pub(crate) exchanges: BTreeMap<Seq, ExchangeRow>,
+    /// The words of each text, joined by spaces.
+    pub(crate) texts: BTreeMap<TextKey, String>,
+    pub(crate) turn_ids: BTreeMap<String, TurnNo>,
+}
+
+impl Derived {
+    /// Follows a commit.
+    pub(crate) fn add(&mut self, events: &[Recorded], projection: Projection) {
+        for recorded in events {
+            if let Event::Scrubbed { .. } = recorded.event {
+                *self = Self::default();
+            }
+            self.turn_ids.extend(turn_id(&recorded.event).map(|(id, turn)| (id.to_owned(), turn)));
+        }
+        self.head = projection.head;
+        self.efforts.extend(projection.efforts.into_iter().map(|effort| (effort.id.clone(), effort)));
+        self.exchanges.extend(projection.exchanges.into_iter().map(|row| (row.last_seq, row)));
+        self.texts.extend(projection.texts.iter().map(words));
+    }
+
+    /// The state that the rows are parts of.
+    pub(crate) fn state(&self) -> SessionState {
+        SessionState::from_parts(self.head.clone(), self.efforts.values().cloned())
+    }
+}
+
+/// The caller's own id of a turn, if the event began one with it.
+pub(crate) fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
+    if let Event::TurnStarted { turn, turn_id: Some(id), .. } = event { Some((id, *turn)) } else { None }
+}
+
+/// A text as the word index keeps it.
+pub(crate) fn words(indexed: &Indexed) -> (TextKey, String) {
+    match indexed {
+        Indexed::Message { seq, text, .. } => (TextKey::Message(*seq), terms(text).join(" ")),
+        Indexed::Effort { id, text } => (TextKey::Effort(id.clone()), terms(text).join(" ")),
+    }
+}
+
+/// A stream followed event by event.
+#[derive(Default)]
+pub(crate) struct Fold {
+    state: SessionState,
+    derived: Derived,
+    damaged: Vec<(Seq, String)>,
+    missing: Vec<(Seq, Seq)>,
+}
+
+/// What a stream gives.
+pub(crate) struct Folded {
+    /// The rows.
+    pub(crate) derived: Derived,
+    /// Events that could not be read, and why.
+    pub(crate) damaged: Vec<(Seq, String)>,
+    /// First and last of each run of events that are not there.
+    pub(crate) missing: Vec<(Seq, Seq)>,
+}
+
+impl Fold {
+    /// Follows the next event, or passes over it.
+    pub(crate) fn add(&mut self, stored: Stored) {
+        let (seq, event) = match &stored {
+            Stored::Event(recorded) => (recorded.seq, Some(&recorded.event)),
+            Stored::Damaged { seq, .. } => (*seq, None),
+        };
+        let next = self.state.seq().next();
+        if next < seq {
+            // An erased stream begins with its tombstone: that nothing is before it is no loss.
+            if !(next == Seq(1) && matches!(event, Some(Event::Scrubbed { .. }))) {
+                self.missing.push((next, Seq(seq.0 - 1)));
+            }
+            while self.state.seq().next() < seq {
+                self.state.skip(self.state.seq().next());
+            }
+        }
+        match stored {
+            Stored::Event(recorded) => self.follow(recorded),
+            Stored::Damaged { seq, why } => {
+                self.state.skip(seq);
+                self.damaged.push((seq, why));
+            }
+        }
+    }
+
+    fn follow(&mut self, recorded: Recorded) {
+        let in_flight = InFlight::of(&self.state);
+        self.state.apply(&recorded);
+        let events = [recorded];
+        let projection = project(&in_flight, &self.state, &events);
+        self.derived.add(&events, projection);
+        let [Recorded { seq, at, event }] = events;
+        self.keep_reply(seq, at, &event);
+    }
+
+    /// A reply whose question is lost stays in its log.
+    fn keep_reply(&mut self, seq: Seq, at: Stamp, event: &Event) {
+        let Event::TurnCompleted { turn, scope, reply, .. } = event else { return };
+        let (turn, scope, tokens): (TurnNo, Scope, Tokens) = (*turn, scope.clone(), reply.tokens);
+        let row = ExchangeRow { turn, scope, first_seq: seq, last_seq: seq, at, tokens };
+        self.derived.exchanges.entry(seq).or_insert(row);
+    }
+
+    /// What the stream gave.
+    pub(crate) fn finish(self) -> Folded {
+        let Fold { state, mut derived, damaged, missing } = self;
+        derived.head = state.head().clone();
+        Folded { derived, damaged, missing }
+    }
+}

@@ -1,0 +1,55 @@
+//! An exchange put together from what the stream still has of it.
+
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{Stamp, TurnNo};
+use neap_core::message::{Counted, Exchange, Message, Role};
+use neap_core::project;
+use neap_core::tokens::Tokens;
+
+use crate::Stored;
+
+/// What stands in place of words that cannot be read any more.
+pub(crate) const DAMAGED: &str = "[this part is damaged on disk; run `neap doctor`]";
+
+/// The exchange of a turn, from the events between its first and its last as they were found.
+pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange {
+    let mut damaged = false;
+    let mut events: Vec<Recorded> = Vec::with_capacity(stored.len());
+    for found in stored {
+        match found {
+            Stored::Event(recorded) => events.push(recorded),
+            Stored::Damaged { .. } => damaged = true,
+        }
+    }
+    let mut exchange = project::exchange(turn, at, &events);
+    if exchange.messages.first().is_none_or(|first| first.message.role != Role::User) {
+        exchange.messages.insert(0, placeholder(Message::user(DAMAGED)));
+        damaged = false;
+    }
+    let ended = events.last().is_some_and(|last| match &last.event {
+        Event::TurnCompleted { turn: of, .. } | Event::TurnAbandoned { turn: of, .. } => *of == turn,
+        Event::SessionCreated { .. }
+        | Event::PolicyChanged { .. }
+        | Event::TurnStarted { .. }
+        | Event::ToolsCalled { .. }
+        | Event::EffortOpened { .. }
+        | Event::EffortConcluded { .. }
+        | Event::EffortSummarized { .. }
+        | Event::EffortExpanded { .. }
+        | Event::EffortCollapsed { .. }
+        | Event::EffortSwitched { .. }
+        | Event::EffortReopened { .. }
+        | Event::EffortsReferenced { .. }
+        | Event::SummariesEvicted { .. }
+        | Event::Scrubbed { .. } => false,
+    });
+    if damaged && !ended {
+        exchange.messages.push(placeholder(Message::assistant(DAMAGED)));
+    }
+    exchange
+}
+
+/// Nothing is counted here, so the bytes stand for the tokens: more than any counter would say.
+fn placeholder(message: Message) -> Counted {
+    Counted { tokens: Tokens(message.content.len() as u64 + 8), message }
+}

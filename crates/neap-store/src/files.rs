@@ -1,0 +1,77 @@
+//! The one place of this crate that touches the file system: files for the owner's eyes only, replaced whole or
+//! not at all.
+#![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Makes a directory and those above it; new ones are closed to others.
+pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Makes an empty file closed to others, unless there is one.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    match private(OpenOptions::new().write(true).create_new(true)).open(path) {
+        Ok(_) => Ok(()),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(e) => Err(e),
+    }
+}
+
+/// The first bytes of a file, as many as fit or as it has; none if there is no file.
+pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(e),
+    };
+    let mut start = Vec::new();
+    file.take(bytes).read_to_end(&mut start)?;
+    Ok(Some(start))
+}
+
+/// A file's length; none if there is no file.
+pub(crate) fn size(path: &Path) -> io::Result<Option<u64>> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => Ok(Some(found.len())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Puts new content in a file's place: after a crash there is the old or the new, whole.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let temp = beside(path)?;
+    let written = write_new(&temp, content).and_then(|()| fs::rename(&temp, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temp);
+    }
+    written
+}
+
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?;
+    file.write_all(content)?;
+    file.sync_all()
+}
+
+/// A name in the same directory, so that a rename replaces in one step.
+fn beside(path: &Path) -> io::Result<PathBuf> {
+    let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+    let mut temp = std::ffi::OsString::from(".");
+    temp.push(name);
+    temp.push(format!(".{}.tmp", std::process::id()));
+    Ok(path.with_file_name(temp))
+}

@@ -1,0 +1,203 @@
+//! Sessions in memory: for tests and for trying things. It keeps the promise as long as the process lives.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::rank::{Candidate, Found, SearchRequest};
+use neap_core::state::SessionState;
+use neap_core::tokens::Tokens;
+
+use crate::derived::{Derived, Fold, TextKey, turn_id};
+use crate::examine::{differences, losses};
+use crate::exchange::exchange;
+use crate::propose::{cut, is_term, propose};
+use crate::search::candidate;
+use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+
+/// A store that forgets everything when it is dropped.
+#[derive(Default)]
+pub struct MemStore {
+    sessions: Mutex<BTreeMap<SessionId, Stream>>,
+}
+
+#[derive(Default)]
+struct Stream {
+    events: Vec<Recorded>,
+    derived: Derived,
+}
+
+impl MemStore {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, Stream>> {
+        // Each change is made whole before the lock is let go, so what a panic left is whole as well.
+        self.sessions.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Stream {
+    fn between(&self, first: Seq, last: Seq) -> Vec<Stored> {
+        let from = self.events.partition_point(|e| e.seq < first);
+        self.events[from..].iter().take_while(|e| e.seq <= last).cloned().map(Stored::Event).collect()
+    }
+
+    fn fold(&self) -> crate::derived::Folded {
+        let mut fold = Fold::default();
+        for recorded in &self.events {
+            fold.add(Stored::Event(recorded.clone()));
+        }
+        fold.finish()
+    }
+
+    fn search(&self, request: &SearchRequest) -> Found {
+        // Texts are numbered by their place among the efforts or by their event.
+        let efforts: Vec<_> = self.derived.efforts.keys().collect();
+        let mut efforts_having: Vec<Vec<u64>> = Vec::new();
+        let mut messages_having: Vec<Vec<u64>> = Vec::new();
+        for term in &request.terms {
+            let (mut by_effort, mut by_message) = (Vec::new(), Vec::new());
+            let with_term =
+                self.derived.texts.iter().filter(|(_, words)| is_term(term) && words.split(' ').any(|w| w == term));
+            for (key, _) in with_term {
+                match key {
+                    TextKey::Effort(id) => by_effort.extend(efforts.binary_search(&id).ok().map(|at| at as u64)),
+                    TextKey::Message(seq) => by_message.push(seq.0),
+                }
+            }
+            efforts_having.push(by_effort);
+            messages_having.push(by_message);
+        }
+        let texts = self.derived.texts.len() as u64;
+        let texts_with =
+            efforts_having.iter().zip(&messages_having).map(|(a, b)| (a.len() + b.len()) as u64).collect();
+        let chosen = propose(&efforts_having, texts, request.candidates_max);
+        let mut candidates: Vec<Candidate> =
+            chosen.into_iter().map(|at| Candidate::Effort { id: efforts[at as usize].clone() }).collect();
+        for seq in propose(&messages_having, texts, request.candidates_max) {
+            let found = self.between(Seq(seq), Seq(seq)).pop();
+            let Some(Stored::Event(recorded)) = found else { continue };
+            let scope = |turn: TurnNo| {
+                self.derived.exchanges.values().find(|row| row.turn == turn).map(|row| row.scope.clone())
+            };
+            candidates.extend(candidate(&recorded.event, scope, |text| cut(text, request.text_bytes_max)));
+        }
+        Found { candidates, texts, texts_with }
+    }
+}
+
+#[async_trait]
+impl Store for MemStore {
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        crate::check_commit(&commit);
+        let mut sessions = self.sessions();
+        let known = sessions.get(&commit.session);
+        let actual = known.and_then(|s| s.events.last()).map_or(Seq(0), |last| last.seq);
+        for (id, _) in commit.events.iter().filter_map(|e| turn_id(&e.event)) {
+            if let Some(turn) = known.and_then(|s| s.derived.turn_ids.get(id)) {
+                return Err(StoreError::DuplicateTurn { turn: *turn });
+            }
+        }
+        if actual != commit.expected {
+            return Err(StoreError::Conflict { expected: commit.expected, actual });
+        }
+        let stream = sessions.entry(commit.session).or_default();
+        stream.derived.add(&commit.events, commit.projection);
+        stream.events.extend(commit.events);
+        Ok(())
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+        Ok(self.sessions().get(session).map(|stream| stream.derived.state()))
+    }
+
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+        let sessions = self.sessions();
+        let Some(stream) = sessions.get(session) else { return Ok(Vec::new()) };
+        let start = stream.events.partition_point(|e| e.seq < from);
+        Ok(stream.events[start..].iter().take(max).cloned().map(Stored::Event).collect())
+    }
+
+    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+        let sessions = self.sessions();
+        let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
+        let mut tokens = Tokens::ZERO;
+        let mut newest = Vec::new();
+        for row in stream.derived.exchanges.values().rev().filter(|row| row.scope == request.scope) {
+            if tokens >= request.tokens_max {
+                break;
+            }
+            tokens += row.tokens;
+            let stored = stream.between(row.first_seq, row.last_seq);
+            newest.push(Arc::new(exchange(row.turn, row.at, stored)));
+        }
+        Ok(Log::new(newest.into_iter().rev()))
+    }
+
+    async fn search(
+        &self,
+        session: Option<&SessionId>,
+        request: &SearchRequest,
+    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
+        let sessions = self.sessions();
+        let asked = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
+        Ok(asked.map(|(id, stream)| (id.clone(), stream.search(request))).collect())
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        let sessions = self.sessions();
+        let info = |(id, stream): (&SessionId, &Stream)| {
+            SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
+        };
+        Ok(sessions.iter().map(info).collect())
+    }
+
+    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        Ok(self.sessions().get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        let sessions = self.sessions();
+        let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
+        Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
+    }
+
+    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+        let sessions = self.sessions();
+        let mut findings = Vec::new();
+        for (id, stream) in sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id)) {
+            let folded = stream.fold();
+            findings.extend(losses(id, &folded));
+            findings.extend(differences(id, &stream.derived, &folded.derived));
+        }
+        Ok(findings)
+    }
+
+    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+        let mut sessions = self.sessions();
+        let Some(stream) = sessions.get_mut(session) else { return Ok(Vec::new()) };
+        let folded = stream.fold();
+        let findings = losses(session, &folded);
+        stream.derived = folded.derived;
+        Ok(findings)
+    }
+
+    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+        let mut sessions = self.sessions();
+        let Some(stream) = sessions.get_mut(session) else { return Ok(0) };
+        let events = stream.events.len() as u64;
+        if let [Recorded { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
+            return Ok(0);
+        }
+        let seq = stream.events.last().map_or(Seq(1), |last| last.seq.next());
+        stream.events = vec![Recorded { seq, at: now, event: Event::Scrubbed { events } }];
+        stream.derived = stream.fold().derived;
+        Ok(events)
+    }
+}

@@ -1,0 +1,190 @@
+//! Finding a store, or making one, and connecting to it. Nothing is changed in what turns out not to be ours.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::{fault, schema};
+use crate::{StoreError, files};
+
+/// Older ones lose committed pages when two connections checkpoint at once.
+const SQLITE_VERSION_MIN: i32 = 3_051_003;
+const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const WAL_BYTES_KEPT: i64 = 64 << 20;
+const CACHE_KIB: i64 = 8 << 10;
+const STATEMENTS_CACHED: usize = 64;
+const HEADER_BYTES: u64 = 100;
+
+/// How a store may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Read and written.
+    Full,
+    /// Read only.
+    ReadOnly,
+    /// Read only, and not even a lock can be left beside the file.
+    Immutable,
+}
+
+/// Where a store is.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) path: PathBuf,
+    pub(super) access: Access,
+}
+
+impl Place {
+    /// Looks at what is there; makes a store where there is nothing.
+    pub(super) fn find(path: &Path) -> Result<Self, StoreError> {
+        let version = rusqlite::version_number();
+        if version < SQLITE_VERSION_MIN {
+            return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
+        }
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
+        let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?;
+        match header.as_deref() {
+            Some([]) | None => make_room(path)?,
+            Some(header) => check_header(path, header)?,
+        }
+        let place = |access| Place { path: path.to_owned(), access };
+        let mut error = None;
+        for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
+            match place(access).try_open() {
+                Ok(()) => return Ok(place(access)),
+                Err(e @ (StoreError::ReadOnly { .. } | StoreError::Unreadable { .. })) => {
+                    error.get_or_insert(e);
+                }
+                Err(
+                    e @ (StoreError::Newer { .. }
+                    | StoreError::Full { .. }
+                    | StoreError::Busy { .. }
+                    | StoreError::Conflict { .. }
+                    | StoreError::DuplicateTurn { .. }
+                    | StoreError::Failed(_)),
+                ) => return Err(e),
+            }
+        }
+        Err(error.unwrap_or_else(|| StoreError::ReadOnly { path: path.to_owned() }))
+    }
+
+    /// A connection that writes.
+    pub(super) fn writer(&self) -> Result<Connection, StoreError> {
+        let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        self.prepare_writer(&db).map_err(|e| fault::named(&self.path, &e))?;
+        Ok(db)
+    }
+
+    /// A connection that only reads.
+    pub(super) fn reader(&self) -> Result<Connection, StoreError> {
+        self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn prepare_writer(&self, db: &Connection) -> rusqlite::Result<()> {
+        db.pragma_update(None, "journal_mode", "WAL")?;
+        db.pragma_update(None, "synchronous", "FULL")?;
+        db.pragma_update(None, "secure_delete", "ON")?;
+        db.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)
+    }
+
+    fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let opened = if self.access == Access::Immutable {
+            Connection::open_with_flags(immutable_uri(&self.path), flags | OpenFlags::SQLITE_OPEN_URI)
+        } else {
+            Connection::open_with_flags(&self.path, flags)
+        };
+        let set_up = opened.and_then(|db| {
+            db.busy_timeout(BUSY_TIMEOUT)?;
+            db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            db.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+            Ok(db)
+        });
+        set_up.map_err(|e| fault::named(&self.path, &e))
+    }
+
+    fn try_open(&self) -> Result<(), StoreError> {
+        if self.access != Access::Full {
+            return self.check_format(&self.reader()?);
+        }
+        let mut db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        let sql = |e: rusqlite::Error| fault::named(&self.path, &e);
+        let pages: i64 = db.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(sql)?;
+        if pages == 0 {
+            // In one transaction before WAL begins, so that the file is never ours by half.
+            let making = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+            let pages: i64 = making.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(sql)?;
+            let known: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(sql)?;
+            if pages <= 1 && known == 0 {
+                schema::create(&making).map_err(sql)?;
+            }
+            making.commit().map_err(sql)?;
+        }
+        self.check_format(&db)?;
+        self.prepare_writer(&db).map_err(sql)
+    }
+
+    fn check_format(&self, db: &Connection) -> Result<(), StoreError> {
+        let pragma = |name| {
+            db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(|e| fault::named(&self.path, &e))
+        };
+        check(&self.path, pragma("application_id")?, pragma("user_version")?)
+    }
+}
+
+/// A place for a new file: private, in a directory that is there.
+fn make_room(path: &Path) -> Result<(), StoreError> {
+    let made = path.parent().map_or(Ok(()), |parent| {
+        if parent.as_os_str().is_empty() || parent.is_dir() { Ok(()) } else { files::create_dir(parent) }
+    });
+    made.and_then(|()| files::create_private(path)).map_err(|e| match e.kind() {
+        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
+            StoreError::ReadOnly { path: path.to_owned() }
+        }
+        std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
+        _ => StoreError::Unreadable { path: path.to_owned(), why: e.to_string() },
+    })
+}
+
+/// Looks at the file's own first bytes: to let SQLite open another program's file could change it.
+fn check_header(path: &Path, header: &[u8]) -> Result<(), StoreError> {
+    let number = |at: usize| header.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
+    let (Some(format), Some(application)) = (number(60), number(68)) else {
+        return Err(alien(path, "it is not a database"));
+    };
+    if !header.starts_with(b"SQLite format 3\0") {
+        return Err(alien(path, "it is not a database"));
+    }
+    let journal = PathBuf::from(format!("{}-journal", path.display()));
+    if application == 0 && matches!(files::size(&journal), Ok(Some(_))) {
+        return Ok(()); // Perhaps ours, killed while it was made: SQLite will undo that.
+    }
+    check(path, i64::from(application), i64::from(format))
+}
+
+fn check(path: &Path, application: i64, format: i64) -> Result<(), StoreError> {
+    if application != i64::from(schema::APPLICATION_ID) {
+        return Err(alien(path, "it is the database of another program"));
+    }
+    if format > schema::FORMAT {
+        return Err(StoreError::Newer { path: path.to_owned(), found: format, supported: schema::FORMAT });
+    }
+    Ok(())
+}
+
+fn alien(path: &Path, why: &str) -> StoreError {
+    StoreError::Unreadable { path: path.to_owned(), why: why.to_owned() }
+}
+
+/// The path as a URI that tells SQLite that nobody writes there.
+fn immutable_uri(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri + "?immutable=1"
+}

@@ -1,0 +1,108 @@
+//! The derived rows: written with the events that change them.
+
+use neap_core::ids::{EffortId, TurnNo};
+use neap_core::message::Scope;
+use neap_core::project::ExchangeRow;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::schema;
+use crate::derived::TextKey;
+
+/// How a scope is written; no effort's id is empty.
+pub(super) fn scope_name(scope: &Scope) -> &str {
+    match scope {
+        Scope::Ambient => "",
+        Scope::Effort(id) => id.as_str(),
+    }
+}
+
+/// A number as SQLite keeps it.
+pub(super) fn number(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Inserts or replaces an effort's row.
+pub(super) fn put_effort(db: &Connection, stream: i64, id: &EffortId, body: &str) -> rusqlite::Result<()> {
+    let changed = db
+        .prepare_cached("UPDATE efforts SET body = ? WHERE stream = ? AND id = ?")?
+        .execute(params![body, stream, id.as_str()])?;
+    if changed == 0 {
+        let (first, last) = schema::effort_texts(stream);
+        db.prepare_cached(
+            "INSERT INTO efforts(text, stream, id, body)
+             VALUES (coalesce((SELECT max(text) FROM efforts WHERE text BETWEEN ?1 AND ?2) + 1, ?1), ?3, ?4, ?5)",
+        )?
+        .execute(params![first, last, stream, id.as_str(), body])?;
+    }
+    Ok(())
+}
+
+/// Adds an exchange to its log.
+pub(super) fn put_exchange(db: &Connection, stream: i64, row: &ExchangeRow) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT OR REPLACE INTO exchanges(stream, scope, last_seq, first_seq, turn, at, tokens)
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+    )?
+    .execute(params![
+        stream,
+        scope_name(&row.scope),
+        number(row.last_seq.0),
+        number(row.first_seq.0),
+        number(row.turn.0),
+        row.at.0,
+        number(row.tokens.0),
+    ])?;
+    Ok(())
+}
+
+/// Remembers a caller's own id of a turn.
+pub(super) fn put_turn_id(db: &Connection, stream: i64, id: &str, turn: TurnNo) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR IGNORE INTO turn_ids(stream, turn_id, turn) VALUES (?, ?, ?)")?
+        .execute(params![stream, id, number(turn.0)])?;
+    Ok(())
+}
+
+/// Puts a text in the word index, in place of what was there. Returns whether it is a new one.
+pub(super) fn put_text(db: &Connection, stream: i64, key: &TextKey, words: &str) -> rusqlite::Result<bool> {
+    let text = match key {
+        TextKey::Message(seq) => Some(schema::message_text(stream, number(seq.0))),
+        TextKey::Effort(id) => db
+            .prepare_cached("SELECT text FROM efforts WHERE stream = ? AND id = ?")?
+            .query_row(params![stream, id.as_str()], |row| row.get(0))
+            .optional()?,
+    };
+    let Some(text) = text else { return Ok(false) };
+    let known = db
+        .prepare_cached("SELECT 1 FROM words_docsize WHERE id = ?")?
+        .query_row([text], |_| Ok(()))
+        .optional()?
+        .is_some();
+    if known {
+        db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([text])?;
+    }
+    db.prepare_cached("INSERT INTO words(rowid, terms) VALUES (?, ?)")?.execute(params![text, words])?;
+    Ok(!known)
+}
+
+/// Writes a session's row.
+pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: u64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?
+        .execute(params![head, number(new_texts), stream])?;
+    Ok(())
+}
+
+/// Removes everything that is derived from a stream.
+pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
+    let (first, last) = schema::all_texts(stream);
+    let mut indexed = db.prepare("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
+    let indexed: Vec<i64> = indexed.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let mut remove = db.prepare_cached("DELETE FROM words WHERE rowid = ?")?;
+    for text in indexed {
+        remove.execute([text])?;
+    }
+    for table in ["efforts", "exchanges", "turn_ids"] {
+        db.execute(&format!("DELETE FROM {table} WHERE stream = ?"), [stream])?;
+    }
+    db.execute("UPDATE sessions SET texts = 0 WHERE stream = ?", [stream])?;
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! The stream's rows: written once, checked whenever they are read.
+
+use neap_core::event::Recorded;
+use neap_core::ids::{Seq, Stamp};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::Stored;
+
+/// An event as it lies in its row.
+pub(super) struct EventRow {
+    pub(super) seq: i64,
+    pub(super) at: i64,
+    pub(super) kind: &'static str,
+    pub(super) sum: u32,
+    pub(super) body: String,
+}
+
+impl EventRow {
+    pub(super) fn new(recorded: &Recorded) -> Result<Self, serde_json::Error> {
+        let body = serde_json::to_string(&recorded.event)?;
+        let seq = i64::try_from(recorded.seq.0).unwrap_or(i64::MAX);
+        let at = recorded.at.0;
+        Ok(Self { seq, at, kind: recorded.event.kind(), sum: sum(seq, at, body.as_bytes()), body })
+    }
+
+    pub(super) fn insert(&self, db: &Connection, stream: i64) -> rusqlite::Result<()> {
+        db.prepare_cached("INSERT INTO events(stream, seq, at, kind, sum, body) VALUES (?, ?, ?, ?, ?, ?)")?
+            .execute(params![stream, self.seq, self.at, self.kind, self.sum, self.body])?;
+        Ok(())
+    }
+}
+
+fn sum(seq: i64, at: i64, body: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(&seq.to_le_bytes());
+    sum.update(&at.to_le_bytes());
+    sum.update(body);
+    sum.finalize()
+}
+
+/// The number of a session's stream.
+pub(super) fn stream(db: &Connection, session: &str) -> rusqlite::Result<Option<i64>> {
+    db.prepare_cached("SELECT stream FROM sessions WHERE name = ?")?
+        .query_row([session], |row| row.get(0))
+        .optional()
+}
+
+/// The place of a stream's last event.
+pub(super) fn last_seq(db: &Connection, stream: i64) -> rusqlite::Result<Seq> {
+    let last: Option<i64> = db
+        .prepare_cached("SELECT max(seq) FROM events WHERE stream = ?")?
+        .query_row([stream], |row| row.get(0))?;
+    Ok(Seq(last.unwrap_or(0) as u64))
+}
+
+/// Events between two places, both included, at most `max`.
+pub(super) fn between(
+    db: &Connection,
+    stream: i64,
+    first: Seq,
+    last: Seq,
+    max: usize,
+) -> rusqlite::Result<Vec<Stored>> {
+    let bound = |seq: Seq| i64::try_from(seq.0).unwrap_or(i64::MAX);
+    db.prepare_cached(
+        "SELECT seq, at, sum, body FROM events WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?",
+    )?
+    .query_map(
+        params![stream, bound(first), bound(last), i64::try_from(max).unwrap_or(i64::MAX)],
+        |row| Ok(read(row)),
+    )?
+    .collect()
+}
+
+/// Hands every event of a stream to `each`, without holding all of them.
+pub(super) fn for_each(db: &Connection, stream: i64, mut each: impl FnMut(Stored)) -> rusqlite::Result<()> {
+    let mut statement =
+        db.prepare_cached("SELECT seq, at, sum, body FROM events WHERE stream = ? ORDER BY seq")?;
+    let mut rows = statement.query([stream])?;
+    while let Some(row) = rows.next()? {
+        each(read(row));
+    }
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Stored {
+    let seq = row.get::<_, i64>(0).unwrap_or(0);
+    let why = match whole(row, seq) {
+        Ok(recorded) => return Stored::Event(recorded),
+        Err(why) => why,
+    };
+    Stored::Damaged { seq: Seq(seq as u64), why }
+}
+
+fn whole(row: &Row<'_>, seq: i64) -> Result<Recorded, String> {
+    let sql = |e: rusqlite::Error| e.to_string();
+    let at: i64 = row.get(1).map_err(sql)?;
+    let kept: i64 = row.get(2).map_err(sql)?;
+    let body = row.get_ref(3).map_err(sql)?.as_bytes().map_err(|e| e.to_string())?;
+    if i64::from(sum(seq, at, body)) != kept {
+        return Err("its checksum does not match".to_owned());
+    }
+    let event = serde_json::from_slice(body).map_err(|e| format!("it cannot be understood ({e})"))?;
+    Ok(Recorded { seq: Seq(seq as u64), at: Stamp(at), event })
+}

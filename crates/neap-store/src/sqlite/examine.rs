@@ -1,0 +1,122 @@
+//! Compares what is kept with what the streams say. Reads everything, changes nothing.
+
+use neap_core::event::Event;
+use neap_core::ids::{Seq, SessionId, TurnNo};
+use rusqlite::Connection;
+
+use super::fault::Stop;
+use super::{events, read, schema};
+use crate::derived::{Derived, TextKey};
+use crate::examine::{differences, losses};
+use crate::{Finding, Severity, Stored};
+
+const FAULTS_SHOWN_MAX: u32 = 20;
+
+pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Vec<Finding>, Stop> {
+    let mut findings = Vec::new();
+    if session.is_none() {
+        findings.push(note(Severity::Note, format!("SQLite {}", rusqlite::version())));
+        findings.extend(file(db)?);
+        findings.extend(strays(db)?);
+    }
+    for (stream, id) in read::streams(db)? {
+        if session.is_some_and(|asked| *asked != id) {
+            continue;
+        }
+        let folded = read::fold(db, stream)?;
+        findings.extend(losses(&id, &folded));
+        findings.extend(differences(&id, &kept(db, stream, &folded.derived)?, &folded.derived));
+        let texts: i64 =
+            db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
+        if texts != folded.derived.texts.len() as i64 {
+            let what = format!("{texts} texts are counted, {} are there", folded.derived.texts.len());
+            findings.push(Finding { severity: Severity::Repairable, session: Some(id), what });
+        }
+    }
+    Ok(findings)
+}
+
+fn note(severity: Severity, what: String) -> Finding {
+    Finding { severity, session: None, what }
+}
+
+/// Whether the file itself is whole.
+fn file(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut statement = db.prepare(&format!("PRAGMA quick_check({FAULTS_SHOWN_MAX})"))?;
+    let lines: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let faults = lines.into_iter().filter(|line| line != "ok");
+    Ok(faults.map(|line| note(Severity::Damaged, format!("the database file is damaged: {line}"))).collect())
+}
+
+/// Rows that belong to no session.
+fn strays(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    for stream in stray_streams(db)? {
+        let (severity, what) = match name(db, stream)? {
+            Some(id) => (Severity::Repairable, format!("session {id} is not in the list of sessions")),
+            None => (Severity::Damaged, format!("the events of stream {stream} belong to no session")),
+        };
+        findings.push(note(severity, what));
+    }
+    let mut statement = db.prepare("SELECT name FROM sessions")?;
+    let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    let no_ids = names.into_iter().filter(|name| SessionId::parse(name).is_err());
+    findings.extend(no_ids.map(|name| note(Severity::Damaged, format!("{name:?} is no session's id"))));
+    Ok(findings)
+}
+
+/// Streams whose session is not in the list.
+pub(super) fn stray_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let mut statement =
+        db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT IN (SELECT stream FROM sessions)")?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// What a stream says its session is called.
+pub(super) fn name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
+    let first = events::between(db, stream, Seq(0), Seq(u64::MAX), 1)?.pop();
+    let Some(Stored::Event(recorded)) = first else { return Ok(None) };
+    Ok(if let Event::SessionCreated { session, .. } = recorded.event { Some(session) } else { None })
+}
+
+/// The derived rows as they are. The words of a text cannot be read back, so they are left empty.
+fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Derived> {
+    let mut kept = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };
+    let mut statement = db.prepare_cached("SELECT text, id, body FROM efforts WHERE stream = ?")?;
+    let mut rows = statement.query([stream])?;
+    let mut numbers = std::collections::BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(1)?;
+        if let Some(known) = folded.efforts.keys().find(|key| key.as_str() == id) {
+            numbers.insert(row.get::<_, i64>(0)?, known.clone());
+        }
+        let effort: Option<neap_core::effort::Effort> = read::json(row, 2);
+        kept.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
+    }
+    let mut statement = db.prepare_cached(
+        "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?",
+    )?;
+    let mut rows = statement.query([stream])?;
+    while let Some(row) = rows.next()? {
+        kept.exchanges.extend(read::exchange_row(row)?.map(|row| (row.last_seq, row)));
+    }
+    let mut statement = db.prepare_cached("SELECT turn_id, turn FROM turn_ids WHERE stream = ?")?;
+    let mut rows = statement.query([stream])?;
+    while let Some(row) = rows.next()? {
+        kept.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
+    }
+    let (first, last) = schema::all_texts(stream);
+    let (_, last_effort) = schema::effort_texts(stream);
+    let mut statement = db.prepare_cached("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
+    let mut rows = statement.query([first, last])?;
+    while let Some(row) = rows.next()? {
+        let text: i64 = row.get(0)?;
+        let key = if text > last_effort {
+            Some(TextKey::Message(Seq(schema::message_seq(text) as u64)))
+        } else {
+            numbers.get(&text).cloned().map(TextKey::Effort)
+        };
+        kept.texts.extend(key.map(|key| (key, String::new())));
+    }
+    Ok(kept)
+}

@@ -1,0 +1,108 @@
+//! Sessions in one SQLite file. One thread writes, gathering what waits into one durable transaction; readers
+//! have connections of their own and never wait for it. Any number of processes may do the same at once.
+//!
+//! Start with `schema` (what is kept), then `writer` (how it gets there).
+
+mod connect;
+mod effects;
+mod events;
+mod examine;
+mod fault;
+mod pool;
+mod prepare;
+mod read;
+mod rebuild;
+mod schema;
+mod scrub;
+mod search;
+mod writer;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::rank::{Found, SearchRequest};
+use neap_core::state::SessionState;
+
+use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use connect::Place;
+use pool::Pool;
+use prepare::Prepared;
+use writer::Writer;
+
+/// A store in one file (and its `-wal` and `-shm` beside it).
+pub struct SqliteStore {
+    readers: Arc<Pool>,
+    writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
+    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let place = Arc::new(Place::find(path)?);
+        let writer = Writer::start(place.clone())?;
+        Ok(Self { readers: Arc::new(Pool::new(place)), writer })
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        let prepared = Prepared::new(commit).await?;
+        self.writer.commit(prepared).await
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::load(db, &session)).await
+    }
+
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::events(db, &session, from, max)).await
+    }
+
+    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+        let (session, request) = (session.clone(), request.clone());
+        self.readers.read(move |db| read::log(db, &session, &request)).await
+    }
+
+    async fn search(
+        &self,
+        session: Option<&SessionId>,
+        request: &SearchRequest,
+    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
+        let (session, request) = (session.cloned(), request.clone());
+        self.readers.read(move |db| search::search(db, session.as_ref(), &request)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.readers.read(read::sessions).await
+    }
+
+    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        let (session, turn_id) = (session.clone(), turn_id.to_owned());
+        self.readers.read(move |db| read::turn_of(db, &session, &turn_id)).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::turn_span(db, &session, turn)).await
+    }
+
+    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+        let session = session.cloned();
+        self.readers.read(move |db| examine::examine(db, session.as_ref())).await
+    }
+
+    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+        self.writer.rebuild(session.clone()).await
+    }
+
+    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+        self.writer.scrub(session.clone(), now).await
+    }
+}

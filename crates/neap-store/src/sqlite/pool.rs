@@ -1,0 +1,55 @@
+//! Connections that only read, a few, made when first needed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rusqlite::{Connection, Transaction};
+use tokio::sync::Semaphore;
+
+use super::connect::Place;
+use super::fault::{Stop, named};
+use crate::StoreError;
+
+const READERS_MAX: usize = 4;
+
+/// Idle connections, and permission to use one.
+pub(super) struct Pool {
+    place: Arc<Place>,
+    idle: Mutex<Vec<Connection>>,
+    permits: Arc<Semaphore>,
+}
+
+impl Pool {
+    pub(super) fn new(place: Arc<Place>) -> Self {
+        Self { place, idle: Mutex::default(), permits: Arc::new(Semaphore::new(READERS_MAX)) }
+    }
+
+    /// Reads on a thread that may wait for the disk, from one moment of the store.
+    pub(super) async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let permit = self.permits.clone().acquire_owned().await;
+        let permit = permit.map_err(|_| StoreError::Failed("the store is closed".to_owned()))?;
+        let pool = self.clone();
+        let reading = tokio::task::spawn_blocking(move || {
+            let answer = pool.read_now(work);
+            drop(permit);
+            answer
+        });
+        reading.await.map_err(|e| StoreError::Failed(e.to_string()))?
+    }
+
+    fn read_now<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let db = idle.map_or_else(|| self.place.reader(), Ok)?;
+        let answer = {
+            let moment = db.unchecked_transaction().map_err(|e| named(&self.place.path, &e))?;
+            work(&moment).map_err(|stop| stop.at(&self.place.path))
+        };
+        // A connection that failed is closed, never used again.
+        if answer.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+        }
+        answer
+    }
+}

@@ -1,0 +1,164 @@
+//! What is asked of one session, answered from its derived rows; from the stream itself if they cannot be.
+
+use std::sync::Arc;
+
+use neap_core::effort::Effort;
+use neap_core::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::message::Scope;
+use neap_core::project::ExchangeRow;
+use neap_core::state::{Head, SessionState};
+use neap_core::tokens::Tokens;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::effects::scope_name;
+use super::fault::Stop;
+use super::schema;
+use crate::derived::{Fold, Folded};
+use crate::exchange::exchange;
+use crate::{SessionInfo, Stored};
+
+pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<SessionState>, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(None) };
+    let kept = parts(db, stream)?;
+    let at_end = super::events::last_seq(db, stream)?;
+    match kept {
+        Some((head, efforts)) if head.seq == at_end => Ok(Some(SessionState::from_parts(head, efforts))),
+        // The rows are lost or behind; the stream has it all.
+        Some(_) | None => Ok(Some(fold(db, stream)?.derived.state())),
+    }
+}
+
+/// The stored parts of a state, if all of them can be understood.
+fn parts(db: &Connection, stream: i64) -> rusqlite::Result<Option<(Head, Vec<Effort>)>> {
+    let head = head(db, stream)?;
+    let (first, last) = schema::effort_texts(stream);
+    let mut statement = db.prepare_cached("SELECT body FROM efforts WHERE text BETWEEN ? AND ?")?;
+    let efforts: rusqlite::Result<Vec<Option<Effort>>> =
+        statement.query_map([first, last], |row| Ok(json(row, 0)))?.collect();
+    Ok(head.zip(efforts?.into_iter().collect()))
+}
+
+/// A session's row, if it can be understood.
+pub(super) fn head(db: &Connection, stream: i64) -> rusqlite::Result<Option<Head>> {
+    db.prepare_cached("SELECT head FROM sessions WHERE stream = ?")?.query_row([stream], |row| Ok(json(row, 0)))
+}
+
+/// A column of JSON, if it can be understood.
+pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Option<T> {
+    let bytes = row.get_ref(column).ok()?;
+    serde_json::from_slice(bytes.as_bytes().ok()?).ok()
+}
+
+/// The whole stream, followed.
+pub(super) fn fold(db: &Connection, stream: i64) -> rusqlite::Result<Folded> {
+    let mut fold = Fold::default();
+    super::events::for_each(db, stream, |stored| fold.add(stored))?;
+    Ok(fold.finish())
+}
+
+pub(super) fn events(db: &Connection, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Vec::new()) };
+    Ok(super::events::between(db, stream, from, Seq(u64::MAX), max)?)
+}
+
+pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) -> Result<Log, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Log::default()) };
+    let mut statement = db.prepare_cached(
+        "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges
+         WHERE stream = ? AND scope = ? ORDER BY last_seq DESC",
+    )?;
+    let mut rows = statement.query(params![stream, scope_name(&request.scope)])?;
+    let mut tokens = Tokens::ZERO;
+    let mut newest = Vec::new();
+    while tokens < request.tokens_max
+        && let Some(row) = rows.next()?
+    {
+        let Some(row) = exchange_row(row)? else { continue };
+        tokens += row.tokens;
+        newest.push(row);
+    }
+    let mut exchanges = Vec::with_capacity(newest.len());
+    for row in newest.iter().rev() {
+        let stored = super::events::between(db, stream, row.first_seq, row.last_seq, usize::MAX)?;
+        exchanges.push(Arc::new(exchange(row.turn, row.at, stored)));
+    }
+    Ok(Log::new(exchanges))
+}
+
+/// A row of `exchanges` in the order of [`log`]'s columns; none if its scope is no scope.
+pub(super) fn exchange_row(row: &Row<'_>) -> rusqlite::Result<Option<ExchangeRow>> {
+    let number = |at| row.get::<_, i64>(at).map(|n| n as u64);
+    let Some(scope) = scope(&row.get::<_, String>(1)?) else { return Ok(None) };
+    Ok(Some(ExchangeRow {
+        turn: TurnNo(number(0)?),
+        scope,
+        first_seq: Seq(number(2)?),
+        last_seq: Seq(number(3)?),
+        at: Stamp(row.get(4)?),
+        tokens: Tokens(number(5)?),
+    }))
+}
+
+fn scope(name: &str) -> Option<Scope> {
+    if name.is_empty() { Some(Scope::Ambient) } else { EffortId::parse(name).ok().map(Scope::Effort) }
+}
+
+/// Where an exchange belongs; none while its turn is in flight.
+pub(super) fn scope_of(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::Result<Option<Scope>> {
+    let name: Option<String> = db
+        .prepare_cached("SELECT scope FROM exchanges WHERE stream = ? AND turn = ? LIMIT 1")?
+        .query_row(params![stream, turn.0 as i64], |row| row.get(0))
+        .optional()?;
+    Ok(name.as_deref().and_then(scope))
+}
+
+/// Every session's stream and id, by id; one whose name is no id is left out.
+pub(super) fn streams(db: &Connection) -> rusqlite::Result<Vec<(i64, SessionId)>> {
+    let mut statement = db.prepare_cached("SELECT stream, name FROM sessions ORDER BY name")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let mut streams = Vec::new();
+    for row in rows {
+        let (stream, name) = row?;
+        streams.extend(SessionId::parse(&name).ok().map(|id| (stream, id)));
+    }
+    Ok(streams)
+}
+
+pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo>, Stop> {
+    let mut sessions = Vec::new();
+    for (stream, id) in streams(db)? {
+        let head = match head(db, stream)? {
+            Some(head) => head,
+            None => fold(db, stream)?.derived.head,
+        };
+        let (first, last) = schema::effort_texts(stream);
+        let efforts: i64 = db
+            .prepare_cached("SELECT count(*) FROM efforts WHERE text BETWEEN ? AND ?")?
+            .query_row([first, last], |row| row.get(0))?;
+        sessions.push(SessionInfo::new(id, &head, efforts as u64));
+    }
+    Ok(sessions)
+}
+
+pub(super) fn turn_of(db: &Connection, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(None) };
+    let turn: Option<i64> = db
+        .prepare_cached("SELECT turn FROM turn_ids WHERE stream = ? AND turn_id = ?")?
+        .query_row(params![stream, turn_id], |row| row.get(0))
+        .optional()?;
+    Ok(turn.map(|turn| TurnNo(turn as u64)))
+}
+
+pub(super) fn turn_span(
+    db: &Connection,
+    session: &SessionId,
+    turn: TurnNo,
+) -> Result<Option<(Seq, Seq)>, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(None) };
+    let span: Option<(i64, i64)> = db
+        .prepare_cached("SELECT first_seq, last_seq FROM exchanges WHERE stream = ? AND turn = ? LIMIT 1")?
+        .query_row(params![stream, turn.0 as i64], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(span.map(|(first, last)| (Seq(first as u64), Seq(last as u64))))
+}

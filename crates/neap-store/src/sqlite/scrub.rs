@@ -1,0 +1,41 @@
+//! Erasure: the one place where history changes. What a session held is overwritten, in the file, in the word
+//! index and in the log of recent writes; a tombstone stays.
+
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{SessionId, Stamp};
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::events::{self, EventRow};
+use super::fault::Stop;
+use super::{read, rebuild};
+use crate::StoreError;
+
+pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Stop> {
+    let erased = erase(db, session, now)?;
+    // Merging rewrites the index without what was removed; freed pages are overwritten (`secure_delete`).
+    db.execute("INSERT INTO words(words) VALUES ('optimize')", [])?;
+    let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy != 0 {
+        // Someone still reads what was; asking again finishes it.
+        let path = db.path().map(std::path::PathBuf::from).unwrap_or_default();
+        return Err(StoreError::Busy { path }.into());
+    }
+    Ok(erased)
+}
+
+fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Stop> {
+    let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let Some(stream) = events::stream(&all, session.as_str())? else { return Ok(0) };
+    if read::head(&all, stream)?.is_some_and(|head| head.scrubbed && head.session.is_none()) {
+        return Ok(0);
+    }
+    let last = events::last_seq(&all, stream)?;
+    let erased = all.execute("DELETE FROM events WHERE stream = ?", [stream])? as u64;
+    let event = Recorded { seq: last.next(), at: now, event: Event::Scrubbed { events: erased } };
+    let row = EventRow::new(&event).map_err(|e| StoreError::Failed(e.to_string()))?;
+    row.insert(&all, stream)?;
+    let folded = read::fold(&all, stream)?;
+    rebuild::write(&all, stream, &folded.derived)?;
+    all.commit()?;
+    Ok(erased)
+}

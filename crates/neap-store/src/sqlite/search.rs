@@ -1,0 +1,82 @@
+//! Which texts have which words. The index proposes by number; the words themselves are read from the stream.
+
+use neap_core::ids::{EffortId, Seq, SessionId};
+use neap_core::rank::{Candidate, Found, SearchRequest};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::fault::Stop;
+use super::{events, read, schema};
+use crate::Stored;
+use crate::propose::{cut, is_term, propose};
+use crate::search::candidate;
+
+pub(super) fn search(
+    db: &Connection,
+    session: Option<&SessionId>,
+    request: &SearchRequest,
+) -> Result<Vec<(SessionId, Found)>, Stop> {
+    let asked = match session {
+        Some(id) => events::stream(db, id.as_str())?.map(|stream| (stream, id.clone())).into_iter().collect(),
+        None => read::streams(db)?,
+    };
+    let mut found = Vec::with_capacity(asked.len());
+    for (stream, id) in asked {
+        found.push((id, search_one(db, stream, request)?));
+    }
+    Ok(found)
+}
+
+fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite::Result<Found> {
+    let texts: i64 = db
+        .prepare_cached("SELECT texts FROM sessions WHERE stream = ?")?
+        .query_row([stream], |row| row.get(0))?;
+    let texts = texts.max(0) as u64;
+    let efforts = having(db, &request.terms, schema::effort_texts(stream))?;
+    let messages = having(db, &request.terms, schema::message_texts(stream))?;
+    let texts_with = efforts.iter().zip(&messages).map(|(a, b)| (a.len() + b.len()) as u64).collect();
+    let mut candidates = Vec::new();
+    for text in propose(&efforts, texts, request.candidates_max) {
+        candidates.extend(effort(db, text)?);
+    }
+    for text in propose(&messages, texts, request.candidates_max) {
+        let seq = Seq(schema::message_seq(text as i64) as u64);
+        for stored in events::between(db, stream, seq, seq, 1)? {
+            let Stored::Event(recorded) = stored else { continue };
+            let mut scope = Ok(None);
+            let in_scope = |turn| {
+                scope = read::scope_of(db, stream, turn);
+                scope.as_ref().ok().cloned().flatten()
+            };
+            candidates.extend(candidate(&recorded.event, in_scope, |text| cut(text, request.text_bytes_max)));
+            scope?;
+        }
+    }
+    Ok(Found { candidates, texts, texts_with })
+}
+
+/// For each term, the numbers within a range of the texts that have it.
+fn having(db: &Connection, terms: &[String], (first, last): (i64, i64)) -> rusqlite::Result<Vec<Vec<u64>>> {
+    let mut statement =
+        db.prepare_cached("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?")?;
+    let mut all = Vec::with_capacity(terms.len());
+    for term in terms {
+        let mut texts = Vec::new();
+        if is_term(term) {
+            // In quotation marks a word is a word, also `near` and `or`.
+            let mut rows = statement.query(params![format!("\"{term}\""), first, last])?;
+            while let Some(row) = rows.next()? {
+                texts.push(row.get::<_, i64>(0)? as u64);
+            }
+        }
+        all.push(texts);
+    }
+    Ok(all)
+}
+
+fn effort(db: &Connection, text: u64) -> rusqlite::Result<Option<Candidate>> {
+    let id: Option<String> = db
+        .prepare_cached("SELECT id FROM efforts WHERE text = ?")?
+        .query_row([text as i64], |row| row.get(0))
+        .optional()?;
+    Ok(id.and_then(|id| EffortId::parse(&id).ok()).map(|id| Candidate::Effort { id }))
+}

@@ -1,0 +1,245 @@
+//! The one thread that writes. It takes all that waits into one transaction, a savepoint for each commit, and
+//! answers only when the transaction is on disk: many commits cost one wait for the disk.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::oneshot;
+
+use super::connect::{Access, Place};
+use super::fault::Stop;
+use super::prepare::Prepared;
+use super::{effects, events, rebuild, scrub};
+use crate::{Finding, StoreError};
+
+/// Commits in one transaction, at most.
+const BATCH_MAX: usize = 256;
+
+type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+
+enum Job {
+    Commit(Box<Prepared>, Answer<()>),
+    Rebuild(SessionId, Answer<Vec<Finding>>),
+    Scrub(SessionId, Stamp, Answer<u64>),
+}
+
+/// The handle to it. Dropping it waits until all that was handed over is done.
+pub(super) struct Writer {
+    place: Arc<Place>,
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(place: Arc<Place>) -> Result<Self, StoreError> {
+        if place.access != Access::Full {
+            return Ok(Self { place, jobs: None, thread: None });
+        }
+        let (jobs, queue) = channel();
+        let desk = Desk { place: place.clone(), db: None };
+        let thread = std::thread::Builder::new()
+            .name("neap-store".to_owned())
+            .spawn(move || desk.work(&queue))
+            .map_err(|e| StoreError::Failed(e.to_string()))?;
+        Ok(Self { place, jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    pub(super) async fn commit(&self, prepared: Prepared) -> Result<(), StoreError> {
+        self.ask(|answer| Job::Commit(Box::new(prepared), answer)).await
+    }
+
+    pub(super) async fn rebuild(&self, session: SessionId) -> Result<Vec<Finding>, StoreError> {
+        self.ask(|answer| Job::Rebuild(session, answer)).await
+    }
+
+    pub(super) async fn scrub(&self, session: SessionId, now: Stamp) -> Result<u64, StoreError> {
+        self.ask(|answer| Job::Scrub(session, now, answer)).await
+    }
+
+    async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
+        let Some(jobs) = &self.jobs else {
+            return Err(StoreError::ReadOnly { path: self.place.path.clone() });
+        };
+        let gone = || StoreError::Failed("the thread that writes has ended".to_owned());
+        let (answer, answered) = oneshot::channel();
+        jobs.send(job(answer)).map_err(|_| gone())?;
+        answered.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// What the thread has in hand.
+struct Desk {
+    place: Arc<Place>,
+    db: Option<Connection>,
+}
+
+impl Desk {
+    fn work(mut self, queue: &Receiver<Job>) {
+        let mut next = queue.recv().ok();
+        while let Some(job) = next.take() {
+            match job {
+                Job::Commit(prepared, answer) => {
+                    let mut batch = vec![(prepared, answer)];
+                    while batch.len() < BATCH_MAX {
+                        match queue.try_recv() {
+                            Ok(Job::Commit(prepared, answer)) => batch.push((prepared, answer)),
+                            Ok(other @ (Job::Rebuild(..) | Job::Scrub(..))) => {
+                                next = Some(other);
+                                break;
+                            }
+                            Err(_) => break,
+                        }
+                    }
+                    self.commit_all(batch);
+                }
+                Job::Rebuild(session, answer) => {
+                    let _ = answer.send(self.with(|db| rebuild::rebuild(db, &session)));
+                }
+                Job::Scrub(session, now, answer) => {
+                    let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
+                }
+            }
+            next = next.or_else(|| queue.recv().ok());
+        }
+    }
+
+    fn commit_all(&mut self, batch: Vec<(Box<Prepared>, Answer<()>)>) {
+        let (commits, answers): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        match self.with(|db| write_all(db, &commits)) {
+            Ok(outcomes) => {
+                for (answer, outcome) in answers.into_iter().zip(outcomes) {
+                    let _ = answer.send(outcome);
+                }
+            }
+            Err(error) => {
+                for answer in answers {
+                    let _ = answer.send(Err(again(&error)));
+                }
+            }
+        }
+    }
+
+    /// Does a piece of work on the connection. A connection on which SQLite failed is closed and never used
+    /// again: after a failed write its view of the file cannot be trusted.
+    fn with<T>(&mut self, work: impl FnOnce(&mut Connection) -> Result<T, Stop>) -> Result<T, StoreError> {
+        let mut db = match self.db.take() {
+            Some(db) => db,
+            None => self.place.writer()?,
+        };
+        match work(&mut db) {
+            Ok(done) => {
+                self.db = Some(db);
+                Ok(done)
+            }
+            Err(Stop::Refused(refusal)) => {
+                self.db = Some(db);
+                Err(refusal)
+            }
+            Err(stop @ Stop::Sql(_)) => Err(stop.at(&self.place.path)),
+        }
+    }
+}
+
+/// Writes every commit that is not refused, in one transaction.
+fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<(), StoreError>>, Stop> {
+    let mut all = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let mut outcomes = Vec::with_capacity(commits.len());
+    for prepared in commits {
+        let one = all.savepoint()?;
+        outcomes.push(match write(&one, prepared) {
+            Ok(()) => {
+                one.commit()?;
+                Ok(())
+            }
+            Err(Stop::Refused(refusal)) => {
+                one.finish()?; // Rolls back.
+                Err(refusal)
+            }
+            Err(stop @ Stop::Sql(_)) => return Err(stop),
+        });
+    }
+    all.commit()?;
+    Ok(outcomes)
+}
+
+fn write(db: &Connection, commit: &Prepared) -> Result<(), Stop> {
+    let known = events::stream(db, commit.session.as_str())?;
+    if let Some(stream) = known {
+        refuse_duplicates(db, stream, &commit.turn_ids)?;
+    }
+    let actual = known.map_or(Ok(Seq(0)), |stream| events::last_seq(db, stream))?;
+    if actual != commit.expected {
+        return Err(StoreError::Conflict { expected: commit.expected, actual }.into());
+    }
+    let stream = match known {
+        Some(stream) => stream,
+        None => db.query_row(
+            "INSERT INTO sessions(name, texts, head) VALUES (?, 0, '') RETURNING stream",
+            [commit.session.as_str()],
+            |row| row.get(0),
+        )?,
+    };
+    for row in &commit.events {
+        row.insert(db, stream)?;
+    }
+    for (id, turn) in &commit.turn_ids {
+        effects::put_turn_id(db, stream, id, *turn)?;
+    }
+    for (id, body) in &commit.efforts {
+        effects::put_effort(db, stream, id, body)?;
+    }
+    for row in &commit.exchanges {
+        effects::put_exchange(db, stream, row)?;
+    }
+    let mut new_texts = 0;
+    for (key, words) in &commit.texts {
+        new_texts += u64::from(effects::put_text(db, stream, key, words)?);
+    }
+    effects::put_head(db, stream, &commit.head, new_texts)?;
+    Ok(())
+}
+
+fn refuse_duplicates(db: &Connection, stream: i64, turn_ids: &[(String, TurnNo)]) -> Result<(), Stop> {
+    for (id, _) in turn_ids {
+        let turn: Option<i64> = db
+            .prepare_cached("SELECT turn FROM turn_ids WHERE stream = ? AND turn_id = ?")?
+            .query_row(params![stream, id], |row| row.get(0))
+            .optional()?;
+        if let Some(turn) = turn {
+            return Err(StoreError::DuplicateTurn { turn: TurnNo(turn as u64) }.into());
+        }
+    }
+    Ok(())
+}
+
+/// The same error for everyone who was in the transaction.
+fn again(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Conflict { expected, actual } => {
+            StoreError::Conflict { expected: *expected, actual: *actual }
+        }
+        StoreError::DuplicateTurn { turn } => StoreError::DuplicateTurn { turn: *turn },
+        StoreError::Full { path } => StoreError::Full { path: path.clone() },
+        StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
+        StoreError::Busy { path } => StoreError::Busy { path: path.clone() },
+        StoreError::Unreadable { path, why } => {
+            StoreError::Unreadable { path: path.clone(), why: why.clone() }
+        }
+        StoreError::Newer { path, found, supported } => {
+            StoreError::Newer { path: path.clone(), found: *found, supported: *supported }
+        }
+        StoreError::Failed(why) => StoreError::Failed(why.clone()),
+    }
+}
