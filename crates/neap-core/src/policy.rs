@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::tokens::Tokens;
 
 macro_rules! policy {
-    ($( $(#[$doc:meta])* $key:ident = $default:literal in $range:expr ),* $(,)?) => {
+    ($( #[doc = $doc:literal] $key:ident = $default:literal in $range:expr ),* $(,)?) => {
         /// The settings of one session.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Policy {
-            $( $(#[$doc])* pub $key: u64, )*
+            $( #[doc = $doc] pub $key: u64, )*
         }
 
         impl Default for Policy {
@@ -25,6 +25,9 @@ macro_rules! policy {
         impl Policy {
             /// Every key, in the order they are documented.
             pub const KEYS: &[&str] = &[ $( stringify!($key) ),* ];
+
+            /// What each key is for, in the same order.
+            pub const DOCS: &[&str] = &[ $( $doc ),* ];
 
             fn field(&mut self, key: &str) -> Option<(&mut u64, std::ops::RangeInclusive<u64>)> {
                 match key {
@@ -62,13 +65,13 @@ policy! {
 
     /// Share of the variable budget that shown summaries may always have, in per cent.
     summaries_share_percent = 20 in 0..=100,
-    /// The same for the ambient window.
+    /// Share of the variable budget that the ambient window may always have, in per cent.
     ambient_share_percent = 15 in 0..=100,
-    /// The same for expanded logs, together.
+    /// Share of the variable budget that expanded logs may always have together, in per cent.
     expanded_share_percent = 25 in 0..=100,
-    /// The same for the logs of open efforts that are not active, together.
+    /// Share of the variable budget for logs of open efforts in the background, in per cent.
     open_share_percent = 15 in 0..=100,
-    /// The same for the active effort's log.
+    /// Share of the variable budget for the active effort's log, in per cent.
     active_share_percent = 25 in 0..=100,
 
     /// Rounds of tool calls in one turn; after the last the model must answer.

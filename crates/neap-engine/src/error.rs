@@ -62,7 +62,7 @@ impl EngineError {
             }
             EngineError::Turn(TurnError::BudgetTooSmall(_)) => "raise context_tokens_max to at least that",
             EngineError::NoReply { .. } => "what you said is stored; say it again or go on",
-            EngineError::Policy(_) => "`neap help settings` lists all settings with their defaults",
+            EngineError::Policy(_) => "`neap settings` lists all settings with their defaults",
             EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
             EngineError::SessionExists(_) => "choose another name with --session",
             EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",

@@ -1,7 +1,8 @@
-//! Taking in a session folder made by another tool. Its originals are not touched.
+//! Taking in a session folder made by another tool, or an export of our own. Originals are not touched.
 
 use std::path::Path;
 
+use neap_core::event::{Event, Recorded};
 use neap_core::ids::SessionId;
 use neap_core::import::{ImportedFolder, events};
 use neap_core::policy::Policy;
@@ -51,5 +52,55 @@ impl Engine {
             efforts: live.state.efforts().len() as u64,
             notes: folder.notes.clone(),
         })
+    }
+}
+
+/// An export that cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// It does not begin with the beginning of a session.
+    #[error("the file does not begin with the creation of a session")]
+    NoBeginning,
+    /// Its events lead to a state that cannot be.
+    #[error("the events do not fit together: {0}")]
+    Impossible(String),
+    /// The store or the session is in the way.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+impl Engine {
+    /// Makes a session of exported events; under its own name if no other is given.
+    pub async fn import_events(
+        &self,
+        events: Vec<Recorded>,
+        id: Option<SessionId>,
+    ) -> Result<Imported, ExportError> {
+        let Some(Event::SessionCreated { session: original, .. }) = events.first().map(|first| &first.event) else {
+            return Err(ExportError::NoBeginning);
+        };
+        let id = id.unwrap_or_else(|| original.clone());
+        let store = self.parts.store.as_ref();
+        let mut live = Live::load(store, id.clone()).await.map_err(EngineError::from)?;
+        if live.state.head().session.is_some() {
+            return Err(EngineError::SessionExists(id).into());
+        }
+        let mut recorded = Vec::with_capacity(events.len());
+        for Recorded { at, event, .. } in events {
+            let event = match event {
+                Event::SessionCreated { encoding, policy, imported_from, .. } => {
+                    Event::SessionCreated { session: id.clone(), encoding, policy, imported_from }
+                }
+                other => other,
+            };
+            recorded.push(live.state.record(at, event));
+        }
+        if let Some(violation) = live.state.violations().into_iter().next() {
+            return Err(ExportError::Impossible(violation));
+        }
+        live.commit(store, recorded).await.map_err(EngineError::from)?;
+        self.parts.changed(&id);
+        let (turns, efforts) = (live.state.turn().0, live.state.efforts().len() as u64);
+        Ok(Imported { session: id, turns, efforts, notes: Vec::new() })
     }
 }

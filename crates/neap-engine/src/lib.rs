@@ -19,7 +19,7 @@ pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, HostTools, SessionOptions};
 pub use error::EngineError;
 pub use explain::Explained;
-pub use import::Imported;
+pub use import::{ExportError, Imported};
 pub use search::Hit;
 pub use session::{Session, TurnReply};
 pub use watch::{Interrupt, Quiet, Watch};

@@ -1,2 +1,48 @@
-//! stub
-fn main() {}
+//! One binary: for whom?
+//!
+//! It alone reads arguments and the environment, and prints. Each command is a file under `cmd/`.
+
+mod app;
+mod cli;
+mod cmd;
+mod env;
+mod out;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, Command};
+use out::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return out::fail(&Failure::new(format!("cannot start: {error}")), false),
+    };
+    let json = cli.json;
+    match runtime.block_on(run(cli)) {
+        Ok(code) => code,
+        Err(failure) => out::fail(&failure, json),
+    }
+}
+
+async fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    let Cli { data_dir, json, command } = cli;
+    let data = env::DataDir::resolve(data_dir)?;
+    match command {
+        Command::Chat(args) => cmd::chat::run(&data, args).await,
+        Command::Replay(args) => cmd::replay::run(&data, args, json).await,
+        Command::Proof(args) => cmd::proof::run(&args, json).await,
+        Command::Session(args) => cmd::session::run(&data, args, json).await,
+        Command::Efforts(args) => cmd::efforts::run(&data, &args, json).await,
+        Command::Search(args) => cmd::search::run(&data, &args, json).await,
+        Command::Explain(args) => cmd::explain::run(&data, &args, json).await,
+        Command::Report(args) => cmd::report::run(&data, &args, json).await,
+        Command::Settings => cmd::settings::run(json),
+        Command::Doctor(args) => cmd::doctor::run(&data, &args, json).await,
+        Command::Rebuild(args) => cmd::rebuild::run(&data, &args, json).await,
+        Command::Completions(args) => cmd::completions::run(&args),
+    }
+}

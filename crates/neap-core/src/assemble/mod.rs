@@ -110,10 +110,10 @@ pub(crate) fn assemble_selection(
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
     let budget = state.policy().context_budget();
-    let mut ledger = Ledger { budget, evicted: state.evicted().len() as u64, ..Ledger::default() };
+    let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
 
     let protocol = system::protocol(tools);
-    let note = system::note(state, tools);
+    let note = system::note(selection, tools);
     ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
     ledger.tokens.add(Layer::Note, counter.count(&note));
     ledger.tokens.add(Layer::Tools, tools.tokens());

@@ -17,6 +17,8 @@ pub struct Selection<'a> {
     pub open: Vec<&'a Effort>,
     /// The active effort.
     pub active: Option<&'a Effort>,
+    /// How many concluded efforts are not shown at all.
+    pub evicted: usize,
 }
 
 impl<'a> Selection<'a> {
@@ -28,11 +30,12 @@ impl<'a> Selection<'a> {
         let mut open: Vec<&Effort> = state.open().filter(|e| active.is_none_or(|a| a.id != e.id)).collect();
         open.sort_by_key(|e| (e.last_active, e.id.clone()));
         let summaries = state.shown().rev().filter(|e| e.expanded.is_none()).collect();
-        Self { summaries, expanded, open, active }
+        Self { summaries, expanded, open, active, evicted: state.evicted().len() }
     }
 
     /// The same with one more effort expanded.
     pub(crate) fn with_expanded(mut self, effort: &'a Effort) -> Self {
+        self.evicted -= usize::from(effort.is_evicted());
         self.summaries.retain(|e| e.id != effort.id);
         self.expanded.push(effort);
         self

@@ -7,7 +7,6 @@ use crate::effort::{Effort, Summary};
 use crate::ids::EffortId;
 use crate::ledger::{Layer, Ledger};
 use crate::prompt;
-use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 use crate::tools::ToolSet;
 
@@ -24,15 +23,13 @@ pub(super) fn protocol(tools: &ToolSet) -> String {
 }
 
 /// How to reach what is not shown, and which efforts are in play.
-pub(super) fn note(state: &SessionState, tools: &ToolSet) -> String {
+pub(super) fn note(selection: &Selection<'_>, tools: &ToolSet) -> String {
     if !tools.has_effort_tools() {
         return String::new();
     }
-    let active = state.active().map(|e| &e.id);
-    let open = ids(state.open().filter(|e| Some(&e.id) != active));
-    let expanded = ids(state.expanded());
-    let mut line = match active {
-        Some(id) => format!("Active effort: {id}."),
+    let (open, expanded) = (ids(&selection.open), ids(&selection.expanded));
+    let mut line = match selection.active {
+        Some(effort) => format!("Active effort: {}.", effort.id),
         None => "No effort is active.".to_owned(),
     };
     if !open.is_empty() {
@@ -41,7 +38,7 @@ pub(super) fn note(state: &SessionState, tools: &ToolSet) -> String {
     if !expanded.is_empty() {
         line.push_str(&format!(" Expanded: {expanded}."));
     }
-    match state.evicted().len() {
+    match selection.evicted {
         0 => {}
         1 => line.push_str(" 1 older effort is not shown."),
         n => line.push_str(&format!(" {n} older efforts are not shown.")),
@@ -49,8 +46,8 @@ pub(super) fn note(state: &SessionState, tools: &ToolSet) -> String {
     format!("{}{line}\n", prompt::NOTE)
 }
 
-fn ids<'a>(efforts: impl Iterator<Item = &'a Effort>) -> String {
-    let all: Vec<&str> = efforts.map(|e| e.id.as_str()).collect();
+fn ids(efforts: &[&Effort]) -> String {
+    let all: Vec<&str> = efforts.iter().map(|e| e.id.as_str()).collect();
     let (named, more) = all.split_at(all.len().min(NOTE_IDS_MAX));
     match more.len() {
         0 => named.join(", "),

@@ -1,0 +1,55 @@
+//! Putting the engine together over a data directory.
+
+use std::sync::Arc;
+
+use neap_core::ids::SessionId;
+use neap_engine::{Engine, EngineBuilder};
+use neap_store::Store;
+use neap_store::folder::FolderViews;
+use neap_store::sqlite::SqliteStore;
+
+use crate::env::DataDir;
+use crate::out::Failure;
+
+/// Opens the store, making it if there is none.
+pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(SqliteStore::open(&data.database())?))
+}
+
+/// Opens the store for looking; fails if there is none.
+pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
+    let path = data.database();
+    if !path.exists() {
+        return Err(Failure::new(format!("there is no store at {}", path.display()))
+            .hint("`neap chat` makes one; --data-dir names another place"));
+    }
+    open_store(data)
+}
+
+/// An engine with the built-in parts and live session folders.
+pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
+    let store = open_store(data)?;
+    let views = FolderViews::start(data.sessions(), store.clone());
+    Ok(Engine::builder(store).views(views))
+}
+
+/// An engine for looking: nothing is written.
+pub(crate) fn reader(data: &DataDir) -> Result<Engine, Failure> {
+    Ok(Engine::builder(open_existing(data)?).build())
+}
+
+/// A session's id from what was typed.
+pub(crate) fn session_id(name: &str) -> Result<SessionId, Failure> {
+    SessionId::from_name(name).map_err(|error| {
+        Failure::new(format!("cannot use '{}' as a session name: {error}", crate::out::clean(name)))
+            .hint("use letters, digits and hyphens")
+    })
+}
+
+/// `key=value` as it is typed after --set.
+pub(crate) fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
+        Some(_) | None => Err("write it as key=value, e.g. decay_threshold=5".to_owned()),
+    }
+}

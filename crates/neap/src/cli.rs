@@ -1,0 +1,211 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::app::setting;
+use crate::env::NEAP_DATA_DIR;
+
+/// Version and commit, for bug reports.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
+
+/// Keeps an LLM agent's context bounded and its past within reach.
+///
+/// Start with `neap chat`: it needs no key and no network. What you say is stored under the data directory;
+/// what is sent to the model stays under a hard token budget, however long the conversation runs.
+#[derive(Debug, Parser)]
+#[command(name = "neap", version = VERSION, propagate_version = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Where everything is kept [default: the user's data directory, e.g. ~/.local/share/neap]
+    #[arg(long, global = true, env = NEAP_DATA_DIR, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// Print data as JSON (one object or array; `replay` prints one object a line)
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Talk, in a session that can be resumed at any time
+    Chat(ChatArgs),
+    /// Drive a scripted conversation through the engine, one turn a line
+    Replay(ReplayArgs),
+    /// Run the scripted proofs of the design and print expected beside measured
+    Proof(ProofArgs),
+    /// List, show, export, import or erase sessions
+    Session(SessionArgs),
+    /// List the efforts of a session
+    Efforts(OfSession),
+    /// Find efforts and what was said, in one session or in all
+    Search(SearchArgs),
+    /// Show what was in the context of a turn and why, and what was left out
+    Explain(ExplainArgs),
+    /// Show the figures of a session: tokens, savings, decay, eviction
+    Report(OfSession),
+    /// List all settings with their defaults
+    Settings,
+    /// Examine the store and the session folders; changes nothing
+    ///
+    /// Exit code 0: clean. 1: something can be repaired by `neap rebuild`. 2: something is damaged.
+    Doctor(MaybeSession),
+    /// Make derived tables and session folders anew from the event streams
+    Rebuild(MaybeSession),
+    /// Print a completion script for a shell
+    Completions(CompletionArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ChatArgs {
+    /// Which session to begin or to go on with
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    pub(crate) session: String,
+    /// Change a setting of the session, for good (see `neap settings`)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// A turn a line: {"user": "…", "calls": [{"name": "…", "arguments": {…}}], "assistant": "…"}; - for standard
+    /// input
+    #[arg(value_name = "FILE.jsonl")]
+    pub(crate) file: PathBuf,
+    /// Keep the turns in this session; without it, they are forgotten afterwards
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Change a setting of the session (see `neap settings`)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+/// One of the design's slices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Slice {
+    /// An open effort is whole, a concluded one is a summary
+    Slice1,
+    /// Expansion brings back everything; several efforts live side by side
+    Slice2,
+    /// Expansions fade when nothing refers to them
+    Slice3,
+    /// The context stays bounded, and what left it is found again
+    Slice4,
+    /// All of them
+    All,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProofArgs {
+    /// Which
+    #[arg(value_enum, default_value = "all")]
+    pub(crate) slice: Slice,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SessionArgs {
+    #[command(subcommand)]
+    pub(crate) what: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionCommand {
+    /// All sessions
+    List,
+    /// One session: its efforts, figures and settings, or one of its turns
+    Show(ShowArgs),
+    /// Write a session's events, one JSON object a line; `import` reads them back
+    Export(ExportArgs),
+    /// Make a session of an export, or of a session folder made by another tool
+    Import(ImportArgs),
+    /// Ask for a session to be erased; shows what would go, and does it only with --confirm
+    DeleteRequest(DeleteArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    /// Its name
+    #[arg(value_name = "NAME", default_value = "default")]
+    pub(crate) session: String,
+    /// Print what was said in this turn, whole
+    #[arg(long, value_name = "N")]
+    pub(crate) turn: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    pub(crate) session: String,
+    /// Where to; standard output by default
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    /// A session folder, or a file written by `neap session export`
+    #[arg(value_name = "PATH")]
+    pub(crate) path: PathBuf,
+    /// What to call it [default: its own name]
+    #[arg(long = "session", short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DeleteArgs {
+    /// Its name
+    #[arg(value_name = "NAME")]
+    pub(crate) session: String,
+    /// The name once more: erases it, for good
+    #[arg(long, value_name = "NAME")]
+    pub(crate) confirm: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OfSession {
+    /// Which session
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    pub(crate) session: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MaybeSession {
+    /// Only this session
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for
+    #[arg(value_name = "QUERY", required = true)]
+    pub(crate) query: Vec<String>,
+    /// Only in this session
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// How many, at most
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
+    pub(crate) max: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// Which session
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    pub(crate) session: String,
+    /// Which turn [default: the latest]
+    #[arg(long, short, value_name = "N")]
+    pub(crate) turn: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}

@@ -1,0 +1,147 @@
+//! What can be typed after a slash.
+
+use neap_core::ledger::Layer;
+use neap_engine::{Engine, Session};
+use serde_json::json;
+
+use crate::cmd::{efforts, explain, report, search};
+use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
+
+/// Hits that `/search` shows.
+const HITS_MAX: usize = 8;
+
+/// Every command with what it does.
+pub(super) const COMMANDS: [(&str, &str); 11] = [
+    ("/status", "figures of this session: tokens, savings, decay"),
+    ("/efforts", "all efforts, where they are and what they cost"),
+    ("/search", "WORDS: find efforts and what was said"),
+    ("/expand", "ID: bring a concluded effort's log back into the context"),
+    ("/collapse", "ID: put it back to its summary"),
+    ("/switch", "ID: make another open effort the active one"),
+    ("/close", "[ID]: conclude an effort"),
+    ("/context", "exactly what the model would see, by layer"),
+    ("/why", "[TURN]: what was in the context of a turn and why"),
+    ("/help", "this list"),
+    ("/quit", "end the chat; everything is stored"),
+];
+
+/// Whether the chat goes on.
+pub(super) enum Next {
+    GoOn,
+    Quit,
+}
+
+/// A command as typed.
+pub(super) struct Command<'a> {
+    name: &'a str,
+    rest: &'a str,
+}
+
+impl<'a> Command<'a> {
+    /// Text that begins with a slash and a letter is a command; `//` or a path is not.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let text = text.trim();
+        let name = text.split_whitespace().next()?;
+        let word = name.strip_prefix('/')?;
+        let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic());
+        is_word.then(|| Self { name, rest: text[name.len()..].trim() })
+    }
+
+    pub(super) async fn run(&self, engine: &Engine, session: &mut Session) -> Result<Next, Failure> {
+        match self.name {
+            "/status" => out::piece(report::render(&session.report())),
+            "/efforts" => out::piece(efforts::render(session.state())),
+            "/search" => self.search(engine, session).await?,
+            "/expand" => self.tool(session, "expand_effort").await?,
+            "/collapse" => self.tool(session, "collapse_effort").await?,
+            "/switch" => self.tool(session, "switch_effort").await?,
+            "/close" => self.tool(session, "close_effort").await?,
+            "/context" => context(session).await?,
+            "/why" => self.why(engine, session).await?,
+            "/help" => help(),
+            "/quit" | "/exit" => return Ok(Next::Quit),
+            other => {
+                out::line(format!("There is no command {}.", out::clean(other)));
+                out::line(format!("{DIM}hint:{DIM:#} /help lists them; begin with a space to say it as it is"));
+            }
+        }
+        Ok(Next::GoOn)
+    }
+
+    async fn search(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
+        let hits = engine.search(self.rest, Some(session.id()), HITS_MAX).await?;
+        if hits.is_empty() {
+            out::line(format!("Nothing found for \"{}\".", out::clean(self.rest)));
+        }
+        for hit in &hits {
+            out::piece(search::render(hit, false));
+        }
+        Ok(())
+    }
+
+    async fn tool(&self, session: &mut Session, tool: &str) -> Result<(), Failure> {
+        let arguments = if self.rest.is_empty() { json!({}) } else { json!({"id": self.rest}) };
+        let outcome = session.call_tool(tool, &arguments.to_string()).await?;
+        if let Some(banner) = outcome.banner {
+            out::line(format!("{BANNER}{}{BANNER:#}", out::clean(&banner.to_string())));
+        }
+        if let Some(refusal) = outcome.refusal {
+            out::line(out::clean(&refusal));
+        }
+        Ok(())
+    }
+
+    async fn why(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
+        let turn = match self.rest {
+            "" => session.state().turn().0,
+            text => match text.parse() {
+                Ok(turn) => turn,
+                Err(_) => {
+                    out::line("Name a turn by its number, e.g. /why 3.");
+                    return Ok(());
+                }
+            },
+        };
+        match engine.explain(session.id(), Some(neap_core::ids::TurnNo(turn))).await {
+            Ok(explained) => out::piece(explain::render(&explained)),
+            Err(error) => {
+                out::fail(&error.into(), false);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn help() {
+    let rows: Vec<Vec<String>> =
+        COMMANDS.iter().map(|(name, what)| vec![format!("{BOLD}{name}{BOLD:#}"), (*what).to_owned()]).collect();
+    out::piece(out::table(&["command", "what it does"], &rows));
+    out::line(format!("{DIM}Anything else is said to the model. Ctrl-C stops a reply, Ctrl-D ends the chat.{DIM:#}"));
+}
+
+/// What the model would see, byte for byte, each part under the layer that pays for it.
+async fn context(session: &mut Session) -> Result<(), Failure> {
+    let context = session.assemble(None).await?;
+    let heading = |layer: Layer| {
+        let tokens = context.ledger.tokens.get(layer);
+        format!("{BOLD}── {} · {} tokens{BOLD:#}", layer.as_str(), thousands(tokens.0))
+    };
+    for (layer, text) in &context.system {
+        out::line(heading(*layer));
+        out::line(out::clean(text.trim_end()));
+    }
+    out::line(heading(Layer::Tools));
+    out::line(context.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
+    let mut layer = None;
+    for placed in &context.messages {
+        if layer != Some(placed.layer) {
+            out::line(heading(placed.layer));
+            layer = Some(placed.layer);
+        }
+        let message = &placed.said.message;
+        out::line(format!("{DIM}{}:{DIM:#} {}", message.role.as_str(), out::clean(&message.content)));
+    }
+    let (total, budget) = (context.tokens(), context.ledger.budget);
+    out::line(format!("{BOLD}── total {} of {} tokens{BOLD:#}", thousands(total.0), thousands(budget.0)));
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! Reading what is typed: with history and completion on a terminal, line by line from a pipe.
+
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use neap_core::state::SessionState;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{Config, Editor};
+
+use super::complete::Completions;
+use crate::out::Failure;
+
+/// Lines of history that are kept.
+const HISTORY_LINES_MAX: usize = 2_000;
+/// What stands before what is typed.
+const PROMPT: &str = "› ";
+
+/// What came.
+pub(super) enum Typed {
+    Text(String),
+    Nothing,
+    End,
+}
+
+/// Where it comes from.
+pub(super) enum Input {
+    Terminal { editor: Box<Editor<Completions, FileHistory>>, history: PathBuf },
+    Pipe,
+}
+
+impl Input {
+    pub(super) fn open(history: &Path) -> Result<Self, Failure> {
+        if !std::io::stdin().is_terminal() {
+            return Ok(Input::Pipe);
+        }
+        let config = Config::builder().auto_add_history(true).history_ignore_dups(true);
+        let config = config.and_then(|config| config.max_history_size(HISTORY_LINES_MAX)).map_err(failed)?;
+        let mut editor: Editor<Completions, FileHistory> = Editor::with_config(config.build()).map_err(failed)?;
+        editor.set_helper(Some(Completions::default()));
+        // The first chat has no history yet.
+        let _ = editor.load_history(history);
+        Ok(Input::Terminal { editor: Box::new(editor), history: history.to_owned() })
+    }
+
+    /// Completes ids of this state.
+    pub(super) fn complete_with(&mut self, state: &SessionState) {
+        if let Input::Terminal { editor, .. } = self
+            && let Some(helper) = editor.helper_mut()
+        {
+            helper.learn(state);
+        }
+    }
+
+    /// Waits for a line. Ctrl-C clears it, Ctrl-D ends the chat.
+    pub(super) fn read(&mut self) -> Result<Typed, Failure> {
+        let text = match self {
+            Input::Terminal { editor, .. } => match editor.readline(PROMPT) {
+                Ok(text) => text,
+                Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
+                Err(ReadlineError::Eof) => return Ok(Typed::End),
+                Err(error) => return Err(failed(error)),
+            },
+            Input::Pipe => {
+                let mut bytes = Vec::new();
+                if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
+                    return Ok(Typed::End);
+                }
+                String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned()
+            }
+        };
+        Ok(if text.trim().is_empty() { Typed::Nothing } else { Typed::Text(text) })
+    }
+
+    pub(super) fn save(&mut self) {
+        if let Input::Terminal { editor, history } = self {
+            // A history that cannot be kept is no reason to fail at the end of a chat.
+            let _ = editor.save_history(history);
+        }
+    }
+}
+
+fn failed(error: ReadlineError) -> Failure {
+    Failure::new(format!("cannot read from the terminal: {error}"))
+}

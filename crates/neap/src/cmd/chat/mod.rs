@@ -1,0 +1,81 @@
+//! `neap chat`: a conversation in the terminal, that shows what is in the context and why.
+
+mod command;
+mod complete;
+mod input;
+mod screen;
+
+use std::process::ExitCode;
+
+use neap_engine::{Engine, Session, SessionOptions};
+
+use crate::app;
+use crate::cli::ChatArgs;
+use crate::env::DataDir;
+use crate::out::{self, Failure};
+use command::{Command, Next};
+use input::{Input, Typed};
+use screen::Screen;
+
+pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
+    let id = app::session_id(&args.session)?;
+    let engine = app::engine(data)?.build();
+    let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
+    let mut screen = Screen::new();
+    let mut input = Input::open(&data.history())?;
+    screen.welcome(&session);
+    let ended = talk(&engine, &mut session, &mut screen, &mut input).await;
+    input.save();
+    engine.flush().await;
+    ended?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn talk(
+    engine: &Engine,
+    session: &mut Session,
+    screen: &mut Screen,
+    input: &mut Input,
+) -> Result<(), Failure> {
+    loop {
+        input.complete_with(session.state());
+        let text = match input.read()? {
+            Typed::Text(text) => text,
+            Typed::Nothing => continue,
+            Typed::End => return Ok(()),
+        };
+        match Command::parse(&text) {
+            Some(command) => match command.run(engine, session).await? {
+                Next::GoOn => {}
+                Next::Quit => return Ok(()),
+            },
+            None => turn(session, screen, &text).await?,
+        }
+    }
+}
+
+/// One turn. Ctrl-C stops the reply and keeps what was said; what cannot be taken is told, and the chat goes on.
+async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> Result<(), Failure> {
+    let interrupt = session.interrupt();
+    let stop = async {
+        // Without a signal handler there is nothing to wait for, and Ctrl-C ends the program as usual.
+        if tokio::signal::ctrl_c().await.is_ok() {
+            interrupt.interrupt();
+        }
+        std::future::pending::<()>().await;
+    };
+    screen.begin_reply();
+    let reply = tokio::select! {
+        reply = session.turn(text, screen) => reply,
+        () = stop => unreachable!("it waits for ever"),
+    };
+    screen.end_reply();
+    match reply {
+        Ok(reply) => screen.status(session, &reply),
+        Err(error) => {
+            let failure = Failure::from(error);
+            out::fail(&failure, false);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! What a chat looks like: on a terminal with colour and a status line, in a pipe plain.
+
+use std::io::IsTerminal;
+
+use neap_core::tools::Banner;
+use neap_engine::{Session, TurnReply, Watch};
+
+use crate::out::{self, BANNER, BOLD, DIM, thousands};
+
+/// The screen.
+pub(super) struct Screen {
+    on_terminal: bool,
+    /// Whether the cursor is in the middle of a line.
+    mid_line: bool,
+}
+
+impl Screen {
+    pub(super) fn new() -> Self {
+        Self { on_terminal: std::io::stdout().is_terminal(), mid_line: false }
+    }
+
+    pub(super) fn welcome(&self, session: &Session) {
+        if !self.on_terminal {
+            return;
+        }
+        let state = session.state();
+        let (id, turns) = (session.id(), state.turn().0);
+        let resumed = if turns == 0 { "new".to_owned() } else { format!("{} turns so far", thousands(turns)) };
+        out::line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
+        out::line(format!(
+            "{DIM}Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else. /help lists commands.{DIM:#}"
+        ));
+        if let Some(active) = state.active() {
+            out::line(format!("{DIM}active effort:{DIM:#} {}", active.id));
+        }
+        out::line("");
+    }
+
+    pub(super) fn begin_reply(&mut self) {
+        self.mid_line = false;
+    }
+
+    pub(super) fn end_reply(&mut self) {
+        self.end_line();
+    }
+
+    /// A quiet line under each reply: turn, tokens of budget, active effort, expanded, evicted.
+    pub(super) fn status(&self, session: &Session, reply: &TurnReply) {
+        if !self.on_terminal {
+            return;
+        }
+        let state = session.state();
+        let (used, budget) = (reply.ledger.tokens.total(), reply.ledger.budget);
+        let mut parts = vec![
+            format!("turn {}", reply.turn),
+            format!("{} of {} tokens", thousands(used.0), thousands(budget.0)),
+        ];
+        parts.extend(state.active().map(|effort| format!("active {}", effort.id)));
+        let expanded: Vec<&str> = state.expanded().map(|effort| effort.id.as_str()).collect();
+        if !expanded.is_empty() {
+            parts.push(format!("expanded {}", expanded.join(" ")));
+        }
+        let evicted = state.evicted().len();
+        if evicted > 0 {
+            parts.push(format!("{evicted} evicted"));
+        }
+        out::line(format!("{DIM}{}{DIM:#}\n", parts.join(" · ")));
+    }
+
+    fn end_line(&mut self) {
+        if self.mid_line {
+            out::line("");
+            self.mid_line = false;
+        }
+    }
+}
+
+impl Watch for Screen {
+    fn text(&mut self, words: &str) {
+        if words.is_empty() {
+            return;
+        }
+        out::piece(out::clean(words));
+        self.mid_line = !words.ends_with('\n');
+    }
+
+    fn banner(&mut self, banner: &Banner) {
+        self.end_line();
+        out::line(format!("{BANNER}{}{BANNER:#}", out::clean(&banner.to_string())));
+    }
+}

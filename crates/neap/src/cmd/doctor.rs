@@ -1,0 +1,63 @@
+//! `neap doctor`: is everything as it was written? Changes nothing.
+
+use std::process::ExitCode;
+
+use neap_store::folder;
+use neap_store::{Finding, Severity};
+use serde_json::json;
+
+use crate::app;
+use crate::cli::MaybeSession;
+use crate::env::DataDir;
+use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
+
+pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Result<ExitCode, Failure> {
+    let only = args.session.as_deref().map(app::session_id).transpose()?;
+    let store = app::open_existing(data)?;
+    let mut findings = store.examine(only.as_ref()).await?;
+    let sessions = store.sessions().await?;
+    if let Some(id) = &only
+        && !sessions.iter().any(|info| info.session == *id)
+    {
+        return Err(neap_engine::EngineError::NoSession(id.clone()).into());
+    }
+    let examined: Vec<_> =
+        sessions.iter().filter(|info| only.as_ref().is_none_or(|id| info.session == *id)).collect();
+    for info in &examined {
+        findings.extend(folder::compare(store.as_ref(), &data.sessions(), &info.session).await?);
+    }
+    let worst = findings.iter().map(|finding| finding.severity).max();
+    let code: u8 = match worst {
+        None | Some(Severity::Note) => 0,
+        Some(Severity::Repairable) => 1,
+        Some(Severity::Damaged) => 2,
+    };
+    let events: u64 = examined.iter().map(|info| info.events.0).sum();
+    if json {
+        out::json_line(&json!({
+            "clean": code == 0, "exit": code, "sessions": examined.len(), "events": events, "findings": findings,
+        }))?;
+        return Ok(ExitCode::from(code));
+    }
+    for finding in &findings {
+        out::line(render(finding));
+    }
+    let verdict = match code {
+        0 => format!("{GOOD}clean{GOOD:#}"),
+        1 => format!("{BOLD}repairable{BOLD:#}: run `neap rebuild`"),
+        _ => format!("{BAD}damaged{BAD:#}: what is damaged is named above; everything else is readable"),
+    };
+    out::line(format!("{} sessions, {} events: {verdict}", examined.len(), out::thousands(events)));
+    Ok(ExitCode::from(code))
+}
+
+/// A finding for people.
+pub(crate) fn render(finding: &Finding) -> String {
+    let mark = match finding.severity {
+        Severity::Note => format!("{DIM}note{DIM:#}"),
+        Severity::Repairable => format!("{BOLD}differs{BOLD:#}"),
+        Severity::Damaged => format!("{BAD}damaged{BAD:#}"),
+    };
+    let session = finding.session.as_ref().map_or_else(String::new, |id| format!(" {id}:"));
+    format!("{mark}{session} {}", out::clean(&finding.what))
+}

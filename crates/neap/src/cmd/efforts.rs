@@ -1,0 +1,87 @@
+//! `neap efforts`: the efforts of a session.
+
+use std::process::ExitCode;
+
+use neap_core::effort::Effort;
+use neap_core::state::SessionState;
+use serde_json::{Value, json};
+
+use crate::app;
+use crate::cli::OfSession;
+use crate::env::DataDir;
+use crate::out::{self, BOLD, DIM, Failure, thousands};
+
+/// Longest summary on a line, in characters.
+const SUMMARY_CHARS_MAX: usize = 100;
+
+pub(crate) async fn run(data: &DataDir, args: &OfSession, json: bool) -> Result<ExitCode, Failure> {
+    let session = app::reader(data)?.attach(&app::session_id(&args.session)?).await?;
+    if json {
+        out::json_line(&to_json(session.state()))?;
+    } else {
+        out::piece(render(session.state()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where an effort is, in a word.
+fn place(state: &SessionState, effort: &Effort) -> &'static str {
+    match effort {
+        e if state.active().is_some_and(|active| active.id == e.id) => "active",
+        e if e.is_open() => "open",
+        e if e.expanded.is_some() => "expanded",
+        e if e.shown => "shown",
+        _ => "evicted",
+    }
+}
+
+/// Open ones first, then the most recently referenced.
+fn ordered(state: &SessionState) -> Vec<&Effort> {
+    let mut efforts: Vec<&Effort> = state.efforts().collect();
+    efforts.sort_by_key(|e| std::cmp::Reverse((e.is_open(), e.last_referenced, e.id.clone())));
+    efforts
+}
+
+fn to_json(state: &SessionState) -> Value {
+    let entry = |e: &&Effort| {
+        json!({
+            "id": e.id, "name": e.name, "status": e.status, "place": place(state, e),
+            "active": place(state, e) == "active", "expanded": e.expanded.is_some(),
+            "raw_tokens": e.log.tokens, "exchanges": e.log.exchanges,
+            "summary": e.summary.as_ref().map(|s| &s.text),
+            "summary_tokens": e.summary.as_ref().map(|s| s.tokens),
+            "expansion_cost_tokens": e.expanded.map(|x| x.tokens_loaded),
+            "last_referenced_turn": e.last_referenced,
+        })
+    };
+    Value::Array(ordered(state).iter().map(entry).collect())
+}
+
+/// The list for people.
+pub(crate) fn render(state: &SessionState) -> String {
+    let efforts = ordered(state);
+    if efforts.is_empty() {
+        return format!("{DIM}No efforts yet: they begin when there is something to work on.{DIM:#}\n");
+    }
+    let row = |e: &&Effort| {
+        let summary = e.summary.as_ref().filter(|_| e.is_concluded()).map_or("", |s| s.text.as_str());
+        vec![
+            format!("{BOLD}{}{BOLD:#}", e.id),
+            place(state, e).to_owned(),
+            thousands(e.log.exchanges),
+            thousands(e.log.tokens.0),
+            e.summary.as_ref().map_or_else(String::new, |s| thousands(s.tokens.0)),
+            format!("turn {}", e.last_referenced),
+            shorten(&out::clean(summary)),
+        ]
+    };
+    let head = ["effort", "where", "exchanges", "raw tokens", "summary tokens", "referenced", "summary"];
+    out::table(&head, &efforts.iter().map(row).collect::<Vec<_>>())
+}
+
+fn shorten(text: &str) -> String {
+    if text.chars().count() <= SUMMARY_CHARS_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(SUMMARY_CHARS_MAX - 1).chain(['…']).collect()
+}

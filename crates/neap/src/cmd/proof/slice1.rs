@@ -1,0 +1,43 @@
+//! Slice 1: an open effort is whole in the context, a concluded one is its summary.
+
+use super::stage::{AUTH_BUG, PERF_FIX, SAILING_TRIP, Stage};
+use super::{Failure, Proof};
+
+pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
+    let mut proof = Proof::new("slice1", "an open effort is whole, a concluded one is its summary");
+    let mut saved_min = f64::MAX;
+    for (name, script) in [("auth-bug", AUTH_BUG), ("perf-fix", PERF_FIX), ("sailing-trip", SAILING_TRIP)] {
+        let before = stage.efforts().await?;
+        stage.work(name, script).await?;
+        let open = stage.efforts().await?;
+        let raw = stage.raw_tokens(name);
+        proof.row(
+            name,
+            "work on it",
+            "its raw log is in the context",
+            format!("log {raw} tokens, context {before} → {open}"),
+            open - before >= raw,
+        );
+        let reply = stage.say("That is done, thanks.", &[("close_effort", "{}")], "Concluded.").await?;
+        let after = stage.efforts().await?;
+        let (raw, summary) = (stage.raw_tokens(name), stage.summary_tokens(name));
+        let saved = 1.0 - summary as f64 / raw as f64;
+        saved_min = saved_min.min(saved);
+        let banner = reply.banners.iter().any(|banner| banner.to_string().contains("--- Concluded effort: "));
+        proof.row(
+            name,
+            "conclude it",
+            "only its summary stays, and a banner says so",
+            format!("log {raw} → summary {summary} tokens, context {open} → {after}"),
+            banner && after < open && after - before <= summary + 12,
+        );
+    }
+    proof.row(
+        "all",
+        "saving on the variable part",
+        "about 78 to 94 %",
+        format!("at least {:.0} %", saved_min * 100.0),
+        saved_min >= 0.60,
+    );
+    Ok(proof)
+}

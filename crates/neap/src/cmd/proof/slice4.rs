@@ -1,0 +1,150 @@
+//! Slice 4: the context stays bounded; what left it is found again. The table of the seed, row by row.
+//!
+//! The seed's turns are counted from its set-up. Efforts 1 and 2 are spoken of now and then, as in its table,
+//! where they are still shown at turn 26; the others are not, and go after exactly 20 turns.
+
+use neap_core::ledger::Layer;
+
+use super::stage::{AUTH_BUG, DB_MIGRATION, LOGO_DESIGN, PERF_FIX, SAILING_TRIP, Stage};
+use super::{Failure, Proof};
+
+/// Sentences that no summary shares two keywords with.
+const CHATTER: [&str; 7] = [
+    "Tell me a joke about cats.",
+    "Does pasta cook quicker at altitude?",
+    "I slept badly last night.",
+    "Which planet has most moons?",
+    "My neighbour plays violin at midnight.",
+    "Do penguins have knees?",
+    "Chess or checkers tonight?",
+];
+
+pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
+    let mut proof = Proof::new("slice4", "the context stays bounded; what left it is found again");
+    for at in 0..30 {
+        chat(stage, at).await?;
+    }
+    let efforts = [
+        ("effort-1-auth", AUTH_BUG),
+        ("effort-2-perf", PERF_FIX),
+        ("effort-3-trip", SAILING_TRIP),
+        ("effort-4-migration", DB_MIGRATION),
+        ("effort-5-logo", LOGO_DESIGN),
+    ];
+    for (name, script) in efforts {
+        stage.work_through(name, script).await?;
+    }
+    // The last of them was concluded in this turn; the others are brought level with it.
+    let mention = "To recap: effort-1-auth, effort-2-perf, effort-3-trip, effort-4-migration and effort-5-logo.";
+    stage.say(mention, &[], "Noted.").await?;
+    let (shown, ambient) = (stage.shown(), ambient(stage).await?);
+    row(&mut proof, "Setup", "5 concluded efforts, 30 ambient exchanges", (5, 10), (shown, ambient), stage).await?;
+    let peak_at_setup = stage.layers().await?.total().0;
+
+    let zero = stage.session.state().turn().0;
+    stage.say("effort-1-auth and effort-2-perf went well.", &[], "They did.").await?;
+    let measured = (stage.shown(), ambient_now(stage).await?);
+    row(&mut proof, "Turn 1", "reference effort-1 and effort-2", (5, 10), measured, stage).await?;
+
+    while stage.session.state().turn().0 < zero + 19 {
+        let at = stage.session.state().turn().0;
+        if at == zero + 10 {
+            stage.say("Like effort-1-auth and effort-2-perf, in a way.", &[], "Yes.").await?;
+        } else {
+            chat(stage, usize::try_from(at).unwrap_or_default()).await?;
+        }
+    }
+    let measured = (stage.shown(), ambient_now(stage).await?);
+    row(&mut proof, "Turn 19", "19 turns without effort-3, 4, 5", (5, 10), measured, stage).await?;
+    chat(stage, 3).await?;
+    let measured = (stage.shown(), ambient_now(stage).await?);
+    row(&mut proof, "Turn 20", "20 turns without them: evicted", (2, 10), measured, stage).await?;
+    chat(stage, 4).await?;
+    let measured = (stage.shown(), ambient_now(stage).await?);
+    row(&mut proof, "Turn 21", "effort-1 and effort-2 are shown", (2, 10), measured, stage).await?;
+
+    recall(stage, &mut proof).await?;
+    let peak = stage.session.report().context_tokens_peak.0;
+    let budget = stage.session.state().policy().context_tokens_max;
+    proof.row(
+        "all",
+        "the context has a ceiling",
+        format!("never over {budget}"),
+        format!("peak {peak} tokens, {peak_at_setup} at set-up"),
+        peak <= budget,
+    );
+    Ok(proof)
+}
+
+/// Search finds what was evicted, expansion brings it back, decay puts it away, its summary stays.
+async fn recall(stage: &mut Stage, proof: &mut Proof) -> Result<(), Failure> {
+    let search = [("search_efforts", r#"{"query":"move billing to Postgres"}"#)];
+    stage.say("When was that cut-over planned?", &search, "Let me see what I find.").await?;
+    let engine_found = found(stage).await?;
+    proof.row(
+        "Turn 22",
+        "user asks about effort-4's topic",
+        "search finds it",
+        format!("best match: {engine_found}"),
+        engine_found == "effort-4-migration",
+    );
+    let expand = [("expand_effort", r#"{"id":"effort-4-migration"}"#)];
+    stage.say("Yes, the details please.", &expand, "Sunday 22 March at 03:00.").await?;
+    let raw = stage.layers().await?.get(Layer::Expanded).0;
+    proof.row(
+        "Turn 23",
+        "user asks for details",
+        "effort-4's raw log is expanded",
+        format!("expanded: {}, {raw} tokens", stage.expanded()),
+        stage.expanded() == "effort-4-migration" && raw >= stage.raw_tokens("effort-4-migration"),
+    );
+    for at in 0..3 {
+        chat(stage, at + 2).await?;
+    }
+    let measured = (stage.shown(), ambient_now(stage).await?);
+    row(proof, "Turn 26", "decay collapses effort-4", (3, 10), measured, stage).await?;
+    proof.row("Turn 26", "expanded", "none", stage.expanded(), stage.expanded() == "none");
+    Ok(())
+}
+
+/// What the model's search returned first, as it read it.
+async fn found(stage: &mut Stage) -> Result<String, Failure> {
+    let outcome = stage.session.call_tool("search_efforts", r#"{"query":"move billing to Postgres"}"#).await?;
+    let value: serde_json::Value = serde_json::from_str(&outcome.text).unwrap_or_default();
+    Ok(value["results"][0]["id"].as_str().unwrap_or("nothing").to_owned())
+}
+
+async fn chat(stage: &mut Stage, at: usize) -> Result<(), Failure> {
+    stage.say(CHATTER[at % CHATTER.len()], &[], "Hm.").await?;
+    Ok(())
+}
+
+/// Exchanges of ambient chat in the context.
+async fn ambient(stage: &mut Stage) -> Result<usize, Failure> {
+    let ledger = stage.session.assemble(None).await?.ledger;
+    let exchanges: u64 = ledger.logs.iter().filter(|log| log.layer == Layer::Ambient).map(|log| log.exchanges).sum();
+    Ok(usize::try_from(exchanges).unwrap_or(usize::MAX))
+}
+
+async fn ambient_now(stage: &mut Stage) -> Result<usize, Failure> {
+    ambient(stage).await
+}
+
+async fn row(
+    proof: &mut Proof,
+    at: &str,
+    action: &str,
+    expected: (usize, usize),
+    measured: (usize, usize),
+    stage: &mut Stage,
+) -> Result<(), Failure> {
+    let tokens = stage.layers().await?.variable();
+    proof.row(
+        at,
+        action,
+        format!("{} summaries, {} ambient exchanges", expected.0, expected.1),
+        format!("{} summaries, {} ambient exchanges, {tokens} tokens", measured.0, measured.1),
+        expected == measured,
+    );
+    Ok(())
+}

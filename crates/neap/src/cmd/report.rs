@@ -1,0 +1,57 @@
+//! `neap report`: the figures of a session.
+
+use std::process::ExitCode;
+
+use neap_core::report::{Report, Savings};
+
+use crate::app;
+use crate::cli::OfSession;
+use crate::env::DataDir;
+use crate::out::{self, Failure, thousands};
+
+pub(crate) async fn run(data: &DataDir, args: &OfSession, json: bool) -> Result<ExitCode, Failure> {
+    let session = app::reader(data)?.attach(&app::session_id(&args.session)?).await?;
+    let report = session.report();
+    if json {
+        out::json_line(&report)?;
+    } else {
+        out::piece(render(&report));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The report for people.
+pub(crate) fn render(report: &Report) -> String {
+    let count = |n: u64| thousands(n);
+    let share = |part: f64| format!("{:.1} %", part * 100.0);
+    let maybe = |value: Option<f64>, unit: &str| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}{unit}"));
+    let rows = [
+        ("turns", count(report.turns)),
+        ("context_tokens", count(report.context_tokens.0)),
+        ("context_tokens_peak", count(report.context_tokens_peak.0)),
+        ("expansion_tokens", count(report.expansion_tokens.0)),
+        ("expansion_overhead", share(report.expansion_overhead)),
+        ("savings_vs_naive, this turn", savings(&report.savings_vs_naive)),
+        ("savings_vs_naive, all turns", savings(&report.savings_vs_naive_all_turns)),
+        ("auto_collapses", count(report.auto_collapses)),
+        ("manual_collapses", count(report.manual_collapses)),
+        ("manual_vs_auto_collapse", maybe(report.manual_vs_auto_collapse, "")),
+        ("avg_expansion_duration", maybe(report.avg_expansion_duration, " turns")),
+        ("false_decay_rate", maybe(report.false_decay_rate, "")),
+        ("tokens_saved_by_decay", count(report.tokens_saved_by_decay.0)),
+        ("evictions", count(report.evictions)),
+        ("efforts open", count(report.efforts.open)),
+        ("efforts expanded", count(report.efforts.expanded)),
+        ("efforts shown as summary", count(report.efforts.shown)),
+        ("efforts evicted", count(report.efforts.evicted)),
+    ];
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    out::table(&["metric", "value"], &rows)
+}
+
+fn savings(s: &Savings) -> String {
+    let sign = if s.tokens < 0 { "-" } else { "" };
+    let tokens = thousands(s.tokens.unsigned_abs());
+    let (variable, whole) = (s.of_variable * 100.0, s.of_whole * 100.0);
+    format!("{sign}{tokens} tokens: {variable:.1} % of the variable part, {whole:.1} % of all")
+}

@@ -1,0 +1,44 @@
+//! `neap session delete-request`: erasure, asked for by a person and confirmed by one. No model reaches this.
+
+use std::process::ExitCode;
+
+use serde_json::json;
+
+use crate::app;
+use crate::cli::DeleteArgs;
+use crate::env::DataDir;
+use crate::out::{self, BOLD, DIM, Failure, thousands};
+
+pub(super) async fn run(data: &DataDir, args: &DeleteArgs, json: bool) -> Result<ExitCode, Failure> {
+    let id = app::session_id(&args.session)?;
+    app::open_existing(data)?;
+    let engine = app::engine(data)?.build();
+    let session = engine.attach(&id).await?;
+    let (turns, efforts) = (session.state().turn().0, session.state().efforts().len());
+    let Some(confirm) = &args.confirm else {
+        if json {
+            out::json_line(&json!({"session": id, "turns": turns, "efforts": efforts, "erased": false}))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        out::line(format!(
+            "{BOLD}{id}{BOLD:#} has {} turns and {efforts} efforts. Erasing it removes every word of it from the \
+             store and from its folder; only the fact remains that it was erased. It cannot be undone.",
+            thousands(turns)
+        ));
+        out::line(format!("{DIM}to keep a copy:{DIM:#} neap session export {id} --output {id}.jsonl"));
+        out::line(format!("{DIM}to erase it:{DIM:#}    neap session delete-request {id} --confirm {id}"));
+        return Ok(ExitCode::SUCCESS);
+    };
+    if app::session_id(confirm)? != id {
+        return Err(Failure::new(format!("--confirm names another session than {id}")).hint("nothing was erased"));
+    }
+    drop(session);
+    let events = engine.scrub(&id).await?;
+    engine.flush().await;
+    if json {
+        out::json_line(&json!({"session": id, "events": events, "erased": true}))?;
+    } else {
+        out::line(format!("erased {id}: {} events", thousands(events)));
+    }
+    Ok(ExitCode::SUCCESS)
+}

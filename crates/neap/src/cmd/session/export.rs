@@ -1,0 +1,58 @@
+//! `neap session export`: the whole stream, one event a line.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use neap_core::ids::Seq;
+use neap_store::Stored;
+
+use crate::app;
+use crate::cli::ExportArgs;
+use crate::env::DataDir;
+use crate::out::{self, Failure};
+
+/// Events read at a time.
+const PAGE_EVENTS: usize = 1_000;
+
+pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let engine = app::reader(data)?;
+    let id = app::session_id(&args.session)?;
+    engine.attach(&id).await?;
+    let mut sink: Box<dyn Write> = match &args.output {
+        // New only: an export never replaces a file.
+        Some(path) => Box::new(std::io::BufWriter::new(std::fs::File::create_new(path).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
+        })?)),
+        None => Box::new(std::io::stdout().lock()),
+    };
+    let mut from = Seq(1);
+    let mut damaged = 0;
+    loop {
+        let page = engine.store().events(&id, from, PAGE_EVENTS).await?;
+        if page.is_empty() {
+            break;
+        }
+        for stored in page {
+            match stored {
+                Stored::Event(recorded) => {
+                    from = recorded.seq.next();
+                    let text = serde_json::to_string(&recorded).map_err(|e| Failure::new(e.to_string()))?;
+                    writeln!(sink, "{text}")?;
+                }
+                Stored::Damaged { seq, .. } => {
+                    from = seq.next();
+                    damaged += 1;
+                }
+            }
+        }
+    }
+    sink.flush()?;
+    if damaged > 0 {
+        return Err(Failure::new(format!("{damaged} damaged events were left out of the export"))
+            .hint("`neap doctor` names them"));
+    }
+    if let Some(path) = &args.output {
+        out::line(format!("wrote {}", path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,49 @@
+//! `neap session`: list, show, export, import, erase.
+
+mod erase;
+mod export;
+mod import;
+mod show;
+
+use std::process::ExitCode;
+
+use crate::app;
+use crate::cli::{SessionArgs, SessionCommand};
+use crate::env::DataDir;
+use crate::out::{self, BOLD, DIM, Failure, thousands};
+
+pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result<ExitCode, Failure> {
+    match args.what {
+        SessionCommand::List => list(data, json).await,
+        SessionCommand::Show(args) => show::run(data, &args, json).await,
+        SessionCommand::Export(args) => export::run(data, &args).await,
+        SessionCommand::Import(args) => import::run(data, &args, json).await,
+        SessionCommand::DeleteRequest(args) => erase::run(data, &args, json).await,
+    }
+}
+
+async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
+    let sessions = if data.database().exists() { app::reader(data)?.sessions().await? } else { Vec::new() };
+    if json {
+        out::json_line(&sessions)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if sessions.is_empty() {
+        out::line(format!("{DIM}No sessions yet: `neap chat` begins one.{DIM:#}"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows: Vec<Vec<String>> = sessions
+        .iter()
+        .map(|info| {
+            vec![
+                format!("{BOLD}{}{BOLD:#}", info.session),
+                thousands(info.turns.0),
+                thousands(info.efforts),
+                out::time(info.updated),
+                if info.scrubbed { "erased".to_owned() } else { String::new() },
+            ]
+        })
+        .collect();
+    out::piece(out::table(&["session", "turns", "efforts", "last changed", ""], &rows));
+    Ok(ExitCode::SUCCESS)
+}

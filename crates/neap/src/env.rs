@@ -1,0 +1,48 @@
+//! Every environment variable that Neap reads, and where its data live.
+
+use std::path::PathBuf;
+
+use crate::out::Failure;
+
+/// Where the data live, if not in the usual place.
+pub(crate) const NEAP_DATA_DIR: &str = "NEAP_DATA_DIR";
+/// The usual place is under this one, where it is set.
+const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
+/// Else under this one.
+const HOME: &str = "HOME";
+
+/// The directory that holds everything: the database and the session folders.
+#[derive(Debug, Clone)]
+pub(crate) struct DataDir(PathBuf);
+
+impl DataDir {
+    /// The one asked for, else the user's.
+    pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<Self, Failure> {
+        let under = |name: &str, rest: &str| {
+            std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
+        };
+        asked
+            .or_else(|| under(XDG_DATA_HOME, "neap"))
+            .or_else(|| under(HOME, ".local/share/neap"))
+            .map(Self)
+            .ok_or_else(|| {
+                Failure::new("there is no home directory to keep data in")
+                    .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
+            })
+    }
+
+    /// The database.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.0.join("neap.db")
+    }
+
+    /// The session folders.
+    pub(crate) fn sessions(&self) -> PathBuf {
+        self.0.join("sessions")
+    }
+
+    /// What was typed in chats.
+    pub(crate) fn history(&self) -> PathBuf {
+        self.0.join("history.txt")
+    }
+}

@@ -1,0 +1,191 @@
+//! Printing: for people in colour where there is a terminal, for programs as JSON, and never what stored
+//! text would do to a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use neap_engine::EngineError;
+use neap_store::StoreError;
+use serde::Serialize;
+use serde_json::json;
+
+/// Quiet text.
+pub(crate) const DIM: Style = Style::new().dimmed();
+/// Headings and ids.
+pub(crate) const BOLD: Style = Style::new().bold();
+/// What the program announces.
+pub(crate) const BANNER: Style = AnsiColor::Cyan.on_default();
+/// As expected.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+/// Not as expected.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// A command that could not do what was asked, and what to do next.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    error: String,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    pub(crate) fn new(error: impl Into<String>) -> Self {
+        Self { error: error.into(), hint: None, code: 2 }
+    }
+
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// Says what went wrong, on standard error, and gives the exit code.
+pub(crate) fn fail(failure: &Failure, json: bool) -> ExitCode {
+    let error = clean(&failure.error);
+    let mut err = anstream::stderr().lock();
+    let written = if json {
+        writeln!(err, "{}", json!({"error": error, "hint": failure.hint}))
+    } else {
+        let hint = failure.hint.as_ref().map(|hint| format!("\n{DIM}hint:{DIM:#} {hint}"));
+        writeln!(err, "{BAD}error:{BAD:#} {error}{}", hint.unwrap_or_default())
+    };
+    // Nobody is left to be told that standard error is closed.
+    drop(written);
+    ExitCode::from(failure.code)
+}
+
+/// Prints a line on standard output. A reader that went away ends the program quietly.
+pub(crate) fn line(text: impl AsRef<str>) {
+    print(text.as_ref(), "\n");
+}
+
+/// Prints a piece of a line.
+pub(crate) fn piece(text: impl AsRef<str>) {
+    print(text.as_ref(), "");
+}
+
+fn print(text: &str, end: &str) {
+    let mut stdout = anstream::stdout().lock();
+    if write!(stdout, "{text}{end}").and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints a value as one line of JSON.
+pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
+    line(serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?);
+    Ok(())
+}
+
+/// Stored text made harmless: control characters, which could drive a terminal, are shown instead of sent.
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if harmless(c) {
+            out.push(c);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "{}", c.escape_default());
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A number with its thousands set apart.
+pub(crate) fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A moment, for people.
+pub(crate) fn time(at: neap_core::ids::Stamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0)
+        .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
+}
+
+/// Columns, each as wide as its widest cell; numbers to the right.
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let width = |column: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| visible(cell));
+        cells.chain([visible(head[column])]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut out = String::new();
+    let titles: Vec<String> = head.iter().map(|title| (*title).to_owned()).collect();
+    for (at, row) in std::iter::once(&titles).chain(rows).enumerate() {
+        let mut text = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let gap = " ".repeat(widths[column].saturating_sub(visible(cell)));
+            let right = at > 0 && cell.chars().next().is_some_and(|c| c.is_ascii_digit() || c == '+');
+            let padded = if right { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
+            text.push_str(&padded);
+            text.push_str("  ");
+        }
+        let text = text.trim_end();
+        out.push_str(&if at == 0 { format!("{DIM}{text}{DIM:#}") } else { text.to_owned() });
+        out.push('\n');
+    }
+    out
+}
+
+/// Characters that take room on the line: styling does not.
+fn visible(cell: &str) -> usize {
+    let mut count = 0;
+    let mut in_escape = false;
+    for c in cell.chars() {
+        match (in_escape, c) {
+            (false, '\u{1b}') => in_escape = true,
+            (true, 'm') => in_escape = false,
+            (true, _) => {}
+            (false, _) => count += 1,
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_are_shown_not_sent() {
+        assert_eq!(clean("a\u{1b}[2Jb\0c\n"), "a\\u{1b}[2Jb\\u{0}c\n");
+        assert_eq!(clean("plain ✓"), "plain ✓");
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!([0, 999, 1000, 1234567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
+}
