@@ -7,6 +7,7 @@
 
 pub mod bpe;
 mod error;
+pub mod offline;
 pub mod scripted;
 mod stream;
 pub mod summarize;

@@ -36,7 +36,7 @@ const WARNINGS: &str = "\
 const TALK: &str = "\
     let me know|would you like|do you want|happy to help|i can help|glad|sure,|of course|sounds good|\
     here's how|here is how|could you share|can you share|could you tell|feel free|hope this helps|no problem|\
-    you're welcome|good question|great question|noted under|gern geschehen|kein problem|sag bescheid|\
+    you're welcome|good question|great question|noted under|built-in offline model|from the log of|from the summary of|its summary stands|gern geschehen|kein problem|sag bescheid|\
     soll ich|kannst du mir|我可以帮|请告诉我|不客气|当然";
 
 /// Words of which mere courtesy consists.

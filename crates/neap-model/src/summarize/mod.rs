@@ -12,11 +12,18 @@ mod sentences;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use neap_core::message::Message;
 use neap_core::summary::SummaryRequest;
 use neap_core::tokens::{TokenCounter, Tokens};
 
 use crate::{ModelError, Summarizer};
+pub(crate) use score::term_set;
 use sentences::Sentence;
+
+/// What was said, sentence by sentence, and whether each asks something.
+pub(crate) fn sentences(messages: &[Message]) -> Vec<(String, bool)> {
+    sentences::split(messages).into_iter().map(|s| (s.text, s.is_question)).collect()
+}
 
 /// Summarises without a model.
 #[derive(Clone)]

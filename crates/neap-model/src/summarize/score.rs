@@ -116,7 +116,7 @@ fn outcome(kept: &[(Sentence, String)]) -> Option<usize> {
 }
 
 /// The distinct terms of a text; scripts without spaces by pairs of characters.
-pub(super) fn term_set(text: &str) -> BTreeSet<String> {
+pub(crate) fn term_set(text: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for term in terms(text) {
         if term.chars().any(is_unspaced) {

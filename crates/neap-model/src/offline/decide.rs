@@ -1,0 +1,346 @@
+//! What follows from a wish and the situation: one call, or words.
+
+use serde_json::{Value, json};
+
+use super::answer;
+use super::intent::{Beginning, Going, Intent, intent, is_question};
+use super::name::{is_mentioned, name_for, named, salient};
+use super::phrases::{any, plain};
+use super::quote::{coverage, log_coverage, topic};
+use super::read::{Round, Situation};
+use crate::summarize::term_set;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Next {
+    /// Call a tool.
+    Call { tool: &'static str, arguments: Value },
+    /// Answer.
+    Say(String),
+}
+
+/// A summary that has this share of what is asked answers it.
+const ANSWERS: f64 = 0.6;
+/// What has this share is about it.
+const ABOUT: f64 = 0.5;
+
+/// Decides.
+pub(super) fn next(situation: &Situation) -> Next {
+    if !situation.has_tools() {
+        return Next::Say(answer::without_calls(situation));
+    }
+    match situation.rounds.last() {
+        None => first(situation, &situation.said),
+        Some(round) => then(situation, round),
+    }
+}
+
+fn call(tool: &'static str, arguments: Value) -> Next {
+    Next::Call { tool, arguments }
+}
+
+fn with_id(tool: &'static str, id: &str) -> Next {
+    call(tool, json!({"id": id}))
+}
+
+fn stay(situation: &Situation) -> Next {
+    Next::Say(answer::staying(situation))
+}
+
+/// The first move of a turn, or of what else a message said.
+fn first(situation: &Situation, said: &str) -> Next {
+    match intent(said) {
+        Intent::Status => call("effort_status", json!({})),
+        Intent::Close { object, rest: _ } => close(situation, said, &object),
+        Intent::GoTo { target, how } => go_to(situation, said, &target, how),
+        Intent::Expand { target } => match named(&target, situation.summaries.iter().map(|(id, _)| id.as_str())) {
+            Some(id) => with_id("expand_effort", id),
+            None => search(&target, false),
+        },
+        Intent::Collapse { target } => match named(&target, situation.expanded.iter().map(String::as_str)) {
+            Some(id) => with_id("collapse_effort", id),
+            None => stay(situation),
+        },
+        Intent::Recall { detail, explicit } => recall(situation, said, detail, explicit),
+        Intent::Ask => ask(situation, said),
+        Intent::Begin(beginning) => begin(situation, said, beginning),
+        Intent::Pause | Intent::Courtesy | Intent::Tell => stay(situation),
+    }
+}
+
+/// Closes what the sign is about; a sign about something else is none.
+fn close(situation: &Situation, said: &str, object: &str) -> Next {
+    let generic = "issue|problem|bug|task|work|effort|one|topic|project|plan|all|now|everything|case|job|great|perfect|thanks";
+    let objects: Vec<String> =
+        salient(object).into_iter().filter(|word| !generic.split('|').any(|g| g == word)).collect();
+    let Some(active) = situation.active.as_deref() else {
+        return Next::Say("There is no open effort to close.".to_owned());
+    };
+    if objects.is_empty() {
+        return call("close_effort", json!({}));
+    }
+    let object = objects.join(" ");
+    if named(&object, std::iter::once(active)).is_some() {
+        return call("close_effort", json!({}));
+    }
+    match named(&object, situation.open.iter().map(String::as_str)) {
+        Some(id) => with_id("close_effort", id),
+        None if is_question(&plain(said)) => ask(situation, said),
+        None => stay(situation),
+    }
+}
+
+fn go_to(situation: &Situation, said: &str, target: &str, how: Going) -> Next {
+    if let Some(id) = named(target, situation.open.iter().map(String::as_str)) {
+        return with_id("switch_effort", id);
+    }
+    let active = situation.active.as_deref();
+    if named(target, active.into_iter()).is_some() {
+        return stay(situation);
+    }
+    if let Some(id) = named(target, situation.concluded()) {
+        return with_id("reopen_effort", id);
+    }
+    match how {
+        Going::Back => search(target, false),
+        Going::Instead if !is_related(situation, target) && !any(&plain(said), "let's do|use") => {
+            open(situation, target)
+        }
+        Going::Loosely if active.is_none() => open(situation, target),
+        Going::Instead | Going::Loosely => stay(situation),
+    }
+}
+
+fn begin(situation: &Situation, said: &str, beginning: Beginning) -> Next {
+    if situation.active.is_none() {
+        let again = any(&plain(said), "again|back|still");
+        let known = situation.concluded().find(|id| again && is_mentioned(id, said));
+        return match known {
+            Some(id) => with_id("reopen_effort", id),
+            None => open(situation, said),
+        };
+    }
+    // A question that was put is being answered.
+    let prompted = situation.active_log().and_then(|log| log.messages.last());
+    let prompted = prompted.is_some_and(|m| m.content.trim_end().ends_with(['?', '？']));
+    match beginning {
+        Beginning::Declared => open(situation, said),
+        Beginning::Asked if !prompted && salient(&plain(said)).len() >= 2 && !is_related(situation, said) => {
+            open(situation, said)
+        }
+        Beginning::Asked | Beginning::Implied => stay(situation),
+    }
+}
+
+/// Whether a text shares a telling word with the active effort.
+fn is_related(situation: &Situation, text: &str) -> bool {
+    let words = term_set(&salient(&plain(text)).join(" "));
+    let log = situation.active_log().map_or(0.0, |log| log_coverage(&words, log));
+    let id = situation.active.as_deref().map_or(0.0, |id| coverage(&words, id));
+    // The rest of a message may share a word by chance.
+    log.max(id) * words.len() as f64 > if words.len() > 6 { 1.5 } else { 0.5 }
+}
+
+fn open(situation: &Situation, said: &str) -> Next {
+    let Some(name) = name_for(said) else { return stay(situation) };
+    if situation.active.as_deref() == Some(&name) {
+        stay(situation)
+    } else if situation.open.contains(&name) {
+        with_id("switch_effort", &name)
+    } else if situation.concluded().any(|id| id == name) {
+        with_id("reopen_effort", &name)
+    } else {
+        call("open_effort", json!({"name": name}))
+    }
+}
+
+/// A question: about something shown, or for nobody here to answer.
+fn ask(situation: &Situation, said: &str) -> Next {
+    let topic = topic(said);
+    let log = situation.active_log().map_or(0.0, |log| log_coverage(&topic, log));
+    let shared = |id: &str, text: &str| (coverage(&topic, &format!("{id} {text}")) * topic.len() as f64).round();
+    let close = situation.summaries.iter().any(|(id, text)| {
+        let shared = shared(id, text);
+        (shared >= 2.0 && shared > log * topic.len() as f64) || (shared >= 1.0 && is_mentioned(id, said))
+    });
+    if !close {
+        return stay(situation);
+    }
+    let detail = any(&plain(said), super::phrases::DETAIL);
+    recall(situation, said, detail, false)
+}
+
+/// A question about the past: from what is here, by bringing a log back, or by searching.
+fn recall(situation: &Situation, said: &str, detail: bool, explicit: bool) -> Next {
+    let topic = topic(said);
+    if topic.is_empty() {
+        return match &situation.active {
+            Some(id) if situation.active_log().is_some() => Next::Say(answer::from_log(situation, id)),
+            Some(_) | None => call("effort_status", json!({})),
+        };
+    }
+    let in_log = |part: &&super::read::LogPart| part.id.is_some() && log_coverage(&topic, part) >= ANSWERS;
+    let best_log = situation
+        .logs
+        .iter()
+        .filter(in_log)
+        .max_by(|a, b| log_coverage(&topic, a).total_cmp(&log_coverage(&topic, b)));
+    let summed = |(id, text): &(String, String)| coverage(&topic, &format!("{id} {text}"));
+    let mut best: Option<(f64, &str)> = None;
+    for summary in &situation.summaries {
+        let share = summed(summary);
+        if share >= ABOUT && best.is_none_or(|(before, _)| share >= before) {
+            best = Some((share, &summary.0));
+        }
+    }
+    let by_log = best_log.map_or(0.0, |part| log_coverage(&topic, part));
+    match (best, best_log.and_then(|part| part.id.as_deref())) {
+        (Some((share, id)), _) if share > by_log || situation.log(id).is_some() => {
+            if situation.log(id).is_some() {
+                Next::Say(answer::from_log(situation, id))
+            } else if detail || share < ANSWERS {
+                with_id("expand_effort", id)
+            } else {
+                Next::Say(answer::from_summary(situation, id))
+            }
+        }
+        (_, Some(id)) => Next::Say(answer::from_log(situation, id)),
+        (_, None) => match answer::from_chat(situation) {
+            Some(text) => Next::Say(text),
+            None if explicit => search(said, false),
+            None => stay(situation),
+        },
+    }
+}
+
+fn search(said: &str, logs: bool) -> Next {
+    let topic = topic(said);
+    // As the words were said, so that a reader of the record sees what was looked for.
+    let plain = plain(said);
+    let words: Vec<String> =
+        salient(&plain).into_iter().filter(|word| term_set(word).iter().any(|t| topic.contains(t))).collect();
+    let query = if words.is_empty() { plain } else { words.join(" ") };
+    let arguments = if logs { json!({"query": query, "logs": true}) } else { json!({"query": query}) };
+    call("search_efforts", arguments)
+}
+
+/// What follows from the last call of this turn.
+fn then(situation: &Situation, round: &Round) -> Next {
+    let text = |key: &str| round.result.get(key).and_then(Value::as_str);
+    if let Some(error) = text("error") {
+        return refused(situation, round, error);
+    }
+    let id = text("effort_id").unwrap_or_default();
+    match round.tool.as_str() {
+        "open_effort" => Next::Say(answer::working(situation, "Noted under", id)),
+        "switch_effort" => Next::Say(answer::working(situation, "Working on", id)),
+        "reopen_effort" => Next::Say(answer::working(situation, "Going on with", id)),
+        "collapse_effort" => Next::Say(format!("Put away {id}; its summary stands for it again.")),
+        "close_effort" => closed(situation, id),
+        "effort_status" => Next::Say(answer::status(&round.result)),
+        "expand_effort" => Next::Say(answer::from_log(situation, id)),
+        "search_efforts" => found(situation, round),
+        _ => Next::Say(answer::staying(situation)),
+    }
+}
+
+/// A refusal often names the way.
+fn refused(situation: &Situation, round: &Round, error: &str) -> Next {
+    let id = |key: &str| round.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let earlier = situation.rounds.len() > 1;
+    match round.tool.as_str() {
+        "open_effort" if error.contains("already open") && !earlier => with_id("switch_effort", &id("name")),
+        "open_effort" if error.contains("is concluded") && !earlier => with_id("reopen_effort", &id("name")),
+        "expand_effort" if situation.log(&id("id")).is_some() => Next::Say(answer::from_log(situation, &id("id"))),
+        _ => Next::Say(answer::refused(error)),
+    }
+}
+
+/// A message that closes one thing may begin another.
+fn closed(situation: &Situation, id: &str) -> Next {
+    if situation.rounds.len() == 1
+        && let Intent::Close { rest, .. } = intent(&situation.said)
+    {
+        match intent(&rest) {
+            Intent::Begin(Beginning::Declared | Beginning::Asked) => return open(situation, &rest),
+            Intent::Begin(Beginning::Implied) if situation.active.is_none() => return open(situation, &rest),
+            Intent::GoTo { target, how } => match go_to(situation, &rest, &target, how) {
+                Next::Say(_) => {}
+                call @ Next::Call { .. } => return call,
+            },
+            Intent::Begin(Beginning::Implied)
+            | Intent::Status
+            | Intent::Recall { .. }
+            | Intent::Close { .. }
+            | Intent::Expand { .. }
+            | Intent::Collapse { .. }
+            | Intent::Pause
+            | Intent::Courtesy
+            | Intent::Ask
+            | Intent::Tell => {}
+        }
+    }
+    Next::Say(answer::concluded(situation, id))
+}
+
+/// The best match: gone on with, expanded, or quoted as it is.
+fn found(situation: &Situation, round: &Round) -> Next {
+    let results = round.result.get("results").and_then(Value::as_array);
+    let Some(best) = results.and_then(|all| best_result(situation, all)) else {
+        let searched_logs = round.arguments.get("logs").and_then(Value::as_bool) == Some(true);
+        let again = !searched_logs && situation.rounds.len() < super::CALLS_MAX;
+        return if again { search(&situation.said, true) } else { Next::Say(answer::nothing()) };
+    };
+    let text = |key: &str| best.get(key).and_then(Value::as_str);
+    let (id, summary) = (text("id").unwrap_or_default(), text("summary").unwrap_or_default());
+    let concluded = text("status") == Some("concluded");
+    match intent(&situation.said) {
+        Intent::GoTo { target, .. } if named(&target, std::iter::once(id)).is_some() => {
+            return with_id(if concluded { "reopen_effort" } else { "switch_effort" }, id);
+        }
+        Intent::GoTo { .. } => return Next::Say(answer::from_result(best, false)),
+        Intent::Expand { target } if concluded && named(&target, std::iter::once(id)).is_some() => {
+            return with_id("expand_effort", id);
+        }
+        Intent::Status
+        | Intent::Recall { .. }
+        | Intent::Close { .. }
+        | Intent::Expand { .. }
+        | Intent::Collapse { .. }
+        | Intent::Begin(_)
+        | Intent::Pause
+        | Intent::Courtesy
+        | Intent::Ask
+        | Intent::Tell => {}
+    }
+    let topic = topic(&situation.said);
+    let share = coverage(&topic, &format!("{id} {summary} {}", text("quote").unwrap_or_default()));
+    let detail = any(&plain(&situation.said), super::phrases::DETAIL);
+    let answered = coverage(&topic, &format!("{id} {summary}")) >= ANSWERS && !detail;
+    if share >= ABOUT && concluded && !answered && situation.rounds.len() < super::CALLS_MAX {
+        return with_id("expand_effort", id);
+    }
+    Next::Say(answer::from_result(best, share >= ABOUT))
+}
+
+/// The result with most of what is asked; the search's own order decides between equals.
+fn best_result<'a>(situation: &Situation, results: &'a [Value]) -> Option<&'a Value> {
+    let topic = topic(&situation.said);
+    let share = |result: &Value| {
+        let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
+        coverage(&topic, &format!("{} {} {}", text("id"), text("summary"), text("quote")))
+    };
+    let mut best: Option<(f64, &Value)> = None;
+    for result in results {
+        // Words of this very question come back from chat; they answer nothing.
+        let quote = result.get("quote").and_then(Value::as_str).unwrap_or_default();
+        if result.get("id").is_none() && quote.ends_with(situation.said.trim()) {
+            continue;
+        }
+        let share = share(result);
+        if best.is_none_or(|(before, _)| share > before) {
+            best = Some((share, result));
+        }
+    }
+    best.map(|(_, result)| result)
+}

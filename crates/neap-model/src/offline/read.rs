@@ -1,0 +1,167 @@
+//! Where things stand, read from a request as any model would: its system text, its logs, this turn's calls.
+
+use neap_core::message::{Message, Role};
+use neap_core::turn::ModelRequest;
+use serde_json::Value;
+
+/// What the context shows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Situation {
+    /// What the user says now.
+    pub(super) said: String,
+    /// The effort that receives it.
+    pub(super) active: Option<String>,
+    /// Other open efforts.
+    pub(super) open: Vec<String>,
+    /// Concluded efforts whose logs are here.
+    pub(super) expanded: Vec<String>,
+    /// Concluded efforts that stand here as summaries: id and text.
+    pub(super) summaries: Vec<(String, String)>,
+    /// Logs and recent chat, in order.
+    pub(super) logs: Vec<LogPart>,
+    /// Calls of this turn with their results, oldest first.
+    pub(super) rounds: Vec<Round>,
+    /// Nothing was answered before.
+    pub(super) is_first: bool,
+    tools: Vec<String>,
+    reply_may_call: bool,
+}
+
+/// The messages of one effort, or of recent chat.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct LogPart {
+    /// Which effort; none for recent chat.
+    pub(super) id: Option<String>,
+    pub(super) messages: Vec<Message>,
+}
+
+/// A call and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Round {
+    pub(super) tool: String,
+    pub(super) arguments: Value,
+    pub(super) result: Value,
+}
+
+impl Situation {
+    pub(super) fn read(request: &ModelRequest) -> Self {
+        let messages = &request.messages;
+        let now = messages.iter().rposition(|m| m.role == Role::User).unwrap_or(messages.len());
+        let (before, turn) = messages.split_at(now);
+        let mut out = Self {
+            said: turn.first().map(|m| m.content.to_string()).unwrap_or_default(),
+            is_first: !before.iter().any(|m| m.role == Role::Assistant),
+            tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
+            reply_may_call: request.reply_may_call,
+            rounds: rounds(turn),
+            ..Self::default()
+        };
+        for message in before.iter().filter(|m| m.role == Role::System) {
+            out.read_system(&message.content);
+        }
+        out.logs = logs(before.iter().filter(|m| m.role != Role::System));
+        out
+    }
+
+    /// Whether a call would be carried out.
+    pub(super) fn may_call(&self, tool: &str) -> bool {
+        self.reply_may_call && self.tools.iter().any(|name| name == tool)
+    }
+
+    /// Whether any tool is offered.
+    pub(super) fn has_tools(&self) -> bool {
+        !self.tools.is_empty()
+    }
+
+    /// The log of an effort, if it is here.
+    pub(super) fn log(&self, id: &str) -> Option<&LogPart> {
+        self.logs.iter().find(|part| part.id.as_deref() == Some(id))
+    }
+
+    /// The active effort's log.
+    pub(super) fn active_log(&self) -> Option<&LogPart> {
+        self.log(self.active.as_deref()?)
+    }
+
+    /// Concluded efforts that the context names.
+    pub(super) fn concluded(&self) -> impl Iterator<Item = &str> {
+        let summed = self.summaries.iter().map(|(id, _)| id.as_str());
+        summed.chain(self.expanded.iter().map(String::as_str))
+    }
+
+    /// The summary shown for an effort.
+    pub(super) fn summary(&self, id: &str) -> Option<&str> {
+        self.summaries.iter().find(|(known, _)| known == id).map(|(_, text)| text.as_str())
+    }
+
+    fn read_system(&mut self, text: &str) {
+        let mut in_summaries = false;
+        for line in text.lines() {
+            if line.starts_with("## ") {
+                in_summaries = line == "## Concluded efforts";
+            } else if in_summaries {
+                if let Some((id, summary)) = line.strip_prefix("- ").and_then(|line| line.split_once(": ")) {
+                    self.summaries.push((id.to_owned(), summary.to_owned()));
+                }
+            } else if line.starts_with("Active effort: ") || line.starts_with("No effort is active.") {
+                self.active = after(line, "Active effort: ").map(str::to_owned);
+                self.open = ids(after(line, "Open in the background: "));
+                self.expanded = ids(after(line, "Expanded: "));
+            }
+        }
+    }
+}
+
+/// What follows a label up to the next full stop.
+fn after<'a>(line: &'a str, label: &str) -> Option<&'a str> {
+    let from = line.find(label)? + label.len();
+    line[from..].split('.').next()
+}
+
+fn ids(list: Option<&str>) -> Vec<String> {
+    let list = list.unwrap_or_default();
+    let named = list.split(" and ").next().unwrap_or_default();
+    named.split(", ").filter(|id| !id.is_empty()).map(str::to_owned).collect()
+}
+
+fn logs<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<LogPart> {
+    let mut out = vec![LogPart::default()];
+    for message in messages {
+        if let Some(id) = marker(message) {
+            out.push(LogPart { id, messages: Vec::new() });
+        } else if let Some(part) = out.last_mut() {
+            part.messages.push(message.clone());
+        }
+    }
+    out.retain(|part| !part.messages.is_empty());
+    out
+}
+
+/// The effort whose log begins here; `Some(None)` for recent chat.
+fn marker(message: &Message) -> Option<Option<String>> {
+    let text = message.content.strip_prefix('[').filter(|_| message.role == Role::User)?;
+    let text = text.strip_suffix(']')?;
+    if text.starts_with("Recent chat") {
+        return Some(None);
+    }
+    let rest = text.strip_prefix("Log of the ")?;
+    let (_, id) = rest.split_once(" effort ")?;
+    Some(id.split([',', ';']).next().map(str::to_owned))
+}
+
+/// Calls and their results after the user's message.
+fn rounds(turn: &[Message]) -> Vec<Round> {
+    let calls = turn.iter().flat_map(|m| &m.tool_calls);
+    calls
+        .filter_map(|call| {
+            let answers = |m: &&Message| m.role == Role::Tool && m.tool_call_id.as_deref() == Some(&call.id);
+            let result = turn.iter().rfind(answers)?;
+            let read = |text: &str| serde_json::from_str(text).unwrap_or(Value::Null);
+            Some(Round {
+                tool: call.name.clone(),
+                arguments: read(&call.arguments),
+                result: read(&result.content),
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,208 @@
+//! Whole turns: what is called, what comes back, what is said.
+
+use neap_core::assemble::{ThisTurn, assemble};
+use neap_core::effort::Summary;
+use neap_core::event::Event;
+use neap_core::ids::{EffortId, Stamp, TurnNo};
+use neap_core::log::Logs;
+use neap_core::message::{Counted, Message};
+use neap_core::state::SessionState;
+use neap_core::testing::WordCounter;
+use neap_core::tools::ToolSet;
+use neap_core::turn::ModelRequest;
+
+use super::super::Offline;
+use super::super::read::Situation;
+use super::{Context, called};
+use crate::ChatModel;
+
+const LOG: &[&str] = &[
+    "I need to migrate the billing database to Postgres 16",
+    "Noted under billing-migration.",
+    "How long was the cutover?",
+    "Noted under billing-migration.",
+    "It took 6 minutes on Sunday. The proxy listens on port 8443 now.",
+    "Noted under billing-migration.",
+];
+
+#[test]
+fn opening_says_what_it_is_only_once() {
+    let opened = r#"{"status":"opened","effort_id":"login-failing"}"#;
+    let first = Context::noted("Active effort: login-failing.")
+        .said(&["login keeps failing"])
+        .round("open_effort", r#"{"name":"login-failing"}"#, opened)
+        .reply();
+    assert!(
+        first.text.starts_with("Noted under login-failing. This is the built-in offline model"),
+        "{}",
+        first.text
+    );
+    let later = Context::noted("Active effort: login-failing.")
+        .said(&["hi", "Hello.", "login keeps failing"])
+        .round("open_effort", r#"{"name":"login-failing"}"#, opened)
+        .reply();
+    assert_eq!(later.text, "Noted under login-failing.");
+}
+
+#[test]
+fn staying_notes_and_quotes_what_answers() {
+    let context = Context::noted("Active effort: billing-migration.").log("active", "billing-migration", LOG);
+    assert_eq!(context.clone().said(&["The proxy is on host b7"]).reply().text, "Noted under billing-migration.");
+    let asked = context.said(&["which port does the proxy use?"]).reply();
+    assert_eq!(asked.text, "Noted under billing-migration.\n> The proxy listens on port 8443 now.");
+}
+
+#[test]
+fn closing_says_so_and_begins_what_else_was_said() {
+    let done = r#"{"status":"concluded","effort_id":"a","summary":"S."}"#;
+    let closed = |said: &str, note: &str| {
+        Context::noted(note).said(&["x", "y", said]).round("close_effort", "{}", done).reply()
+    };
+    assert_eq!(closed("done", "No effort is active.").text, "Concluded a; its summary stands for it now.");
+    assert_eq!(closed("done", "Active effort: b.").text, "Concluded a; its summary stands for it now. Active: b.");
+    let both = closed("That fixed it, thanks! Now help me plan the garden party.", "No effort is active.");
+    assert_eq!(called(&both), r#"open_effort {"name":"garden-party"}"#);
+}
+
+#[test]
+fn expanding_quotes_a_number_from_the_log() {
+    let asked = "how long did it take, the cutover of the billing migration exactly?";
+    let before = Context::noted("No effort is active.")
+        .summary("billing-migration", "Moved billing to Postgres 16.")
+        .said(&[asked])
+        .reply();
+    assert_eq!(called(&before), r#"expand_effort {"id":"billing-migration"}"#);
+    let after = Context::noted("No effort is active. Expanded: billing-migration.")
+        .log("expanded", "billing-migration", LOG)
+        .said(&[asked])
+        .round(
+            "expand_effort",
+            r#"{"id":"billing-migration"}"#,
+            r#"{"status":"expanded","effort_id":"billing-migration","tokens_loaded":90}"#,
+        )
+        .reply();
+    assert!(after.text.starts_with("From the log of billing-migration:"), "{}", after.text);
+    assert!(after.text.contains("> It took 6 minutes on Sunday."), "{}", after.text);
+}
+
+#[test]
+fn searching_expands_and_then_quotes() {
+    let asked = "what port did we choose for the billing proxy?";
+    let found = r#"{"status":"ok","results":[{"id":"billing-migration","status":"concluded","summary":"Moved billing to Postgres 16.","quote":"turn 3, user: The proxy listens on port 8443 now.","score":2.1}]}"#;
+    let context = Context::noted("No effort is active. 3 older efforts are not shown.");
+    assert_eq!(
+        called(&context.clone().said(&[asked]).reply()),
+        r#"search_efforts {"query":"port choose billing proxy"}"#
+    );
+    let searched = context.said(&[asked]).round("search_efforts", r#"{"query":"port billing proxy"}"#, found);
+    assert_eq!(called(&searched.reply()), r#"expand_effort {"id":"billing-migration"}"#);
+    let expanded = Context::noted("No effort is active. Expanded: billing-migration.")
+        .log("expanded", "billing-migration", LOG)
+        .said(&[asked])
+        .round("search_efforts", r#"{"query":"port billing proxy"}"#, found)
+        .round(
+            "expand_effort",
+            r#"{"id":"billing-migration"}"#,
+            r#"{"status":"expanded","effort_id":"billing-migration","tokens_loaded":90}"#,
+        )
+        .reply();
+    assert!(expanded.text.contains("> The proxy listens on port 8443 now."), "{}", expanded.text);
+}
+
+#[test]
+fn a_found_summary_that_answers_is_quoted() {
+    let found = r#"{"status":"ok","results":[{"id":"auth-bug","status":"concluded","summary":"The token refresh was fixed in auth.","score":1.0}]}"#;
+    let reply = Context::noted("No effort is active. 1 older effort is not shown.")
+        .said(&["how did we fix the auth token?"])
+        .round("search_efforts", r#"{"query":"auth token"}"#, found)
+        .reply();
+    assert_eq!(reply.text, "From the record of auth-bug:\n> The token refresh was fixed in auth.");
+}
+
+#[test]
+fn nothing_found_is_searched_once_more_and_then_said() {
+    let none = r#"{"status":"ok","results":[]}"#;
+    let context = Context::noted("No effort is active.").said(&["what did we do about the greenhouse?"]);
+    let once = context.round("search_efforts", r#"{"query":"greenhouse"}"#, none);
+    assert_eq!(called(&once.reply()), r#"search_efforts {"logs":true,"query":"greenhouse"}"#);
+    let twice = once.round("search_efforts", r#"{"query":"greenhouse","logs":true}"#, none).reply();
+    assert_eq!(twice.text, "Nothing about that is stored under any name that was searched.");
+}
+
+#[test]
+fn status_is_told_in_words() {
+    let result = r#"{"status":"ok","turn":4,"active":"a","efforts":[{"id":"a","status":"open","active":true,"raw_tokens":120},{"id":"b","status":"open","active":false,"raw_tokens":40},{"id":"c","status":"concluded","active":false,"raw_tokens":900}],"more_listed_by_search":2,"expanded":[]}"#;
+    let reply = Context::noted("Active effort: a.").said(&["status"]).round("effort_status", "{}", result).reply();
+    assert_eq!(
+        reply.text,
+        "Active: a (120 tokens).\nOpen in the background: b (40 tokens).\n\
+         Concluded and shown: c (900 tokens).\n2 more can be found by search."
+    );
+}
+
+#[test]
+fn a_refusal_shows_the_way_or_is_told() {
+    let refused = r#"{"error":"An effort 'printer' exists and is concluded.","hint":"call reopen_effort"}"#;
+    let context = Context::noted("No effort is active.").said(&["The printer isn't working"]);
+    let reply = context.clone().round("open_effort", r#"{"name":"printer"}"#, refused).reply();
+    assert_eq!(called(&reply), r#"reopen_effort {"id":"printer"}"#);
+    let reply = context.round("close_effort", "{}", r#"{"error":"No active effort to close."}"#).reply();
+    assert_eq!(reply.text, "That did not work: No active effort to close.");
+}
+
+#[test]
+fn it_never_loops_and_never_calls_where_it_may_not() {
+    let none = r#"{"status":"ok","results":[]}"#;
+    let mut context = Context::noted("No effort is active.").said(&["what did we do about the greenhouse?"]);
+    for _ in 0..3 {
+        context = context.round("search_efforts", r#"{"query":"greenhouse"}"#, none);
+    }
+    assert!(context.reply().calls.is_empty());
+    for said in ["login keeps failing", "done", "what did we do about the greenhouse?", "status", ""] {
+        let request = Context::noted("Active effort: a.").said(&[said]).request();
+        let forbidden = ModelRequest { reply_may_call: false, ..request.clone() };
+        let bare = ModelRequest { tools: [].into(), ..request };
+        for request in [forbidden, bare] {
+            let reply = Offline::answer(&request);
+            assert!(reply.calls.is_empty() && !reply.text.is_empty(), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_come_in_pieces_that_make_the_reply() {
+    let mut pieces: Vec<String> = Vec::new();
+    let request = Context::noted("No effort is active.").said(&["hello"]).request();
+    let reply = Offline::new().reply(&request, &mut |piece| pieces.push(piece.to_owned())).await.expect("words");
+    assert!(pieces.len() > 3);
+    assert_eq!(pieces.concat(), reply.text);
+}
+
+/// The core writes the context; this reads it back.
+#[test]
+fn a_context_of_the_core_is_understood() {
+    let id = |text: &str| EffortId::parse(text).expect("a slug");
+    let mut state = SessionState::default();
+    let turn = TurnNo(1);
+    let mut record = |event| {
+        state.record(Stamp(0), event);
+    };
+    for name in ["old-one", "back", "front"] {
+        record(Event::EffortOpened { id: id(name), name: name.into(), turn });
+        if name == "old-one" {
+            let summary = Summary::new(&WordCounter, &id(name), "It ended: well. Really.");
+            record(Event::EffortConcluded { id: id(name), summary, turn, next_active: None });
+        }
+    }
+    let tools = ToolSet::with_efforts(&WordCounter, Vec::new());
+    let said = Counted::new(&WordCounter, Message::user("hello there"));
+    let this_turn = ThisTurn { turn, message: Some(&said), rounds: &[] };
+    let context = assemble(&state, &Logs::default(), &tools, &WordCounter, this_turn).expect("fits");
+    let request =
+        ModelRequest { messages: context.request_messages(), tools: context.tools.clone(), reply_may_call: true };
+    let read = Situation::read(&request);
+    assert_eq!(read.said, "hello there");
+    assert_eq!(read.active.as_deref(), Some("front"));
+    assert_eq!(read.open, ["back"]);
+    assert_eq!(read.summaries, [("old-one".to_owned(), "It ended: well. Really.".to_owned())]);
+}
