@@ -75,3 +75,89 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     temp.push(format!(".{}.tmp", std::process::id()));
     Ok(path.with_file_name(temp))
 }
+
+/// The whole of a file, if it is no longer than `bytes_max`; none if there is no file.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let content = read_start(path, bytes_max.saturating_add(1))?;
+    if content.as_ref().is_some_and(|content| content.len() as u64 > bytes_max) {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {bytes_max} bytes")));
+    }
+    Ok(content)
+}
+
+/// Adds to the end of a file, which is made if need be, and waits until it is on disk.
+pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<()> {
+    refuse_link(path)?;
+    let mut file = private(OpenOptions::new().append(true).create(true)).open(path)?;
+    file.write_all(content)?;
+    file.sync_data()
+}
+
+/// Cuts a file to a length that it had before.
+pub(crate) fn truncate(path: &Path, bytes: u64) -> io::Result<()> {
+    refuse_link(path)?;
+    let file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(bytes)?;
+    file.sync_data()
+}
+
+/// Removes a file, if there is one.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Removes a directory with all in it, if there is one. What links point to stays.
+pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
+    refuse_link(path)?;
+    match fs::remove_dir_all(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// A path that is a symbolic link leads to where we were not sent.
+pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_symlink() => {
+            Err(io::Error::new(ErrorKind::InvalidInput, format!("{} is a symbolic link", path.display())))
+        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// Waits until no other process holds the lock, which is let go when the file is dropped or its process ends.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
+    refuse_link(path)?;
+    let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Whether the path is a directory, and not a link to one.
+pub(crate) fn is_dir(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// The names in a directory, in order; none if there is no directory.
+pub(crate) fn names(path: &Path) -> io::Result<Vec<String>> {
+    let entries = match fs::read_dir(path) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(e) => return Err(e),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry?.file_name().into_string());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The path without links and dots, if it exists.
+pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path)
+}

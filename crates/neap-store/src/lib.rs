@@ -11,10 +11,11 @@ mod error;
 mod examine;
 mod exchange;
 mod files;
+pub mod folder;
 mod mem;
 mod propose;
 mod search;
-mod sqlite;
+pub mod sqlite;
 
 pub use error::StoreError;
 pub use mem::MemStore;

@@ -63,8 +63,11 @@ impl Stream {
         let mut messages_having: Vec<Vec<u64>> = Vec::new();
         for term in &request.terms {
             let (mut by_effort, mut by_message) = (Vec::new(), Vec::new());
-            let with_term =
-                self.derived.texts.iter().filter(|(_, words)| is_term(term) && words.split(' ').any(|w| w == term));
+            let with_term = self
+                .derived
+                .texts
+                .iter()
+                .filter(|(_, words)| is_term(term) && words.split(' ').any(|w| w == term));
             for (key, _) in with_term {
                 match key {
                     TextKey::Effort(id) => by_effort.extend(efforts.binary_search(&id).ok().map(|at| at as u64)),

@@ -86,8 +86,11 @@ pub(super) fn put_text(db: &Connection, stream: i64, key: &TextKey, words: &str)
 
 /// Writes a session's row.
 pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: u64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?
-        .execute(params![head, number(new_texts), stream])?;
+    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?.execute(params![
+        head,
+        number(new_texts),
+        stream
+    ])?;
     Ok(())
 }
 

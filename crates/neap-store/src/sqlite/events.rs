@@ -65,10 +65,9 @@ pub(super) fn between(
     db.prepare_cached(
         "SELECT seq, at, sum, body FROM events WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?",
     )?
-    .query_map(
-        params![stream, bound(first), bound(last), i64::try_from(max).unwrap_or(i64::MAX)],
-        |row| Ok(read(row)),
-    )?
+    .query_map(params![stream, bound(first), bound(last), i64::try_from(max).unwrap_or(i64::MAX)], |row| {
+        Ok(read(row))
+    })?
     .collect()
 }
 

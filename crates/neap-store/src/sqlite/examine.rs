@@ -93,9 +93,8 @@ fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Deri
         let effort: Option<neap_core::effort::Effort> = read::json(row, 2);
         kept.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
     }
-    let mut statement = db.prepare_cached(
-        "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?",
-    )?;
+    let mut statement =
+        db.prepare_cached("SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
         kept.exchanges.extend(read::exchange_row(row)?.map(|row| (row.last_seq, row)));

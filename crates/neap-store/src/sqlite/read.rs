@@ -150,11 +150,7 @@ pub(super) fn turn_of(db: &Connection, session: &SessionId, turn_id: &str) -> Re
     Ok(turn.map(|turn| TurnNo(turn as u64)))
 }
 
-pub(super) fn turn_span(
-    db: &Connection,
-    session: &SessionId,
-    turn: TurnNo,
-) -> Result<Option<(Seq, Seq)>, Stop> {
+pub(super) fn turn_span(db: &Connection, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, Stop> {
     let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(None) };
     let span: Option<(i64, i64)> = db
         .prepare_cached("SELECT first_seq, last_seq FROM exchanges WHERE stream = ? AND turn = ? LIMIT 1")?

@@ -27,9 +27,8 @@ pub(super) fn search(
 }
 
 fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite::Result<Found> {
-    let texts: i64 = db
-        .prepare_cached("SELECT texts FROM sessions WHERE stream = ?")?
-        .query_row([stream], |row| row.get(0))?;
+    let texts: i64 =
+        db.prepare_cached("SELECT texts FROM sessions WHERE stream = ?")?.query_row([stream], |row| row.get(0))?;
     let texts = texts.max(0) as u64;
     let efforts = having(db, &request.terms, schema::effort_texts(stream))?;
     let messages = having(db, &request.terms, schema::message_texts(stream))?;

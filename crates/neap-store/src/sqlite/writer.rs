@@ -227,16 +227,12 @@ fn refuse_duplicates(db: &Connection, stream: i64, turn_ids: &[(String, TurnNo)]
 /// The same error for everyone who was in the transaction.
 fn again(error: &StoreError) -> StoreError {
     match error {
-        StoreError::Conflict { expected, actual } => {
-            StoreError::Conflict { expected: *expected, actual: *actual }
-        }
+        StoreError::Conflict { expected, actual } => StoreError::Conflict { expected: *expected, actual: *actual },
         StoreError::DuplicateTurn { turn } => StoreError::DuplicateTurn { turn: *turn },
         StoreError::Full { path } => StoreError::Full { path: path.clone() },
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
         StoreError::Busy { path } => StoreError::Busy { path: path.clone() },
-        StoreError::Unreadable { path, why } => {
-            StoreError::Unreadable { path: path.clone(), why: why.clone() }
-        }
+        StoreError::Unreadable { path, why } => StoreError::Unreadable { path: path.clone(), why: why.clone() },
         StoreError::Newer { path, found, supported } => {
             StoreError::Newer { path: path.clone(), found: *found, supported: *supported }
         }

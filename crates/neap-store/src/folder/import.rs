@@ -1,0 +1,267 @@
+//! Reading a session folder that another tool made. Nothing in it is trusted, nothing in it is changed.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+use neap_core::effort::EffortStatus;
+use neap_core::ids::{EffortId, Stamp};
+use neap_core::import::{ImportedEffort, ImportedFolder, Line};
+use neap_core::message::Role;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{AMBIENT_FILE, EFFORTS_DIR, EXPANDED_FILE, MANIFEST_FILE, STATE_FILE};
+use crate::files;
+
+/// Larger manifests are refused unread: a few lines of YAML can unfold to gigabytes.
+const MANIFEST_BYTES_MAX: u64 = 16 << 20;
+const LOG_BYTES_MAX: u64 = 1 << 30;
+
+/// A folder that cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// There is no such directory.
+    #[error("{} is not a folder", .0.display())]
+    NotAFolder(PathBuf),
+    /// It has none of a session's files.
+    #[error("{} is not a session folder", .0.display())]
+    NotASession(PathBuf),
+    /// A file of it cannot be read.
+    #[error("{} cannot be read: {why}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Reads a folder. What is damaged in it is left out and noted.
+pub fn read_folder(path: &Path) -> Result<ImportedFolder, ImportError> {
+    let unreadable = |e: std::io::Error| ImportError::Unreadable { path: path.to_owned(), why: e.to_string() };
+    if !path.is_dir() {
+        return Err(ImportError::NotAFolder(path.to_owned()));
+    }
+    let mut reader = Reader { dir: files::resolve(path).map_err(unreadable)?, folder: ImportedFolder::default() };
+    let logs = files::names(&reader.dir.join(EFFORTS_DIR)).unwrap_or_default();
+    let manifest = reader.read(MANIFEST_FILE, MANIFEST_BYTES_MAX)?;
+    let ambient = reader.read(AMBIENT_FILE, LOG_BYTES_MAX)?;
+    if manifest.is_none() && ambient.is_none() && logs.is_empty() {
+        return Err(ImportError::NotASession(path.to_owned()));
+    }
+    reader.folder.ambient = reader.lines(AMBIENT_FILE, &ambient.unwrap_or_default());
+    for entry in reader.entries(manifest.as_deref()) {
+        reader.effort(&entry)?;
+    }
+    reader.unlisted(&logs)?;
+    reader.counts()?;
+    Ok(reader.folder)
+}
+
+#[derive(Deserialize)]
+struct Manifest {
+    #[serde(default)]
+    efforts: Option<Vec<Value>>,
+}
+
+struct Reader {
+    /// Without links and dots.
+    dir: PathBuf,
+    folder: ImportedFolder,
+}
+
+impl Reader {
+    fn note(&mut self, note: String) {
+        self.folder.notes.push(note);
+    }
+
+    /// A file inside the folder; none if there is none, or if it is a link that leads out.
+    fn read(&mut self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ImportError> {
+        let path = self.dir.join(name);
+        let Ok(resolved) = files::resolve(&path) else { return Ok(None) };
+        if !resolved.starts_with(&self.dir) {
+            self.note(format!("{name} leads out of the folder and was left out"));
+            return Ok(None);
+        }
+        files::read(&resolved, bytes_max).map_err(|e| ImportError::Unreadable { path, why: e.to_string() })
+    }
+
+    fn entries(&mut self, manifest: Option<&[u8]>) -> Vec<Value> {
+        let Some(manifest) = manifest else { return Vec::new() };
+        let text = String::from_utf8_lossy(manifest);
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        match serde_saphyr::from_str::<Manifest>(&text) {
+            Ok(manifest) => manifest.efforts.unwrap_or_default(),
+            Err(e) => {
+                self.note(format!("{MANIFEST_FILE} cannot be understood: {}", first_line(&e.to_string())));
+                Vec::new()
+            }
+        }
+    }
+
+    fn effort(&mut self, entry: &Value) -> Result<(), ImportError> {
+        let name = match entry.get("id") {
+            Some(Value::String(name)) => name.clone(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => {
+                self.note(format!("an entry of {MANIFEST_FILE} has no id and was left out"));
+                return Ok(());
+            }
+        };
+        let Ok(id) = EffortId::from_name(&name) else {
+            self.note(format!("{name:?} cannot be an effort's id and was left out"));
+            return Ok(());
+        };
+        if self.folder.efforts.iter().any(|effort| effort.id == id) {
+            self.note(format!("{name:?} is in {MANIFEST_FILE} twice; the first was taken"));
+            return Ok(());
+        }
+        let status = match text(entry, "status") {
+            Some("concluded") => EffortStatus::Concluded,
+            Some("open") => EffortStatus::Open,
+            other => {
+                self.note(format!("{name:?} has the status {other:?} and was taken as open"));
+                EffortStatus::Open
+            }
+        };
+        let log = self.log_of(entry, &name, &id);
+        let lines = match self.read(&log, LOG_BYTES_MAX)? {
+            Some(bytes) => self.lines(&log, &bytes),
+            None => Vec::new(),
+        };
+        self.folder.efforts.push(ImportedEffort {
+            id,
+            active: entry.get("active").and_then(Value::as_bool).unwrap_or(false),
+            summary: text(entry, "summary").map(str::to_owned).filter(|summary| !summary.trim().is_empty()),
+            created: text(entry, "created").and_then(stamp),
+            updated: text(entry, "updated").and_then(stamp),
+            name,
+            status,
+            lines,
+        });
+        Ok(())
+    }
+
+    /// Where an effort's log is. A path from the manifest counts only if it stays inside.
+    fn log_of(&mut self, entry: &Value, name: &str, id: &EffortId) -> String {
+        if let Some(given) = text(entry, "raw_file") {
+            if is_inside(given) && self.dir.join(given).is_file() {
+                return given.to_owned();
+            }
+            if !is_inside(given) {
+                self.note(format!("{name:?} names a log outside the folder, which was not read"));
+            }
+        }
+        let by_name = format!("{EFFORTS_DIR}/{name}.jsonl");
+        let plain = !name.contains(['/', '\\', '\0']) && is_inside(&by_name);
+        if plain && self.dir.join(&by_name).is_file() { by_name } else { format!("{EFFORTS_DIR}/{id}.jsonl") }
+    }
+
+    /// Logs that the manifest does not name: what was said in them is not lost.
+    fn unlisted(&mut self, logs: &[String]) -> Result<(), ImportError> {
+        let known: BTreeSet<EffortId> = self.folder.efforts.iter().map(|effort| effort.id.clone()).collect();
+        for file in logs {
+            let Some(name) = file.strip_suffix(".jsonl") else { continue };
+            let Ok(id) = EffortId::from_name(name) else { continue };
+            if known.contains(&id) || self.folder.efforts.iter().any(|effort| effort.id == id) {
+                continue;
+            }
+            let log = format!("{EFFORTS_DIR}/{file}");
+            let Some(bytes) = self.read(&log, LOG_BYTES_MAX)? else { continue };
+            let lines = self.lines(&log, &bytes);
+            if lines.is_empty() {
+                continue;
+            }
+            self.note(format!("{log} is not in {MANIFEST_FILE} and was taken as an open effort"));
+            self.folder.efforts.push(ImportedEffort {
+                id,
+                name: name.to_owned(),
+                status: EffortStatus::Open,
+                active: false,
+                summary: None,
+                created: lines.first().and_then(|line| line.ts),
+                updated: lines.last().and_then(|line| line.ts),
+                lines,
+            });
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, name: &str, bytes: &[u8]) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut bad = Vec::new();
+        for (at, raw) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            if raw.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match line(raw) {
+                Some(line) => lines.push(line),
+                None => bad.push(at + 1),
+            }
+        }
+        if let Some(first) = bad.first() {
+            let count = bad.len();
+            self.note(format!(
+                "{name}: {count} lines cannot be understood and were left out (first: line {first})"
+            ));
+        }
+        lines
+    }
+
+    /// The turn count, and when efforts were last referenced. Expansions are transient and not taken over.
+    fn counts(&mut self) -> Result<(), ImportError> {
+        let json = |bytes: Option<Vec<u8>>| bytes.and_then(|b| serde_json::from_slice::<Value>(&b).ok());
+        let state = json(self.read(STATE_FILE, MANIFEST_BYTES_MAX)?);
+        self.folder.turn_count = state.and_then(|state| state.get("turn_count")?.as_u64());
+        let Some(expanded) = json(self.read(EXPANDED_FILE, MANIFEST_BYTES_MAX)?) else { return Ok(()) };
+        for table in ["summary_last_referenced_turn", "last_referenced_turn"] {
+            let Some(turns) = expanded.get(table).and_then(Value::as_object) else { continue };
+            for (name, turn) in turns {
+                if let (Ok(id), Some(turn)) = (EffortId::from_name(name), turn.as_u64()) {
+                    let latest = self.folder.last_referenced.entry(id).or_default();
+                    *latest = turn.max(*latest);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+    entry.get(key).and_then(Value::as_str)
+}
+
+/// Whether a relative path cannot climb out by its own words; links are looked at when it is read.
+fn is_inside(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    !path.is_empty() && !path.contains('\\') && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+fn line(raw: &[u8]) -> Option<Line> {
+    let value: Value = serde_json::from_slice(raw).ok()?;
+    let role: Role = serde_json::from_value(value.get("role")?.clone()).ok()?;
+    let content = match value.get("content") {
+        Some(Value::String(content)) => content.clone(),
+        Some(Value::Null) | None => String::new(),
+        Some(other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_))) => {
+            other.to_string()
+        }
+    };
+    Some(Line { role, content, ts: text(&value, "ts").and_then(stamp) })
+}
+
+/// A moment in ISO 8601; without a zone it is taken as UTC.
+fn stamp(text: &str) -> Option<Stamp> {
+    let civil = || {
+        let civil: jiff::civil::DateTime = text.parse().ok()?;
+        jiff::tz::TimeZone::UTC.to_timestamp(civil).ok()
+    };
+    let at: Option<jiff::Timestamp> = text.parse().ok().or_else(civil);
+    at.map(|at| Stamp(at.as_millisecond()))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

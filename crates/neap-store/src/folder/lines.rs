@@ -1,0 +1,103 @@
+//! The logs as lines: what was said, when its turn has ended.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use neap_core::event::{Event, Recorded, RoundVisibility};
+use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
+use neap_core::message::{Message, Scope, ToolCall};
+use serde::Serialize;
+
+use super::iso;
+use crate::Stored;
+use crate::exchange::DAMAGED;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    role: &'static str,
+    content: &'a str,
+    ts: String,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tool_calls: &'a [ToolCall],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_call_id: Option<&'a str>,
+}
+
+/// Turns events into lines. Turns in flight wait here until they end.
+pub(super) struct Lines {
+    /// Ends up to here are written already.
+    after: Seq,
+    in_flight: BTreeMap<TurnNo, Vec<u8>>,
+    /// New lines of each log.
+    pub(super) ended: BTreeMap<Scope, Vec<u8>>,
+    /// Efforts that were opened since.
+    pub(super) opened: BTreeSet<EffortId>,
+}
+
+impl Lines {
+    /// For what ended after an event.
+    pub(super) fn after(after: Seq) -> Self {
+        Self { after, in_flight: BTreeMap::new(), ended: BTreeMap::new(), opened: BTreeSet::new() }
+    }
+
+    /// Follows an event. One that is damaged says nothing.
+    pub(super) fn add(&mut self, stored: &Stored) {
+        let Stored::Event(Recorded { seq, at, event }) = stored else { return };
+        match event {
+            Event::TurnStarted { turn, message, .. } => {
+                self.in_flight.insert(*turn, line(&message.message, *at));
+            }
+            Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript } => {
+                if let Some(said) = self.in_flight.get_mut(turn) {
+                    said.extend(round.messages().flat_map(|counted| line(&counted.message, *at)));
+                }
+            }
+            Event::TurnCompleted { turn, reply, scope, .. } => {
+                let lost = || line(&Message::user(DAMAGED), *at);
+                let mut said = self.in_flight.remove(turn).unwrap_or_else(lost);
+                said.extend(line(&reply.message, *at));
+                self.end(*seq, scope, said);
+            }
+            Event::TurnAbandoned { turn, scope, .. } => {
+                if let Some(said) = self.in_flight.remove(turn) {
+                    self.end(*seq, scope, said);
+                }
+            }
+            Event::EffortOpened { id, .. } => {
+                if *seq > self.after {
+                    self.opened.insert(id.clone());
+                }
+            }
+            Event::Scrubbed { .. } => *self = Self::after(self.after),
+            Event::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. }
+            | Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::EffortConcluded { .. }
+            | Event::EffortSummarized { .. }
+            | Event::EffortExpanded { .. }
+            | Event::EffortCollapsed { .. }
+            | Event::EffortSwitched { .. }
+            | Event::EffortReopened { .. }
+            | Event::EffortsReferenced { .. }
+            | Event::SummariesEvicted { .. } => {}
+        }
+    }
+
+    fn end(&mut self, seq: Seq, scope: &Scope, said: Vec<u8>) {
+        if seq > self.after {
+            self.ended.entry(scope.clone()).or_default().extend(said);
+        }
+    }
+}
+
+fn line(message: &Message, at: Stamp) -> Vec<u8> {
+    let line = Line {
+        role: message.role.as_str(),
+        content: &message.content,
+        ts: iso(at),
+        tool_calls: &message.tool_calls,
+        tool_call_id: message.tool_call_id.as_deref(),
+    };
+    let mut bytes = serde_json::to_vec(&line).expect("strings can always be written as JSON");
+    bytes.push(b'\n');
+    bytes
+}

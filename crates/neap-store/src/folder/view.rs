@@ -1,0 +1,211 @@
+//! Writing one session's folder: the new part of it where that is enough, all of it otherwise.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use neap_core::effort::Effort;
+use neap_core::ids::{Seq, SessionId};
+use neap_core::message::Scope;
+use neap_core::state::SessionState;
+
+use super::cursor::Cursor;
+use super::lines::Lines;
+use super::manifest::{log_file, log_name, small_files};
+use super::{AMBIENT_FILE, CURSOR_FILE, EFFORTS_DIR, EXPANDED_FILE, LOCK_FILE, MANIFEST_FILE, STATE_FILE, named};
+use crate::{Store, StoreError, Stored, files};
+
+const EVENTS_PER_READ: usize = 1_000;
+const SMALL_FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Makes a session's folder anew, under `root`. The same stream gives the same bytes. An erased session has none.
+pub async fn write_all(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
+    let Some((dir, _lock)) = enter(store, root, session).await? else { return Ok(()) };
+    let Some(state) = store.load(session).await? else { return Ok(()) };
+    if state.head().scrubbed {
+        return files::remove_dir(&dir).map_err(|e| named(&dir, &e));
+    }
+    rewrite(store, &dir, session, &state).await
+}
+
+/// Brings a session's folder up to date, under `root`.
+pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
+    let Some((dir, _lock)) = enter(store, root, session).await? else { return Ok(()) };
+    let Some(state) = store.load(session).await? else { return Ok(()) };
+    if state.head().scrubbed {
+        return files::remove_dir(&dir).map_err(|e| named(&dir, &e));
+    }
+    if let Some(cursor) = Cursor::read(&dir).filter(|cursor| cursor.leads_to(&state))
+        && undo(&dir, &cursor).is_ok()
+    {
+        let new = lines(store, session, cursor.read_from, cursor.seq, state.seq()).await?;
+        if is_whole(&dir, &state, &new) {
+            let small = small_files(&state)?;
+            return extend(&dir, &state, cursor, &new, &small).map_err(|e| named(&dir, &e));
+        }
+    }
+    rewrite(store, &dir, session, &state).await
+}
+
+/// The session's own directory, made if need be, and the right to change it: other processes may have views too.
+async fn enter(
+    store: &dyn Store,
+    root: &Path,
+    session: &SessionId,
+) -> Result<Option<(PathBuf, std::fs::File)>, StoreError> {
+    let dir = root.join(session.as_str());
+    if !files::is_dir(&dir) && store.load(session).await?.is_none_or(|state| state.head().scrubbed) {
+        return Ok(None); // Nothing to show, and nothing to remove.
+    }
+    let entered = files::refuse_link(&dir).and_then(|()| {
+        let efforts = dir.join(EFFORTS_DIR);
+        files::refuse_link(&efforts)?;
+        files::create_dir(&efforts)?;
+        files::lock(&dir.join(LOCK_FILE))
+    });
+    entered.map(|lock| Some((dir.clone(), lock))).map_err(|e| named(&dir, &e))
+}
+
+/// Undoes what a crash left of an append.
+fn undo(dir: &Path, cursor: &Cursor) -> io::Result<()> {
+    for (name, bytes) in &cursor.appending {
+        let path = dir.join(checked(name)?);
+        let lost = io::Error::from(io::ErrorKind::UnexpectedEof);
+        match files::size(&path)? {
+            Some(now) if now < *bytes => return Err(lost),
+            Some(_) => files::truncate(&path, *bytes)?,
+            None if *bytes > 0 => return Err(lost),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// A log's name as we write them, and nothing else: the cursor lies where others could have changed it.
+fn checked(name: &str) -> io::Result<&str> {
+    let id = name.strip_prefix("efforts/").and_then(|file| file.strip_suffix(".jsonl"));
+    if name == AMBIENT_FILE || id.is_some_and(|id| neap_core::ids::EffortId::parse(id).is_ok()) {
+        Ok(name)
+    } else {
+        Err(io::Error::from(io::ErrorKind::InvalidInput))
+    }
+}
+
+/// Whether every file is there that a folder before these lines had.
+fn is_whole(dir: &Path, state: &SessionState, new: &Lines) -> bool {
+    let there = |name: &str| matches!(files::size(&dir.join(name)), Ok(Some(_)));
+    let Ok(logs) = logs(dir) else { return false };
+    let expected = |effort: &Effort| new.opened.contains(&effort.id) || logs.contains(&log_name(&effort.id));
+    [AMBIENT_FILE, MANIFEST_FILE, EXPANDED_FILE, STATE_FILE].into_iter().all(there)
+        && state.efforts().all(expected)
+}
+
+fn logs(dir: &Path) -> io::Result<BTreeSet<String>> {
+    Ok(files::names(&dir.join(EFFORTS_DIR))?.into_iter().collect())
+}
+
+/// The name of a scope's log.
+pub(super) fn file_of(scope: &Scope) -> String {
+    match scope {
+        Scope::Ambient => AMBIENT_FILE.to_owned(),
+        Scope::Effort(id) => log_file(id),
+    }
+}
+
+/// Lines of turns that ended after one event and not after another.
+pub(super) async fn lines(
+    store: &dyn Store,
+    session: &SessionId,
+    read_from: Seq,
+    after: Seq,
+    until: Seq,
+) -> Result<Lines, StoreError> {
+    let mut lines = Lines::after(after);
+    let mut from = read_from;
+    while from <= until {
+        let page = store.events(session, from, EVENTS_PER_READ).await?;
+        let Some(last) = page.last().map(seq_of) else { break };
+        for stored in page.iter().take_while(|stored| seq_of(stored) <= until) {
+            lines.add(stored);
+        }
+        from = last.next();
+    }
+    Ok(lines)
+}
+
+fn seq_of(stored: &Stored) -> Seq {
+    match stored {
+        Stored::Event(recorded) => recorded.seq,
+        Stored::Damaged { seq, .. } => *seq,
+    }
+}
+
+/// Adds what is new.
+fn extend(
+    dir: &Path,
+    state: &SessionState,
+    mut cursor: Cursor,
+    new: &Lines,
+    small: &BTreeMap<&'static str, Vec<u8>>,
+) -> io::Result<()> {
+    if !new.ended.is_empty() {
+        cursor.appending.clear();
+        for scope in new.ended.keys() {
+            let name = file_of(scope);
+            let size = files::size(&dir.join(&name))?.unwrap_or(0);
+            cursor.appending.insert(name, size);
+        }
+        cursor.write(dir)?;
+        for (scope, said) in &new.ended {
+            files::append(&dir.join(file_of(scope)), said)?;
+        }
+    }
+    // An effort that nothing was said in yet has an empty log.
+    for id in &new.opened {
+        files::append(&dir.join(log_file(id)), b"")?;
+    }
+    replace_changed(dir, small)?;
+    let now = Cursor::of(state);
+    if now != cursor { now.write(dir) } else { Ok(()) }
+}
+
+fn replace_changed(dir: &Path, small: &BTreeMap<&'static str, Vec<u8>>) -> io::Result<()> {
+    for (name, content) in small {
+        let path = dir.join(name);
+        if files::read(&path, SMALL_FILE_BYTES_MAX).ok().flatten().as_ref() != Some(content) {
+            files::replace(&path, content)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every file of a session's folder, by name.
+pub(super) async fn contents(
+    store: &dyn Store,
+    session: &SessionId,
+    state: &SessionState,
+) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::from([(AMBIENT_FILE.to_owned(), Vec::new())]);
+    files.extend(state.efforts().map(|effort| (log_file(&effort.id), Vec::new())));
+    let all = lines(store, session, Seq(1), Seq(0), state.seq()).await?;
+    files.extend(all.ended.into_iter().map(|(scope, said)| (file_of(&scope), said)));
+    files.extend(small_files(state)?.into_iter().map(|(name, content)| (name.to_owned(), content)));
+    Ok(files)
+}
+
+async fn rewrite(
+    store: &dyn Store,
+    dir: &Path,
+    session: &SessionId,
+    state: &SessionState,
+) -> Result<(), StoreError> {
+    let contents = contents(store, session, state).await?;
+    // Without a cursor the folder is made anew at the next start, should this one not finish.
+    let written = files::remove(&dir.join(CURSOR_FILE)).and_then(|()| {
+        for (name, content) in &contents {
+            files::replace(&dir.join(name), content)?;
+        }
+        Cursor::of(state).write(dir)
+    });
+    written.map_err(|e| named(dir, &e))
+}
