@@ -70,7 +70,7 @@ fn first(situation: &Situation, said: &str) -> Next {
 
 /// Closes what the sign is about; a sign about something else is none.
 fn close(situation: &Situation, said: &str, object: &str) -> Next {
-    let generic = "issue|problem|bug|task|work|effort|one|topic|project|plan|all|now|everything|case|job|great|perfect|thanks";
+    let generic = "issue|problem|bug|task|work|effort|one|topic|project|plan|all|now|everything|case|job|great|perfect|thanks|resolved|done|closed|complete|finished|think";
     let objects: Vec<String> =
         salient(object).into_iter().filter(|word| !generic.split('|').any(|g| g == word)).collect();
     let Some(active) = situation.active.as_deref() else {

@@ -88,8 +88,12 @@ pub(super) fn intent(said: &str) -> Intent {
 /// Whether something is asked.
 pub(super) fn is_question(text: &str) -> bool {
     let asks = "what|what's|how|who|who's|when|where|which|why|is|are|do|does|did|can|could|should|would|was|were";
-    let first = text.split([' ', ',']).next().unwrap_or_default();
-    text.ends_with(['?', '？']) || asks.split('|').any(|word| word == first)
+    text.ends_with(['?', '？']) || starts(text, asks) || starts(text, p::REQUESTS) || any(text, "details")
+}
+
+/// Whether a text begins with a phrase of a table.
+fn starts(text: &str, table: &str) -> bool {
+    find(text, table).is_some_and(|(start, _)| start == 0)
 }
 
 fn is_status(text: &str) -> bool {
@@ -105,7 +109,7 @@ fn command(text: &str, verb: &str) -> Option<String> {
 }
 
 fn is_recall(text: &str, question: bool) -> bool {
-    let reminds = any(text, "remind me|do you remember|remember what|remember how");
+    let reminds = any(text, "remind me|do you remember|remember what|remember how|what do we know");
     (question || reminds) && any(text, p::RECALL) && !any(text, p::NOT_RECALL)
 }
 
@@ -113,7 +117,8 @@ fn is_recall(text: &str, question: bool) -> bool {
 fn close(text: &str) -> Option<(String, String)> {
     let sentences: Vec<&str> = text.split_inclusive(['.', '!', '?', ';', '。', '！', '？']).collect();
     for (at, sentence) in sentences.iter().enumerate() {
-        let asks = sentence.trim_end().ends_with(['?', '？']) && !any(sentence, "can you close|could you close");
+        let asks = sentence.trim_end().ends_with(['?', '？'])
+            && !starts(sentence.trim(), "can you|could you|can we|shall we|please");
         if asks {
             continue;
         }
@@ -187,7 +192,10 @@ fn beginning(text: &str, question: bool) -> Option<Beginning> {
     if any(text, p::BEGIN_ELSEWHERE) {
         return Some(Beginning::Asked);
     }
-    let asks_fact = question && find(text, p::FACTUAL).is_some_and(|(start, _)| start == 0);
-    let begins = any(text, p::BEGIN) || any(text, p::HOW_TO) || (any(text, p::COMPLAINT) && !asks_fact);
+    let asks_fact = question && starts(text, p::FACTUAL);
+    let begins = any(text, p::BEGIN)
+        || starts(text, p::ORDERS)
+        || any(text, p::HOW_TO)
+        || (any(text, p::COMPLAINT) && !asks_fact);
     begins.then_some(Beginning::Implied)
 }

@@ -17,7 +17,7 @@ pub(super) const STATUS: &str = "what are we working on|what am i working on|wha
 /// Asks about the past.
 pub(super) const RECALL: &str = "what did we|what did i|what did you|what have we|remind me|do you remember|\
     remember when|remember what|remember how|what was|what were|how did we|how did i|how was the|when did we|why did we|\
-    where did we|which did we|did we|did i tell you|have we|last time|we talked about|we discussed|we decided|who did we|\
+    where did we|which did we|did we|did i tell you|have we|last time|we talked about|we discussed|we decided|so far|what do we know|summarize what|sum up what|who did we|\
     how many did we|how much did we|how long did it|was haben wir|wie haben wir|weißt du noch|erinnerst du|之前|上次|我们是怎么";
 
 /// A reminder for the future is no question about the past.
@@ -40,7 +40,8 @@ pub(super) const CLOSE: &str = "we're done|we are done|i'm done|i am done|all do
     are finished|that's finished|all finished|we've finished|i've finished|wrap up|wrap this up|wrap it up|wrap that up|\
     that fixed it|this fixed it|fixed it|it's fixed|is fixed|that solved it|solved it|is solved|it's solved|\
     problem solved|case closed|close it|close this|close that|close the effort|please close|we can close|you can close|\
-    can you close|let's close|conclude|that did it|that did the trick|ist erledigt|ist fertig|alles erledigt|\
+    can you close|let's close|close the|mark it as|mark this as|done with|that's all for this|\
+    i'm all set|we're all set|conclude|that did it|that did the trick|ist erledigt|ist fertig|alles erledigt|\
     wir sind fertig|hat sich erledigt|搞定了|解决了|完成了";
 
 /// Clauses that say it alone.
@@ -48,7 +49,7 @@ pub(super) const CLOSE_ALONE: &str = "done|resolved|finished|sorted|solved|fixed
     close|wrap up|erledigt|fertig|搞定|完成";
 
 /// Takes the sign of completion back.
-pub(super) const NOT_CLOSE: &str = "not|isn't|aren't|wasn't|haven't|hasn't|don't|doesn't|didn't|won't|never|still|\
+pub(super) const NOT_CLOSE: &str = "not|isn't|aren't|wasn't|haven't|hasn't|don't|doesn't|didn't|won't|never done|never fixed|never finished|never resolved|still|\
     almost|nearly|until|unless|once|when|if|before|will be|should be|must be|to be|need to|needs to|have to|want to|\
     trying to|going to|gonna|about to|half|later|on hold|pause|instead|for now|but|what's next|what next|next step|\
     now what|yet|except|noch nicht|nicht|还没|没有";
@@ -73,7 +74,7 @@ pub(super) const LEAD_IN: &str = "ok|okay|now|so|and|then|please|let's|lets|let 
 pub(super) const BEGIN: &str = "help me|help with|can you help|could you help|i need help|let's build|let's plan|\
     let's make|let's write|let's create|let's design|let's start|let's fix|let's debug|let's set up|let's figure out|\
     let's migrate|let's organi*|let's prepare|let's implement|let's add|let's refactor|let's work on|i need to|i want to|\
-    i'd like to|i would like to|i have to|i'm trying to|i am trying to|we need to|we want to|we have to|i'm planning|\
+    i'd like to|i would like to|i have to|i'm trying to|i am trying to|we need to|we should|review my|we want to|we have to|i'm planning|\
     i am planning|i'm building|i'm working on|we're building|help us|i can't decide|deciding between|hilf mir|ich muss|\
     ich möchte|ich will|wir müssen|帮我|我需要|我想|我们需要";
 
@@ -91,7 +92,7 @@ pub(super) const NEW_TOPIC: &str = "new topic|separately|another thing|unrelated
 pub(super) const COMPLAINT: &str = "keeps|keep getting|doesn't work|does not work|isn't working|not working|don't work|\
     won't|can't|cannot|broken|broke|fails|failing|failed|failure|crash*|stuck|problem with|have a problem|issue with|\
     too slow|is slow|so slow|very slow|leaking|leak|leaks|times out|timing out|timeout*|bug in|a bug|i'm getting|\
-    we're getting|i get a|i get an|throws|flaky|wrong with|goes wrong|hangs|freezes|error when|an error|funktioniert nicht|\
+    we're getting|i get a|i get an|throws|flaky|wrong with|goes wrong|strange|weird|is down|is red|hangs|freezes|error when|an error|funktioniert nicht|\
     geht nicht|stürzt|fehlermeldung|报错|失败|超时|崩溃|不能用";
 
 /// Asks for a way that is worked through.
@@ -104,8 +105,16 @@ pub(super) const NOT_BEGIN: &str = "i need to go|i have to go|i need to leave|i 
     no problem|how do i spell|how do i pronounce|how do i say|i can't wait|can't complain|i want to know|i'd like to know|\
     i need to know|remind me";
 
+/// A message that begins with one of these orders work.
+pub(super) const ORDERS: &str = "plan|debug|fix|build|design|implement|refactor|migrate|organize|organise|prepare|set up|\
+    investigate|troubleshoot|optimize|optimise|plane|behebe";
+
+/// A message that begins with one of these asks, whatever its last sign.
+pub(super) const REQUESTS: &str = "show|tell|give|list|explain|write|translate|summarize|summarise|calculate|describe|\
+    define|find|look up|please show|please tell|please explain|zeig|erkläre";
+
 /// Asks what something is: answered at once or not at all.
-pub(super) const FACTUAL: &str = "what is|what's|what does|what are|who is|who was|who's|where is|when is|when was|\
+pub(super) const FACTUAL: &str = "what is|what's|what does|what causes|what are|who is|who was|who's|where is|when is|when was|\
     how old|how tall|how far|how big|define|what time|was ist|wer ist|什么是";
 
 /// Lower case, straight apostrophes, single spaces.

@@ -15,7 +15,7 @@ const INHERITED: f64 = 0.6;
 
 /// Terms that ask, rather than say what about.
 const ASKING: &str = "remind|rememb|tell|detail|exact|precis|last|time|again|previous|earlier|discuss|talk|said|say|show|\
-    log|quot|summari|know|give|pleas|thing|stuff|find|regard|long|mani|much|often|number|use|end|work|effort|ago";
+    log|quot|summar|summari|know|give|pleas|thing|stuff|find|regard|long|mani|much|often|number|use|end|work|effort|ago|leav|far|found|learn|ever|look";
 
 /// What a question is about: its terms without those that only ask.
 pub(super) fn topic(question: &str) -> BTreeSet<String> {

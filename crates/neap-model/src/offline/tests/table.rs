@@ -56,6 +56,8 @@ fn with_nothing_active_work_opens_an_effort() {
             ("why does the importer keep crashing?", r#"open_effort {"name":"importer-crashing"}"#),
             ("I’m trying to reduce memory usage", r#"open_effort {"name":"reduce-memory-usage"}"#),
             ("Can you help me choose a laptop?", r#"open_effort {"name":"choose-laptop"}"#),
+            ("plan a trip to Rome for 4 people", r#"open_effort {"name":"trip-rome"}"#),
+            ("we should rewrite the parser", r#"open_effort {"name":"rewrite-parser"}"#),
             ("let's work on the tax return", r#"open_effort {"name":"tax-return"}"#),
             ("帮我修复登录问题", r#"open_effort {"name":"修复登录问题"}"#),
             ("Hilf mir bei der Steuererklärung", r#"open_effort {"name":"steuererklärung"}"#),
@@ -89,6 +91,9 @@ fn talk_and_single_questions_open_nothing() {
         "later",
         "done",
         "remind me to buy milk",
+        "tell me a joke",
+        "what causes timeouts in nginx?",
+        "how does photosynthesis work?",
     ];
     for said in rows {
         check(&nothing(), &[(said, "")]);
@@ -152,6 +157,11 @@ fn an_explicit_sign_closes() {
             ("The kitchen renovation is finished", r#"close_effort {"id":"kitchen-renovation"}"#),
             ("I'm finished with this", close),
             ("das ist erledigt", close),
+            ("never mind, it's fixed", close),
+            ("mark it as resolved", close),
+            ("could you wrap this up?", close),
+            ("We chose Postgres. Done with this one!", close),
+            ("close the kitchen renovation", r#"close_effort {"id":"kitchen-renovation"}"#),
         ],
     );
 }
@@ -176,6 +186,9 @@ fn a_pause_a_question_or_a_negation_does_not() {
         "That's done. It still fails on Android.",
         "let's continue tomorrow",
         "it isn't fixed",
+        "close the window",
+        "we should finish this later",
+        "Is the kitchen done?",
         "finished step 2, what's next?",
     ] {
         check(&active(), &[(said, "")]);
@@ -213,12 +226,21 @@ fn the_past_is_quoted_expanded_or_searched() {
             ("how much did the hotel in Lisbon cost?", r#"expand_effort {"id":"lisbon-trip"}"#),
             ("what did we decide about the greenhouse?", r#"search_efforts {"query":"decide greenhouse"}"#),
             ("how did we fix the memory leak?", r#"search_efforts {"query":"memory leak"}"#),
+            ("show me the log of auth-bug", r#"expand_effort {"id":"auth-bug"}"#),
+            ("auth bug details please", r#"expand_effort {"id":"auth-bug"}"#),
+            ("how many users got 401 errors?", r#"expand_effort {"id":"auth-bug"}"#),
             ("expand auth-bug", r#"expand_effort {"id":"auth-bug"}"#),
         ],
     );
     check(
         &active(),
-        &[("what was the timeout in the server logs?", ""), ("what did we do about the 401 errors?", "")],
+        &[
+            ("what was the timeout in the server logs?", ""),
+            ("where did we leave off?", ""),
+            ("what have we found so far?", ""),
+            ("summarize what we know", ""),
+            ("what did we do about the 401 errors?", ""),
+        ],
     );
 }
 
