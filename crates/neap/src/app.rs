@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use neap_core::ids::SessionId;
 use neap_engine::{Engine, EngineBuilder};
-use neap_store::Store;
 use neap_store::folder::FolderViews;
-use neap_store::sqlite::SqliteStore;
+use neap_store::{SqliteStore, Store};
 
 use crate::env::DataDir;
 use crate::out::Failure;

@@ -147,7 +147,7 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         let mut text = String::new();
         for (column, cell) in row.iter().enumerate() {
             let gap = " ".repeat(widths[column].saturating_sub(visible(cell)));
-            let right = at > 0 && cell.chars().next().is_some_and(|c| c.is_ascii_digit() || c == '+');
+            let right = at > 0 && cell.chars().all(|c| c.is_ascii_digit() || "+-,.".contains(c));
             let padded = if right { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
             text.push_str(&padded);
             text.push_str("  ");

@@ -10,7 +10,7 @@ use neap_core::ledger::Layer;
 use neap_core::tools::Banner;
 use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
-use neap_store::sqlite::SqliteStore;
+use neap_store::SqliteStore;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -174,7 +174,8 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
     let file = std::fs::File::open(path).map_err(|error| {
-        Failure::new(format!("cannot read {}: {error}", path.display())).hint("name a .jsonl file, or - for standard input")
+        Failure::new(format!("cannot read {}: {error}", path.display()))
+            .hint("name a .jsonl file, or - for standard input")
     })?;
     Ok(Box::new(BufReader::new(file)))
 }

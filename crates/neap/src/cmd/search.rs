@@ -21,7 +21,9 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         out::json_line(&hits)?;
     } else if hits.is_empty() {
         out::line(format!("Nothing found for \"{}\".", out::clean(&query)));
-        out::line(format!("{DIM}hint:{DIM:#} try a rarer word, a name or a number; `neap efforts` lists all efforts"));
+        out::line(format!(
+            "{DIM}hint:{DIM:#} try a rarer word, a name or a number; `neap efforts` lists all efforts"
+        ));
     } else {
         for hit in &hits {
             out::piece(render(hit, session.is_none()));

@@ -116,7 +116,9 @@ fn help() {
     let rows: Vec<Vec<String>> =
         COMMANDS.iter().map(|(name, what)| vec![format!("{BOLD}{name}{BOLD:#}"), (*what).to_owned()]).collect();
     out::piece(out::table(&["command", "what it does"], &rows));
-    out::line(format!("{DIM}Anything else is said to the model. Ctrl-C stops a reply, Ctrl-D ends the chat.{DIM:#}"));
+    out::line(format!(
+        "{DIM}Anything else is said to the model. Ctrl-C stops a reply, Ctrl-D ends the chat.{DIM:#}"
+    ));
 }
 
 /// What the model would see, byte for byte, each part under the layer that pays for it.

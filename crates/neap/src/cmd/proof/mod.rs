@@ -59,8 +59,7 @@ impl Proof {
             .map(|row| {
                 let verdict = if row.ok { format!("{GOOD}ok{GOOD:#}") } else { format!("{BAD}FAILED{BAD:#}") };
                 let cells = [&row.step, &row.action, &row.expected, &row.measured];
-                // Text cells only: a number at their head must not push them to the right.
-                cells.into_iter().map(|cell| cell.trim().to_owned()).chain([verdict]).collect()
+                cells.into_iter().cloned().chain([verdict]).collect()
             })
             .collect();
         out::line(out::table(&["step", "action", "expected", "measured", ""], &rows));

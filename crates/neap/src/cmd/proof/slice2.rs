@@ -9,16 +9,29 @@ use super::{Failure, Proof};
 const AUTH: &str = r#"{"id":"auth-bug"}"#;
 
 pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
-    let mut proof = Proof::new("slice2", "compaction is lossless: expansion restores, collapse returns to the baseline");
+    let mut proof =
+        Proof::new("slice2", "compaction is lossless: expansion restores, collapse returns to the baseline");
     stage.work_through("auth-bug", AUTH_BUG).await?;
     stage.work_through("perf-fix", PERF_FIX).await?;
     stage.say("Good morning!", &[], "Good morning.").await?;
     let baseline = stage.efforts().await?;
-    proof.row("Setup", "2 concluded efforts + ambient", "about 180", format!("{baseline} tokens"), stage.shown() == 2);
+    proof.row(
+        "Setup",
+        "2 concluded efforts + ambient",
+        "about 180",
+        format!("{baseline} tokens"),
+        stage.shown() == 2,
+    );
 
     stage.say("What exactly did we change for that login problem?", &[], "Let me look that up.").await?;
     let asked = stage.efforts().await?;
-    proof.row("Turn 1", "user asks about auth-bug detail", "unchanged", format!("{asked} tokens"), asked == baseline);
+    proof.row(
+        "Turn 1",
+        "user asks about auth-bug detail",
+        "unchanged",
+        format!("{asked} tokens"),
+        asked == baseline,
+    );
 
     let reply = stage.say("Yes please, auth-bug.", &[("expand_effort", AUTH)], "I have the log now.").await?;
     let expanded = stage.efforts().await?;
@@ -34,7 +47,13 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
 
     stage.say("Which lock name did auth-bug use?", &[], "auth-refresh, with navigator.locks.").await?;
     let answered = stage.efforts().await?;
-    proof.row("Turn 3", "answer from the raw log", "unchanged", format!("{answered} tokens"), answered == expanded);
+    proof.row(
+        "Turn 3",
+        "answer from the raw log",
+        "unchanged",
+        format!("{answered} tokens"),
+        answered == expanded,
+    );
 
     stage.say("Got it, thanks.", &[("collapse_effort", AUTH)], "You are welcome.").await?;
     let collapsed = stage.efforts().await?;
@@ -57,7 +76,9 @@ async fn several_efforts(stage: &mut Stage, proof: &mut Proof, before: u64) -> R
     proof.row("Turn 5", "open guild-feature", "+70", delta(before, first), first > before);
 
     let open = [("open_effort", r#"{"name":"api-refactor"}"#)];
-    stage.say("Separately, the API needs a refactor of its error codes.", &open, "One enum for all of them.").await?;
+    stage
+        .say("Separately, the API needs a refactor of its error codes.", &open, "One enum for all of them.")
+        .await?;
     let second = stage.efforts().await?;
     let state = stage.session.state();
     let both = state.open().count() == 2 && state.active().is_some_and(|e| e.id.as_str() == "api-refactor");

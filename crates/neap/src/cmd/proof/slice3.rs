@@ -12,7 +12,13 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
     stage.work_through("auth-bug", AUTH_BUG).await?;
     stage.work_through("perf-fix", PERF_FIX).await?;
     let baseline = stage.efforts().await?;
-    proof.row("Setup", "2 concluded efforts + ambient", "none expanded", stage.expanded(), stage.expanded() == "none");
+    proof.row(
+        "Setup",
+        "2 concluded efforts + ambient",
+        "none expanded",
+        stage.expanded(),
+        stage.expanded() == "none",
+    );
 
     stage.say("Please show me auth-bug again.", &[("expand_effort", AUTH)], "Here it is.").await?;
     let expanded = stage.efforts().await?;
@@ -58,7 +64,13 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
     let report = stage.session.report();
     proof.row("metrics", "auto_collapses", "1", report.auto_collapses.to_string(), report.auto_collapses == 1);
     let false_rate = report.false_decay_rate.unwrap_or_default();
-    proof.row("metrics", "false_decay_rate", "1.00: within 2 turns", format!("{false_rate:.2}"), false_rate == 1.0);
+    proof.row(
+        "metrics",
+        "false_decay_rate",
+        "1.00: within 2 turns",
+        format!("{false_rate:.2}"),
+        false_rate == 1.0,
+    );
     let saved = report.tokens_saved_by_decay.0;
     proof.row("metrics", "tokens_saved_by_decay", "above 0", format!("{saved} tokens"), saved > 0);
     Ok(proof)

@@ -37,13 +37,13 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
     // The last of them was concluded in this turn; the others are brought level with it.
     let mention = "To recap: effort-1-auth, effort-2-perf, effort-3-trip, effort-4-migration and effort-5-logo.";
     stage.say(mention, &[], "Noted.").await?;
-    let (shown, ambient) = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Setup", "5 concluded efforts, 30 ambient exchanges", (5, 10), (shown, ambient), stage).await?;
+    let measured = (stage.shown(), ambient(stage).await?);
+    row(&mut proof, "Setup", "5 concluded efforts, 30 ambient exchanges", (5, 10), measured, stage).await?;
     let peak_at_setup = stage.layers().await?.total().0;
 
     let zero = stage.session.state().turn().0;
     stage.say("effort-1-auth and effort-2-perf went well.", &[], "They did.").await?;
-    let measured = (stage.shown(), ambient_now(stage).await?);
+    let measured = (stage.shown(), ambient(stage).await?);
     row(&mut proof, "Turn 1", "reference effort-1 and effort-2", (5, 10), measured, stage).await?;
 
     while stage.session.state().turn().0 < zero + 19 {
@@ -54,13 +54,13 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
             chat(stage, usize::try_from(at).unwrap_or_default()).await?;
         }
     }
-    let measured = (stage.shown(), ambient_now(stage).await?);
+    let measured = (stage.shown(), ambient(stage).await?);
     row(&mut proof, "Turn 19", "19 turns without effort-3, 4, 5", (5, 10), measured, stage).await?;
     chat(stage, 3).await?;
-    let measured = (stage.shown(), ambient_now(stage).await?);
+    let measured = (stage.shown(), ambient(stage).await?);
     row(&mut proof, "Turn 20", "20 turns without them: evicted", (2, 10), measured, stage).await?;
     chat(stage, 4).await?;
-    let measured = (stage.shown(), ambient_now(stage).await?);
+    let measured = (stage.shown(), ambient(stage).await?);
     row(&mut proof, "Turn 21", "effort-1 and effort-2 are shown", (2, 10), measured, stage).await?;
 
     recall(stage, &mut proof).await?;
@@ -101,7 +101,7 @@ async fn recall(stage: &mut Stage, proof: &mut Proof) -> Result<(), Failure> {
     for at in 0..3 {
         chat(stage, at + 2).await?;
     }
-    let measured = (stage.shown(), ambient_now(stage).await?);
+    let measured = (stage.shown(), ambient(stage).await?);
     row(proof, "Turn 26", "decay collapses effort-4", (3, 10), measured, stage).await?;
     proof.row("Turn 26", "expanded", "none", stage.expanded(), stage.expanded() == "none");
     Ok(())
@@ -122,12 +122,9 @@ async fn chat(stage: &mut Stage, at: usize) -> Result<(), Failure> {
 /// Exchanges of ambient chat in the context.
 async fn ambient(stage: &mut Stage) -> Result<usize, Failure> {
     let ledger = stage.session.assemble(None).await?.ledger;
-    let exchanges: u64 = ledger.logs.iter().filter(|log| log.layer == Layer::Ambient).map(|log| log.exchanges).sum();
+    let exchanges: u64 =
+        ledger.logs.iter().filter(|log| log.layer == Layer::Ambient).map(|log| log.exchanges).sum();
     Ok(usize::try_from(exchanges).unwrap_or(usize::MAX))
-}
-
-async fn ambient_now(stage: &mut Stage) -> Result<usize, Failure> {
-    ambient(stage).await
 }
 
 async fn row(

@@ -6,7 +6,7 @@ use neap_core::ids::{EffortId, SessionId};
 use neap_core::ledger::{Layer, LayerTokens};
 use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
-use neap_store::sqlite::SqliteStore;
+use neap_store::SqliteStore;
 use serde::Deserialize;
 
 use crate::out::Failure;

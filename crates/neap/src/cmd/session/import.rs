@@ -22,14 +22,17 @@ pub(super) async fn run(data: &DataDir, args: &ImportArgs, json: bool) -> Result
             .hint("name a session folder, or a file written by `neap session export`"));
     }
     let engine = app::engine(data)?.build();
-    let imported = if path.is_dir() { folder(&engine, path, id).await? } else { export(&engine, path, id).await? };
+    let imported =
+        if path.is_dir() { folder(&engine, path, id).await? } else { export(&engine, path, id).await? };
     engine.flush().await;
     if json {
         out::json_line(&imported)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Imported { session, turns, efforts, notes } = &imported;
-    out::line(format!("imported {BOLD}{session}{BOLD:#}: {turns} turns, {efforts} efforts; the originals are untouched"));
+    out::line(format!(
+        "imported {BOLD}{session}{BOLD:#}: {turns} turns, {efforts} efforts; the originals are untouched"
+    ));
     for note in notes {
         out::line(format!("{DIM}note:{DIM:#} {}", out::clean(note)));
     }
@@ -41,7 +44,8 @@ async fn folder(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<I
     let read = folder::read_folder(path).map_err(|error| {
         Failure::new(error.to_string()).hint("a session folder has manifest.yaml, raw.jsonl and efforts/")
     })?;
-    let name = path.canonicalize()?.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name =
+        path.canonicalize()?.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let id = match id {
         Some(id) => id,
         None => app::session_id(&name)?,
@@ -60,7 +64,8 @@ async fn export(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<I
     }
     engine.import_events(events, id).await.map_err(|error| match error {
         ExportError::Engine(error) => error.into(),
-        ExportError::NoBeginning | ExportError::Impossible(_) => Failure::new(error.to_string())
-            .hint("only files written by `neap session export` can be imported"),
+        ExportError::NoBeginning | ExportError::Impossible(_) => {
+            Failure::new(error.to_string()).hint("only files written by `neap session export` can be imported")
+        }
     })
 }
