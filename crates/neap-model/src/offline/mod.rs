@@ -11,6 +11,7 @@ mod name;
 mod phrases;
 mod quote;
 mod read;
+mod recall;
 
 use async_trait::async_trait;
 use neap_core::message::ToolCall;
