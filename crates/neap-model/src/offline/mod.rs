@@ -1,8 +1,8 @@
 //! The built-in model: it keeps, finds and quotes, needs no key and no network, and does not pretend to think.
 //!
-//! It sees only what any model sees, the request: where things stand is [`read`] from it, what the user wants
-//! is told by rules ([`intent`]), what follows from both is [`decide`]d, and what it says ([`answer`]) is either
-//! about its own doing or quoted ([`quote`]) from the context. It never invents, and in doubt calls no tool.
+//! It sees only what any model sees, the request: where things stand is `read` from it, what the user wants
+//! is told by rules (`intent`), what follows from both is decided (`decide`), and what it says (`answer`) is either
+//! about its own doing or quoted (`quote`) from the context. It never invents, and in doubt calls no tool.
 
 mod answer;
 mod decide;

@@ -4,6 +4,9 @@ use neap_core::message::{Message, Role};
 use neap_core::turn::ModelRequest;
 use serde_json::Value;
 
+/// How much of each end of a message is read for what is wanted, in bytes.
+const END_BYTES_MAX: usize = 2_000;
+
 /// What the context shows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Situation {
@@ -49,7 +52,7 @@ impl Situation {
         let now = messages.iter().rposition(|m| m.role == Role::User).unwrap_or(messages.len());
         let (before, turn) = messages.split_at(now);
         let mut out = Self {
-            said: turn.first().map(|m| m.content.to_string()).unwrap_or_default(),
+            said: turn.first().map(|m| ends(&m.content)).unwrap_or_default(),
             is_first: !before.iter().any(|m| m.role == Role::Assistant),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             reply_may_call: request.reply_may_call,
@@ -110,6 +113,16 @@ impl Situation {
             }
         }
     }
+}
+
+/// The beginning and the end of a long message: wishes stand there, and what is pasted in between.
+fn ends(said: &str) -> String {
+    if said.len() <= 2 * END_BYTES_MAX {
+        return said.to_owned();
+    }
+    let head = said.floor_char_boundary(END_BYTES_MAX);
+    let tail = said.ceil_char_boundary(said.len() - END_BYTES_MAX);
+    format!("{}\n{}", &said[..head], &said[tail..])
 }
 
 /// What follows a label up to the next full stop.

@@ -135,9 +135,9 @@ fn best_result<'a>(situation: &Situation, results: &'a [Value]) -> Option<&'a Va
     };
     let mut best: Option<(f64, &Value)> = None;
     for result in results {
-        // Words of this very question come back from chat; they answer nothing.
+        // Questions, this very one among them, come back from chat; they answer nothing.
         let quote = result.get("quote").and_then(Value::as_str).unwrap_or_default();
-        if result.get("id").is_none() && quote.ends_with(situation.said.trim()) {
+        if result.get("id").is_none() && (quote.ends_with('?') || quote.ends_with(situation.said.trim())) {
             continue;
         }
         let share = share(result);

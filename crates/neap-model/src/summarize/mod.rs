@@ -1,6 +1,6 @@
 //! The built-in summariser: it picks what was said, word for word, and never rewords or invents.
 //!
-//! Sentences ([`sentences`]) are weighed ([`score`]) by what people look for later: what it was about, names,
+//! Sentences (`sentences`) are weighed (`score`) by what people look for later: what it was about, names,
 //! numbers, identifiers, decisions, causes and how it came out. The best that add something new are taken
 //! until the room is full, and put in the order in which they were said. The same log gives the same summary.
 

@@ -206,3 +206,21 @@ fn a_context_of_the_core_is_understood() {
     assert_eq!(read.open, ["back"]);
     assert_eq!(read.summaries, [("old-one".to_owned(), "It ended: well. Really.".to_owned())]);
 }
+
+#[test]
+fn ten_megabytes_are_read_by_their_ends() {
+    let said = format!("Help me plan the garden.\n{}", "log line 1; ".repeat(900_000));
+    let reply = Context::noted("No effort is active.").said(&[&said]).reply();
+    assert_eq!(called(&reply), r#"open_effort {"name":"garden"}"#);
+}
+
+proptest::proptest! {
+    #[test]
+    fn whatever_is_said_it_calls_or_speaks(said in "\\PC{0,200}", log in "\\PC{0,200}") {
+        let context = Context::noted("Active effort: a. Open in the background: b.").log("active", "a", &[&log, "ok"]);
+        for context in [context, Context::noted("No effort is active.")] {
+            let reply = context.said(&[&said]).reply();
+            proptest::prop_assert!(reply.text.is_empty() != reply.calls.is_empty());
+        }
+    }
+}
