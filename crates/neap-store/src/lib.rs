@@ -6,6 +6,7 @@
 //!
 //! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
 
+pub mod contract;
 mod derived;
 mod error;
 mod examine;

@@ -1,0 +1,49 @@
+//! The contract of `Store`, held against each backend.
+
+use std::future::Future;
+
+use neap_store::sqlite::SqliteStore;
+use neap_store::{MemStore, contract};
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+macro_rules! contract {
+    ($($name:ident)*) => {
+        mod mem {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                block_on(contract::$name(&MemStore::new()));
+            })*
+        }
+        mod sqlite {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                let dir = tempfile::tempdir().unwrap();
+                let store = SqliteStore::open(&dir.path().join("neap.db")).unwrap();
+                block_on(contract::$name(&store));
+            })*
+        }
+    };
+}
+
+contract! {
+    a_commit_is_read_back
+    an_unknown_session_is_empty
+    a_stale_commit_changes_nothing
+    a_turn_id_counts_once
+    any_text_is_kept
+    sessions_are_apart
+    a_log_is_its_newest_part
+    tool_rounds_are_whole
+    turns_may_overlap
+    a_word_finds_its_message
+    a_search_counts_and_cuts
+    an_effort_is_indexed_anew
+    candidates_are_the_most_telling
+    a_rebuild_gives_the_same
+    an_erased_session_is_gone
+}
