@@ -76,7 +76,8 @@ impl Engine {
         events: Vec<Recorded>,
         id: Option<SessionId>,
     ) -> Result<Imported, ExportError> {
-        let Some(Event::SessionCreated { session: original, .. }) = events.first().map(|first| &first.event) else {
+        let Some(Event::SessionCreated { session: original, .. }) = events.first().map(|first| &first.event)
+        else {
             return Err(ExportError::NoBeginning);
         };
         let id = id.unwrap_or_else(|| original.clone());

@@ -152,7 +152,8 @@ async fn effort_status_shows_active_expanded_and_costs() {
     let mut stage = with_auth_bug().await;
     stage.say("a", &[("open_effort", json!({"name": "running"}))], "ok").await;
     stage.call("expand_effort", json!({"id": "auth-bug"})).await;
-    let status: serde_json::Value = serde_json::from_str(&stage.call("effort_status", json!({})).await.text).unwrap();
+    let status: serde_json::Value =
+        serde_json::from_str(&stage.call("effort_status", json!({})).await.text).unwrap();
     assert_eq!(status["active"], "running");
     assert_eq!(status["expanded"], json!(["auth-bug"]));
     let auth = status["efforts"].as_array().unwrap().iter().find(|e| e["id"] == "auth-bug").unwrap();

@@ -82,7 +82,8 @@ async fn the_ambient_window_holds_the_last_ten_exchanges_and_the_rest_stays_stor
         stage.say(&format!("message number {n}"), &[], "mm").await;
     }
     let context = stage.context().await;
-    let said: Vec<&str> = context.messages.iter().map(|p| &*p.said.message.content).filter(|t| *t != "mm").collect();
+    let said: Vec<&str> =
+        context.messages.iter().map(|p| &*p.said.message.content).filter(|t| *t != "mm").collect();
     let want: Vec<String> = (41..=50).map(|n| format!("message number {n}")).collect();
     assert_eq!(said, want);
     let all = LogRequest { scope: Scope::Ambient, tokens_max: Tokens(u64::MAX) };
@@ -98,7 +99,8 @@ async fn search_efforts_finds_an_evicted_effort() {
         stage.chatter().await;
     }
     assert_eq!(stage.evicted(), ["auth-bug"]);
-    let found: Value = serde_json::from_str(&stage.call("search_efforts", json!({"query": "auth fix"})).await.text).unwrap();
+    let found: Value =
+        serde_json::from_str(&stage.call("search_efforts", json!({"query": "auth fix"})).await.text).unwrap();
     let best = &found["results"][0];
     assert_eq!((best["id"].as_str(), best["status"].as_str()), (Some("auth-bug"), Some("concluded")));
     assert!(best["summary"].as_str().unwrap().contains("401"));
@@ -111,7 +113,8 @@ async fn search_efforts_ranks_by_relevance() {
     stage.concluded("sailing-trip", TRIP).await;
     stage.concluded("token-shop", "We sell gift tokens in the shop.").await;
     let found: Value =
-        serde_json::from_str(&stage.call("search_efforts", json!({"query": "expired refresh token"})).await.text).unwrap();
+        serde_json::from_str(&stage.call("search_efforts", json!({"query": "expired refresh token"})).await.text)
+            .unwrap();
     let ids: Vec<&str> = found["results"].as_array().unwrap().iter().filter_map(|r| r["id"].as_str()).collect();
     assert_eq!(ids, ["auth-bug", "token-shop"]);
 }

@@ -134,21 +134,23 @@ pub(crate) fn time(at: neap_core::ids::Stamp) -> String {
         .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-/// Columns, each as wide as its widest cell; numbers to the right.
+/// Columns, each as wide as its widest cell; columns of numbers to the right.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| visible(cell));
         cells.chain([visible(head[column])]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let numeric = |cell: &String| cell.chars().all(|c| c.is_ascii_digit() || "+-,.".contains(c));
+    let to_right: Vec<bool> =
+        (0..head.len()).map(|column| rows.iter().filter_map(|row| row.get(column)).all(numeric)).collect();
     let mut out = String::new();
     let titles: Vec<String> = head.iter().map(|title| (*title).to_owned()).collect();
     for (at, row) in std::iter::once(&titles).chain(rows).enumerate() {
         let mut text = String::new();
         for (column, cell) in row.iter().enumerate() {
             let gap = " ".repeat(widths[column].saturating_sub(visible(cell)));
-            let right = at > 0 && cell.chars().all(|c| c.is_ascii_digit() || "+-,.".contains(c));
-            let padded = if right { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
+            let padded = if to_right[column] { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
             text.push_str(&padded);
             text.push_str("  ");
         }

@@ -104,7 +104,8 @@ pub(crate) fn render_ledger(ledger: &Ledger) -> String {
 fn shown(log: &LogShown) -> String {
     let from = log.from.map_or_else(String::new, |turn| format!(", from turn {turn}"));
     let cut = if log.excerpted { ", cut to head and tail" } else { "" };
-    format!("{}: {} exchanges{from}{cut}", name(&log.scope), log.exchanges)
+    let plural = if log.exchanges == 1 { "" } else { "s" };
+    format!("{}: {} exchange{plural}{from}{cut}", name(&log.scope), log.exchanges)
 }
 
 fn name(scope: &Scope) -> String {

@@ -1,0 +1,263 @@
+//! What goes wrong around a turn: nothing is lost, the budget holds, and it is said in words.
+
+mod stage;
+
+use std::sync::Arc;
+
+use neap_core::event::Event;
+use neap_core::ids::{Seq, SessionId};
+use neap_core::message::{Role, ToolCall};
+use neap_core::tokens::Tokens;
+use neap_core::turn::ModelReply;
+use neap_engine::{Engine, EngineError, Quiet, SessionOptions};
+use neap_model::ModelError;
+use neap_model::scripted::{Scripted, ScriptedSummarizer};
+use neap_store::{MemStore, Store, Stored};
+use serde_json::json;
+use stage::Stage;
+
+const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
+
+async fn events(store: &dyn Store, session: &SessionId) -> Vec<Event> {
+    let stored = store.events(session, Seq(1), usize::MAX).await.unwrap();
+    stored
+        .into_iter()
+        .map(|stored| match stored {
+            Stored::Event(recorded) => recorded.event,
+            Stored::Damaged { seq, why } => panic!("{seq}: {why}"),
+        })
+        .collect()
+}
+
+/// I12: whatever a summariser does, an effort is concluded with a real summary or stays open.
+#[tokio::test]
+async fn a_failed_summary_leaves_the_effort_open_with_its_log() {
+    let faults = [ScriptedSummarizer::failing("the summariser is down"), ScriptedSummarizer::empty()];
+    for summarizer in faults {
+        let model = Arc::new(Scripted::new());
+        let engine = Engine::builder(Arc::new(MemStore::default()))
+            .model(model.clone())
+            .summarizer(Arc::new(summarizer))
+            .build();
+        let id = SessionId::parse("test").unwrap();
+        let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+        model.push_turn(vec![("open_effort", r#"{"name":"work"}"#)], "ok");
+        session.turn(AUTH, &mut Quiet).await.unwrap();
+        model.push_turn(vec![("close_effort", "{}")], "Closed.");
+        let reply = session.turn("done", &mut Quiet).await.unwrap();
+        assert!(reply.refusals[0].starts_with("Could not summarize 'work'"), "{:?}", reply.refusals);
+        assert!(session.state().active().is_some_and(|effort| effort.is_open() && effort.summary.is_none()));
+    }
+}
+
+/// An over-long summary is asked for again, then cut; it never exceeds its cap.
+#[tokio::test]
+async fn an_over_long_summary_is_cut_to_its_cap() {
+    let model = Arc::new(Scripted::new());
+    let summarizer = Arc::new(ScriptedSummarizer::over_long());
+    let engine =
+        Engine::builder(Arc::new(MemStore::default())).model(model.clone()).summarizer(summarizer.clone()).build();
+    let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
+    model.push_turn(vec![("open_effort", r#"{"name":"work"}"#)], "ok");
+    session.turn(AUTH, &mut Quiet).await.unwrap();
+    session.call_tool("close_effort", "{}").await.unwrap();
+    let effort = session.state().efforts().next().unwrap();
+    assert!(effort.summary.as_ref().unwrap().tokens <= Tokens(128 + 12));
+    assert_eq!(summarizer.requests().len(), 3, "tried again, each time for less");
+}
+
+/// I2: the message is durable although the model failed, and the next turn shows it.
+#[tokio::test]
+async fn a_failed_model_loses_nothing() {
+    let mut stage = Stage::new().await;
+    stage.model.push_error(ModelError::Refused("overloaded".into()));
+    let error = stage.session.turn("please remember 4711", &mut Quiet).await.unwrap_err();
+    assert!(matches!(error, EngineError::NoReply { .. }), "{error}");
+    assert!(stage.text().await.contains("please remember 4711"));
+    assert_eq!(stage.chatter().await.turn.0, 2);
+}
+
+/// A turn that is dropped half-way leaves its message, and the session goes on.
+#[tokio::test]
+async fn a_dropped_turn_leaves_its_message() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "hi".into(), calls: Vec::new() }));
+    let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
+    let id = SessionId::parse("test").unwrap();
+    let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    {
+        let mut watch = Quiet;
+        let turn = session.turn("half-way", &mut watch);
+        tokio::pin!(turn);
+        // Polled once and dropped, wherever it was.
+        tokio::select! { biased; _ = &mut turn => {}, () = std::future::ready(()) => {} }
+    }
+    session.turn("and on", &mut Quiet).await.unwrap();
+    let mut reopened = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    let context = reopened.assemble(None).await.unwrap();
+    let said: Vec<&str> = context.messages.iter().map(|p| &*p.said.message.content).collect();
+    assert!(said.contains(&"and on"), "{said:?}");
+    assert!(reopened.state().head().pending.is_empty());
+}
+
+/// Two handles on one session: both turns count, in order, and each is decided on the newest state (I10).
+#[tokio::test]
+async fn two_handles_on_one_session_do_not_lose_turns() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok".into(), calls: Vec::new() }));
+    let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
+    let id = SessionId::parse("test").unwrap();
+    let mut one = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    let mut two = engine.attach(&id).await.unwrap();
+    for n in 0..10 {
+        one.turn(&format!("one {n}"), &mut Quiet).await.unwrap();
+        two.turn(&format!("two {n}"), &mut Quiet).await.unwrap();
+    }
+    let said: Vec<String> = events(store.as_ref(), &id)
+        .await
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::TurnStarted { turn, message, .. } => Some(format!("{turn}: {}", message.message.content)),
+            _ => None,
+        })
+        .collect();
+    let want: Vec<String> =
+        (0..20).map(|at| format!("{}: {} {}", at + 1, if at % 2 == 0 { "one" } else { "two" }, at / 2)).collect();
+    assert_eq!(said, want);
+}
+
+/// The same turn id is answered with the same reply and changes nothing.
+#[tokio::test]
+async fn a_turn_sent_twice_counts_once() {
+    let mut stage = Stage::new().await;
+    stage.model.push_turn(Vec::<(String, String)>::new(), "first answer");
+    let first = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    let seq = stage.session.state().seq();
+    let again = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    assert_eq!((first.turn, first.text), (again.turn, again.text));
+    assert_eq!(stage.session.state().seq(), seq);
+}
+
+/// Bad calls are refused in words, executed never, and the turn is answered.
+#[tokio::test]
+async fn senseless_calls_are_refused_and_the_turn_is_answered() {
+    let mut stage = Stage::new().await;
+    let call = |id: &str, name: &str, arguments: &str| ToolCall {
+        id: id.into(),
+        name: name.into(),
+        arguments: arguments.into(),
+    };
+    stage.model.push(ModelReply {
+        text: String::new(),
+        calls: vec![
+            call("", "expand_effort", "{oops"),
+            call("same", "rm_rf", "{}"),
+            call("same", "close_effort", r#"{"id":"nothing"}"#),
+            call("x", "open_effort", &format!("{{\"name\":\"{}\"}}", "y".repeat(100_000))),
+        ],
+    });
+    stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new() });
+    let reply = stage.session.turn("go", &mut Quiet).await.unwrap();
+    assert_eq!(reply.text, "sorry");
+    assert!(stage.open().is_empty());
+    assert!(reply.refusals.iter().any(|r| r.starts_with("Unknown tool: rm_rf")), "{:?}", reply.refusals);
+    assert!(reply.refusals.iter().any(|r| r == "No open effort with id 'nothing'."), "{:?}", reply.refusals);
+    let request = stage.model.requests().pop().unwrap();
+    let ids: Vec<_> = request.messages.iter().filter_map(|m| m.tool_call_id.clone()).collect();
+    let mut unique = ids.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!((ids.len(), unique.len()), (4, 4), "I7: each call has its own result");
+}
+
+/// A model that calls tools for ever is stopped, and answered for.
+#[tokio::test]
+async fn an_endless_tool_loop_ends() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let model = Scripted::from_fn(|_| {
+        let call = ToolCall { id: "c".into(), name: "effort_status".into(), arguments: "{}".into() };
+        Ok(ModelReply { text: String::new(), calls: vec![call; 5] })
+    });
+    let engine = Engine::builder(store).model(Arc::new(model)).build();
+    let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
+    let reply = session.turn("go", &mut Quiet).await.unwrap();
+    assert_eq!(reply.text, "[stopped: the limit of tool calls in one turn is reached]");
+    assert!(reply.ledger.tokens.total() <= Tokens(16_000));
+}
+
+/// I1: one open effort of 200,000 tokens; the context shows its newest whole exchanges and says what is on disk.
+#[tokio::test]
+async fn an_open_effort_of_two_hundred_thousand_tokens_stays_within_the_budget() {
+    let mut stage = Stage::new().await;
+    stage.say("start", &[("open_effort", json!({"name": "huge"}))], "ok").await;
+    let page = "some more words about the matter at hand ".repeat(125);
+    for n in 0..200 {
+        let reply = stage.say(&format!("part {n}: {page}"), &[], "noted").await;
+        assert!(reply.ledger.tokens.total() <= Tokens(16_000));
+    }
+    assert!(stage.effort("huge").log.tokens >= Tokens(200_000));
+    let text = stage.text().await;
+    assert!(text.contains("part 199: some more"));
+    assert!(
+        text.contains("earlier exchanges are on disk: search_efforts with logs true finds them"),
+        "{}",
+        &text[..600]
+    );
+    assert!(stage.context().await.tokens() > Tokens(8_000), "the room is used");
+}
+
+/// I1: a single message far over the budget is shown head and tail; the whole is stored.
+#[tokio::test]
+async fn a_message_over_the_budget_is_excerpted_and_stored_whole() {
+    let mut stage = Stage::with(&[("context_tokens_max", "2000")]).await;
+    let long = format!("BEGIN {} END", "lorem ipsum dolor ".repeat(60_000));
+    let reply = stage.say(&long, &[], "long").await;
+    assert!(reply.ledger.tokens.total() <= Tokens(2_000));
+    let seen = stage.model.requests().pop().unwrap().messages.pop().unwrap().content;
+    assert!(
+        seen.starts_with("BEGIN lorem")
+            && seen.ends_with("dolor  END")
+            && seen.contains("tokens of turn 1 left out")
+    );
+    let again = stage.say("and now?", &[], "ok").await;
+    assert!(again.ledger.tokens.total() <= Tokens(2_000));
+    let stored = events(stage.engine.store().as_ref(), stage.session.id()).await;
+    assert!(
+        stored
+            .iter()
+            .any(|event| matches!(event, Event::TurnStarted { message, .. } if *message.message.content == *long))
+    );
+}
+
+/// A message over the limit is refused with its size; nothing is stored, nothing is lost.
+#[tokio::test]
+async fn a_ten_megabyte_message_is_refused_in_words() {
+    let mut stage = Stage::new().await;
+    let seq = stage.session.state().seq();
+    let error = stage.try_say(&"x".repeat(10_000_000), &[], "no").await.unwrap_err();
+    assert!(error.to_string().contains("10000000 bytes"), "{error}");
+    assert!(error.hint().contains("split"));
+    assert_eq!(stage.session.state().seq(), seq);
+}
+
+/// A budget below what must be sent is a named error with the numbers, at start.
+#[tokio::test]
+async fn a_budget_below_the_floor_is_refused_at_start() {
+    let engine = Engine::builder(Arc::new(MemStore::default())).build();
+    let options = SessionOptions { set: vec![("context_tokens_max".into(), "300".into())] };
+    let opened = engine.resume(&SessionId::parse("test").unwrap(), &options).await;
+    let message = opened.err().map(|error| error.to_string()).unwrap();
+    assert!(message.starts_with("the budget of 300 tokens is below the least that can be sent: "), "{message}");
+}
+
+/// NUL bytes and odd Unicode come back as they were said.
+#[tokio::test]
+async fn any_text_is_kept_byte_for_byte() {
+    let mut stage = Stage::new().await;
+    let odd = "a\0b\u{1b}[2J\u{202e}\u{feff}é\u{10ffff}\r\n";
+    stage.say(odd, &[], odd).await;
+    let context = stage.context().await;
+    let said: Vec<&str> = context.messages.iter().map(|p| &*p.said.message.content).collect();
+    assert_eq!(said, [odd, odd]);
+    assert_eq!(context.messages[0].said.message.role, Role::User);
+}
