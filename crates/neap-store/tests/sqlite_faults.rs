@@ -1,0 +1,309 @@
+//! What can befall a SQLite file: damage, other programs' files, newer formats, full and read-only disks.
+#![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{block_on, tree};
+use neap_core::ids::{Seq, Stamp, TurnNo};
+use neap_core::log::LogRequest;
+use neap_core::message::Scope;
+use neap_core::tokens::Tokens;
+use neap_store::contract::{Told, conclude, effort, faults, open, start};
+use neap_store::sqlite::SqliteStore;
+use neap_store::{Severity, Store, StoreError, Stored};
+use rusqlite::Connection;
+
+fn fresh() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    (dir, path)
+}
+
+/// A store with one session of three turns, the second in an effort.
+fn told(path: &Path) -> Told {
+    block_on(async {
+        let store = SqliteStore::open(path).unwrap();
+        let mut told = Told::begin(&store, "main").await;
+        told.turn(&store, "first question", "first answer", Scope::Ambient).await;
+        told.tell(&store, vec![open("auth bug", TurnNo(1))]).await.unwrap();
+        told.turn(&store, "second question", "second answer", Scope::Effort(effort("auth bug"))).await;
+        told.tell(&store, vec![conclude("auth bug", "Fixed.", TurnNo(2))]).await.unwrap();
+        told.turn(&store, "third question", "third answer", Scope::Ambient).await;
+        told
+    })
+}
+
+fn sql(path: &Path, statements: &str) {
+    Connection::open(path).unwrap().execute_batch(statements).unwrap();
+}
+
+fn words(store: &SqliteStore, told: &Told, scope: Scope) -> Vec<String> {
+    let request = LogRequest { scope, tokens_max: Tokens(u64::MAX) };
+    let log = block_on(store.log(&told.id, &request)).unwrap();
+    log.exchanges().flat_map(|e| &e.messages).map(|m| m.message.content.to_string()).collect()
+}
+
+#[test]
+fn a_flipped_byte_costs_one_record() {
+    let (_dir, path) = fresh();
+    let mut told = told(&path);
+    // Event 2 is the first question; 3 its answer.
+    sql(&path, "UPDATE events SET body = replace(body, 'first question', 'forst question') WHERE seq = 2");
+    let store = SqliteStore::open(&path).unwrap();
+    let damaged = |stored: &Stored| matches!(stored, Stored::Damaged { seq: Seq(2), .. });
+    let stored = block_on(store.events(&told.id, Seq(1), 100)).unwrap();
+    assert_eq!(stored.iter().filter(|s| damaged(s)).count(), 1);
+    assert_eq!(stored.iter().filter(|s| matches!(s, Stored::Event(_))).count(), told.events.len() - 1);
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    let log = words(&store, &told, Scope::Ambient);
+    assert_eq!(&log[1..], ["first answer", "third question", "third answer"]);
+    assert!(log[0].contains("damaged"), "{log:?}");
+    let found = block_on(faults(&store));
+    assert!(found.iter().any(|f| f.severity == Severity::Damaged && f.what.contains("event 2")), "{found:?}");
+    let rebuilt = block_on(store.rebuild(&told.id)).unwrap();
+    assert_eq!(rebuilt.len(), 1, "{rebuilt:?}");
+    let left: Vec<_> = block_on(faults(&store)).into_iter().map(|f| f.severity).collect();
+    assert_eq!(left, [Severity::Damaged]);
+    assert_eq!(words(&store, &told, Scope::Ambient), log);
+    // The session goes on after the repair.
+    told.state = block_on(store.load(&told.id)).unwrap().unwrap();
+    block_on(told.turn(&store, "fourth", "yes", Scope::Ambient));
+    assert_eq!(block_on(faults(&store)).len(), 1);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_damage_and_no_panic() {
+    let (_dir, path) = fresh();
+    let told = told(&path);
+    sql(&path, "UPDATE events SET body = x'ff00fe' WHERE seq = 3; UPDATE events SET body = NULL WHERE 0");
+    sql(&path, "UPDATE events SET at = 'yesterday' WHERE seq = 5");
+    let store = SqliteStore::open(&path).unwrap();
+    let stored = block_on(store.events(&told.id, Seq(1), 100)).unwrap();
+    assert_eq!(stored.iter().filter(|s| matches!(s, Stored::Damaged { .. })).count(), 2);
+    assert_eq!(block_on(store.rebuild(&told.id)).unwrap().len(), 2);
+}
+
+#[test]
+fn a_missing_event_is_reported() {
+    let (_dir, path) = fresh();
+    let told = told(&path);
+    sql(&path, "DELETE FROM events WHERE seq IN (4, 5)");
+    let store = SqliteStore::open(&path).unwrap();
+    let found = block_on(faults(&store));
+    assert!(found.iter().any(|f| f.what == "events 4 to 5 are missing"), "{found:?}");
+    block_on(store.rebuild(&told.id)).unwrap();
+    assert!(block_on(store.load(&told.id)).unwrap().unwrap().violations().is_empty());
+}
+
+/// I4: whatever happens to a derived table is found and mended, and until then nothing is lost.
+#[test]
+fn derived_tables_are_mended() {
+    for harm in [
+        "DELETE FROM efforts",
+        "DELETE FROM exchanges",
+        "DELETE FROM turn_ids",
+        "UPDATE sessions SET head = 'x'",
+        "UPDATE sessions SET head = '{}'",
+        "UPDATE sessions SET texts = 99",
+        "UPDATE efforts SET body = replace(body, 'Fixed', 'Broken')",
+        "DELETE FROM words WHERE rowid IN (SELECT id FROM words_docsize LIMIT 1)",
+        "DELETE FROM sessions",
+    ] {
+        let (_dir, path) = fresh();
+        let mut told = told(&path);
+        {
+            let store = SqliteStore::open(&path).unwrap();
+            block_on(told.tell(&store, vec![start(TurnNo(4), "named", Some("id-4"))])).unwrap();
+        }
+        sql(&path, harm);
+        let store = SqliteStore::open(&path).unwrap();
+        let found: Vec<_> = block_on(faults(&store)).into_iter().map(|f| f.severity).collect();
+        assert!(!found.is_empty() && found.iter().all(|s| *s == Severity::Repairable), "{harm}: {found:?}");
+        if harm.contains("SET head") {
+            assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state), "{harm}");
+        }
+        assert_eq!(block_on(store.rebuild(&told.id)).unwrap(), [], "{harm}");
+        assert_eq!(block_on(faults(&store)), [], "{harm}");
+        assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state), "{harm}");
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    for (name, scene) in [
+        ("text", None),
+        ("another program", Some("CREATE TABLE t(x); PRAGMA application_id = 7;")),
+        ("nobody's", Some("CREATE TABLE t(x); PRAGMA journal_mode = WAL; INSERT INTO t VALUES (1);")),
+    ] {
+        let (dir, path) = fresh();
+        match scene {
+            None => std::fs::write(&path, "shopping list: apples and many other good things").unwrap(),
+            Some(statements) => sql(&path, statements),
+        }
+        let before = tree(dir.path());
+        let opened = SqliteStore::open(&path);
+        assert!(matches!(opened, Err(StoreError::Unreadable { .. })), "{name}");
+        assert_eq!(tree(dir.path()), before, "{name}");
+    }
+}
+
+#[test]
+fn a_newer_format_is_left_alone() {
+    let (dir, path) = fresh();
+    told(&path);
+    sql(&path, "PRAGMA user_version = 99");
+    let before = tree(dir.path());
+    let opened = SqliteStore::open(&path);
+    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 1, .. })));
+    assert_eq!(tree(dir.path()), before);
+}
+
+#[test]
+fn a_cut_file_is_not_made_anew() {
+    let (dir, path) = fresh();
+    told(&path);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..60]).unwrap();
+    let before = tree(dir.path());
+    assert!(matches!(SqliteStore::open(&path), Err(StoreError::Unreadable { .. })));
+    assert_eq!(tree(dir.path()), before);
+}
+
+#[test]
+fn a_path_through_a_file_is_refused() {
+    let (_dir, path) = fresh();
+    std::fs::write(&path, "").unwrap();
+    assert!(matches!(SqliteStore::open(&path.join("neap.db")), Err(StoreError::Unreadable { .. })));
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_dir, path) = fresh();
+    let path = path.with_file_name("data").join("deep").join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(Told::begin(&store, "private"));
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(path.parent().unwrap()), 0o700);
+    for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
+}
+
+/// Erasure on request: the bytes are gone from every file, not only from what a query sees.
+#[test]
+fn an_erased_word_is_in_no_file() {
+    let (dir, path) = fresh();
+    let canary = "xyzzycanary";
+    let has_canary = |dir: &Path| {
+        let holds = |bytes: &[u8]| bytes.windows(canary.len()).any(|w| w.eq_ignore_ascii_case(canary.as_bytes()));
+        tree(dir).into_iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut kept = Told::begin(&store, "kept").await;
+        let mut gone = Told::begin(&store, "gone").await;
+        gone.tell(&store, vec![open(&format!("{canary} effort"), TurnNo(0))]).await.unwrap();
+        for n in 0..60 {
+            let said = format!("{canary} {canary}{n} {}", "and more ".repeat(n * 20));
+            gone.turn(&store, &said, &said, Scope::Ambient).await;
+            kept.turn(&store, "this stays", "it does", Scope::Ambient).await;
+            gone.tell(&store, vec![conclude(&format!("{canary} effort"), &said, TurnNo(n as u64))]).await.unwrap();
+        }
+        assert!(!has_canary(dir.path()).is_empty());
+        store.scrub(&gone.id, Stamp(1)).await.unwrap();
+        assert_eq!(has_canary(dir.path()), Vec::<String>::new());
+        assert_eq!(faults(&store).await, []);
+        kept.turn(&store, "on we go", "we do", Scope::Ambient).await;
+        assert_eq!(store.load(&kept.id).await.unwrap().as_ref(), Some(&kept.state));
+    });
+    drop(store);
+    assert_eq!(has_canary(dir.path()), Vec::<String>::new());
+}
+
+/// A small disk of its own, where the machine allows one; tests that need it say so when they cannot run.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(dir: &Path, options: &str) -> Option<Self> {
+        let run = |program: &mut Command| program.output().is_ok_and(|out| out.status.success());
+        run(Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir))
+            .then(|| Self(dir.to_owned()))
+    }
+
+    fn remount(&self, options: &str) {
+        let done =
+            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
+        assert!(done.success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_recovers() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=1m") else { return };
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut told = Told::begin(&store, "full").await;
+        let mut refused = 0;
+        for _ in 0..200 {
+            let turn = told.state.turn().next();
+            match told.tell(&store, vec![start(turn, &"many words here ".repeat(2_000), None)]).await {
+                Ok(()) => {}
+                Err(StoreError::Full { .. }) => refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+            if refused > 3 {
+                break;
+            }
+        }
+        assert!(refused > 3);
+        assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
+        disk.remount("size=16m");
+        told.turn(&store, "there is room again", "yes", Scope::Ambient).await;
+        assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
+        assert_eq!(faults(&store).await, []);
+    });
+}
+
+#[test]
+fn a_read_only_disk_can_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+    let path = dir.path().join("neap.db");
+    let mut told = told(&path);
+    // Also with a log of writes that nobody has folded in yet.
+    for unfolded in [false, true] {
+        disk.remount("rw");
+        let kept = unfolded.then(|| {
+            let db = Connection::open(&path).unwrap();
+            db.execute_batch("BEGIN; SELECT * FROM sessions").unwrap();
+            let store = SqliteStore::open(&path).unwrap();
+            block_on(told.turn(&store, "late", "word", Scope::Ambient));
+            db
+        });
+        if kept.is_some() {
+            drop(kept);
+        }
+        disk.remount("ro");
+        let store = SqliteStore::open(&path).unwrap();
+        assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+        assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
+        let refused = block_on(told.tell(&store, vec![start(TurnNo(9), "no", None)]));
+        assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
+        drop(store);
+    }
+    let nothing = SqliteStore::open(&dir.path().join("other.db"));
+    assert!(matches!(nothing, Err(StoreError::ReadOnly { .. })));
+}
