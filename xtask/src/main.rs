@@ -1,2 +1,33 @@
-//! stub
-fn main() {}
+//! Development tasks. `cargo xtask test` passes every test; `cargo xtask tidy` checks what no compiler does.
+
+mod edges;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let task = std::env::args().nth(1);
+    let done = match task.as_deref() {
+        Some("test") => test::run(),
+        Some("tidy") => tidy::run(),
+        _ => {
+            eprintln!("usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all");
+            eprintln!("  tidy   check dependency edges, file sizes and style");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The root of the repository.
+fn root() -> std::path::PathBuf {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}

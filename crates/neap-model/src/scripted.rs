@@ -15,6 +15,9 @@ use crate::{ChatModel, ModelError, OnText, Summarizer};
 type Replies = Box<dyn FnMut(&ModelRequest) -> Result<ModelReply, ModelError> + Send>;
 type Summaries = Box<dyn FnMut(&SummaryRequest) -> Result<String, ModelError> + Send>;
 
+/// Requests that are remembered: the latest ones, so that a long script costs no more than a short one.
+const SEEN_MAX: usize = 64;
+
 /// Where the next line comes from.
 enum Source<Line, Made> {
     Queue(VecDeque<Line>),
@@ -23,8 +26,17 @@ enum Source<Line, Made> {
 
 struct Script<Line, Made, Request> {
     source: Source<Line, Made>,
-    seen: Vec<Request>,
+    seen: VecDeque<Request>,
     calls_made: u64,
+}
+
+impl<Line, Made, Request: Clone> Script<Line, Made, Request> {
+    fn see(&mut self, request: &Request) {
+        if self.seen.len() == SEEN_MAX {
+            self.seen.pop_front();
+        }
+        self.seen.push_back(request.clone());
+    }
 }
 
 type ReplyScript = Script<Result<ModelReply, ModelError>, Replies, ModelRequest>;
@@ -52,7 +64,7 @@ impl Scripted {
     }
 
     fn of(source: Source<Result<ModelReply, ModelError>, Replies>) -> Self {
-        Self { script: Mutex::new(Script { source, seen: Vec::new(), calls_made: 0 }) }
+        Self { script: Mutex::new(Script { source, seen: VecDeque::new(), calls_made: 0 }) }
     }
 
     /// Adds a turn: all calls in one reply, if there are any, then the words.
@@ -81,9 +93,9 @@ impl Scripted {
         self.push_result(Err(error));
     }
 
-    /// The requests seen so far, oldest first.
+    /// The latest requests, at most 64, oldest first.
     pub fn requests(&self) -> Vec<ModelRequest> {
-        lock(&self.script).seen.clone()
+        lock(&self.script).seen.iter().cloned().collect()
     }
 
     fn next_call_id(&self) -> String {
@@ -101,7 +113,7 @@ impl Scripted {
 
     fn next(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
         let mut script = lock(&self.script);
-        script.seen.push(request.clone());
+        script.see(request);
         let queue = match &mut script.source {
             Source::Queue(queue) => queue,
             Source::Made(make) => return make(request),
@@ -187,12 +199,12 @@ impl ScriptedSummarizer {
     }
 
     fn of(source: Source<Result<String, ModelError>, Summaries>) -> Self {
-        Self { script: Mutex::new(Script { source, seen: Vec::new(), calls_made: 0 }) }
+        Self { script: Mutex::new(Script { source, seen: VecDeque::new(), calls_made: 0 }) }
     }
 
-    /// The requests seen so far, oldest first.
+    /// The latest requests, at most 64, oldest first.
     pub fn requests(&self) -> Vec<SummaryRequest> {
-        lock(&self.script).seen.clone()
+        lock(&self.script).seen.iter().cloned().collect()
     }
 }
 
@@ -206,7 +218,7 @@ impl fmt::Debug for ScriptedSummarizer {
 impl Summarizer for ScriptedSummarizer {
     async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         let mut script = lock(&self.script);
-        script.seen.push(request.clone());
+        script.see(request);
         match &mut script.source {
             Source::Queue(queue) => queue.pop_front().unwrap_or(Err(ModelError::ScriptEnded)),
             Source::Made(make) => make(request),

@@ -1,0 +1,138 @@
+//! A turn costs the same however long the session is: ratios within one run.
+//!
+//! `cargo bench -p neap-engine --bench flat` takes 10,000 turns on SQLite and compares the median turn around
+//! turn 100 with the median at the end, then opens and assembles a session of 100,000 messages and 5,000
+//! concluded efforts. Goals: ratio ≤ 1.2, opening < 300 ms.
+#![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints, and fails loudly")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use neap_core::ids::SessionId;
+use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_model::scripted::Scripted;
+use neap_store::SqliteStore;
+
+const TURNS: usize = 10_000;
+const EFFORT_TURNS: usize = 10;
+
+const TOPICS: [&str; 8] = [
+    "billing export",
+    "login page",
+    "search index",
+    "mobile layout",
+    "backup job",
+    "release notes",
+    "cache layer",
+    "mail queue",
+];
+
+struct Bench {
+    model: Arc<Scripted>,
+    engine: Engine,
+}
+
+impl Bench {
+    fn open(path: &Path) -> Self {
+        let model = Arc::new(Scripted::new());
+        let store = Arc::new(SqliteStore::open(path).unwrap());
+        Self { engine: Engine::builder(store).model(model.clone()).build(), model }
+    }
+
+    async fn resume(&self) -> Session {
+        self.engine.resume(&SessionId::parse("bench").unwrap(), &SessionOptions::default()).await.unwrap()
+    }
+
+    /// One turn of a life of efforts: opened, worked on, concluded, now and then referred back to.
+    async fn turn(&self, session: &mut Session, n: usize, effort_turns: usize) -> Duration {
+        let (effort, step) = (n / effort_turns, n % effort_turns);
+        let topic = TOPICS[effort % TOPICS.len()];
+        let id = format!("{}-{effort}", topic.replace(' ', "-"));
+        let call = match step {
+            0 => Some(("open_effort", format!("{{\"name\":\"{id}\"}}"))),
+            s if s == effort_turns - 1 => Some(("close_effort", "{}".to_owned())),
+            4 if effort > 0 => {
+                let earlier = effort / 2;
+                let topic = TOPICS[earlier % TOPICS.len()].replace(' ', "-");
+                Some(("expand_effort", format!("{{\"id\":\"{topic}-{earlier}\"}}")))
+            }
+            _ => None,
+        };
+        let user =
+            format!("Step {step} of the {topic}: ticket {n} says that {} rows failed at node-{}.", n * 7, n % 13);
+        let reply =
+            format!("Then I would look at node-{} first and check the {topic} log for code {}.", n % 13, n % 997);
+        self.model.push_turn(call.into_iter().collect::<Vec<_>>(), &reply);
+        let began = Instant::now();
+        session.turn(&user, &mut Quiet).await.unwrap();
+        began.elapsed()
+    }
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut sorted = times.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
+}
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        flat_turns().await;
+        large_session().await;
+    });
+}
+
+async fn flat_turns() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = Bench::open(&folder.path().join("neap.db"));
+    let mut session = bench.resume().await;
+    let mut times = Vec::with_capacity(TURNS);
+    for n in 0..TURNS {
+        times.push(bench.turn(&mut session, n, EFFORT_TURNS).await);
+    }
+    let (early, late) = (median(&times[100..600]), median(&times[TURNS - 500..]));
+    let ratio = late.as_secs_f64() / early.as_secs_f64();
+    let report = session.report();
+    println!("{TURNS} turns, {} efforts", session.state().efforts().len());
+    println!("  median turn  at 100: {early:?}  at {TURNS}: {late:?}  ratio {ratio:.2} (goal ≤ 1.20)");
+    println!(
+        "  peak context {} of {} tokens",
+        report.context_tokens_peak,
+        session.state().policy().context_tokens_max
+    );
+    assert!(report.context_tokens_peak.0 <= session.state().policy().context_tokens_max);
+}
+
+async fn large_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("neap.db");
+    {
+        let bench = Bench::open(&path);
+        let mut session = bench.resume().await;
+        for n in 0..50_000 {
+            bench.turn(&mut session, n, EFFORT_TURNS).await;
+        }
+    }
+    let began = Instant::now();
+    let bench = Bench::open(&path);
+    let mut session = bench.resume().await;
+    let opened = began.elapsed();
+    let began = Instant::now();
+    let context = session.assemble(Some("where were we?")).await.unwrap();
+    let assembled = began.elapsed();
+    let began = Instant::now();
+    let found = session.call_tool("search_efforts", r#"{"query":"mail queue ticket 4711"}"#).await.unwrap();
+    let searched = began.elapsed();
+    println!("100,000 messages, {} efforts, {} MB", session.state().efforts().len(), size_mb(&path));
+    println!(
+        "  open {opened:?} (goal < 300 ms)  first assembly {assembled:?}, {} tokens  search {searched:?}",
+        context.tokens()
+    );
+    assert!(found.refusal.is_none());
+}
+
+fn size_mb(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len() / 1_000_000)
+}

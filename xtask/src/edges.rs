@@ -1,0 +1,52 @@
+//! Which crate may know which: the direction of arrows is the architecture.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::root;
+
+/// Every crate of ours with those of ours that it may use.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("neap-core", &[]),
+    ("neap-store", &["neap-core"]),
+    ("neap-model", &["neap-core"]),
+    ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
+    ("neap", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
+    ("neap-sim", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
+    ("xtask", &[]),
+];
+
+/// What the core may use from outside: nothing that does I/O, reads a clock or spawns.
+const CORE_MAY_USE: &[&str] = &["serde", "serde_json", "thiserror", "rust-stemmers"];
+
+/// Arrows that should not be there.
+pub(crate) fn violations() -> Result<Vec<String>> {
+    let output = Command::new("cargo")
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root())
+        .output()
+        .context("cannot run cargo metadata")?;
+    let metadata: Value = serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")?;
+    let mut found = Vec::new();
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            found.push(format!("{name}: not in the list of crates in xtask/src/edges.rs"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let of = dependency["name"].as_str().unwrap_or_default();
+            let ours = ALLOWED.iter().any(|(known, _)| *known == of);
+            if ours && !allowed.contains(&of) {
+                found.push(format!("{name} → {of}: this arrow is not allowed"));
+            }
+            let for_tests = dependency["kind"].as_str() == Some("dev");
+            if name == "neap-core" && !for_tests && !CORE_MAY_USE.contains(&of) {
+                found.push(format!("neap-core → {of}: the core stays pure"));
+            }
+        }
+    }
+    Ok(found)
+}
