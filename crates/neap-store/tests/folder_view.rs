@@ -12,7 +12,7 @@ use neap_core::event::{AbandonReason, CollapseCause, Event};
 use neap_core::ids::{Stamp, TurnNo};
 use neap_core::message::Scope;
 use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, complete, conclude, effort, open, start, tools};
+use neap_store::contract::{Told, complete, conclude, effort, open, session, start, tools};
 use neap_store::folder::{FolderViews, compare, read_folder, write_all};
 use neap_store::{MemStore, Severity, Store};
 use proptest::prelude::*;
@@ -228,13 +228,25 @@ fn two_keepers_of_one_folder_write_each_line_once() {
     let store: Arc<dyn Store> = Arc::new(MemStore::new());
     let root = tempfile::tempdir().unwrap();
     let mut told = block_on(Told::begin(store.as_ref(), "shared"));
-    let keepers = [(); 3].map(|()| FolderViews::start(root.path().to_owned(), store.clone()));
-    for n in 0..40 {
-        block_on(told.turn(store.as_ref(), &format!("line {n}"), "yes", Scope::Ambient));
-        keepers.iter().for_each(|keeper| keeper.changed(&told.id));
-        block_on(keepers[n % 3].flush());
-    }
-    keepers.iter().for_each(|keeper| block_on(keeper.flush()));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let keeper = FolderViews::start(root.path().to_owned(), store.clone());
+                for _ in 0..30 {
+                    keeper.changed(&session("shared"));
+                    block_on(keeper.flush());
+                    assert_eq!(keeper.problem(), None);
+                }
+            });
+        }
+        for n in 0..200 {
+            block_on(told.turn(store.as_ref(), &format!("line {n}"), "yes", Scope::Ambient));
+            std::thread::yield_now();
+        }
+    });
+    let last = FolderViews::start(root.path().to_owned(), store.clone());
+    last.changed(&told.id);
+    block_on(last.flush());
     assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
 }
 
@@ -330,6 +342,7 @@ proptest! {
                 }
             }
         }
+        views.changed(&told.id);
         drop(views);
         prop_assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
         let found = block_on(compare(store.as_ref(), root.path(), &told.id)).unwrap();

@@ -194,35 +194,61 @@ fn files_are_for_their_owner_only() {
     }
 }
 
+// A word that is its own stem: the index holds it as it is.
+const CANARY: &str = "xyzzycanard";
+
+/// The files under a directory that hold the canary.
+fn with_canary(dir: &Path) -> Vec<String> {
+    let holds = |bytes: &[u8]| bytes.windows(CANARY.len()).any(|w| w.eq_ignore_ascii_case(CANARY.as_bytes()));
+    tree(dir).into_iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name).collect()
+}
+
 /// Erasure on request: the bytes are gone from every file, not only from what a query sees.
 #[test]
 fn an_erased_word_is_in_no_file() {
     let (dir, path) = fresh();
-    let canary = "xyzzycanary";
-    let has_canary = |dir: &Path| {
-        let holds = |bytes: &[u8]| bytes.windows(canary.len()).any(|w| w.eq_ignore_ascii_case(canary.as_bytes()));
-        tree(dir).into_iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name).collect::<Vec<_>>()
-    };
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
         let mut kept = Told::begin(&store, "kept").await;
         let mut gone = Told::begin(&store, "gone").await;
-        gone.tell(&store, vec![open(&format!("{canary} effort"), TurnNo(0))]).await.unwrap();
+        let name = format!("{CANARY} effort");
+        gone.tell(&store, vec![open(&name, TurnNo(0))]).await.unwrap();
         for n in 0..60 {
-            let said = format!("{canary} {canary}{n} {}", "and more ".repeat(n * 20));
+            let said = format!("{CANARY} {CANARY}{n} {}", "and more ".repeat(n * 20));
             gone.turn(&store, &said, &said, Scope::Ambient).await;
             kept.turn(&store, "this stays", "it does", Scope::Ambient).await;
-            gone.tell(&store, vec![conclude(&format!("{canary} effort"), &said, TurnNo(n as u64))]).await.unwrap();
+            gone.tell(&store, vec![conclude(&name, &said, TurnNo(n as u64))]).await.unwrap();
         }
-        assert!(!has_canary(dir.path()).is_empty());
+        assert!(!with_canary(dir.path()).is_empty());
         store.scrub(&gone.id, Stamp(1)).await.unwrap();
-        assert_eq!(has_canary(dir.path()), Vec::<String>::new());
+        assert_eq!(with_canary(dir.path()), Vec::<String>::new());
         assert_eq!(faults(&store).await, []);
         kept.turn(&store, "on we go", "we do", Scope::Ambient).await;
         assert_eq!(store.load(&kept.id).await.unwrap().as_ref(), Some(&kept.state));
     });
     drop(store);
-    assert_eq!(has_canary(dir.path()), Vec::<String>::new());
+    assert_eq!(with_canary(dir.path()), Vec::<String>::new());
+}
+
+/// One message among a great many of others': the word index would keep its words until it has reason to merge.
+#[test]
+fn a_single_erased_message_is_in_no_file() {
+    let (dir, path) = fresh();
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut gone = Told::begin(&store, "gone").await;
+        gone.turn(&store, CANARY, "yes", Scope::Ambient).await;
+        let mut kept = Told::begin(&store, "kept").await;
+        for part in 0..64 {
+            let words = |n: u64| format!("word{n} and word{}", n * 7);
+            let many = (1..=20).map(|n| start(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
+            kept.tell(&store, many).await.unwrap();
+        }
+        assert!(!with_canary(dir.path()).is_empty());
+        store.scrub(&gone.id, Stamp(1)).await.unwrap();
+        assert_eq!(with_canary(dir.path()), Vec::<String>::new());
+        assert_eq!(faults(&store).await, []);
+    });
 }
 
 /// A small disk of its own, where the machine allows one; tests that need it say so when they cannot run.

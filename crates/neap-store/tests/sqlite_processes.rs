@@ -62,9 +62,10 @@ fn nothing_is_lost_or_reordered_between_processes() {
                 assert_eq!(state.violations(), Vec::<String>::new());
             }
         });
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        let written: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         done.store(true, Ordering::Relaxed);
         reader.join().unwrap();
+        written.into_iter().for_each(|outcome| outcome.unwrap());
     });
     let store = SqliteStore::open(&path).unwrap();
     let stored = block_on(store.events(&session("shared"), Seq(1), 10_000)).unwrap();
