@@ -5,7 +5,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::effort::Effort;
 use crate::ids::EffortId;
+use crate::reference::keywords;
 use crate::state::SessionState;
 
 /// Concluded efforts that a turn referenced: named or recognised in either message, or touched by a tool.
@@ -14,9 +16,19 @@ pub fn referenced(state: &SessionState, texts: &[&str], touched_by_tools: &BTree
     let mut found: BTreeSet<EffortId> = touched_by_tools.clone();
     for text in texts {
         found.extend(state.keywords().mentioned(text, policy.min_keyword_overlap, policy.keyword_efforts_max));
+        // Expanded efforts are few and in view: for them every keyword counts, however common.
+        let said = keywords(text);
+        let recognised = |effort: &&Effort| shared(effort, &said) >= policy.min_keyword_overlap;
+        found.extend(state.expanded().filter(recognised).map(|effort| effort.id.clone()));
     }
     found.retain(|id| state.effort(id).is_some_and(|effort| effort.is_concluded()));
     found.into_iter().collect()
+}
+
+/// How many of these keywords the effort's summary has.
+fn shared(effort: &Effort, said: &BTreeSet<String>) -> u64 {
+    let summary = effort.summary.as_ref().map_or("", |summary| summary.text.as_str());
+    keywords(summary).intersection(said).count() as u64
 }
 
 /// Expansions that nothing has referenced for `decay_threshold` turns, with how many it has been.

@@ -82,8 +82,8 @@ policy! {
     search_results_max = 5 in 1..=50,
     /// Efforts that `effort_status` lists.
     status_efforts_max = 20 in 1..=200,
-    /// A keyword carried by more summaries than this says nothing about any of them.
-    keyword_efforts_max = 256 in 1..=1_000_000,
+    /// A keyword that more summaries than this carry brings none of them back into the context.
+    keyword_efforts_max = 24 in 1..=1_000_000,
     /// Turns after an automatic collapse within which expanding again counts as a false decay (slice 3).
     false_decay_turns = 2 in 0..=1_000,
     /// Longest message that is accepted, in bytes.

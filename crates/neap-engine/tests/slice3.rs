@@ -167,3 +167,20 @@ async fn a_late_re_expansion_is_no_false_decay() {
     stage.say("again", &[("expand_effort", json!({"id": "auth-bug"}))], "here").await;
     assert_eq!(stage.session.report().false_decay_rate, Some(0.0));
 }
+
+/// A word that many summaries carry keeps an expansion alive, but does not bring all of them back.
+#[tokio::test]
+async fn common_words_count_for_what_is_expanded_only() {
+    let mut stage = Stage::with(&[("keyword_efforts_max", "2"), ("summary_eviction_threshold", "1")]).await;
+    for name in ["first", "second", "third"] {
+        stage.concluded(name, "The nightly backup of the billing database fails with an error.").await;
+    }
+    stage.chatter().await;
+    assert_eq!(stage.evicted(), ["first", "second", "third"]);
+    stage.say("show", &[("expand_effort", json!({"id": "first"}))], "here").await;
+    for _ in 0..4 {
+        stage.say("the nightly backup of billing again", &[], "mm").await;
+    }
+    assert_eq!(stage.expanded(), ["first"]);
+    assert_eq!(stage.evicted(), ["second", "third"]);
+}

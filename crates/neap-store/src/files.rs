@@ -6,6 +6,21 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
+use crate::StoreError;
+
+/// The error by what a caller can do about it; `other` names the rest.
+pub(crate) fn named(path: &Path, error: &io::Error, other: impl FnOnce(PathBuf) -> StoreError) -> StoreError {
+    let path = path.to_owned();
+    let is = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
+    if is(&[ErrorKind::StorageFull, ErrorKind::QuotaExceeded]) {
+        StoreError::Full { path }
+    } else if is(&[ErrorKind::PermissionDenied, ErrorKind::ReadOnlyFilesystem]) {
+        StoreError::ReadOnly { path }
+    } else {
+        other(path)
+    }
+}
+
 /// Makes a directory and those above it; new ones are closed to others.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();

@@ -46,6 +46,7 @@ pub struct Commit {
 
 /// An event as it was found.
 #[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "nearly all of them are whole")]
 pub enum Stored {
     /// Whole.
     Event(Recorded),

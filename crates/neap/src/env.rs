@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use neap_core::ids::SessionId;
+
 use crate::out::Failure;
 
 /// Where the data live, if not in the usual place.
@@ -41,8 +43,17 @@ impl DataDir {
         self.0.join("sessions")
     }
 
-    /// What was typed in chats.
-    pub(crate) fn history(&self) -> PathBuf {
-        self.0.join("history.txt")
+    /// What was typed in chats of a session. Each has its own, so that erasing a session erases it too.
+    pub(crate) fn history(&self, session: &SessionId) -> PathBuf {
+        self.0.join("history").join(format!("{session}.txt"))
+    }
+
+    /// Fails where a file stands in the way of the directory or of one above it.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.0.ancestors().find(|path| path.exists()) {
+            Some(path) if !path.is_dir() => Err(Failure::new(format!("{} is not a directory", path.display()))
+                .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))),
+            Some(_) | None => Ok(()),
+        }
     }
 }

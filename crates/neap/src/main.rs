@@ -6,6 +6,7 @@ mod app;
 mod cli;
 mod cmd;
 mod env;
+mod files;
 mod out;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let Cli { data_dir, json, command } = cli;
     let data = env::DataDir::resolve(data_dir)?;
+    data.check()?;
     match command {
         Command::Chat(args) => cmd::chat::run(&data, args).await,
         Command::Replay(args) => cmd::replay::run(&data, args, json).await,

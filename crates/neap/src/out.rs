@@ -93,8 +93,27 @@ fn print(text: &str, end: &str) {
 
 /// Prints a value as one line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
-    line(serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?);
+    line(json_text(value)?);
     Ok(())
+}
+
+/// A value as JSON without any control character. JSON lets those from U+007F on stand as they are; a terminal
+/// would obey them, and a filter of escape sequences would swallow them.
+pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
+    let text = serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?;
+    if !text.contains(char::is_control) {
+        return Ok(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if c.is_control() {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(c));
+        } else {
+            out.push(c);
+        }
+    }
+    Ok(out)
 }
 
 /// Stored text made harmless: control characters, which could drive a terminal, are shown instead of sent.
@@ -113,6 +132,12 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// A count with its noun: `1 turn`, `1,200 turns`.
+pub(crate) fn count(n: u64, noun: &str) -> String {
+    let plural = if n == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", thousands(n))
 }
 
 /// A number with its thousands set apart.
@@ -184,6 +209,14 @@ mod tests {
     fn escape_sequences_are_shown_not_sent() {
         assert_eq!(clean("a\u{1b}[2Jb\0c\n"), "a\\u{1b}[2Jb\\u{0}c\n");
         assert_eq!(clean("plain ✓"), "plain ✓");
+    }
+
+    #[test]
+    fn json_has_no_control_characters_and_loses_none() {
+        let said = "a\u{1b}[2J\u{7f}\u{9b}31m\0\n✓";
+        let text = json_text(&said).expect("text is JSON");
+        assert_eq!(text, r#""a\u001b[2J\u007f\u009b31m\u0000\n✓""#);
+        assert_eq!(serde_json::from_str::<String>(&text).expect("it reads back"), said);
     }
 
     #[test]

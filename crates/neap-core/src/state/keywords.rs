@@ -40,7 +40,8 @@ impl KeywordIndex {
 
     /// Efforts that the text names, or with whose summary it shares `overlap_min` keywords or more.
     ///
-    /// A keyword that more than `efforts_max` summaries carry says nothing about any of them.
+    /// A keyword that more than `efforts_max` summaries carry says nothing about any of them: without that, a
+    /// word that is said every day would bring back every effort of a year.
     pub(crate) fn mentioned(&self, text: &str, overlap_min: u64, efforts_max: u64) -> BTreeSet<EffortId> {
         let mut found = self.named(text);
         let mut overlap: BTreeMap<&EffortId, u64> = BTreeMap::new();

@@ -45,12 +45,6 @@ fn iso(at: Stamp) -> String {
 
 /// An error of the file system as one of the store.
 fn named(path: &Path, error: &std::io::Error) -> StoreError {
-    let path = path.to_owned();
-    match error.kind() {
-        std::io::ErrorKind::StorageFull => StoreError::Full { path },
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-            StoreError::ReadOnly { path }
-        }
-        _ => StoreError::Failed(format!("the session folder {}: {error}", path.display())),
-    }
+    let why = |path: std::path::PathBuf| format!("the session folder {}: {error}", path.display());
+    crate::files::named(path, error, |path| StoreError::Failed(why(path)))
 }

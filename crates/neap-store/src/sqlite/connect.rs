@@ -137,13 +137,8 @@ fn make_room(path: &Path) -> Result<(), StoreError> {
     let made = path.parent().map_or(Ok(()), |parent| {
         if parent.as_os_str().is_empty() || parent.is_dir() { Ok(()) } else { files::create_dir(parent) }
     });
-    made.and_then(|()| files::create_private(path)).map_err(|e| match e.kind() {
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem => {
-            StoreError::ReadOnly { path: path.to_owned() }
-        }
-        std::io::ErrorKind::StorageFull => StoreError::Full { path: path.to_owned() },
-        _ => StoreError::Unreadable { path: path.to_owned(), why: e.to_string() },
-    })
+    made.and_then(|()| files::create_private(path))
+        .map_err(|e| files::named(path, &e, |path| StoreError::Unreadable { path, why: e.to_string() }))
 }
 
 /// Looks at the file's own first bytes: to let SQLite open another program's file could change it.

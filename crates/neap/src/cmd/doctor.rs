@@ -47,7 +47,11 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
         1 => format!("{BOLD}repairable{BOLD:#}: run `neap rebuild`"),
         _ => format!("{BAD}damaged{BAD:#}: what is damaged is named above; everything else is readable"),
     };
-    out::line(format!("{} sessions, {} events: {verdict}", examined.len(), out::thousands(events)));
+    out::line(format!(
+        "{}, {}: {verdict}",
+        out::count(examined.len() as u64, "session"),
+        out::count(events, "event")
+    ));
     Ok(ExitCode::from(code))
 }
 

@@ -146,27 +146,45 @@ pub(crate) async fn run(data: &DataDir, args: ReplayArgs, json: bool) -> Result<
     };
     let id = app::session_id(args.session.as_deref().unwrap_or("replay"))?;
     let mut session = engine.resume(&id, &options).await?;
-    for (at, text) in script.lines().enumerate() {
-        let text = text?;
-        if text.trim().is_empty() {
-            continue;
-        }
-        let line: Line = serde_json::from_str(&text).map_err(|error| {
-            Failure::new(format!("line {} of {}: {error}", at + 1, args.file.display())).hint(
+    let played = play(&mut session, &model, script, &args.file, json).await;
+    // Whether it went to its end or not: what was said is shown in the folder.
+    engine.flush().await;
+    played.map(|()| ExitCode::SUCCESS)
+}
+
+async fn play(
+    session: &mut Session,
+    model: &Scripted,
+    script: Box<dyn BufRead>,
+    file: &Path,
+    json: bool,
+) -> Result<(), Failure> {
+    for (at, text) in script.split(b'\n').enumerate() {
+        let wrong = |error: String| {
+            Failure::new(format!("line {} of {}: {error}", at + 1, file.display())).hint(
                 r#"each line is {"user": "…", "calls": [{"name": "…", "arguments": {…}}], "assistant": "…"}"#,
             )
-        })?;
+        };
+        let text = text.map_err(|error| wrong(error.to_string()))?;
+        if text.trim_ascii().is_empty() {
+            continue;
+        }
+        let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(describe(&error)))?;
         model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);
         let reply = session.turn(&line.user, &mut Quiet).await?;
-        let turn = TurnLine::of(&session, &reply);
+        let turn = TurnLine::of(session, &reply);
         if json {
             out::json_line(&turn)?;
         } else {
             turn.print();
         }
     }
-    engine.flush().await;
-    Ok(ExitCode::SUCCESS)
+    Ok(())
+}
+
+/// What is wrong with a line. The parser counts lines too, and each of ours is its first.
+fn describe(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column", " at column")
 }
 
 fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {

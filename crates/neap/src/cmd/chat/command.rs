@@ -69,6 +69,10 @@ impl<'a> Command<'a> {
     }
 
     async fn search(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
+        if self.rest.is_empty() {
+            out::line("Name what to look for, e.g. /search login timeout.");
+            return Ok(());
+        }
         let hits = engine.search(self.rest, Some(session.id()), HITS_MAX).await?;
         if hits.is_empty() {
             out::line(format!("Nothing found for \"{}\".", out::clean(self.rest)));
@@ -87,6 +91,7 @@ impl<'a> Command<'a> {
         }
         if let Some(refusal) = outcome.refusal {
             out::line(out::clean(&refusal));
+            out::line(format!("{DIM}hint:{DIM:#} /efforts lists the ids, and where each effort is"));
         }
         Ok(())
     }

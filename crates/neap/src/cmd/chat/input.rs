@@ -9,6 +9,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
 use super::complete::Completions;
+use crate::files;
 use crate::out::Failure;
 
 /// Lines of history that are kept.
@@ -43,6 +44,11 @@ impl Input {
         Ok(Input::Terminal { editor: Box::new(editor), history: history.to_owned() })
     }
 
+    /// Whether someone types, rather than a program.
+    pub(super) fn is_terminal(&self) -> bool {
+        matches!(self, Input::Terminal { .. })
+    }
+
     /// Completes ids of this state.
     pub(super) fn complete_with(&mut self, state: &SessionState) {
         if let Input::Terminal { editor, .. } = self
@@ -75,6 +81,7 @@ impl Input {
     pub(super) fn save(&mut self) {
         if let Input::Terminal { editor, history } = self {
             // A history that cannot be kept is no reason to fail at the end of a chat.
+            let _ = history.parent().map_or(Ok(()), files::create_dir);
             let _ = editor.save_history(history);
         }
     }

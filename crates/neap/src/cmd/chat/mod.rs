@@ -7,7 +7,7 @@ mod screen;
 
 use std::process::ExitCode;
 
-use neap_engine::{Engine, Session, SessionOptions};
+use neap_engine::{Engine, Interrupt, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
@@ -22,7 +22,10 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
     let engine = app::engine(data)?.build();
     let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
     let mut screen = Screen::new();
-    let mut input = Input::open(&data.history())?;
+    let mut input = Input::open(&data.history(&id))?;
+    if input.is_terminal() {
+        stop_replies_on_ctrl_c(session.interrupt()).await;
+    }
     screen.welcome(&session);
     let ended = talk(&engine, &mut session, &mut screen, &mut input).await;
     input.save();
@@ -45,37 +48,38 @@ async fn talk(
             Typed::End => return Ok(()),
         };
         match Command::parse(&text) {
-            Some(command) => match command.run(engine, session).await? {
-                Next::GoOn => {}
-                Next::Quit => return Ok(()),
+            Some(command) => match command.run(engine, session).await {
+                Ok(Next::GoOn) => {}
+                Ok(Next::Quit) => return Ok(()),
+                Err(failure) => {
+                    out::fail(&failure, false);
+                }
             },
-            None => turn(session, screen, &text).await?,
+            None => turn(session, screen, &text).await,
         }
     }
 }
 
 /// One turn. Ctrl-C stops the reply and keeps what was said; what cannot be taken is told, and the chat goes on.
-async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> Result<(), Failure> {
-    let interrupt = session.interrupt();
-    let stop = async {
-        // Without a signal handler there is nothing to wait for, and Ctrl-C ends the program as usual.
-        if tokio::signal::ctrl_c().await.is_ok() {
-            interrupt.interrupt();
-        }
-        std::future::pending::<()>().await;
-    };
+async fn turn(session: &mut Session, screen: &mut Screen, text: &str) {
     screen.begin_reply();
-    let reply = tokio::select! {
-        reply = session.turn(text, screen) => reply,
-        () = stop => unreachable!("it waits for ever"),
-    };
+    let reply = session.turn(text, screen).await;
     screen.end_reply();
     match reply {
         Ok(reply) => screen.status(session, &reply),
         Err(error) => {
-            let failure = Failure::from(error);
-            out::fail(&failure, false);
+            out::fail(&error.into(), false);
         }
     }
-    Ok(())
+}
+
+/// From now on Ctrl-C stops a reply instead of the program. Without a signal handler, it ends the program as usual.
+async fn stop_replies_on_ctrl_c(interrupt: Interrupt) {
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            interrupt.interrupt();
+        }
+    });
+    // Lets it begin to listen before anything is typed.
+    tokio::task::yield_now().await;
 }

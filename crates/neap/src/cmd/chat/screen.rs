@@ -25,7 +25,7 @@ impl Screen {
         }
         let state = session.state();
         let (id, turns) = (session.id(), state.turn().0);
-        let resumed = if turns == 0 { "new".to_owned() } else { format!("{} turns so far", thousands(turns)) };
+        let resumed = if turns == 0 { "new".to_owned() } else { format!("{} so far", out::count(turns, "turn")) };
         out::line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
         out::line(format!(
             "{DIM}Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else. /help lists commands.{DIM:#}"

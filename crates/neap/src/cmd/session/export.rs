@@ -9,6 +9,7 @@ use neap_store::Stored;
 use crate::app;
 use crate::cli::ExportArgs;
 use crate::env::DataDir;
+use crate::files;
 use crate::out::{self, Failure};
 
 /// Events read at a time.
@@ -20,7 +21,7 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, F
     engine.attach(&id).await?;
     let mut sink: Box<dyn Write> = match &args.output {
         // New only: an export never replaces a file.
-        Some(path) => Box::new(std::io::BufWriter::new(std::fs::File::create_new(path).map_err(|error| {
+        Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
             Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
         })?)),
         None => Box::new(std::io::stdout().lock()),
@@ -36,8 +37,7 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, F
             match stored {
                 Stored::Event(recorded) => {
                     from = recorded.seq.next();
-                    let text = serde_json::to_string(&recorded).map_err(|e| Failure::new(e.to_string()))?;
-                    writeln!(sink, "{text}")?;
+                    writeln!(sink, "{}", out::json_text(&recorded)?)?;
                 }
                 Stored::Damaged { seq, .. } => {
                     from = seq.next();

@@ -31,7 +31,9 @@ pub(super) async fn run(data: &DataDir, args: &ImportArgs, json: bool) -> Result
     }
     let Imported { session, turns, efforts, notes } = &imported;
     out::line(format!(
-        "imported {BOLD}{session}{BOLD:#}: {turns} turns, {efforts} efforts; the originals are untouched"
+        "imported {BOLD}{session}{BOLD:#}: {}, {}; the originals are untouched",
+        out::count(*turns, "turn"),
+        out::count(*efforts, "effort")
     ));
     for note in notes {
         out::line(format!("{DIM}note:{DIM:#} {}", out::clean(note)));
@@ -56,11 +58,12 @@ async fn folder(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<I
 async fn export(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
     let mut events: Vec<Recorded> = Vec::new();
     for (at, line) in BufReader::new(std::fs::File::open(path)?).lines().enumerate() {
-        let event = serde_json::from_str(&line?).map_err(|error| {
+        let wrong = |error: String| {
             Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
                 .hint("only files written by `neap session export` can be imported")
-        })?;
-        events.push(event);
+        };
+        let line = line.map_err(|error| wrong(error.to_string()))?;
+        events.push(serde_json::from_str(&line).map_err(|error| wrong(error.to_string()))?);
     }
     engine.import_events(events, id).await.map_err(|error| match error {
         ExportError::Engine(error) => error.into(),

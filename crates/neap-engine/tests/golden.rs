@@ -1,0 +1,70 @@
+//! What the model sees, as files: a change of a prompt or of the order shows in review.
+
+mod stage;
+
+use neap_core::turn::ModelRequest;
+use serde_json::json;
+use stage::Stage;
+
+const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
+
+/// A request as a page: every message with its role, calls included.
+fn page(request: &ModelRequest) -> String {
+    let mut out = String::new();
+    for message in &request.messages {
+        out.push_str(&format!("── {}", message.role.as_str()));
+        for call in &message.tool_calls {
+            out.push_str(&format!(" calls {} {}({})", call.id, call.name, call.arguments));
+        }
+        if let Some(id) = &message.tool_call_id {
+            out.push_str(&format!(" answers {id}"));
+        }
+        out.push_str(&format!("\n{}\n", message.content.trim_end()));
+    }
+    let tools: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+    out.push_str(&format!("── tools {}\n", tools.join(" ")));
+    out
+}
+
+/// DESIGN, "Order of the context": every layer at once, and a tool round of this turn.
+#[tokio::test]
+async fn a_context_with_every_layer() {
+    let mut stage = Stage::new().await;
+    stage.say("Good morning!", &[], "Good morning.").await;
+    stage.concluded("auth-bug", AUTH).await;
+    stage.concluded("trip", "We sail from Kiel to Copenhagen in July with the boat Havhest, 2150 euros.").await;
+    stage.say("The docs need work.", &[("open_effort", json!({"name": "docs"}))], "Which part?").await;
+    stage.say("Let's build guilds.", &[("open_effort", json!({"name": "Guild Feature"}))], "Members, ranks?").await;
+    stage.say("How was it with auth-bug?", &[("expand_effort", json!({"id": "auth-bug"}))], "As above.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// The first request of a session: this is all that Neap adds to a message.
+#[tokio::test]
+async fn the_first_context() {
+    let mut stage = Stage::new().await;
+    stage.say("Hello!", &[], "Hi.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// A log and a message over their room, and evicted efforts.
+#[tokio::test]
+async fn a_context_under_pressure() {
+    let mut stage = Stage::with(&[("context_tokens_max", "1500"), ("summary_eviction_threshold", "2")]).await;
+    stage.concluded("auth-bug", AUTH).await;
+    stage.say("Let's write.", &[("open_effort", json!({"name": "novel"}))], "Chapter one.").await;
+    for n in 1..=12 {
+        stage.say(&format!("Page {n}: {}", "it was a dark and stormy night, ".repeat(8)), &[], "Go on.").await;
+    }
+    let long: String = (1..=300).map(|n| format!("line {n} of the long part. ")).collect();
+    stage.say(&long, &[], "Long.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// The schemas, as they are sent.
+#[test]
+fn the_tool_schemas() {
+    let tools: serde_json::Value = serde_json::from_str(neap_core::prompt::TOOLS).unwrap();
+    let lines: Vec<String> = tools.as_array().unwrap().iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(lines.join("\n"));
+}

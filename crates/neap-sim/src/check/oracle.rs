@@ -1,0 +1,257 @@
+//! A second opinion on memory: who is referenced, what fades and where exchanges go, by brute force.
+//!
+//! The oracle follows what models and people decided (opened, concluded, expanded …) from the stream, and works
+//! out the rest itself: references (DESIGN, decisions 2 and 4), decay and eviction at exactly their thresholds
+//! (decision 1) and routing (decision 3). No index, no cleverness: every effort is looked at every time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use neap_core::event::{CollapseCause, Event, Recorded};
+use neap_core::message::{Scope, ToolRound};
+use neap_core::policy::Policy;
+use neap_core::reference::is_stop_word;
+use neap_core::state::SessionState;
+use serde_json::Value;
+
+use super::Violations;
+use crate::plant::Plant;
+
+/// One effort as the oracle knows it.
+#[derive(Debug, Default)]
+struct Known {
+    concluded: bool,
+    shown: bool,
+    expanded: bool,
+    referenced: u64,
+    summary: BTreeSet<String>,
+}
+
+#[derive(Debug, Default)]
+struct InTurn {
+    said: String,
+    active_before: Option<String>,
+    entered: Option<String>,
+    touched: BTreeSet<String>,
+}
+
+/// The second opinion.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    policy: Policy,
+    turn: u64,
+    active: Option<String>,
+    efforts: BTreeMap<String, Known>,
+    in_flight: BTreeMap<u64, InTurn>,
+    plant: Option<Plant>,
+}
+
+impl Oracle {
+    /// An oracle, wrong on purpose if a fault is planted in it.
+    pub fn new(plant: Option<Plant>) -> Self {
+        Self { plant, ..Self::default() }
+    }
+
+    /// Follows new events.
+    pub fn follow(&mut self, events: &[Recorded], out: &mut Violations) {
+        for (at, recorded) in events.iter().enumerate() {
+            let next = events.get(at + 1).map(|recorded| &recorded.event);
+            self.one(&recorded.event, next, out);
+        }
+    }
+
+    fn one(&mut self, event: &Event, next: Option<&Event>, out: &mut Violations) {
+        match event {
+            Event::SessionCreated { policy, .. } | Event::PolicyChanged { policy } => self.policy = policy.clone(),
+            Event::TurnStarted { turn, message, .. } => {
+                self.turn = turn.0;
+                let said = message.message.content.to_string();
+                let in_turn = InTurn { said, active_before: self.active.clone(), ..InTurn::default() };
+                self.in_flight.insert(turn.0, in_turn);
+            }
+            Event::ToolsCalled { turn, round, .. } => self.called(turn.0, round),
+            Event::EffortOpened { id, turn, .. } => self.enter(id.as_str(), turn.0),
+            Event::EffortSwitched { id, turn } | Event::EffortReopened { id, turn } => {
+                self.enter(id.as_str(), turn.0);
+            }
+            Event::EffortConcluded { id, summary, turn, next_active } => {
+                let effort = self.efforts.entry(id.to_string()).or_default();
+                effort.concluded = true;
+                effort.shown = true;
+                effort.referenced = turn.0;
+                effort.summary = keywords(&summary.text);
+                self.active = next_active.as_ref().map(ToString::to_string);
+            }
+            Event::EffortSummarized { id, summary, .. } => {
+                self.efforts.entry(id.to_string()).or_default().summary = keywords(&summary.text);
+            }
+            Event::EffortExpanded { id, turn, .. } => {
+                let effort = self.efforts.entry(id.to_string()).or_default();
+                effort.expanded = true;
+                effort.shown = true;
+                effort.referenced = turn.0;
+            }
+            Event::EffortCollapsed { id, cause, .. } => match cause {
+                CollapseCause::Asked | CollapseCause::Restarted => {
+                    self.efforts.entry(id.to_string()).or_default().expanded = false;
+                }
+                // Worked out when the turn ended; compared at the end of the step.
+                CollapseCause::Decayed { .. } => {}
+            },
+            Event::EffortsReferenced { turn, ids } => {
+                // At the end of a turn it was worked out already; from a lone call it is followed.
+                if matches!(next, Some(Event::ToolsCalled { .. })) {
+                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                    self.refer(&ids, turn.0);
+                }
+            }
+            Event::TurnCompleted { turn, reply, scope, .. } => {
+                let in_turn = self.ended(turn.0, scope, out);
+                self.fade(turn.0, &in_turn, &reply.message.content);
+            }
+            Event::TurnAbandoned { turn, scope, .. } => {
+                self.ended(turn.0, scope, out);
+            }
+            Event::SummariesEvicted { .. } => {}
+            Event::Scrubbed { .. } => {
+                *self = Self::new(self.plant);
+            }
+        }
+    }
+
+    fn enter(&mut self, id: &str, turn: u64) {
+        let effort = self.efforts.entry(id.to_owned()).or_default();
+        if effort.concluded {
+            effort.concluded = false;
+            effort.shown = false;
+            effort.expanded = false;
+        }
+        effort.referenced = turn;
+        self.active = Some(id.to_owned());
+    }
+
+    /// Reads from the results of a round what the turn did.
+    fn called(&mut self, turn: u64, round: &ToolRound) {
+        let Some(in_turn) = self.in_flight.get_mut(&turn) else { return };
+        for (call, result) in round.assistant.message.tool_calls.iter().zip(&round.results) {
+            let Ok(answer) = serde_json::from_str::<Value>(&result.message.content) else { continue };
+            let id = answer["effort_id"].as_str().or(answer["effort"]["id"].as_str());
+            let Some(id) = id.filter(|_| answer["status"].is_string()) else { continue };
+            match call.name.as_str() {
+                "open_effort" | "switch_effort" | "reopen_effort" => {
+                    in_turn.entered = Some(id.to_owned());
+                    in_turn.touched.insert(id.to_owned());
+                }
+                "close_effort" | "expand_effort" | "collapse_effort" | "effort_status" => {
+                    in_turn.touched.insert(id.to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Decision 3: what the turn entered last, else what was active before it, else ambient.
+    fn ended(&mut self, turn: u64, scope: &Scope, out: &mut Violations) -> InTurn {
+        let in_turn = self.in_flight.remove(&turn).unwrap_or_default();
+        let must = in_turn.entered.clone().or(in_turn.active_before.clone());
+        let is = scope.effort().map(ToString::to_string);
+        out.check("routing", is == must, || format!("turn {turn} went to {is:?}, belongs to {must:?}"));
+        in_turn
+    }
+
+    fn refer(&mut self, ids: &[String], turn: u64) {
+        for id in ids {
+            if let Some(effort) = self.efforts.get_mut(id).filter(|effort| effort.concluded) {
+                effort.referenced = effort.referenced.max(turn);
+                effort.shown = true;
+            }
+        }
+    }
+
+    fn fade(&mut self, turn: u64, in_turn: &InTurn, reply: &str) {
+        let referenced: Vec<String> = self
+            .efforts
+            .iter()
+            .filter(|(_, effort)| effort.concluded)
+            .filter(|(id, effort)| {
+                in_turn.touched.contains(*id)
+                    || self.is_referenced(id, effort, &in_turn.said)
+                    || self.is_referenced(id, effort, reply)
+            })
+            .map(|(id, _)| id.clone())
+            .collect();
+        self.refer(&referenced, turn);
+        let late = |plant: Plant| u64::from(self.plant == Some(plant));
+        let decay = self.policy.decay_threshold + late(Plant::LateDecay);
+        let eviction = self.policy.summary_eviction_threshold + late(Plant::LateEviction);
+        for effort in self.efforts.values_mut().filter(|effort| effort.concluded) {
+            let idle = self.turn.saturating_sub(effort.referenced);
+            if effort.expanded && idle >= decay {
+                effort.expanded = false;
+            }
+            if effort.shown && !effort.expanded && idle >= eviction {
+                effort.shown = false;
+            }
+        }
+    }
+
+    /// The rule of the seed: the id is named, or enough keywords of the summary are there (decision 4).
+    fn is_referenced(&self, id: &str, effort: &Known, text: &str) -> bool {
+        if folded(text).contains(&folded(id)) {
+            return true;
+        }
+        let shared = keywords(text).into_iter().filter(|word| effort.summary.contains(word) && self.is_telling(word));
+        shared.count() as u64 >= self.policy.min_keyword_overlap
+    }
+
+    /// A keyword that too many summaries carry says nothing.
+    fn is_telling(&self, word: &str) -> bool {
+        let carried = self.efforts.values().filter(|effort| effort.concluded && effort.summary.contains(word));
+        carried.count() as u64 <= self.policy.keyword_efforts_max
+    }
+
+    /// Compares with what the engine holds.
+    pub fn compare(&self, state: &SessionState, out: &mut Violations) {
+        let active = state.active().map(|effort| effort.id.to_string());
+        out.check("I5", active == self.active, || format!("{active:?} is active, must be {:?}", self.active));
+        out.check("I3", state.efforts().len() == self.efforts.len(), || {
+            format!("{} efforts, must be {}", state.efforts().len(), self.efforts.len())
+        });
+        for effort in state.efforts() {
+            let id = &effort.id;
+            let Some(must) = self.efforts.get(id.as_str()) else { continue };
+            let is = (effort.is_concluded(), effort.shown, effort.expanded.is_some(), effort.last_referenced.0);
+            let must = (must.concluded, must.shown, must.expanded, must.referenced);
+            out.check("I6", is == must, || {
+                format!("{id}: (concluded, shown, expanded, referenced) is {is:?}, must be {must:?} in turn {}", self.turn)
+            });
+        }
+    }
+}
+
+/// Letters and digits in lower case, everything between them one `-`, with a `-` at both ends.
+fn folded(text: &str) -> String {
+    let mut out = String::from("-");
+    for c in text.chars() {
+        if c.is_alphanumeric() {
+            out.extend(c.to_lowercase().filter(|lower| lower.is_alphanumeric()));
+        } else if !out.ends_with('-') {
+            out.push('-');
+        }
+    }
+    if !out.ends_with('-') {
+        out.push('-');
+    }
+    out
+}
+
+/// Seed 001, Keyword Extraction.
+fn keywords(text: &str) -> BTreeSet<String> {
+    let mut out = BTreeSet::new();
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        if word.chars().count() >= 3 && !is_stop_word(&word) {
+            out.insert(word);
+        }
+    }
+    out
+}

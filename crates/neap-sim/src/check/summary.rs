@@ -1,0 +1,49 @@
+//! I12: what is stored as a summary was made as one, of what was said, and within its length.
+
+use neap_core::effort::Summary;
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::EffortId;
+use neap_core::tokens::TokenCounter;
+
+use super::Violations;
+use crate::tape::Summed;
+
+/// Looks at the summaries among new events.
+pub fn check(
+    new: &[Recorded],
+    made: &[Summed],
+    counter: &dyn TokenCounter,
+    summary_tokens_max: u64,
+    out: &mut Violations,
+) {
+    for recorded in new {
+        if let Event::EffortConcluded { id, summary, .. } | Event::EffortSummarized { id, summary, .. } =
+            &recorded.event
+        {
+            one(id, summary, made, counter, summary_tokens_max, out);
+        }
+    }
+}
+
+fn one(
+    id: &EffortId,
+    summary: &Summary,
+    made: &[Summed],
+    counter: &dyn TokenCounter,
+    tokens_max: u64,
+    out: &mut Violations,
+) {
+    let text = &summary.text;
+    let is_brief = *text == format!("Brief effort: {id} (too short to summarize)");
+    let answers = made.iter().filter(|summed| summed.id == *id).filter_map(|summed| summed.answer.as_ref());
+    let was_made = answers.into_iter().any(|answer| {
+        let folded = answer.split_whitespace().collect::<Vec<_>>().join(" ");
+        folded.starts_with(text.as_str())
+    });
+    out.check("I12", is_brief || was_made, || format!("nobody made this summary of {id}: {text}"));
+    out.check("I12", !text.trim().is_empty(), || format!("an empty summary of {id}"));
+    let tokens = counter.count(text).0;
+    out.check("I8", is_brief || tokens <= tokens_max, || format!("a summary of {tokens} tokens, cap {tokens_max}"));
+    let line = counter.count(&format!("- {id}: {text}\n"));
+    out.check("I1", summary.tokens == line, || format!("{id}: counted {}, costs {line}", summary.tokens));
+}

@@ -1,0 +1,58 @@
+//! The host's own tools: their answers are sometimes larger than the whole budget.
+
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use neap_core::message::ToolCall;
+use neap_core::tools::ToolSpec;
+use neap_engine::HostTools;
+use serde_json::json;
+
+use crate::rng::Rng;
+use crate::tape::Tape;
+use crate::words::{NASTY, TOPICS, ramble};
+
+/// The name of the one tool there is.
+pub const FETCH: &str = "fetch_page";
+
+/// A host with one tool.
+pub struct SimHost {
+    rng: Mutex<Rng>,
+    tape: Tape,
+    budget_tokens: u64,
+}
+
+impl SimHost {
+    /// A host whose answers are chosen by `rng`.
+    pub fn new(rng: Rng, tape: Tape, budget_tokens: u64) -> Self {
+        Self { rng: Mutex::new(rng), tape, budget_tokens }
+    }
+}
+
+#[async_trait]
+impl HostTools for SimHost {
+    fn specs(&self) -> Vec<ToolSpec> {
+        let parameters = json!({"type": "object", "properties": {"page": {"type": "string"}}});
+        // A host may not take the name of an effort tool; the second one is left out.
+        [(FETCH, "Fetch a page."), ("open_effort", "Not ours to offer.")]
+            .map(|(name, description)| ToolSpec {
+                name: name.to_owned(),
+                description: description.to_owned(),
+                parameters: parameters.clone(),
+            })
+            .into()
+    }
+
+    async fn call(&self, _call: &ToolCall) -> String {
+        self.tape.note(|step| step.host_calls += 1);
+        let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let words = match rng.below(12) {
+            0 => self.budget_tokens * 2,
+            1 => 0,
+            _ => rng.between(5, 200),
+        };
+        let topic = rng.pick(TOPICS).copied();
+        let page = ramble(&mut rng, topic.as_ref(), words);
+        if rng.chance(100) { format!("{page}{}", rng.word(NASTY)) } else { page }
+    }
+}

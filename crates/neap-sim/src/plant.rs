@@ -1,0 +1,179 @@
+//! Deliberate faults. A checker that stays green when one of these is planted checks nothing.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use neap_core::event::Event;
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::message::{Message, Role};
+use neap_core::rank::{Candidate, Found, SearchRequest};
+use neap_core::state::SessionState;
+use neap_core::turn::ModelRequest;
+use neap_store::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+
+/// One deliberate fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Plant {
+    /// The store says yes to a commit and forgets it.
+    LostCommit,
+    /// The store says yes before a commit is durable; a crash loses it.
+    EarlyAcknowledgement,
+    /// The store hides a conflict: a stale commit is acknowledged.
+    ConflictAsSuccess,
+    /// The store changes a letter of what was said.
+    ChangedWord,
+    /// The store's rows forget an effort.
+    LostRow,
+    /// A log comes from another session.
+    WrongSession,
+    /// The word index finds no effort.
+    BlindSearch,
+    /// The oldest exchange of every log is missing.
+    ShortLog,
+    /// Tokens are counted too low.
+    Undercount,
+    /// A tool call is sent without its result.
+    OrphanResult,
+    /// A summariser's error is taken for a summary.
+    ErrorAsSummary,
+    /// Expansions decay a turn too late.
+    LateDecay,
+    /// Summaries are evicted a turn too late.
+    LateEviction,
+}
+
+/// Spoils a request, as a faulty client would on its way to the model.
+pub(crate) fn spoil_request(plant: Option<Plant>, request: &mut ModelRequest) {
+    if plant == Some(Plant::OrphanResult)
+        && let Some(at) = request.messages.iter().position(|message| message.role == Role::Tool)
+    {
+        request.messages.remove(at);
+    }
+}
+
+/// A store with a deliberate fault.
+pub struct PlantedStore {
+    inner: Arc<dyn Store>,
+    plant: Plant,
+    commits: AtomicU64,
+    /// Acknowledged, but not durable.
+    held: Mutex<Option<Commit>>,
+}
+
+impl PlantedStore {
+    /// Plants a fault in a store.
+    pub fn new(inner: Arc<dyn Store>, plant: Plant) -> Self {
+        Self { inner, plant, commits: AtomicU64::new(0), held: Mutex::new(None) }
+    }
+
+    fn take_held(&self) -> Option<Commit> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    async fn flush(&self) -> Result<(), StoreError> {
+        match self.take_held() {
+            Some(commit) => self.inner.commit(commit).await,
+            None => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for PlantedStore {
+    async fn commit(&self, mut commit: Commit) -> Result<(), StoreError> {
+        self.flush().await?;
+        let nth = self.commits.fetch_add(1, Ordering::Relaxed);
+        if self.plant == Plant::LostCommit && nth % 40 == 39 {
+            return Ok(());
+        }
+        if self.plant == Plant::EarlyAcknowledgement {
+            // Durable only once something else is asked of the store; a crash may come first.
+            *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(commit);
+            return Ok(());
+        }
+        if self.plant == Plant::ChangedWord && nth % 20 == 19 {
+            for recorded in &mut commit.events {
+                if let Event::TurnCompleted { reply, .. } = &mut recorded.event {
+                    reply.message = Message::assistant(reply.message.content.replacen('e', "3", 1));
+                }
+            }
+        }
+        match self.inner.commit(commit).await {
+            Err(StoreError::Conflict { .. }) if self.plant == Plant::ConflictAsSuccess => Ok(()),
+            other => other,
+        }
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+        self.flush().await?;
+        let state = self.inner.load(session).await?;
+        Ok(match state {
+            Some(state) if self.plant == Plant::LostRow => {
+                let concluded = state.efforts().position(|effort| effort.is_evicted());
+                let kept = state.efforts().enumerate().filter(|(at, _)| Some(*at) != concluded);
+                Some(SessionState::from_parts(state.head().clone(), kept.map(|(_, effort)| effort.clone())))
+            }
+            other => other,
+        })
+    }
+
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+        self.flush().await?;
+        self.inner.events(session, from, max).await
+    }
+
+    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+        self.flush().await?;
+        let mut asked = session.clone();
+        if self.plant == Plant::WrongSession
+            && let Some(other) = self.inner.sessions().await?.into_iter().find(|info| info.session != *session)
+        {
+            asked = other.session;
+        }
+        let log = self.inner.log(&asked, request).await?;
+        Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
+    }
+
+    async fn search(
+        &self,
+        session: Option<&SessionId>,
+        request: &SearchRequest,
+    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
+        self.flush().await?;
+        let mut found = self.inner.search(session, request).await?;
+        if self.plant == Plant::BlindSearch {
+            for (_, found) in &mut found {
+                found.candidates.retain(|candidate| matches!(candidate, Candidate::Message { .. }));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.inner.sessions().await
+    }
+
+    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.flush().await?;
+        self.inner.turn_of(session, turn_id).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        self.flush().await?;
+        self.inner.turn_span(session, turn).await
+    }
+
+    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+        self.inner.examine(session).await
+    }
+
+    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+        self.inner.rebuild(session).await
+    }
+
+    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+        self.inner.scrub(session, now).await
+    }
+}

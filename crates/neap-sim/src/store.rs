@@ -1,0 +1,153 @@
+//! A store that crashes, by seed, before or after a commit is durable, and lets a rival come first.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use neap_core::event::Event;
+use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{Log, LogRequest};
+use neap_core::rank::{Found, SearchRequest};
+use neap_core::state::SessionState;
+use neap_store::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+
+use crate::rng::Rng;
+use crate::tape::{Fault, Tape};
+
+/// Another process that uses the same session.
+#[async_trait]
+pub trait Rival: Send + Sync {
+    /// Does something to a session of the store.
+    async fn act(&self, session: &SessionId);
+}
+
+/// Wraps a store; everything that it acknowledges goes on the tape.
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    tape: Tape,
+    faults: Option<Faults>,
+}
+
+/// How often things go wrong, in a thousand commits or reads.
+pub struct Faults {
+    /// Chance.
+    pub rng: Mutex<Rng>,
+    /// Commits that fail.
+    pub commits_per_mille: u64,
+    /// Reads that fail.
+    pub reads_per_mille: u64,
+    /// Commits before which a rival acts.
+    pub rivals_per_mille: u64,
+    /// The rival.
+    pub rival: Option<Arc<dyn Rival>>,
+}
+
+impl FaultyStore {
+    /// A store without faults that only keeps the record.
+    pub fn quiet(inner: Arc<dyn Store>, tape: Tape) -> Self {
+        Self { inner, tape, faults: None }
+    }
+
+    /// A store with faults.
+    pub fn faulty(inner: Arc<dyn Store>, tape: Tape, faults: Faults) -> Self {
+        Self { inner, tape, faults: Some(faults) }
+    }
+
+    fn draw(&self) -> Option<Fault> {
+        let faults = self.faults.as_ref()?;
+        let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let fault = if rng.chance(faults.commits_per_mille) {
+            rng.pick(&[Fault::CrashBefore, Fault::CrashAfter, Fault::Full]).copied()
+        } else if faults.rival.is_some() && rng.chance(faults.rivals_per_mille) {
+            Some(Fault::Rival)
+        } else {
+            None
+        };
+        if let Some(fault) = fault {
+            self.tape.note(|step| step.faults.push(fault));
+        }
+        fault
+    }
+
+    fn read(&self) -> Result<(), StoreError> {
+        let Some(faults) = &self.faults else { return Ok(()) };
+        let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
+        if rng.chance(faults.reads_per_mille) {
+            self.tape.note(|step| step.faults.push(Fault::BusyRead));
+            return Err(StoreError::Busy { path: PathBuf::from("simulated") });
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
+        // The first event of a session is let through: there is no session to rival yet.
+        let begins = commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
+        let fault = self.draw().filter(|fault| !begins || *fault != Fault::Rival);
+        match fault {
+            Some(Fault::CrashBefore) => return Err(StoreError::Failed("crashed before durability".to_owned())),
+            Some(Fault::Full) => return Err(StoreError::Full { path: PathBuf::from("simulated") }),
+            Some(Fault::Rival) => {
+                if let Some(rival) = self.faults.as_ref().and_then(|faults| faults.rival.as_ref()) {
+                    rival.act(&commit.session).await;
+                }
+            }
+            Some(Fault::CrashAfter | Fault::BusyRead | Fault::Dropped | Fault::Interrupted) | None => {}
+        }
+        self.inner.commit(commit.clone()).await?;
+        self.tape.acknowledge(&commit);
+        if fault == Some(Fault::CrashAfter) {
+            return Err(StoreError::Failed("crashed after durability".to_owned()));
+        }
+        Ok(())
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+        self.read()?;
+        self.inner.load(session).await
+    }
+
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+        self.inner.events(session, from, max).await
+    }
+
+    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+        self.read()?;
+        self.inner.log(session, request).await
+    }
+
+    async fn search(
+        &self,
+        session: Option<&SessionId>,
+        request: &SearchRequest,
+    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
+        self.read()?;
+        self.inner.search(session, request).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.inner.sessions().await
+    }
+
+    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.inner.turn_of(session, turn_id).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        self.inner.turn_span(session, turn).await
+    }
+
+    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+        self.inner.examine(session).await
+    }
+
+    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+        self.inner.rebuild(session).await
+    }
+
+    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+        self.inner.scrub(session, now).await
+    }
+}

@@ -1,0 +1,98 @@
+//! What things cost. Prints nothing and asserts only what a slow machine keeps; run in release for figures:
+//! `cargo test -p neap-store --release --test cost -- --ignored --nocapture`
+#![allow(clippy::print_stdout, reason = "figures are what this is for")]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use common::block_on;
+use neap_core::event::Event;
+use neap_core::ids::TurnNo;
+use neap_core::message::Scope;
+use neap_core::rank::SearchRequest;
+use neap_core::terms::query_terms;
+use neap_store::Store;
+use neap_store::contract::{Told, conclude, open, start};
+use neap_store::folder::{FolderViews, write_all};
+use neap_store::sqlite::SqliteStore;
+
+const EFFORTS: u64 = 5_000;
+
+#[test]
+#[ignore = "takes a while and measures rather than tests"]
+fn figures() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(SqliteStore::open(&dir.path().join("neap.db")).unwrap());
+    block_on(async {
+        let mut told = Told::begin(store.as_ref(), "large").await;
+        let began = Instant::now();
+        let events: Vec<Event> = (0..EFFORTS)
+            .flat_map(|n| {
+                let name = format!("effort number {n}");
+                let summary =
+                    format!("Summary {n}: the {} module was changed so that it works again. ", n * 7).repeat(4);
+                [open(&name, TurnNo(n)), conclude(&name, &summary, TurnNo(n))]
+            })
+            .collect();
+        told.tell(store.as_ref(), events).await.unwrap();
+        println!("{EFFORTS} efforts in one commit: {:?}", began.elapsed());
+        for _ in 0..3 {
+            let began = Instant::now();
+            let loaded = store.load(&told.id).await.unwrap().unwrap();
+            println!("load of {EFFORTS} efforts: {:?}", began.elapsed());
+            assert_eq!(loaded.efforts().len() as u64, EFFORTS);
+        }
+        let began = Instant::now();
+        for _ in 0..300 {
+            told.turn(
+                store.as_ref(),
+                "a question of ordinary length, about twelve words or so",
+                "and a reply",
+                Scope::Ambient,
+            )
+            .await;
+        }
+        println!("one commit, alone: {:?}", began.elapsed() / 600);
+        for query in ["module", "4711"] {
+            let began = Instant::now();
+            let found = store.search(Some(&told.id), &SearchRequest::new(query_terms(query))).await.unwrap();
+            println!("search {query:?}: {:?}, {} candidates", began.elapsed(), found[0].1.candidates.len());
+        }
+        let began = Instant::now();
+        let mut waiting = Vec::new();
+        for writer in 0..64 {
+            let store = store.clone();
+            waiting.push(tokio::spawn(async move {
+                let mut told = Told::begin(store.as_ref(), &format!("writer {writer}")).await;
+                for n in 1..=50 {
+                    told.tell(store.as_ref(), vec![start(TurnNo(n), "a question of ordinary length", None)])
+                        .await
+                        .unwrap();
+                }
+            }));
+        }
+        for one in waiting {
+            one.await.unwrap();
+        }
+        println!("64 writers: {:.0} commits/s", 64.0 * 51.0 / began.elapsed().as_secs_f64());
+        let began = Instant::now();
+        write_all(store.as_ref(), dir.path(), &told.id).await.unwrap();
+        println!("folder of {EFFORTS} efforts, whole: {:?}", began.elapsed());
+        let views = FolderViews::start(dir.path().to_owned(), store.clone());
+        for _ in 0..2 {
+            told.turn(store.as_ref(), "one", "more", Scope::Ambient).await;
+            let began = Instant::now();
+            views.changed(&told.id);
+            views.flush().await;
+            println!("folder of {EFFORTS} efforts, one exchange more: {:?}", began.elapsed());
+        }
+        let began = Instant::now();
+        store.examine(None).await.unwrap();
+        println!("examine: {:?}", began.elapsed());
+        let began = Instant::now();
+        store.rebuild(&told.id).await.unwrap();
+        println!("rebuild: {:?}", began.elapsed());
+    });
+}
