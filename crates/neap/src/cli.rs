@@ -19,7 +19,7 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT
 #[command(name = "neap", version = VERSION, propagate_version = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
     /// Where everything is kept [default: the user's data directory, e.g. ~/.local/share/neap]
-    #[arg(long, global = true, env = NEAP_DATA_DIR, value_name = "DIR")]
+    #[arg(long, global = true, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// Print data as JSON (one object or array; `replay` prints one object a line)

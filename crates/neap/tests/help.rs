@@ -1,0 +1,50 @@
+//! What `--help` and `--version` say, as a user reads it.
+
+mod rig;
+
+use rig::Neap;
+
+#[track_caller]
+fn check(args: &[&str]) -> String {
+    Neap::new().ok(args)
+}
+
+#[test]
+fn the_program_explains_itself() {
+    insta::assert_snapshot!(check(&["--help"]));
+}
+
+#[test]
+fn chat_explains_itself() {
+    insta::assert_snapshot!(check(&["chat", "--help"]));
+}
+
+#[test]
+fn replay_explains_itself() {
+    insta::assert_snapshot!(check(&["replay", "--help"]));
+}
+
+#[test]
+fn session_explains_itself() {
+    insta::assert_snapshot!(check(&["session", "--help"]));
+}
+
+#[test]
+fn the_version_names_its_commit() {
+    let said = check(&["--version"]);
+    let (version, commit) = said.trim_end().split_once(" (").expect("a version and a commit");
+    assert_eq!(version, format!("neap {}", env!("CARGO_PKG_VERSION")));
+    let commit = commit.strip_suffix(')').expect("in parentheses");
+    let is_commit = commit.len() >= 12 && commit.chars().all(|c| c.is_ascii_hexdigit());
+    assert!(is_commit || commit == "unknown", "{said}");
+    assert_eq!(said, check(&["chat", "--version"]).replace("neap-chat", "neap"));
+}
+
+#[test]
+fn without_a_command_the_help_is_shown_and_nothing_is_made() {
+    let neap = Neap::new();
+    let ran = neap.run(&[]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("Usage: neap [OPTIONS] <COMMAND>"), "{}", ran.err);
+    assert!(!neap.data().exists());
+}

@@ -1,0 +1,161 @@
+//! The real binary, over a data directory of its own.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a run left behind.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// A place where the binary is run. The data directory is one level down, so that what leaves it can be seen.
+pub(crate) struct Neap {
+    place: TempDir,
+}
+
+impl Neap {
+    pub(crate) fn new() -> Self {
+        Self { place: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    pub(crate) fn place(&self) -> &Path {
+        self.place.path()
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.place().join("data")
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.data().join("neap.db")
+    }
+
+    pub(crate) fn folder(&self, session: &str) -> PathBuf {
+        self.data().join("sessions").join(session)
+    }
+
+    /// Puts a file beside the data directory.
+    pub(crate) fn file(&self, name: &str, content: impl AsRef<[u8]>) -> String {
+        let path = self.place().join(name);
+        std::fs::write(&path, content).expect("a file can be written");
+        path.to_str().expect("a plain path").to_owned()
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_neap"));
+        command.current_dir(self.place()).env("NEAP_DATA_DIR", self.data()).env("TERM", "xterm-256color");
+        for forced in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+            command.env_remove(forced);
+        }
+        command.args(args);
+        command
+    }
+
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        self.fed(args, "")
+    }
+
+    /// Runs it with something on its standard input.
+    pub(crate) fn fed(&self, args: &[&str], input: impl AsRef<[u8]>) -> Ran {
+        let mut command = self.command(args);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("a pipe");
+        let input = input.as_ref().to_owned();
+        // It may end without reading everything.
+        let feeding = std::thread::spawn(move || stdin.write_all(&input));
+        let output = child.wait_with_output().expect("it ends");
+        let _ = feeding.join().expect("feeding does not panic");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+        Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Runs it, expects success, and gives what it printed.
+    #[track_caller]
+    pub(crate) fn ok(&self, args: &[&str]) -> String {
+        let ran = self.run(args);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{args:?}: {}", ran.out);
+        ran.out
+    }
+
+    /// The same with `--json`, parsed.
+    #[track_caller]
+    pub(crate) fn json(&self, args: &[&str]) -> Value {
+        let out = self.ok(&[args, &["--json"]].concat());
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{args:?}: {error}: {out}"))
+    }
+
+    /// Says lines in a chat that is a pipe.
+    #[track_caller]
+    pub(crate) fn chat(&self, lines: &[&str]) -> String {
+        let ran = self.fed(&["chat"], lines.join("\n"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+        ran.out
+    }
+
+    /// Replays turns and gives an object for each.
+    #[track_caller]
+    pub(crate) fn replay(&self, args: &[&str], turns: &[Value]) -> Vec<Value> {
+        let ran = self.fed(&[&["replay", "--json", "-"], args].concat(), lines(turns));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+        objects(&ran.out)
+    }
+
+    /// The events of a session.
+    #[track_caller]
+    pub(crate) fn events(&self, session: &str) -> Vec<Value> {
+        objects(&self.ok(&["session", "export", session]))
+    }
+}
+
+/// JSON values, one a line.
+pub(crate) fn lines(values: &[Value]) -> String {
+    values.iter().map(|value| format!("{value}\n")).collect()
+}
+
+/// The objects of a text that has one on each line.
+#[track_caller]
+pub(crate) fn objects(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
+}
+
+/// Every file under a directory, by its path from there; directories have no content.
+pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let name = path.strip_prefix(root).expect("below the root").to_owned();
+            if path.is_dir() && !path.is_symlink() {
+                found.insert(name, None);
+                open.push(path);
+            } else {
+                found.insert(name, Some(std::fs::read(&path).expect("a readable file")));
+            }
+        }
+    }
+    found
+}
+
+/// Files under a directory that have these bytes in them.
+pub(crate) fn holding(root: &Path, canary: &str) -> Vec<PathBuf> {
+    let has = |bytes: &Vec<u8>| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
+    tree(root).into_iter().filter(|(_, content)| content.as_ref().is_some_and(has)).map(|(path, _)| path).collect()
+}
+
+/// Says aloud that something could not be tested here.
+#[allow(clippy::print_stderr, reason = "a skip is declared")]
+pub(crate) fn skip(what: &str, why: &str) {
+    eprintln!("SKIPPED {what}: {why}");
+}
