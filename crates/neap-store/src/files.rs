@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
+/// Files that are held open together, at most: systems allow a process about a thousand.
+const FILES_AT_ONCE: usize = 128;
+
 /// The error by what a caller can do about it; `other` names the rest.
 pub(crate) fn named(path: &Path, error: &io::Error, other: impl FnOnce(PathBuf) -> StoreError) -> StoreError {
     let path = path.to_owned();
@@ -68,18 +71,34 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 
 /// Puts new content in a file's place: after a crash there is the old or the new, whole.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    let temp = beside(path)?;
-    let written = write_new(&temp, content).and_then(|()| fs::rename(&temp, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&temp);
-    }
-    written
+    replace_all([(path.to_owned(), content)])
 }
 
-fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?;
-    file.write_all(content)?;
-    file.sync_all()
+/// The same for many files, each by itself. They are waited for together: the first wait takes the others along.
+pub(crate) fn replace_all<'a>(contents: impl IntoIterator<Item = (PathBuf, &'a [u8])>) -> io::Result<()> {
+    let mut contents = contents.into_iter().peekable();
+    while contents.peek().is_some() {
+        let some: Vec<_> = contents.by_ref().take(FILES_AT_ONCE).collect();
+        let temps = some.iter().map(|(path, _)| beside(path)).collect::<io::Result<Vec<_>>>()?;
+        let written = write_some(&some, &temps);
+        if written.is_err() {
+            temps.iter().for_each(|temp| drop(fs::remove_file(temp)));
+            return written;
+        }
+    }
+    Ok(())
+}
+
+fn write_some(contents: &[(PathBuf, &[u8])], temps: &[PathBuf]) -> io::Result<()> {
+    let mut files = Vec::with_capacity(temps.len());
+    for ((_, content), temp) in contents.iter().zip(temps) {
+        let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(temp)?;
+        file.write_all(content)?;
+        // What is empty is whole already.
+        files.extend((!content.is_empty()).then_some(file));
+    }
+    files.iter().try_for_each(File::sync_all)?;
+    contents.iter().zip(temps).try_for_each(|((path, _), temp)| fs::rename(temp, path))
 }
 
 /// A name in the same directory, so that a rename replaces in one step.

@@ -1,4 +1,5 @@
 //! The contract of `Store`, held against each backend.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
 use std::future::Future;
 

@@ -1,5 +1,6 @@
 //! What things cost. Prints nothing and asserts only what a slow machine keeps; run in release for figures:
 //! `cargo test -p neap-store --release --test cost -- --ignored --nocapture`
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::print_stdout, reason = "figures are what this is for")]
 
 mod common;
@@ -12,6 +13,7 @@ use neap_core::event::Event;
 use neap_core::ids::TurnNo;
 use neap_core::message::Scope;
 use neap_core::rank::SearchRequest;
+use neap_core::state::SessionState;
 use neap_core::terms::query_terms;
 use neap_store::Store;
 use neap_store::contract::{Told, conclude, open, start};
@@ -44,17 +46,28 @@ fn figures() {
             println!("load of {EFFORTS} efforts: {:?}", began.elapsed());
             assert_eq!(loaded.efforts().len() as u64, EFFORTS);
         }
+        let loaded = store.load(&told.id).await.unwrap().unwrap();
+        let efforts: Vec<_> = loaded.efforts().cloned().collect();
         let began = Instant::now();
-        for _ in 0..300 {
-            told.turn(
-                store.as_ref(),
-                "a question of ordinary length, about twelve words or so",
-                "and a reply",
-                Scope::Ambient,
-            )
-            .await;
+        let again = SessionState::from_parts(loaded.head().clone(), efforts);
+        println!("of that, putting the state together: {:?}", began.elapsed());
+        assert_eq!(again, loaded);
+        let mut small = Told::begin(store.as_ref(), "small").await;
+        let mut commits = Vec::new();
+        for n in 1..=600 {
+            let (commit, after) =
+                small.commit(vec![start(TurnNo(n), "a question of ordinary length, twelve words", None)]);
+            commits.push(commit);
+            small = after;
         }
-        println!("one commit, alone: {:?}", began.elapsed() / 600);
+        let mut each = Vec::new();
+        for commit in commits {
+            let began = Instant::now();
+            store.commit(commit).await.unwrap();
+            each.push(began.elapsed());
+        }
+        each.sort();
+        println!("one commit, alone: p50 {:?}, p99 {:?}", each[300], each[594]);
         for query in ["module", "4711"] {
             let began = Instant::now();
             let found = store.search(Some(&told.id), &SearchRequest::new(query_terms(query))).await.unwrap();

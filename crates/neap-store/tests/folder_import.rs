@@ -1,4 +1,5 @@
 //! A session folder as another tool leaves it, read with all its warts.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
 mod common;

@@ -1,4 +1,5 @@
 //! What can befall a SQLite file: damage, other programs' files, newer formats, full and read-only disks.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
 mod common;

@@ -1,4 +1,5 @@
 //! Several users of one file at once: each with a store of its own, as separate processes have.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
 mod common;
 

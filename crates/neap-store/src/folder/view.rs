@@ -202,9 +202,7 @@ async fn rewrite(
     let contents = contents(store, session, state).await?;
     // Without a cursor the folder is made anew at the next start, should this one not finish.
     let written = files::remove(&dir.join(CURSOR_FILE)).and_then(|()| {
-        for (name, content) in &contents {
-            files::replace(&dir.join(name), content)?;
-        }
+        files::replace_all(contents.iter().map(|(name, content)| (dir.join(name), content.as_slice())))?;
         Cursor::of(state).write(dir)
     });
     written.map_err(|e| named(dir, &e))
