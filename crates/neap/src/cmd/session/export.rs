@@ -48,7 +48,7 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, F
     }
     sink.flush()?;
     if damaged > 0 {
-        return Err(Failure::new(format!("{damaged} damaged events were left out of the export"))
+        return Err(Failure::new(format!("left out of the export: {}", out::count(damaged, "damaged event")))
             .hint("`neap doctor` names them"));
     }
     if let Some(path) = &args.output {
