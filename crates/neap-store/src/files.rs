@@ -8,9 +8,6 @@ use std::path::{Path, PathBuf};
 
 use crate::StoreError;
 
-/// Files that are held open together, at most: systems allow a process about a thousand.
-const FILES_AT_ONCE: usize = 128;
-
 /// The error by what a caller can do about it; `other` names the rest.
 pub(crate) fn named(path: &Path, error: &io::Error, other: impl FnOnce(PathBuf) -> StoreError) -> StoreError {
     let path = path.to_owned();
@@ -69,36 +66,25 @@ fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Puts new content in a file's place: after a crash there is the old or the new, whole.
+/// Puts new content in a file's place: after a crash there is the old or the new, whole. A file that has the
+/// content already is left alone, which spares the wait for the disk.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    replace_all([(path.to_owned(), content)])
+    if !is_link(path) && read(path, content.len() as u64).ok().flatten().as_deref() == Some(content) {
+        return Ok(());
+    }
+    let temp = beside(path)?;
+    let written = write_new(&temp, content).and_then(|()| fs::rename(&temp, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&temp);
+    }
+    written
 }
 
-/// The same for many files, each by itself. They are waited for together: the first wait takes the others along.
-pub(crate) fn replace_all<'a>(contents: impl IntoIterator<Item = (PathBuf, &'a [u8])>) -> io::Result<()> {
-    let mut contents = contents.into_iter().peekable();
-    while contents.peek().is_some() {
-        let some: Vec<_> = contents.by_ref().take(FILES_AT_ONCE).collect();
-        let temps = some.iter().map(|(path, _)| beside(path)).collect::<io::Result<Vec<_>>>()?;
-        let written = write_some(&some, &temps);
-        if written.is_err() {
-            temps.iter().for_each(|temp| drop(fs::remove_file(temp)));
-            return written;
-        }
-    }
-    Ok(())
-}
-
-fn write_some(contents: &[(PathBuf, &[u8])], temps: &[PathBuf]) -> io::Result<()> {
-    let mut files = Vec::with_capacity(temps.len());
-    for ((_, content), temp) in contents.iter().zip(temps) {
-        let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(temp)?;
-        file.write_all(content)?;
-        // What is empty is whole already.
-        files.extend((!content.is_empty()).then_some(file));
-    }
-    files.iter().try_for_each(File::sync_all)?;
-    contents.iter().zip(temps).try_for_each(|((path, _), temp)| fs::rename(temp, path))
+fn write_new(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = private(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?;
+    file.write_all(content)?;
+    // What is empty is whole already.
+    if content.is_empty() { Ok(()) } else { file.sync_all() }
 }
 
 /// A name in the same directory, so that a rename replaces in one step.
@@ -150,6 +136,10 @@ pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+fn is_link(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
 }
 
 /// A path that is a symbolic link leads to where we were not sent.

@@ -16,7 +16,6 @@ use super::{AMBIENT_FILE, CURSOR_FILE, EFFORTS_DIR, EXPANDED_FILE, LOCK_FILE, MA
 use crate::{Store, StoreError, Stored, files};
 
 const EVENTS_PER_READ: usize = 1_000;
-const SMALL_FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Makes a session's folder anew, under `root`. The same stream gives the same bytes. An erased session has none.
 pub async fn write_all(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
@@ -164,19 +163,11 @@ fn extend(
     for id in &new.opened {
         files::append(&dir.join(log_file(id)), b"")?;
     }
-    replace_changed(dir, small)?;
+    for (name, content) in small {
+        files::replace(&dir.join(name), content)?;
+    }
     let now = Cursor::of(state);
     if now != cursor { now.write(dir) } else { Ok(()) }
-}
-
-fn replace_changed(dir: &Path, small: &BTreeMap<&'static str, Vec<u8>>) -> io::Result<()> {
-    for (name, content) in small {
-        let path = dir.join(name);
-        if files::read(&path, SMALL_FILE_BYTES_MAX).ok().flatten().as_ref() != Some(content) {
-            files::replace(&path, content)?;
-        }
-    }
-    Ok(())
 }
 
 /// Every file of a session's folder, by name.
@@ -202,7 +193,9 @@ async fn rewrite(
     let contents = contents(store, session, state).await?;
     // Without a cursor the folder is made anew at the next start, should this one not finish.
     let written = files::remove(&dir.join(CURSOR_FILE)).and_then(|()| {
-        files::replace_all(contents.iter().map(|(name, content)| (dir.join(name), content.as_slice())))?;
+        for (name, content) in &contents {
+            files::replace(&dir.join(name), content)?;
+        }
         Cursor::of(state).write(dir)
     });
     written.map_err(|e| named(dir, &e))
