@@ -30,45 +30,53 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
     let ended = talk(&engine, &mut session, &mut screen, &mut input).await;
     input.save();
     engine.flush().await;
-    ended?;
-    Ok(ExitCode::SUCCESS)
+    // A person has read what could not be taken; a program only sees the exit code.
+    let all_taken = ended? == 0;
+    Ok(if all_taken || input.is_terminal() { ExitCode::SUCCESS } else { ExitCode::from(2) })
 }
 
+/// Goes on until the end is typed; gives how many messages could not be taken.
 async fn talk(
     engine: &Engine,
     session: &mut Session,
     screen: &mut Screen,
     input: &mut Input,
-) -> Result<(), Failure> {
+) -> Result<u64, Failure> {
+    let mut not_taken = 0;
     loop {
         input.complete_with(session.state());
         let text = match input.read()? {
             Typed::Text(text) => text,
             Typed::Nothing => continue,
-            Typed::End => return Ok(()),
+            Typed::End => return Ok(not_taken),
         };
         match Command::parse(&text) {
             Some(command) => match command.run(engine, session).await {
                 Ok(Next::GoOn) => {}
-                Ok(Next::Quit) => return Ok(()),
+                Ok(Next::Quit) => return Ok(not_taken),
                 Err(failure) => {
                     out::fail(&failure, false);
                 }
             },
-            None => turn(session, screen, &text).await,
+            None => not_taken += u64::from(!turn(session, screen, &text).await),
         }
     }
 }
 
 /// One turn. Ctrl-C stops the reply and keeps what was said; what cannot be taken is told, and the chat goes on.
-async fn turn(session: &mut Session, screen: &mut Screen, text: &str) {
+/// Gives whether it was taken and answered.
+async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
     screen.begin_reply();
     let reply = session.turn(text, screen).await;
     screen.end_reply();
     match reply {
-        Ok(reply) => screen.status(session, &reply),
+        Ok(reply) => {
+            screen.status(session, &reply);
+            true
+        }
         Err(error) => {
             out::fail(&error.into(), false);
+            false
         }
     }
 }
