@@ -50,6 +50,10 @@ impl Place {
         let place = |access| Place { path: path.to_owned(), access };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
+            // What is in the log of writes would be passed over in silence.
+            if access == Access::Immutable && !matches!(files::size(&beside(path, "-wal")), Ok(None | Some(0))) {
+                break;
+            }
             match place(access).try_open() {
                 Ok(()) => return Ok(place(access)),
                 Err(e @ (StoreError::ReadOnly { .. } | StoreError::Unreadable { .. })) => {
@@ -141,6 +145,13 @@ fn make_room(path: &Path) -> Result<(), StoreError> {
         .map_err(|e| files::named(path, &e, |path| StoreError::Unreadable { path, why: e.to_string() }))
 }
 
+/// A file that SQLite keeps beside the database.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
+
 /// Looks at the file's own first bytes: to let SQLite open another program's file could change it.
 fn check_header(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     let number = |at: usize| header.get(at..at + 4).and_then(|b| b.try_into().ok()).map(u32::from_be_bytes);
@@ -150,8 +161,7 @@ fn check_header(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     if !header.starts_with(b"SQLite format 3\0") {
         return Err(alien(path, "it is not a database"));
     }
-    let journal = PathBuf::from(format!("{}-journal", path.display()));
-    if application == 0 && matches!(files::size(&journal), Ok(Some(_))) {
+    if application == 0 && matches!(files::size(&beside(path, "-journal")), Ok(Some(_))) {
         return Ok(()); // Perhaps ours, killed while it was made: SQLite will undo that.
     }
     check(path, i64::from(application), i64::from(format))
