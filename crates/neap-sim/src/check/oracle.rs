@@ -199,11 +199,12 @@ impl Oracle {
         if folded(text).contains(&folded(id)) {
             return true;
         }
-        let shared = keywords(text).into_iter().filter(|word| effort.summary.contains(word) && self.is_telling(word));
-        shared.count() as u64 >= self.policy.min_keyword_overlap
+        let shared = keywords(text).into_iter().filter(|word| effort.summary.contains(word));
+        let telling = shared.filter(|word| effort.expanded || self.is_telling(word));
+        telling.count() as u64 >= self.policy.min_keyword_overlap
     }
 
-    /// A keyword that too many summaries carry says nothing.
+    /// A keyword that too many summaries carry says nothing, unless the effort is in view anyway.
     fn is_telling(&self, word: &str) -> bool {
         let carried = self.efforts.values().filter(|effort| effort.concluded && effort.summary.contains(word));
         carried.count() as u64 <= self.policy.keyword_efforts_max

@@ -101,9 +101,8 @@ fn pairs(request: &ModelRequest, out: &mut Violations) {
 /// The message was durable before the model was asked, and it is in the request.
 fn durable_first(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
     let before = expected.acknowledged.get(..seen.acknowledged).unwrap_or(expected.acknowledged);
-    let is_durable = before.iter().rev().any(|recorded| match &recorded.event {
-        Event::TurnStarted { message, .. } => *message.message.content == *seen.said,
-        _ => false,
+    let is_durable = before.iter().rev().any(|recorded| {
+        matches!(&recorded.event, Event::TurnStarted { message, .. } if *message.message.content == *seen.said)
     });
     out.check("I2", is_durable, || format!("a model was asked before {:?} was durable", seen.said));
     if expected.counter.count(&seen.said).0 <= NEVER_CUT_TOKENS {

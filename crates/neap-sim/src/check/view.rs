@@ -122,7 +122,11 @@ pub async fn same_prompt(
 
 async fn prompt(session: &mut Session, text: &str) -> Result<String, EngineError> {
     Ok(match session.assemble(Some(text)).await {
-        Ok(context) => format!("{:#?}\n{:#?}", context.request_messages(), context.ledger),
+        Ok(context) => {
+            let messages: Vec<String> =
+                context.request_messages().iter().map(|message| format!("{message:?}")).collect();
+            format!("{}\n{:?}", messages.join("\n"), context.ledger)
+        }
         Err(EngineError::Turn(too_small)) => too_small.to_string(),
         Err(other) => return Err(other),
     })

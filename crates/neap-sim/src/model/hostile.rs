@@ -37,8 +37,9 @@ pub(super) fn reply(
         6 => {
             // The same id for every call, or none at all.
             let id = rng.word(&["", "same", "call_1_0_0"]);
+            let text = rng.word(NASTY).to_owned();
             let calls = (0..rng.between(2, 6)).map(|_| ToolCall { id: id.to_owned(), ..any_call(rng) });
-            ModelReply { text: rng.word(NASTY).to_owned(), calls: calls.collect() }
+            ModelReply { text, calls: calls.collect() }
         }
         7 => {
             // Arguments and names far too long.

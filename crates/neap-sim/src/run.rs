@@ -1,0 +1,100 @@
+//! One run: a seed, a number of turns, and what came of it.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::check::Violation;
+use crate::disk::Backend;
+use crate::plant::Plant;
+use crate::world::World;
+
+/// What to run.
+#[derive(Debug, Clone, Copy)]
+pub struct Config {
+    /// Steps; most of them are turns.
+    pub turns: u64,
+    /// Where sessions are kept.
+    pub backend: Backend,
+    /// A deliberate fault, to see the checks turn red.
+    pub plant: Option<Plant>,
+}
+
+/// A run in which everything held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Report {
+    /// Turns taken, rivals' included.
+    pub turns: u64,
+    /// Requests that models saw.
+    pub requests: u64,
+    /// Events stored.
+    pub events: u64,
+    /// Faults that were put in the way.
+    pub faults: u64,
+    /// Times that everything was opened again.
+    pub restarts: u64,
+    /// Efforts there are at the end.
+    pub efforts: u64,
+    /// Expansions that decayed.
+    pub decayed: u64,
+    /// Summaries that were evicted.
+    pub evicted: u64,
+    /// Messages that did not fit the budget at all.
+    pub refused: u64,
+    /// A fingerprint of all events and requests.
+    pub digest: u64,
+}
+
+/// A run in which something did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The seed.
+    pub seed: u64,
+    /// The step at which it was seen.
+    pub step: u64,
+    /// What was seen.
+    pub violations: Vec<Violation>,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {} failed at step {}:", self.seed, self.step)?;
+        for violation in self.violations.iter().take(5) {
+            writeln!(f, "  {violation}")?;
+        }
+        write!(f, "rerun: cargo run -p neap-sim --release -- --seed {} --turns {}", self.seed, self.step + 1)
+    }
+}
+
+/// Runs a seed. A panic in what is simulated is a failure like any other.
+pub fn simulate(seed: u64, config: &Config) -> Result<Report, Box<Failure>> {
+    let step = AtomicU64::new(0);
+    let failed = |invariant, what| {
+        let violations = vec![Violation { invariant, what }];
+        Box::new(Failure { seed, step: step.load(Ordering::Relaxed), violations })
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|error| failed("simulation", error.to_string()))?;
+    let run = || runtime.block_on(take_steps(seed, config, &step));
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(report)) => Ok(report),
+        Ok(Err(violations)) => Err(Box::new(Failure { seed, step: step.load(Ordering::Relaxed), violations })),
+        Err(panic) => {
+            let what = panic
+                .downcast_ref::<String>()
+                .cloned()
+                .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Err(failed("panic", what.unwrap_or_else(|| "of an unknown kind".to_owned())))
+        }
+    }
+}
+
+async fn take_steps(seed: u64, config: &Config, step: &AtomicU64) -> Result<Report, Vec<Violation>> {
+    let mut world = World::begin(seed, config).await?;
+    for at in 0..config.turns {
+        step.store(at, Ordering::Relaxed);
+        world.step(at).await?;
+    }
+    world.end().await
+}

@@ -1,0 +1,68 @@
+//! What a seed decides before anybody says a word: thresholds, budget, moods and how often things go wrong.
+
+use crate::model::Mood;
+use crate::rng::Rng;
+
+/// The settings of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    /// Policy, as `key`, `value`.
+    pub(crate) set: Vec<(String, String)>,
+    pub(crate) encoding: &'static str,
+    pub(crate) moods: Vec<Mood>,
+    pub(crate) host_tools: bool,
+    pub(crate) commit_faults_per_mille: u64,
+    pub(crate) read_faults_per_mille: u64,
+    pub(crate) rivals_per_mille: u64,
+    pub(crate) summary_faults_per_mille: u64,
+    budget_tokens: u64,
+}
+
+impl Settings {
+    /// By seed.
+    pub(crate) fn draw(rng: &mut Rng) -> Self {
+        let encoding = rng.word(&["o200k_base", "o200k_base", "cl100k_base", "conservative"]);
+        let budget_tokens = rng.pick(&[2_500, 3_000, 4_000, 6_000, 16_000]).copied().unwrap_or(4_000);
+        let ranges: [(&str, u64, u64); 9] = [
+            ("decay_threshold", 1, 4),
+            ("summary_eviction_threshold", 1, 12),
+            ("min_keyword_overlap", 1, 3),
+            ("ambient_window", 0, 10),
+            ("tool_rounds_max", 0, 6),
+            ("tool_calls_max", 0, 16),
+            ("keyword_efforts_max", 1, 20),
+            ("status_efforts_max", 1, 20),
+            ("summary_tokens_max", 16, 256),
+        ];
+        let mut set: Vec<(String, String)> =
+            vec![("context_tokens_max".to_owned(), budget_tokens.to_string())];
+        for (key, low, high) in ranges {
+            // Mostly the defaults, which people use; sometimes an edge.
+            if rng.chance(500) {
+                set.push((key.to_owned(), rng.between(low, high).to_string()));
+            }
+        }
+        set.push(("message_bytes_max".to_owned(), "200000".to_owned()));
+        let mut moods = vec![Mood::Good; usize::try_from(rng.between(1, 9)).unwrap_or(1)];
+        moods.extend((0..rng.below(3)).map(|_| Mood::Forgetful));
+        moods.extend((0..rng.below(3)).map(|_| Mood::Hostile));
+        let stormy = rng.chance(600);
+        let mut often = |max: u64| if stormy { rng.below(max) } else { 0 };
+        Self {
+            set,
+            encoding,
+            moods,
+            commit_faults_per_mille: often(60),
+            read_faults_per_mille: often(20),
+            rivals_per_mille: often(120),
+            summary_faults_per_mille: often(300),
+            host_tools: rng.chance(600),
+            budget_tokens,
+        }
+    }
+
+    /// The budget the run begins with.
+    pub(crate) fn budget_tokens(&self) -> u64 {
+        self.budget_tokens
+    }
+}
