@@ -223,15 +223,15 @@ fn mixed(count: usize) -> Vec<Value> {
     let words = ["amber", "basalt", "cobalt", "dune", "ember", "fjord", "glacier", "harbour", "iris", "juniper"];
     let turn = |at: usize| {
         let word = |n: usize| format!("{}{}", words[(at + n) % words.len()], (at + n) / 50);
-        let long = if at % 97 == 0 { 3_000 } else { at % 40 };
+        let long = if at.is_multiple_of(97) { 3_000 } else { at % 40 };
         let user = format!("{} {} {}", word(0), word(3), "lorem ".repeat(long));
         let before = at.saturating_sub(10) / 10 * 10;
         match at % 10 {
             0 => call(&user, "open_effort", json!({"name": format!("work-{at}")})),
-            3 if at % 3 == 0 => call(&user, "open_effort", json!({"name": format!("side-{at}")})),
+            3 if at.is_multiple_of(3) => call(&user, "open_effort", json!({"name": format!("side-{at}")})),
             5 => call(&user, "close_effort", json!({})),
             6 => call(&user, "search_efforts", json!({"query": word(7)})),
-            7 if at % 4 == 0 => call(&user, "expand_effort", json!({"id": format!("work-{before}")})),
+            7 if at % 20 == 7 => call(&user, "expand_effort", json!({"id": format!("work-{before}")})),
             _ => say(&user),
         }
     };
@@ -245,6 +245,10 @@ fn a_thousand_turns_stay_within_the_budget() {
     let (total, naive) = (&last["tokens"]["total"], &last["naive_tokens"]);
     assert!(naive.as_u64() > Some(16_000) && total.as_u64() < naive.as_u64(), "{last}");
     assert!(last["evicted_count"].as_u64() > Some(10), "{last}");
+    let ever =
+        |what: &str| told.iter().filter(|turn| turn[what].as_array().is_some_and(|ids| !ids.is_empty())).count();
+    let (open, expanded, shown) = (ever("open"), ever("expanded"), ever("shown_summaries"));
+    assert!(open > 300 && expanded > 100 && shown > 500, "mixed: {open} open, {expanded} expanded, {shown} shown");
 }
 
 #[test]

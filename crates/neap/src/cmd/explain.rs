@@ -134,6 +134,7 @@ fn describe(event: &Event) -> String {
             let why = match cause {
                 CollapseCause::Asked => "asked for".to_owned(),
                 CollapseCause::Decayed { inactive_turns } => format!("not referenced for {inactive_turns} turns"),
+                CollapseCause::Crowded => "too many others were expanded".to_owned(),
                 CollapseCause::Restarted => "the session was opened again".to_owned(),
             };
             format!("collapsed {id}: {why}; {tokens_freed} tokens freed")
