@@ -12,7 +12,9 @@ fn main() -> ExitCode {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
         _ => {
-            eprintln!("usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all");
+            eprintln!(
+                "usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all"
+            );
             eprintln!("  tidy   check dependency edges, file sizes and style");
             return ExitCode::from(2);
         }

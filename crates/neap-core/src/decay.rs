@@ -41,6 +41,15 @@ pub fn decayed(state: &SessionState) -> Vec<(EffortId, u64)> {
         .collect()
 }
 
+/// Expansions over the quota: the longest unreferenced ones.
+pub fn crowded(state: &SessionState) -> Vec<EffortId> {
+    let quota = usize::try_from(state.policy().expanded_efforts_max).unwrap_or(usize::MAX);
+    let mut expanded: Vec<&Effort> = state.expanded().collect();
+    expanded.sort_by_key(|effort| (effort.last_referenced, effort.expanded.map(|x| x.since), &effort.id));
+    let over = expanded.len().saturating_sub(quota);
+    expanded.into_iter().take(over).map(|effort| effort.id.clone()).collect()
+}
+
 /// Shown summaries that nothing has referenced for `summary_eviction_threshold` turns.
 pub fn evicted(state: &SessionState) -> Vec<EffortId> {
     let threshold = state.policy().summary_eviction_threshold;

@@ -41,6 +41,8 @@ pub enum CollapseCause {
         /// Turns without a reference.
         inactive_turns: u64,
     },
+    /// Too many others were expanded as well.
+    Crowded,
     /// The session was opened again; expansions do not survive that.
     Restarted,
 }

@@ -3,7 +3,7 @@
 //! Log lines are paired into exchanges, the exchanges of all logs are put in the order of their times, and
 //! each effort is opened before its first exchange and concluded after its last.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -80,13 +80,12 @@ pub fn events(
     now: Stamp,
 ) -> Vec<(Stamp, Event)> {
     let mut queue = exchanges(folder, now);
-    let mut left: BTreeMap<&EffortId, usize> = BTreeMap::new();
-    for said in &queue {
-        if let Some(effort) = folder.efforts.iter().find(|e| Some(&e.id) == said.scope.effort()) {
-            *left.entry(&effort.id).or_default() += 1;
-        }
+    let by_id: BTreeMap<&EffortId, &ImportedEffort> = folder.efforts.iter().map(|e| (&e.id, e)).collect();
+    let mut left: BTreeMap<EffortId, usize> = BTreeMap::new();
+    for id in queue.iter().filter_map(|said| said.scope.effort()) {
+        *left.entry(id.clone()).or_default() += 1;
     }
-    let began = queue.front().map_or(now, |said| said.at);
+    let began = queue.first().map_or(now, |said| said.at);
     let mut story = Story { events: Vec::new(), state: SessionState::default() };
     let created = Event::SessionCreated {
         session: session.clone(),
@@ -95,8 +94,8 @@ pub fn events(
         imported_from: Some(source.to_owned()),
     };
     story.tell(began, created);
-    while let Some(said) = queue.pop_front() {
-        let effort = folder.efforts.iter().find(|e| Some(&e.id) == said.scope.effort());
+    for said in queue.drain(..) {
+        let effort = said.scope.effort().and_then(|id| by_id.get(id).copied());
         let at = said.at;
         let turn = story.state.turn().next();
         let message = Counted::new(counter, said.user);
@@ -116,7 +115,7 @@ pub fn events(
             },
         );
         if let Some(effort) = effort {
-            let left = left.entry(&effort.id).or_default();
+            let left = left.entry(effort.id.clone()).or_default();
             *left = left.saturating_sub(1);
             if *left == 0 {
                 story.conclude(effort, at, counter);
@@ -195,14 +194,14 @@ impl Story {
 
 /// All exchanges, by time; a log's own order is never changed, and a line without a time follows its
 /// predecessor.
-fn exchanges(folder: &ImportedFolder, now: Stamp) -> VecDeque<Said> {
+fn exchanges(folder: &ImportedFolder, now: Stamp) -> Vec<Said> {
     let mut all = paired(Scope::Ambient, &folder.ambient, now);
     for effort in &folder.efforts {
         let start = effort.created.unwrap_or(now);
         all.extend(paired(Scope::Effort(effort.id.clone()), &effort.lines, start));
     }
     all.sort_by_key(|said| said.at);
-    all.into()
+    all
 }
 
 fn paired(scope: Scope, lines: &[Line], start: Stamp) -> Vec<Said> {

@@ -54,6 +54,11 @@ policy! {
     /// Exchanges of ambient chat that stay in the context (slice 4).
     ambient_window = 10 in 0..=1_000,
 
+    /// Expansions at once; beyond it, the longest unreferenced one collapses at the end of the turn.
+    expanded_efforts_max = 8 in 1..=1_000,
+    /// Open efforts whose logs are shown; the longest idle others are only named.
+    open_raw_max = 8 in 1..=1_000,
+
     /// Hard ceiling of all that is sent to the model, tool schemas included (I1).
     context_tokens_max = 16_000 in 256..=10_000_000,
     /// Longest summary of a concluded effort.

@@ -31,9 +31,11 @@ pub fn keywords(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// All words of a text in order, lower case, split at everything that is not a letter or a digit.
+/// All words of a text in order, split at everything that is not a letter or a digit, and folded letter by
+/// letter as ids are: `ΟΔΟΣ` and `İstanbul` are named by themselves.
 pub fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_lowercase).collect()
+    let fold = |word: &str| word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect();
+    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(fold).collect()
 }
 
 #[cfg(test)]
@@ -56,5 +58,9 @@ mod tests {
     #[test]
     fn words_fold_case_and_every_separator() {
         assert_eq!(words("The Auth_Bug-fix, v2!"), ["the", "auth", "bug", "fix", "v2"]);
+        for name in ["ΟΔΟΣ", "İstanbul", "Über-Größe", "修复 登录"] {
+            let id = crate::ids::EffortId::from_name(name).unwrap();
+            assert_eq!(words(name).join("-"), id.as_str());
+        }
     }
 }

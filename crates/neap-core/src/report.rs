@@ -67,7 +67,7 @@ pub struct EffortCounts {
 /// Makes the report of a session.
 pub fn report(state: &SessionState) -> Report {
     let m = state.metrics();
-    let ended = m.manual_collapses + m.auto_collapses + m.restart_collapses;
+    let ended = m.manual_collapses + m.auto_collapses + m.other_collapses;
     let expanded = state.expanded().count() as u64;
     Report {
         turns: state.turn().0,

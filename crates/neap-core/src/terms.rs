@@ -25,7 +25,7 @@ pub fn terms(text: &str) -> Vec<String> {
     out
 }
 
-/// The distinct terms of a query, in order. Stop words count if there is nothing else.
+/// The distinct terms of a query, in order.
 pub fn query_terms(query: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for term in terms(query) {

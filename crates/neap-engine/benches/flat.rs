@@ -9,7 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ids::SessionId;
+use neap_core::effort::EffortStatus;
+use neap_core::ids::{EffortId, SessionId, Stamp};
+use neap_core::import::{ImportedEffort, ImportedFolder, Line};
+use neap_core::message::Role;
 use neap_engine::{Engine, Quiet, Session, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
@@ -108,13 +111,8 @@ async fn flat_turns() {
 async fn large_session() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("neap.db");
-    {
-        let bench = Bench::open(&path);
-        let mut session = bench.resume().await;
-        for n in 0..50_000 {
-            bench.turn(&mut session, n, EFFORT_TURNS).await;
-        }
-    }
+    let id = SessionId::parse("bench").unwrap();
+    Bench::open(&path).engine.import(&large_folder(), Path::new("large"), &id).await.unwrap();
     let began = Instant::now();
     let bench = Bench::open(&path);
     let mut session = bench.resume().await;
@@ -131,6 +129,43 @@ async fn large_session() {
         context.tokens()
     );
     assert!(found.refusal.is_none());
+}
+
+/// 5,000 concluded efforts of 10 exchanges, as another tool would have left them.
+fn large_folder() -> ImportedFolder {
+    let effort = |n: i64| {
+        let topic = TOPICS[usize::try_from(n).unwrap() % TOPICS.len()];
+        let name = format!("{topic} {n}");
+        let line = |at: i64, role: Role| Line {
+            role,
+            content: format!(
+                "{topic}, step {at} of ticket {n}: node-{} reports code {}.",
+                n % 13,
+                (n * 31 + at) % 9973
+            ),
+            ts: Some(Stamp(n * 100_000 + at)),
+        };
+        let lines = (0..10).flat_map(|at| [line(at, Role::User), line(at, Role::Assistant)]).collect();
+        ImportedEffort {
+            id: EffortId::from_name(&name).unwrap(),
+            summary: Some(format!(
+                "The {topic} failed for ticket {n} at node-{} with code {}. The cause was a stale entry of host-{}, \
+                 removed on day {} by hand; the job runs again since and took {} seconds in the last night.",
+                n % 13,
+                n * 31 % 9973,
+                n % 211,
+                n % 365,
+                n % 977
+            )),
+            name,
+            status: EffortStatus::Concluded,
+            active: false,
+            created: Some(Stamp(n * 100_000)),
+            updated: Some(Stamp(n * 100_000 + 99)),
+            lines,
+        }
+    };
+    ImportedFolder { efforts: (0..5_000).map(effort).collect(), ..ImportedFolder::default() }
 }
 
 fn size_mb(path: &Path) -> u64 {

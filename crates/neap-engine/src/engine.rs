@@ -157,14 +157,12 @@ impl Engine {
                 policy.set(key, value)?;
             }
             let events = self.opening(&live, policy);
-            let recorded = live.record(self.parts.store.as_ref(), self.parts.clock.now(), events).await;
-            match recorded {
-                Ok(()) => {
-                    self.parts.changed(id);
-                    let session = self.session_of(live);
-                    session.check_budget()?;
-                    return Ok(session);
-                }
+            let now = self.parts.clock.now();
+            let decided = events.into_iter().map(|event| live.state.record(now, event)).collect();
+            let mut session = self.session_of(live);
+            session.check_budget()?;
+            match session.commit(decided).await {
+                Ok(()) => return Ok(session),
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

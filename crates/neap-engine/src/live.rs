@@ -1,7 +1,7 @@
 //! A session in memory: its state, its logs in play, and how far it is durable.
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId, Stamp};
+use neap_core::event::Recorded;
+use neap_core::ids::{Seq, SessionId};
 use neap_core::log::Logs;
 use neap_core::project::{InFlight, project};
 use neap_core::state::SessionState;
@@ -45,16 +45,5 @@ impl Live {
         self.committed = self.state.seq();
         self.in_flight = InFlight::of(&self.state);
         Ok(())
-    }
-
-    /// Applies events and makes them durable.
-    pub(crate) async fn record(
-        &mut self,
-        store: &dyn Store,
-        now: Stamp,
-        events: impl IntoIterator<Item = Event>,
-    ) -> Result<(), StoreError> {
-        let recorded = events.into_iter().map(|event| self.state.record(now, event)).collect();
-        self.commit(store, recorded).await
     }
 }

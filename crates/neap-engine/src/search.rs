@@ -3,7 +3,7 @@
 use neap_core::ids::{EffortId, SessionId, TurnNo};
 use neap_core::message::{Role, Scope};
 use neap_core::project::effort_text;
-use neap_core::rank::{Candidate, SearchRequest, quote, rank};
+use neap_core::rank::{Candidate, Found, SearchRequest, quote, rank};
 use neap_core::terms::query_terms;
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub struct Hit {
 }
 
 impl Engine {
-    /// Efforts and messages that answer a query, best first, at most `max`.
+    /// Efforts and messages that answer a query, best first, at most `max`. An effort that it names comes first.
     pub async fn search(
         &self,
         query: &str,
@@ -42,25 +42,28 @@ impl Engine {
         max: usize,
     ) -> Result<Vec<Hit>, EngineError> {
         let terms = query_terms(query);
+        let named = EffortId::from_name(query).ok();
         let mut hits: Vec<Hit> = Vec::new();
-        if terms.is_empty() {
-            return Ok(hits);
-        }
-        let request = SearchRequest::new(terms.clone());
-        for (id, found) in self.parts.store.search(session, &request).await? {
+        for (id, found) in self.candidates(session, &terms).await? {
             let Some(state) = self.parts.store.load(&id).await? else { continue };
             let describe = |effort: &EffortId| {
                 let effort = state.effort(effort)?;
                 Some((effort_text(effort), effort.last_referenced))
             };
-            for ranked in rank(&terms, &found, describe) {
+            let as_hit = |effort: EffortId, score: f64| {
+                let summary = state.effort(&effort).and_then(|e| e.summary.as_ref());
+                let text = summary.map_or_else(|| "(open)".to_owned(), |s| s.text.clone());
+                Hit { session: id.clone(), effort: Some(effort), turn: None, role: None, text, score }
+            };
+            let named = named.clone().filter(|effort| state.effort(effort).is_some());
+            let ranked = rank(&terms, &found, describe);
+            let best = ranked.first().map_or(0.0, |ranked| ranked.score);
+            hits.extend(named.clone().map(|effort| as_hit(effort, best + 1.0)));
+            for ranked in ranked {
                 let score = ranked.score;
                 hits.push(match ranked.candidate {
-                    Candidate::Effort { id: effort } => {
-                        let summary = state.effort(&effort).and_then(|e| e.summary.as_ref());
-                        let text = summary.map_or_else(|| "(open)".to_owned(), |s| s.text.clone());
-                        Hit { session: id.clone(), effort: Some(effort), turn: None, role: None, text, score }
-                    }
+                    Candidate::Effort { id: effort } if Some(&effort) == named.as_ref() => continue,
+                    Candidate::Effort { id: effort } => as_hit(effort, score),
                     Candidate::Message { scope, turn, role, text } => Hit {
                         session: id.clone(),
                         effort: scope.as_ref().and_then(Scope::effort).cloned(),
@@ -77,5 +80,22 @@ impl Engine {
         });
         hits.truncate(max);
         Ok(hits)
+    }
+
+    /// What the store proposes; without a word to look for, every session that could have an effort of that name.
+    async fn candidates(
+        &self,
+        session: Option<&SessionId>,
+        terms: &[String],
+    ) -> Result<Vec<(SessionId, Found)>, EngineError> {
+        let store = &self.parts.store;
+        if !terms.is_empty() {
+            return Ok(store.search(session, &SearchRequest::new(terms.to_vec())).await?);
+        }
+        let sessions = match session {
+            Some(id) => vec![id.clone()],
+            None => store.sessions().await?.into_iter().map(|info| info.session).collect(),
+        };
+        Ok(sessions.into_iter().map(|id| (id, Found::default())).collect())
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble};
-use neap_core::event::Event;
+use neap_core::event::{Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
 use neap_core::message::{Counted, Message, Scope, ToolCall};
@@ -125,15 +125,24 @@ impl Session {
         self.interrupt.clone()
     }
 
-    /// Changes a setting, for good.
+    /// Changes a setting, for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
         self.settle().await?;
         let mut policy = self.live.state.policy().clone();
         policy.set(key, value)?;
-        let now = self.parts.clock.now();
-        self.live.record(self.parts.store.as_ref(), now, [Event::PolicyChanged { policy }]).await?;
+        let decided = vec![self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy })];
+        if let Err(error) = self.check_budget() {
+            self.settle().await?;
+            return Err(error);
+        }
+        Ok(self.commit(decided).await?)
+    }
+
+    /// Makes events durable that were already applied to the state.
+    pub(crate) async fn commit(&mut self, events: Vec<Recorded>) -> Result<(), StoreError> {
+        self.live.commit(self.parts.store.as_ref(), events).await?;
         self.parts.changed(&self.live.id);
-        self.check_budget()
+        Ok(())
     }
 
     /// Whether the budget holds at least a message.

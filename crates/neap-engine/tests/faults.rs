@@ -261,3 +261,20 @@ async fn any_text_is_kept_byte_for_byte() {
     assert_eq!(said, [odd, odd]);
     assert_eq!(context.messages[0].said.message.role, Role::User);
 }
+
+/// I8: a hundred open efforts; the longest idle are only named, and none is closed.
+#[tokio::test]
+async fn a_hundred_open_efforts_stay_bounded() {
+    let mut stage = Stage::with(&[("open_raw_max", "3")]).await;
+    for n in 0..100 {
+        let reply = stage.say("go", &[("open_effort", json!({"name": format!("work {n}")}))], "ok").await;
+        assert!(reply.ledger.tokens.total() <= Tokens(16_000));
+    }
+    assert_eq!(stage.open().len(), 100);
+    let text = stage.text().await;
+    assert_eq!(text.matches("[Log of the open effort").count(), 3);
+    assert!(
+        text.contains("Open but idle, log not shown: work-0, work-1,") && text.contains(" and 88 more."),
+        "{text}"
+    );
+}

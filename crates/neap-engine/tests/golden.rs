@@ -34,7 +34,9 @@ async fn a_context_with_every_layer() {
     stage.concluded("auth-bug", AUTH).await;
     stage.concluded("trip", "We sail from Kiel to Copenhagen in July with the boat Havhest, 2150 euros.").await;
     stage.say("The docs need work.", &[("open_effort", json!({"name": "docs"}))], "Which part?").await;
-    stage.say("Let's build guilds.", &[("open_effort", json!({"name": "Guild Feature"}))], "Members, ranks?").await;
+    stage
+        .say("Let's build guilds.", &[("open_effort", json!({"name": "Guild Feature"}))], "Members, ranks?")
+        .await;
     stage.say("How was it with auth-bug?", &[("expand_effort", json!({"id": "auth-bug"}))], "As above.").await;
     insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
 }

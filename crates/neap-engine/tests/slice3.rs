@@ -184,3 +184,17 @@ async fn common_words_count_for_what_is_expanded_only() {
     assert_eq!(stage.expanded(), ["first"]);
     assert_eq!(stage.evicted(), ["second", "third"]);
 }
+
+/// I8: expansions are capped, whatever is said; the longest unreferenced one goes.
+#[tokio::test]
+async fn expansions_have_a_quota() {
+    let mut stage = Stage::with(&[("expanded_efforts_max", "2")]).await;
+    for name in ["first", "second", "third"] {
+        stage.concluded(name, AUTH).await;
+        let reply = stage.say("show", &[("expand_effort", json!({"id": name}))], "here").await;
+        let crowded = banners(&reply).iter().any(|b| b == "--- Collapsed effort: first (back to summary) ---");
+        assert_eq!(crowded, name == "third");
+    }
+    assert_eq!(stage.expanded(), ["second", "third"]);
+    assert_eq!(stage.session.report().auto_collapses, 0);
+}

@@ -23,19 +23,20 @@ impl Settings {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let encoding = rng.word(&["o200k_base", "o200k_base", "cl100k_base", "conservative"]);
         let budget_tokens = rng.pick(&[2_500, 3_000, 4_000, 6_000, 16_000]).copied().unwrap_or(4_000);
-        let ranges: [(&str, u64, u64); 9] = [
+        let ranges: [(&str, u64, u64); 11] = [
             ("decay_threshold", 1, 4),
             ("summary_eviction_threshold", 1, 12),
             ("min_keyword_overlap", 1, 3),
             ("ambient_window", 0, 10),
+            ("expanded_efforts_max", 1, 4),
+            ("open_raw_max", 1, 4),
             ("tool_rounds_max", 0, 6),
             ("tool_calls_max", 0, 16),
             ("keyword_efforts_max", 1, 20),
             ("status_efforts_max", 1, 20),
             ("summary_tokens_max", 16, 256),
         ];
-        let mut set: Vec<(String, String)> =
-            vec![("context_tokens_max".to_owned(), budget_tokens.to_string())];
+        let mut set: Vec<(String, String)> = vec![("context_tokens_max".to_owned(), budget_tokens.to_string())];
         for (key, low, high) in ranges {
             // Mostly the defaults, which people use; sometimes an edge.
             if rng.chance(500) {

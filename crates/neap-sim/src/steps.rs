@@ -170,7 +170,9 @@ impl World {
                 out.check("turns", again.text == reply, || format!("{id} was answered anew: {:?}", again.text));
                 let after = self.tape.acknowledged_len(&self.talks[at].id);
                 let undisturbed = !self.tape.had(Fault::Rival);
-                out.check("turns", before == after || !undisturbed, || format!("sending {id} again changed something"));
+                out.check("turns", before == after || !undisturbed, || {
+                    format!("sending {id} again changed something")
+                });
             }
             Said::Accepted(turn) => out.add("turns", format!("{id} was taken again as turn {turn}")),
             Said::Dropped => out.add("turns", format!("{id} was thought about again")),

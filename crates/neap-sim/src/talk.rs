@@ -130,8 +130,7 @@ impl Talk {
                 rivals_per_mille: self.settings.rivals_per_mille,
                 rival: Some(visitor.clone()),
             };
-            let faulty: Arc<dyn Store> =
-                Arc::new(FaultyStore::faulty(store.clone(), self.tape.clone(), faults));
+            let faulty: Arc<dyn Store> = Arc::new(FaultyStore::faulty(store.clone(), self.tape.clone(), faults));
             let options = SessionOptions { set: self.settings.set.clone() };
             match self.engine(faulty, self.model.clone(), &rng).resume(&self.id, &options).await {
                 Ok(session) => {

@@ -41,8 +41,31 @@ pub const TOPICS: &[Topic] = &[
 
 /// Words that belong to nothing in particular.
 pub const FILLER: &[&str] = &[
-    "the", "a", "and", "then", "maybe", "look", "really", "think", "about", "it", "we", "should", "could", "time",
-    "weather", "coffee", "today", "meeting", "later", "quick", "question", "because", "still", "wondering", "I",
+    "the",
+    "a",
+    "and",
+    "then",
+    "maybe",
+    "look",
+    "really",
+    "think",
+    "about",
+    "it",
+    "we",
+    "should",
+    "could",
+    "time",
+    "weather",
+    "coffee",
+    "today",
+    "meeting",
+    "later",
+    "quick",
+    "question",
+    "because",
+    "still",
+    "wondering",
+    "I",
 ];
 
 /// Texts that have broken programs before.

@@ -35,6 +35,7 @@ pub(crate) struct World {
     disk: Disk,
     counter: Arc<dyn TokenCounter>,
     digest: Digest,
+    host_tools: bool,
 }
 
 impl World {
@@ -56,7 +57,8 @@ impl World {
         let counted_by = if config.plant == Some(Plant::Undercount) { "conservative" } else { settings.encoding };
         let counter = counter_for(counted_by);
         let (report, digest) = (Report::default(), Digest::default());
-        let mut world = Self { rng, tape, talks, store, report, disk, counter, digest };
+        let host_tools = settings.host_tools;
+        let mut world = Self { rng, tape, talks, store, report, disk, counter, digest, host_tools };
         world.open_all().await?;
         Ok(world)
     }
@@ -96,12 +98,18 @@ impl World {
                 Ok(new) => new,
                 Err(error) => return Err(broken(&error.to_string())),
             };
-            host_calls += new.iter().map(host_calls_in).sum::<u64>();
+            if self.host_tools {
+                host_calls += new.iter().map(host_calls_in).sum::<u64>();
+            }
             let talk = &self.talks[at];
             let foreign: Vec<String> = canaries.iter().filter(|word| **word != talk.canary).cloned().collect();
             let acknowledged = self.tape.acknowledged(&talk.id, 0);
-            let expected =
-                request::Expected { counter: self.counter.as_ref(), budget, acknowledged: &acknowledged, foreign: &foreign };
+            let expected = request::Expected {
+                counter: self.counter.as_ref(),
+                budget,
+                acknowledged: &acknowledged,
+                foreign: &foreign,
+            };
             for seen in step.requests.iter().filter(|seen| seen.session == talk.id) {
                 request::check(seen, &expected, &mut out);
             }
@@ -178,7 +186,9 @@ impl World {
             let looked = async {
                 let all = talk.watch.again(self.store.as_ref(), &talk.id, &self.tape, &mut out).await?;
                 let replayed = SessionState::replay(&all);
-                out.check("I3", replayed == talk.replayed, || format!("{}: a replay gives another state", talk.id));
+                out.check("I3", replayed == talk.replayed, || {
+                    format!("{}: a replay gives another state", talk.id)
+                });
                 view::logs(self.store.as_ref(), &talk.id, &all, &mut out).await?;
                 view::sound(self.store.as_ref(), &talk.id, &mut out).await
             };

@@ -15,6 +15,8 @@ pub struct Selection<'a> {
     pub expanded: Vec<&'a Effort>,
     /// Open efforts in the background, longest inactive first.
     pub open: Vec<&'a Effort>,
+    /// Open efforts that have been idle for so long that they are only named.
+    pub idle: Vec<&'a Effort>,
     /// The active effort.
     pub active: Option<&'a Effort>,
     /// How many concluded efforts are not shown at all.
@@ -26,11 +28,14 @@ impl<'a> Selection<'a> {
     pub fn of(state: &'a SessionState) -> Self {
         let active = state.active();
         let mut expanded: Vec<&Effort> = state.expanded().collect();
-        expanded.sort_by_key(|e| (e.expanded.map(|x| x.since), e.id.clone()));
+        expanded.sort_by_key(|e| (e.expanded.map(|x| x.since), &e.id));
         let mut open: Vec<&Effort> = state.open().filter(|e| active.is_none_or(|a| a.id != e.id)).collect();
-        open.sort_by_key(|e| (e.last_active, e.id.clone()));
+        open.sort_by_key(|e| (e.last_active, &e.id));
+        let raw_max = usize::try_from(state.policy().open_raw_max).unwrap_or(usize::MAX);
+        let raw = open.split_off(open.len().saturating_sub(raw_max));
+        let (idle, open) = (open, raw);
         let summaries = state.shown().rev().filter(|e| e.expanded.is_none()).collect();
-        Self { summaries, expanded, open, active, evicted: state.evicted().len() }
+        Self { summaries, expanded, open, idle, active, evicted: state.evicted().len() }
     }
 
     /// The same with one more effort expanded.

@@ -27,13 +27,16 @@ pub(super) fn note(selection: &Selection<'_>, tools: &ToolSet) -> String {
     if !tools.has_effort_tools() {
         return String::new();
     }
-    let (open, expanded) = (ids(&selection.open), ids(&selection.expanded));
+    let (open, idle, expanded) = (ids(&selection.open), ids(&selection.idle), ids(&selection.expanded));
     let mut line = match selection.active {
         Some(effort) => format!("Active effort: {}.", effort.id),
         None => "No effort is active.".to_owned(),
     };
     if !open.is_empty() {
         line.push_str(&format!(" Open in the background: {open}."));
+    }
+    if !idle.is_empty() {
+        line.push_str(&format!(" Open but idle, log not shown: {idle}."));
     }
     if !expanded.is_empty() {
         line.push_str(&format!(" Expanded: {expanded}."));
@@ -71,7 +74,7 @@ pub(super) fn summaries(selection: &Selection<'_>, heading: Tokens, room: Tokens
     if shown.is_empty() {
         return String::new();
     }
-    shown.sort_by_key(|e| (e.created, e.id.clone()));
+    shown.sort_by_key(|e| (e.created, &e.id));
     ledger.summaries = shown.iter().map(|e| e.id.clone()).collect();
     ledger.tokens.add(Layer::Summaries, used);
     let lines = shown.iter().filter_map(|e| e.summary.as_ref().map(|s| line(&e.id, &s.text)));

@@ -174,8 +174,8 @@ impl SessionState {
                 metrics.manual_collapses += 1;
                 None
             }
-            CollapseCause::Restarted => {
-                metrics.restart_collapses += 1;
+            CollapseCause::Crowded | CollapseCause::Restarted => {
+                metrics.other_collapses += 1;
                 None
             }
             CollapseCause::Decayed { .. } => {

@@ -87,8 +87,8 @@ pub struct Metrics {
     pub manual_collapses: u64,
     /// Expansions ended by decay.
     pub auto_collapses: u64,
-    /// Expansions ended by a restart.
-    pub restart_collapses: u64,
+    /// Expansions ended by a restart, or because there were too many.
+    pub other_collapses: u64,
     /// Turns that ended expansions had lasted, added up.
     pub expansion_turns_sum: u64,
     /// Expansions that came within a few turns of an automatic collapse of the same effort.

@@ -93,6 +93,11 @@ impl Turn {
             self.record(desk, event);
             banners.push(Banner::AutoCollapsed { id, inactive_turns });
         }
+        for id in decay::crowded(desk.state) {
+            let event = collapsed(desk, &id, CollapseCause::Crowded);
+            self.record(desk, event);
+            banners.push(Banner::Collapsed { id });
+        }
         let ids = decay::evicted(desk.state);
         if !ids.is_empty() {
             self.record(desk, Event::SummariesEvicted { turn, ids });

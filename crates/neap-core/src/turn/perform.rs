@@ -27,12 +27,21 @@ pub(super) struct Performing {
     waiting: Waiting,
 }
 
+/// What a search is for.
+#[derive(Debug)]
+struct Wanted {
+    terms: Vec<String>,
+    logs: bool,
+    /// The effort that the query names, whatever its words.
+    named: Option<EffortId>,
+}
+
 #[derive(Debug)]
 enum Waiting {
     ForHost,
     ToConclude { summing: Summing },
     ForLog { id: EffortId },
-    ForCandidates { terms: Vec<String>, logs: bool },
+    ForCandidates { wanted: Wanted },
     ForNothing,
 }
 
@@ -99,8 +108,8 @@ impl Performing {
                 desk.hold(loaded);
                 Progress::Finished(expand(desk, &id))
             }
-            (Waiting::ForCandidates { terms, logs }, Input::Found(found)) => {
-                Progress::Finished(answer_search(desk.state, &terms, logs, &found))
+            (Waiting::ForCandidates { wanted }, Input::Found(found)) => {
+                Progress::Finished(answer_search(desk.state, &wanted, &found))
             }
             (waiting, input) => panic!("the driver answered {waiting:?} with {input:?}"),
         }
@@ -159,13 +168,20 @@ fn begin(desk: &Desk<'_>, said: Vec<Message>, plan: Plan) -> (Waiting, Progress)
         }
         Plan::Search { query, logs } => {
             let terms = query_terms(&query);
-            if terms.is_empty() {
+            let named = EffortId::from_name(&query)
+                .ok()
+                .filter(|id| desk.state.effort(id).is_some_and(|effort| effort.is_concluded() || logs));
+            let wanted = Wanted { terms, logs, named };
+            if wanted.terms.is_empty() && wanted.named.is_some() {
+                return finished(answer_search(desk.state, &wanted, &Found::default()));
+            }
+            if wanted.terms.is_empty() {
                 let refusal = Refusal::new("The query has no word to search for.")
                     .hint("name the topic, e.g. search_efforts(\"auth fix\")");
                 return finished(Performed::refused(&refusal));
             }
-            let step = Step::Search(SearchRequest::new(terms.clone()));
-            (Waiting::ForCandidates { terms, logs }, Progress::Ask(step))
+            let step = Step::Search(SearchRequest::new(wanted.terms.clone()));
+            (Waiting::ForCandidates { wanted }, Progress::Ask(step))
         }
     }
 }
@@ -210,15 +226,26 @@ pub(super) fn collapsed(desk: &Desk<'_>, id: &EffortId, cause: CollapseCause) ->
 }
 
 /// Concluded efforts, best first, each once: found by id, summary or what was said in them. With `logs`, what
-/// was said in open efforts and ambient chat as well.
-fn answer_search(state: &SessionState, terms: &[String], logs: bool, found: &Found) -> Performed {
+/// was said in open efforts and ambient chat as well. An effort that is named comes first.
+fn answer_search(state: &SessionState, wanted: &Wanted, found: &Found) -> Performed {
+    let Wanted { terms, logs, named } = wanted;
+    let logs = *logs;
     let max = usize::try_from(state.policy().search_results_max).unwrap_or(usize::MAX);
     let describe = |id: &EffortId| {
         let effort = state.effort(id).filter(|e| e.is_concluded() || logs)?;
         Some((effort_text(effort), effort.last_referenced))
     };
+    let ranked = rank(terms, found, describe);
+    let best = ranked.first().map_or(0.0, |ranked| ranked.score);
     let mut matches: Vec<SearchMatch> = Vec::new();
-    for ranked in rank(terms, found, describe) {
+    matches.extend(named.as_ref().and_then(|id| state.effort(id)).map(|effort| SearchMatch {
+        id: Some(effort.id.clone()),
+        status: Some(effort.status.as_str()),
+        summary: effort.summary.as_ref().map(|summary| summary.text.clone()),
+        quote: None,
+        score: ((best + 1.0) * 1000.0).round() / 1000.0,
+    }));
+    for ranked in ranked {
         let (id, said) = match &ranked.candidate {
             Candidate::Effort { id } => (Some(id.clone()), None),
             Candidate::Message { scope, turn, role, text } => {

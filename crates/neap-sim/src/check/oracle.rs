@@ -22,6 +22,8 @@ struct Known {
     concluded: bool,
     shown: bool,
     expanded: bool,
+    /// The turn of the expansion.
+    since: u64,
     referenced: u64,
     summary: BTreeSet<String>,
 }
@@ -87,6 +89,7 @@ impl Oracle {
             Event::EffortExpanded { id, turn, .. } => {
                 let effort = self.efforts.entry(id.to_string()).or_default();
                 effort.expanded = true;
+                effort.since = turn.0;
                 effort.shown = true;
                 effort.referenced = turn.0;
             }
@@ -95,7 +98,7 @@ impl Oracle {
                     self.efforts.entry(id.to_string()).or_default().expanded = false;
                 }
                 // Worked out when the turn ended; compared at the end of the step.
-                CollapseCause::Decayed { .. } => {}
+                CollapseCause::Decayed { .. } | CollapseCause::Crowded => {}
             },
             Event::EffortsReferenced { turn, ids } => {
                 // At the end of a turn it was worked out already; from a lone call it is followed.
@@ -183,13 +186,30 @@ impl Oracle {
         let late = |plant: Plant| u64::from(self.plant == Some(plant));
         let decay = self.policy.decay_threshold + late(Plant::LateDecay);
         let eviction = self.policy.summary_eviction_threshold + late(Plant::LateEviction);
-        for effort in self.efforts.values_mut().filter(|effort| effort.concluded) {
-            let idle = self.turn.saturating_sub(effort.referenced);
-            if effort.expanded && idle >= decay {
-                effort.expanded = false;
-            }
-            if effort.shown && !effort.expanded && idle >= eviction {
+        let now = self.turn;
+        let idle = |effort: &Known| now.saturating_sub(effort.referenced);
+        for effort in self.efforts.values_mut().filter(|effort| effort.expanded && idle(effort) >= decay) {
+            effort.expanded = false;
+        }
+        self.thin_out();
+        for effort in self.efforts.values_mut().filter(|effort| effort.concluded && !effort.expanded) {
+            if idle(effort) >= eviction {
                 effort.shown = false;
+            }
+        }
+    }
+
+    /// Over the quota of expansions, the longest unreferenced go.
+    fn thin_out(&mut self) {
+        loop {
+            let expanded = self.efforts.iter().filter(|(_, effort)| effort.expanded);
+            let oldest = expanded.clone().min_by_key(|(id, effort)| (effort.referenced, effort.since, *id));
+            let Some(id) = oldest.map(|(id, _)| id.clone()) else { return };
+            if expanded.count() as u64 <= self.policy.expanded_efforts_max {
+                return;
+            }
+            if let Some(effort) = self.efforts.get_mut(&id) {
+                effort.expanded = false;
             }
         }
     }
@@ -223,7 +243,10 @@ impl Oracle {
             let is = (effort.is_concluded(), effort.shown, effort.expanded.is_some(), effort.last_referenced.0);
             let must = (must.concluded, must.shown, must.expanded, must.referenced);
             out.check("I6", is == must, || {
-                format!("{id}: (concluded, shown, expanded, referenced) is {is:?}, must be {must:?} in turn {}", self.turn)
+                format!(
+                    "{id}: (concluded, shown, expanded, referenced) is {is:?}, must be {must:?} in turn {}",
+                    self.turn
+                )
             });
         }
     }

@@ -30,7 +30,9 @@ pub fn check(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
     let request = &seen.request;
     let tokens = messages_tokens(expected.counter, &request.messages)
         + tools_tokens(expected.counter, request.tools.iter());
-    out.check("I1", tokens <= expected.budget, || format!("a request of {tokens} tokens, budget {}", expected.budget));
+    out.check("I1", tokens <= expected.budget, || {
+        format!("a request of {tokens} tokens, budget {}", expected.budget)
+    });
     pairs(request, out);
     for message in &request.messages {
         for canary in expected.foreign {

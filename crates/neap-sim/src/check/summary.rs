@@ -43,7 +43,9 @@ fn one(
     out.check("I12", is_brief || was_made, || format!("nobody made this summary of {id}: {text}"));
     out.check("I12", !text.trim().is_empty(), || format!("an empty summary of {id}"));
     let tokens = counter.count(text).0;
-    out.check("I8", is_brief || tokens <= tokens_max, || format!("a summary of {tokens} tokens, cap {tokens_max}"));
+    out.check("I8", is_brief || tokens <= tokens_max, || {
+        format!("a summary of {tokens} tokens, cap {tokens_max}")
+    });
     let line = counter.count(&format!("- {id}: {text}\n"));
     out.check("I1", summary.tokens == line, || format!("{id}: counted {}, costs {line}", summary.tokens));
 }

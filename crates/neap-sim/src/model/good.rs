@@ -59,9 +59,7 @@ fn next(rng: &mut Rng, result: &Message, intent: &Intent) -> Wish {
             let tool = if hint.contains("reopen_effort") { "reopen_effort" } else { "switch_effort" };
             Some((tool, json!({"id": name})))
         }
-        Intent::Recall(name) if answer["error"].is_string() => {
-            Some(("search_efforts", json!({"query": name})))
-        }
+        Intent::Recall(name) if answer["error"].is_string() => Some(("search_efforts", json!({"query": name}))),
         Intent::Recall(_) | Intent::Wonder(_) => {
             found.filter(|_| rng.chance(600)).map(|id| ("expand_effort", json!({"id": id})))
         }

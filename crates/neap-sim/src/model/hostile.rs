@@ -11,11 +11,7 @@ use crate::rng::Rng;
 use crate::words::{NASTY, TOPICS};
 
 /// Answers as badly as it can.
-pub(super) fn reply(
-    rng: &mut Rng,
-    request: &ModelRequest,
-    looping: &mut bool,
-) -> Result<ModelReply, ModelError> {
+pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -> Result<ModelReply, ModelError> {
     if *looping {
         // Goes on even where calls are no longer carried out.
         return Ok(ModelReply { text: String::new(), calls: vec![any_call(rng)] });
