@@ -15,7 +15,7 @@ use neap_core::import::{ImportedEffort, ImportedFolder, Line};
 use neap_core::message::Role;
 use neap_engine::{Engine, Quiet, Session, SessionOptions};
 use neap_model::scripted::Scripted;
-use neap_store::SqliteStore;
+use neap_store::{MemStore, SqliteStore, Store};
 
 const TURNS: usize = 10_000;
 const EFFORT_TURNS: usize = 10;
@@ -38,8 +38,11 @@ struct Bench {
 
 impl Bench {
     fn open(path: &Path) -> Self {
+        Self::on(Arc::new(SqliteStore::open(path).unwrap()))
+    }
+
+    fn on(store: Arc<dyn Store>) -> Self {
         let model = Arc::new(Scripted::new());
-        let store = Arc::new(SqliteStore::open(path).unwrap());
         Self { engine: Engine::builder(store).model(model.clone()).build(), model }
     }
 
@@ -48,13 +51,13 @@ impl Bench {
     }
 
     /// One turn of a life of efforts: opened, worked on, concluded, now and then referred back to.
-    async fn turn(&self, session: &mut Session, n: usize, effort_turns: usize) -> Duration {
-        let (effort, step) = (n / effort_turns, n % effort_turns);
+    async fn turn(&self, session: &mut Session, n: usize) -> (Duration, u64) {
+        let (effort, step) = (n / EFFORT_TURNS, n % EFFORT_TURNS);
         let topic = TOPICS[effort % TOPICS.len()];
         let id = format!("{}-{effort}", topic.replace(' ', "-"));
         let call = match step {
             0 => Some(("open_effort", format!("{{\"name\":\"{id}\"}}"))),
-            s if s == effort_turns - 1 => Some(("close_effort", "{}".to_owned())),
+            s if s == EFFORT_TURNS - 1 => Some(("close_effort", "{}".to_owned())),
             4 if effort > 0 => {
                 let earlier = effort / 2;
                 let topic = TOPICS[earlier % TOPICS.len()].replace(' ', "-");
@@ -68,13 +71,13 @@ impl Bench {
             format!("Then I would look at node-{} first and check the {topic} log for code {}.", n % 13, n % 997);
         self.model.push_turn(call.into_iter().collect::<Vec<_>>(), &reply);
         let began = Instant::now();
-        session.turn(&user, &mut Quiet).await.unwrap();
-        began.elapsed()
+        let reply = session.turn(&user, &mut Quiet).await.unwrap();
+        (began.elapsed(), reply.ledger.tokens.total().0)
     }
 }
 
-fn median(times: &[Duration]) -> Duration {
-    let mut sorted = times.to_vec();
+fn median<T: Copy + Ord>(values: impl Iterator<Item = T>) -> T {
+    let mut sorted: Vec<T> = values.collect();
     sorted.sort_unstable();
     sorted[sorted.len() / 2]
 }
@@ -82,30 +85,33 @@ fn median(times: &[Duration]) -> Duration {
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        flat_turns().await;
+        let folder = tempfile::tempdir().unwrap();
+        flat_turns("sqlite", Bench::open(&folder.path().join("neap.db"))).await;
+        flat_turns("in memory", Bench::on(Arc::new(MemStore::new()))).await;
         large_session().await;
     });
 }
 
-async fn flat_turns() {
-    let folder = tempfile::tempdir().unwrap();
-    let bench = Bench::open(&folder.path().join("neap.db"));
+async fn flat_turns(name: &str, bench: Bench) {
     let mut session = bench.resume().await;
-    let mut times = Vec::with_capacity(TURNS);
+    let mut turns = Vec::with_capacity(TURNS);
     for n in 0..TURNS {
-        times.push(bench.turn(&mut session, n, EFFORT_TURNS).await);
+        turns.push(bench.turn(&mut session, n).await);
     }
-    let (early, late) = (median(&times[100..600]), median(&times[TURNS - 500..]));
+    let window = |range: std::ops::Range<usize>| {
+        let part = &turns[range];
+        (median(part.iter().map(|(time, _)| *time)), median(part.iter().map(|(_, tokens)| *tokens)))
+    };
+    let (early, early_tokens) = window(100..600);
+    let (late, late_tokens) = window(TURNS - 500..TURNS);
     let ratio = late.as_secs_f64() / early.as_secs_f64();
-    let report = session.report();
-    println!("{TURNS} turns, {} efforts", session.state().efforts().len());
+    println!("{TURNS} turns, {} efforts, {name}", session.state().efforts().len());
     println!("  median turn  at 100: {early:?}  at {TURNS}: {late:?}  ratio {ratio:.2} (goal ≤ 1.20)");
     println!(
-        "  peak context {} of {} tokens",
-        report.context_tokens_peak,
-        session.state().policy().context_tokens_max
+        "  median context  {early_tokens} → {late_tokens} tokens, peak {}",
+        session.report().context_tokens_peak
     );
-    assert!(report.context_tokens_peak.0 <= session.state().policy().context_tokens_max);
+    assert!(session.report().context_tokens_peak.0 <= session.state().policy().context_tokens_max);
 }
 
 async fn large_session() {

@@ -46,7 +46,9 @@ impl Driver<'_> {
                     tell_rest(watch, &outcome.banners, &turn.banners()[..told]);
                     return Ok(*outcome);
                 }
-                step => self.perform(live, step, &mut conflicts).await?,
+                Step::Commit(_) | Step::Load(_) | Step::Search(_) | Step::Summarize(_) | Step::CallTool(_) => {
+                    self.perform(live, step, &mut conflicts).await?
+                }
             };
         }
     }

@@ -87,13 +87,10 @@ impl Engine {
             return Err(EngineError::SessionExists(id).into());
         }
         let mut recorded = Vec::with_capacity(events.len());
-        for Recorded { at, event, .. } in events {
-            let event = match event {
-                Event::SessionCreated { encoding, policy, imported_from, .. } => {
-                    Event::SessionCreated { session: id.clone(), encoding, policy, imported_from }
-                }
-                other => other,
-            };
+        for Recorded { at, mut event, .. } in events {
+            if let Event::SessionCreated { session, .. } = &mut event {
+                session.clone_from(&id);
+            }
             recorded.push(live.state.record(at, event));
         }
         if let Some(violation) = live.state.violations().into_iter().next() {

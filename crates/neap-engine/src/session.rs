@@ -135,7 +135,10 @@ impl Session {
             self.settle().await?;
             return Err(error);
         }
-        Ok(self.commit(decided).await?)
+        self.commit(decided).await?;
+        // Logs in memory were cut to the old budget.
+        self.live.logs.clear();
+        Ok(())
     }
 
     /// Makes events durable that were already applied to the state.
@@ -178,6 +181,9 @@ impl Session {
     /// What was answered to a turn that is over.
     async fn reply_of(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
         let explained = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
+        if let Some(reason) = explained.abandoned {
+            return Err(EngineError::NoReply { turn, reason });
+        }
         let text = explained.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
         let scope = explained.scope.unwrap_or(Scope::Ambient);
         let ledger = explained.ledger.unwrap_or_default();
