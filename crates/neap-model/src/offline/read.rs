@@ -26,6 +26,8 @@ pub(super) struct Situation {
     pub(super) rounds: Vec<Round>,
     /// Nothing was answered before.
     pub(super) is_first: bool,
+    /// Efforts are stored that are not shown.
+    has_stored: bool,
     tools: Vec<String>,
     reply_may_call: bool,
 }
@@ -62,6 +64,8 @@ impl Situation {
         for message in before.iter().filter(|m| m.role == Role::System) {
             out.read_system(&message.content);
         }
+        // Efforts that stand here, or are said to be stored, were spoken of before.
+        out.is_first &= out.summaries.is_empty() && out.open.is_empty() && !out.has_stored;
         out.logs = logs(before.iter().filter(|m| m.role != Role::System));
         out
     }
@@ -110,6 +114,7 @@ impl Situation {
                 self.active = after(line, "Active effort: ").map(str::to_owned);
                 self.open = ids(after(line, "Open in the background: "));
                 self.expanded = ids(after(line, "Expanded: "));
+                self.has_stored = line.contains(" not shown.");
             }
         }
     }

@@ -36,8 +36,11 @@ const WARNINGS: &str = "\
 const TALK: &str = "\
     let me know|would you like|do you want|happy to help|i can help|glad|sure,|of course|sounds good|\
     here's how|here is how|could you share|can you share|could you tell|feel free|hope this helps|no problem|\
-    you're welcome|good question|great question|noted under|built-in offline model|from the log of|from the summary of|its summary stands|gern geschehen|kein problem|sag bescheid|\
+    you're welcome|good question|great question|gern geschehen|kein problem|sag bescheid|\
     soll ich|kannst du mir|我可以帮|请告诉我|不客气|当然";
+
+/// Phrases of the built-in model about its own keeping: whatever they name was said elsewhere.
+const KEEPING: &str = "noted under|built-in offline model|connect a real model|from the log of|from the summary of|its summary stands";
 
 /// Words of which mere courtesy consists.
 const FILLERS: &str = "\
@@ -56,6 +59,11 @@ pub(super) fn weight(lower: &str) -> f64 {
         + worth(ACTIONS, 1.2)
         + worth(WARNINGS, 0.8)
         + worth(TALK, -2.0)
+}
+
+/// Whether it only tells what was kept. Expects lower case.
+pub(super) fn is_keeping(lower: &str) -> bool {
+    KEEPING.split('|').any(|cue| at_word_start(lower, cue))
 }
 
 /// Whether a sentence says how something came out. Expects lower case.

@@ -86,7 +86,7 @@ fn role_weight(role: Role) -> f64 {
 
 /// Courtesy, exclamations, and code that names nothing worth finding again.
 fn is_talk(sentence: &Sentence, lower: &str) -> bool {
-    if cues::is_filler(lower) {
+    if cues::is_filler(lower) || (sentence.role == Role::Assistant && cues::is_keeping(lower)) {
         return true;
     }
     let cue = cues::weight(lower);

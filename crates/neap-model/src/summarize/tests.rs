@@ -196,3 +196,21 @@ proptest::proptest! {
         summary_of(texts.into_iter().map(Message::user).collect(), max);
     }
 }
+
+/// The offline model's own phrases say nothing about the work, even where they name the effort.
+#[test]
+fn phrases_of_the_built_in_model_are_left_out() {
+    let id = neap_core::ids::EffortId::parse("users-401-hour").unwrap();
+    let messages = vec![
+        Message::user("Users get a 401 about an hour after login."),
+        Message::assistant("Noted under users-401-hour. This is the built-in offline model: it keeps things."),
+        Message::user("Only one tab may renew; we take the lock auth-refresh."),
+        Message::assistant("Concluded users-401-hour; its summary stands for it now."),
+    ];
+    let request = SummaryRequest { id, messages, tokens_max: Tokens(128) };
+    let summary = Extractive::new(crate::bpe::counter_for("o200k_base")).summary(&request).unwrap();
+    assert_eq!(
+        summary,
+        "Users get a 401 about an hour after login. Only one tab may renew; we take the lock auth-refresh."
+    );
+}
