@@ -255,6 +255,9 @@ fn a_thousand_turns_stay_within_the_budget() {
 fn a_thousand_turns_stay_within_a_small_budget() {
     let told = check(&["--set", "context_tokens_max=2000"], &mixed(1_000));
     assert!(told.iter().all(|turn| turn["budget"] == 2_000));
-    let peak = told.iter().filter_map(|turn| turn["tokens"]["total"].as_u64()).max();
-    assert!(peak > Some(1_900), "the budget was pressed against: {peak:?}");
+    // Some of the messages alone are longer than the budget, so it is what holds them back.
+    let most = |of: &dyn Fn(&Value) -> Option<u64>| told.iter().filter_map(of).max();
+    let (peak, naive) =
+        (most(&|turn| turn["tokens"]["total"].as_u64()), most(&|turn| turn["naive_tokens"].as_u64()));
+    assert!(peak > Some(1_500) && naive > Some(20_000), "pressed against: {peak:?} of {naive:?}");
 }
