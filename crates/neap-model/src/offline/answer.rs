@@ -8,8 +8,8 @@ use super::quote;
 use super::read::{LogPart, Situation};
 
 /// Said once, at the beginning of a conversation.
-const WHO: &str = "This is the built-in offline model: it keeps, finds and quotes what was said, and does not reason; \
-                   connect a real model for that.";
+const WHO: &str =
+    "This is the built-in offline model: it keeps, finds and quotes what was said, and does not reason.";
 const CANNOT: &str =
     "The built-in offline model cannot answer that; it only keeps, finds and quotes what was said.";
 

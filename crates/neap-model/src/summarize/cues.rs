@@ -40,7 +40,7 @@ const TALK: &str = "\
     soll ich|kannst du mir|我可以帮|请告诉我|不客气|当然";
 
 /// Phrases of the built-in model about its own keeping: whatever they name was said elsewhere.
-const KEEPING: &str = "noted under|built-in offline model|connect a real model|from the log of|from the summary of|its summary stands";
+const KEEPING: &str = "noted under|built-in offline model|from the log of|from the summary of|its summary stands";
 
 /// Words of which mere courtesy consists.
 const FILLERS: &str = "\
