@@ -47,13 +47,13 @@ impl SessionState {
                     effort.status = EffortStatus::Concluded;
                     effort.summary = Some(summary.clone());
                     effort.shown = true;
-                    effort.last_referenced = *turn;
+                    effort.last_referenced = effort.last_referenced.max(*turn);
                 });
                 self.in_turn(*turn, |pending| pending.concluded.push(id.clone()));
                 // After a damaged record the next one may be unknown, or not open.
                 self.head.active = next_active.clone().filter(|next| self.is_open(next));
                 if let Some(next) = next_active {
-                    self.change(next, at, |effort| effort.last_active = *turn);
+                    self.change(next, at, |effort| effort.last_active = effort.last_active.max(*turn));
                 }
             }
             Event::EffortSummarized { id, summary, turn: _ } => {
@@ -78,7 +78,8 @@ impl SessionState {
             Event::EffortsReferenced { turn, ids } => {
                 for id in ids {
                     self.change(id, at, |effort| {
-                        effort.last_referenced = *turn;
+                        // A turn may end after a later one of another process.
+                        effort.last_referenced = effort.last_referenced.max(*turn);
                         effort.shown = effort.is_concluded();
                     });
                 }
@@ -137,8 +138,8 @@ impl SessionState {
     /// An open effort becomes the active one.
     fn entered(&mut self, id: &EffortId, turn: TurnNo, at: Stamp) {
         self.change(id, at, |effort| {
-            effort.last_referenced = turn;
-            effort.last_active = turn;
+            effort.last_referenced = effort.last_referenced.max(turn);
+            effort.last_active = effort.last_active.max(turn);
         });
         if !self.is_open(id) {
             return; // Its opening was a damaged record.
@@ -161,7 +162,7 @@ impl SessionState {
         self.change(id, at, |effort| {
             effort.expanded = Some(Expansion { since: turn, at, tokens_loaded });
             effort.shown = true;
-            effort.last_referenced = turn;
+            effort.last_referenced = effort.last_referenced.max(turn);
         });
     }
 

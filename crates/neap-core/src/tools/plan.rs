@@ -4,7 +4,7 @@ use super::banner::Banner;
 use super::call::{Call, Refusal};
 use crate::effort::{Effort, EffortStatus};
 use crate::event::Event;
-use crate::ids::EffortId;
+use crate::ids::{EffortId, TurnNo};
 use crate::state::SessionState;
 
 /// An accepted call.
@@ -50,9 +50,8 @@ pub enum Plan {
     },
 }
 
-/// Checks a call against the state.
-pub fn plan(state: &SessionState, call: Call) -> Result<Plan, Refusal> {
-    let turn = state.turn();
+/// Checks a call, made in this turn, against the state.
+pub fn plan(state: &SessionState, turn: TurnNo, call: Call) -> Result<Plan, Refusal> {
     match call {
         Call::Open { name } => {
             let id =

@@ -7,7 +7,7 @@ use super::summing::Summing;
 use super::{Phase, Turn};
 use crate::decay;
 use crate::effort::Summary;
-use crate::event::{AbandonReason, CollapseCause, Event};
+use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
 use crate::ids::EffortId;
 use crate::message::{Counted, Message, Scope};
 use crate::route::route;
@@ -89,12 +89,12 @@ impl Turn {
             self.record(desk, Event::EffortsReferenced { turn, ids });
         }
         for (id, inactive_turns) in decay::decayed(desk.state) {
-            let event = collapsed(desk, &id, CollapseCause::Decayed { inactive_turns });
+            let event = collapsed(desk, turn, &id, CollapseCause::Decayed { inactive_turns });
             self.record(desk, event);
             banners.push(Banner::AutoCollapsed { id, inactive_turns });
         }
         for id in decay::crowded(desk.state) {
-            let event = collapsed(desk, &id, CollapseCause::Crowded);
+            let event = collapsed(desk, turn, &id, CollapseCause::Crowded);
             self.record(desk, event);
             banners.push(Banner::Collapsed { id });
         }
@@ -104,12 +104,17 @@ impl Turn {
         }
     }
 
-    /// Another process took this turn for dead and closed it: what was said is recorded as a new one.
+    /// Another process took this turn for dead and closed it: what was said, and what the host's tools answered,
+    /// is recorded as a new one.
     fn start_again_if_lost(&mut self, desk: &mut Desk<'_>) {
         if !desk.state.head().pending.contains_key(&self.turn) {
             self.turn = desk.state.turn().next();
             let message = self.message.clone();
             self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id: None });
+            let rounds = self.rounds.iter().filter(|(_, visibility)| *visibility == RoundVisibility::Transcript);
+            for (round, visibility) in rounds.cloned().collect::<Vec<_>>() {
+                self.record(desk, Event::ToolsCalled { turn: self.turn, round, visibility });
+            }
         }
     }
 

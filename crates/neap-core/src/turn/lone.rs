@@ -45,7 +45,8 @@ impl LoneCall {
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> LoneStep {
         let progress = match (&mut self.performing, input) {
             (_, Input::Begin | Input::Stale) => {
-                let (performing, progress) = Performing::start(desk, Vec::new(), self.call.clone());
+                let (performing, progress) =
+                    Performing::start(desk, desk.state.turn(), Vec::new(), self.call.clone());
                 self.performing = Some(performing);
                 progress
             }

@@ -274,7 +274,7 @@ impl Turn {
             return self.progress(desk, round, Progress::Finished(performed));
         }
         let said = self.said_so_far(&round.text);
-        let (performing, progress) = Performing::start(desk, said, round.calls[at].clone());
+        let (performing, progress) = Performing::start(desk, self.turn, said, round.calls[at].clone());
         round.performing = Some(performing);
         self.progress(desk, round, progress)
     }

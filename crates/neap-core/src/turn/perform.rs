@@ -8,7 +8,7 @@ use super::summing::{self, Summing};
 use crate::assemble::Selection;
 use crate::effort::Effort;
 use crate::event::{CollapseCause, Event};
-use crate::ids::EffortId;
+use crate::ids::{EffortId, TurnNo};
 use crate::log::LogRequest;
 use crate::message::{Message, Scope, ToolCall};
 use crate::project::effort_text;
@@ -24,6 +24,8 @@ const QUOTE_CHARS_MAX: usize = 240;
 /// A call that waits for something.
 #[derive(Debug)]
 pub(super) struct Performing {
+    /// The turn that called; others may have begun since.
+    turn: TurnNo,
     waiting: Waiting,
 }
 
@@ -87,16 +89,16 @@ pub(super) enum Progress {
 impl Performing {
     /// Reads and checks a call, and carries it out if nothing is needed for it. `said` is what this turn
     /// said until now: the summary of an effort that it closes covers that, too.
-    pub(super) fn start(desk: &Desk<'_>, said: Vec<Message>, call: ToolCall) -> (Self, Progress) {
+    pub(super) fn start(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, call: ToolCall) -> (Self, Progress) {
         if desk.tools.is_host_tool(&call.name) {
-            return (Self { waiting: Waiting::ForHost }, Progress::Ask(Step::CallTool(call)));
+            return (Self { turn, waiting: Waiting::ForHost }, Progress::Ask(Step::CallTool(call)));
         }
-        let planned = Call::parse(&call).and_then(|call| plan(desk.state, call));
+        let planned = Call::parse(&call).and_then(|call| plan(desk.state, turn, call));
         let (waiting, progress) = match planned {
-            Ok(plan) => begin(desk, said, plan),
+            Ok(plan) => begin(desk, turn, said, plan),
             Err(refusal) => (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal))),
         };
-        (Self { waiting }, progress)
+        (Self { turn, waiting }, progress)
     }
 
     /// Goes on with what came.
@@ -106,7 +108,7 @@ impl Performing {
             (Waiting::ToConclude { summing }, input) => self.conclude(desk, summing, input),
             (Waiting::ForLog { id }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
-                Progress::Finished(expand(desk, &id))
+                Progress::Finished(expand(desk, self.turn, &id))
             }
             (Waiting::ForCandidates { wanted }, Input::Found(found)) => {
                 Progress::Finished(answer_search(desk.state, &wanted, &found))
@@ -126,8 +128,7 @@ impl Performing {
                 let text = success("concluded", &id, &[("summary", json!(summary.text))]);
                 let banner = Banner::Concluded { id: id.clone(), summary: summary.text.clone() };
                 let next_active = next_active(desk.state, &id);
-                let turn = desk.state.turn();
-                let event = Event::EffortConcluded { id: id.clone(), summary, turn, next_active };
+                let event = Event::EffortConcluded { id: id.clone(), summary, turn: self.turn, next_active };
                 Progress::Finished(Performed::happened(id, event, banner, text))
             }
             summing::Progress::Ready(Err(why)) => {
@@ -139,7 +140,7 @@ impl Performing {
     }
 }
 
-fn begin(desk: &Desk<'_>, said: Vec<Message>, plan: Plan) -> (Waiting, Progress) {
+fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Waiting, Progress) {
     let finished = |performed| (Waiting::ForNothing, Progress::Finished(performed));
     match plan {
         Plan::Apply { event, status, id, banner } => {
@@ -155,13 +156,13 @@ fn begin(desk: &Desk<'_>, said: Vec<Message>, plan: Plan) -> (Waiting, Progress)
         Plan::Expand { id } => {
             let scope = Scope::Effort(id.clone());
             if desk.logs.get(&scope).is_some() {
-                return finished(expand(desk, &id));
+                return finished(expand(desk, turn, &id));
             }
             let tokens_max = desk.state.policy().context_budget();
             let step = Step::Load(vec![LogRequest { scope, tokens_max }]);
             (Waiting::ForLog { id }, Progress::Ask(step))
         }
-        Plan::Collapse { id } => finished(collapse(desk, &id)),
+        Plan::Collapse { id } => finished(collapse(desk, turn, &id)),
         Plan::Status { id } => {
             let text = status(desk.state, id.as_ref());
             finished(Performed { touched: id, ..Performed::answer(text) })
@@ -198,31 +199,31 @@ fn next_active(state: &SessionState, closing: &EffortId) -> Option<EffortId> {
     }
 }
 
-fn expand(desk: &Desk<'_>, id: &EffortId) -> Performed {
+fn expand(desk: &Desk<'_>, turn: TurnNo, id: &EffortId) -> Performed {
     let now = Selection::of(desk.state);
     let tokens_loaded = match desk.state.effort(id) {
         Some(effort) => desk.cost(&now.clone().with_expanded(effort)).saturating_sub(desk.cost(&now)),
         None => Tokens::ZERO,
     };
     let text = success("expanded", id, &[("tokens_loaded", json!(tokens_loaded))]);
-    let event = Event::EffortExpanded { id: id.clone(), turn: desk.state.turn(), tokens_loaded };
+    let event = Event::EffortExpanded { id: id.clone(), turn, tokens_loaded };
     Performed::happened(id.clone(), event, Banner::Expanded { id: id.clone(), tokens_loaded }, text)
 }
 
-fn collapse(desk: &Desk<'_>, id: &EffortId) -> Performed {
-    let event = collapsed(desk, id, CollapseCause::Asked);
+fn collapse(desk: &Desk<'_>, turn: TurnNo, id: &EffortId) -> Performed {
+    let event = collapsed(desk, turn, id, CollapseCause::Asked);
     let text = success("collapsed", id, &[]);
     Performed::happened(id.clone(), event, Banner::Collapsed { id: id.clone() }, text)
 }
 
 /// The event of an expansion that ends, with what that frees.
-pub(super) fn collapsed(desk: &Desk<'_>, id: &EffortId, cause: CollapseCause) -> Event {
+pub(super) fn collapsed(desk: &Desk<'_>, turn: TurnNo, id: &EffortId, cause: CollapseCause) -> Event {
     let now = Selection::of(desk.state);
     let tokens_freed = match desk.state.effort(id) {
         Some(effort) => desk.cost(&now).saturating_sub(desk.cost(&now.clone().with_collapsed(effort))),
         None => Tokens::ZERO,
     };
-    Event::EffortCollapsed { id: id.clone(), turn: desk.state.turn(), cause, tokens_freed }
+    Event::EffortCollapsed { id: id.clone(), turn, cause, tokens_freed }
 }
 
 /// Concluded efforts, best first, each once: found by id, summary or what was said in them. With `logs`, what
