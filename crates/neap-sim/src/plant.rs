@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
-use neap_core::message::{Message, Role};
+use neap_core::message::{Exchange, Message, Role};
 use neap_core::rank::{Candidate, Found, SearchRequest};
 use neap_core::state::SessionState;
 use neap_core::turn::ModelRequest;
@@ -26,7 +26,7 @@ pub enum Plant {
     ChangedWord,
     /// The store's rows forget an effort.
     LostRow,
-    /// A log comes from another session.
+    /// A log has words of another session in it.
     WrongSession,
     /// The word index finds no effort.
     BlindSearch,
@@ -126,13 +126,17 @@ impl Store for PlantedStore {
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         self.flush().await?;
-        let mut asked = session.clone();
+        let log = self.inner.log(session, request).await?;
         if self.plant == Plant::WrongSession
             && let Some(other) = self.inner.sessions().await?.into_iter().find(|info| info.session != *session)
         {
-            asked = other.session;
+            let theirs = self.inner.log(&other.session, request).await?;
+            let Some(newest) = theirs.exchanges().next_back().cloned() else { return Ok(log) };
+            let mixed = log
+                .exchanges()
+                .map(|ours| Arc::new(Exchange { messages: newest.messages.clone(), ..Exchange::clone(ours) }));
+            return Ok(Log::new(mixed));
         }
-        let log = self.inner.log(&asked, request).await?;
         Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
     }
 

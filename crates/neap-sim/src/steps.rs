@@ -32,8 +32,8 @@ impl World {
     pub(crate) async fn step(&mut self, number: u64) -> Step {
         let at = usize::try_from(self.rng.below(self.talks.len() as u64)).unwrap_or(0);
         match self.rng.below(100) {
-            0..=3 => return self.restart().await,
-            4..=11 => self.command(at).await?,
+            0 => return self.restart().await,
+            1..=11 => self.command(at).await?,
             12..=14 => self.set(at).await?,
             15..=17 => self.visit(at).await,
             18..=19 => self.stale(at).await?,
@@ -56,7 +56,7 @@ impl World {
         match said {
             Said::Answered(reply) => {
                 self.was_answered(at, &text, &reply, &mut out).await?;
-                if let Some(id) = turn_id {
+                if let Some(id) = turn_id.filter(|id| self.began_as(at, id) == Some(reply.turn)) {
                     self.talks[at].answered = Some((id, text, reply.text));
                 }
             }
@@ -109,17 +109,33 @@ impl World {
         Ok(())
     }
 
+    /// The turn that a caller's id was given to. It is another than the one answered where a rival took the turn
+    /// for dead: what was said then counts as a new turn.
+    fn began_as(&self, at: usize, id: &str) -> Option<TurnNo> {
+        self.tape.with_acknowledged(&self.talks[at].id, |events| {
+            events.iter().rev().find_map(|recorded| {
+                if let Event::TurnStarted { turn, turn_id: Some(given), .. } = &recorded.event {
+                    return (given == id).then_some(*turn);
+                }
+                None
+            })
+        })
+    }
+
     fn is_stored(&self, at: usize, turn: TurnNo, text: &str, reply: Option<&str>, out: &mut Violations) {
-        let events = self.tape.acknowledged(&self.talks[at].id, 0);
-        let said = events.iter().any(|recorded| {
-            matches!(&recorded.event, Event::TurnStarted { turn: of, message, .. }
-                if *of == turn && *message.message.content == *text)
+        let (said, answered) = self.tape.with_acknowledged(&self.talks[at].id, |events| {
+            let newest_first = || events.iter().rev().map(|recorded| &recorded.event);
+            let said = newest_first().any(|event| {
+                matches!(event, Event::TurnStarted { turn: of, message, .. }
+                    if *of == turn && *message.message.content == *text)
+            });
+            let answered = newest_first().any(|event| {
+                matches!(event, Event::TurnCompleted { turn: of, reply: stored, .. }
+                    if *of == turn && Some(stored.message.content.as_ref()) == reply)
+            });
+            (said, answered)
         });
         out.check("I2", said, || format!("turn {turn} was acknowledged but its message is not stored"));
-        let answered = events.iter().any(|recorded| {
-            matches!(&recorded.event, Event::TurnCompleted { turn: of, reply: stored, .. }
-                if *of == turn && Some(stored.message.content.as_ref()) == reply)
-        });
         out.check("I2", reply.is_none() || answered, || format!("the reply of turn {turn} is not stored"));
     }
 
@@ -154,6 +170,7 @@ impl World {
         // Sent again under the same id, it is taken once: the stream is watched for that.
         match self.once(at, text, Some(&id)).await? {
             Said::Answered(_) | Said::Accepted(_) | Said::Dropped => Ok(()),
+            // It is still in flight, for all that anyone knows.
             Said::Failed(EngineError::NoTurn { .. } | EngineError::Turn(_) | EngineError::Store(_)) => Ok(()),
             Said::Failed(error) => Err(broken(&format!("sending {id} again failed: {error}"))),
         }
@@ -174,7 +191,7 @@ impl World {
                     format!("sending {id} again changed something")
                 });
             }
-            Said::Accepted(turn) => out.add("turns", format!("{id} was taken again as turn {turn}")),
+            Said::Accepted(turn) => out.add("turns", format!("{id} was answered, and now has no reply: {turn}")),
             Said::Dropped => out.add("turns", format!("{id} was thought about again")),
             Said::Failed(EngineError::Store(_) | EngineError::Turn(_)) => {}
             Said::Failed(error) => out.add("turns", format!("sending {id} again: {error}")),

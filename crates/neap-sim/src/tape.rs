@@ -92,10 +92,9 @@ impl Tape {
         self.lock().acknowledged.get(session).map_or(0, Vec::len)
     }
 
-    /// The durable events of a session from a place on.
-    pub fn acknowledged(&self, session: &SessionId, from: usize) -> Vec<Recorded> {
-        let inner = self.lock();
-        inner.acknowledged.get(session).and_then(|all| all.get(from..)).map_or_else(Vec::new, <[Recorded]>::to_vec)
+    /// Looks at the durable events of a session.
+    pub fn with_acknowledged<T>(&self, session: &SessionId, look: impl FnOnce(&[Recorded]) -> T) -> T {
+        look(self.lock().acknowledged.get(session).map_or(&[], Vec::as_slice))
     }
 
     /// The commit that came last.

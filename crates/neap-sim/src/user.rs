@@ -121,17 +121,17 @@ impl User {
                 self.current = Some(topic);
                 Intent::Switch(topic.name.to_owned())
             }
-            24..=36 => {
+            24..=37 => {
                 self.current = None;
                 Intent::Finish
             }
-            37..=46 => Intent::Recall(topic.name.to_owned()),
-            47..=52 => Intent::Wonder(self.rng.word(topic.words).to_owned()),
-            53..=56 => {
+            38..=49 => Intent::Recall(topic.name.to_owned()),
+            50..=54 => Intent::Wonder(self.rng.word(topic.words).to_owned()),
+            55..=58 => {
                 self.current = Some(topic);
                 Intent::Resume(topic.name.to_owned())
             }
-            57..=59 => Intent::Fetch(topic.name.to_owned()),
+            59..=62 => Intent::Fetch(topic.name.to_owned()),
             _ => Intent::Talk,
         }
     }

@@ -58,7 +58,15 @@ impl Visitor {
 
 /// A tool a person might use on an effort that is there.
 pub(crate) fn tool_call(rng: &mut Rng, on: &neap_engine::Session) -> (&'static str, String) {
-    let ids: Vec<String> = on.state().efforts().map(|effort| effort.id.to_string()).collect();
+    let all = || on.state().efforts().map(|effort| (effort.id.to_string(), effort.is_concluded()));
+    // Mostly what can be expanded: expansions are what decays.
+    let concluded: Vec<String> = all().filter(|(_, concluded)| *concluded).map(|(id, _)| id).collect();
+    if rng.chance(500)
+        && let Some(id) = rng.pick(&concluded)
+    {
+        return ("expand_effort", id.clone());
+    }
+    let ids: Vec<String> = all().map(|(id, _)| id).collect();
     let id = rng.pick(&ids).cloned().unwrap_or_else(|| "something".to_owned());
     let tools = [
         "expand_effort",

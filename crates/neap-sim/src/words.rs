@@ -41,31 +41,9 @@ pub const TOPICS: &[Topic] = &[
 
 /// Words that belong to nothing in particular.
 pub const FILLER: &[&str] = &[
-    "the",
-    "a",
-    "and",
-    "then",
+    "the", "a", "and", "then", "about", "it", "we", "should", "could", "because", "I", "is", "was", "very",
+    "just", "so", "if", "not", "them", "you", "have", "will", "would", "more", "when", "weather", "coffee",
     "maybe",
-    "look",
-    "really",
-    "think",
-    "about",
-    "it",
-    "we",
-    "should",
-    "could",
-    "time",
-    "weather",
-    "coffee",
-    "today",
-    "meeting",
-    "later",
-    "quick",
-    "question",
-    "because",
-    "still",
-    "wondering",
-    "I",
 ];
 
 /// Texts that have broken programs before.

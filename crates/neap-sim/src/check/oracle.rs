@@ -79,7 +79,7 @@ impl Oracle {
                 let effort = self.efforts.entry(id.to_string()).or_default();
                 effort.concluded = true;
                 effort.shown = true;
-                effort.referenced = turn.0;
+                effort.referenced = effort.referenced.max(turn.0);
                 effort.summary = keywords(&summary.text);
                 self.active = next_active.as_ref().map(ToString::to_string);
             }
@@ -91,7 +91,7 @@ impl Oracle {
                 effort.expanded = true;
                 effort.since = turn.0;
                 effort.shown = true;
-                effort.referenced = turn.0;
+                effort.referenced = effort.referenced.max(turn.0);
             }
             Event::EffortCollapsed { id, cause, .. } => match cause {
                 CollapseCause::Asked | CollapseCause::Restarted => {
@@ -128,7 +128,7 @@ impl Oracle {
             effort.shown = false;
             effort.expanded = false;
         }
-        effort.referenced = turn;
+        effort.referenced = effort.referenced.max(turn);
         self.active = Some(id.to_owned());
     }
 

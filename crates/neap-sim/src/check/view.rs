@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use neap_core::effort::Effort;
 use neap_core::event::{Event, Recorded, RoundVisibility};
-use neap_core::ids::{EffortId, SessionId};
+use neap_core::ids::SessionId;
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
+use neap_core::terms::query_terms;
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, EngineError, Session};
 use neap_store::{Severity, Store, StoreError};
@@ -71,13 +73,21 @@ fn logs_of(events: &[Recorded]) -> BTreeMap<Scope, Said> {
     logs
 }
 
-/// An effort is found by its id, by a person and by a model.
+/// An effort is found by its id, by a person and by a model; and by any word of its summary.
 pub async fn findable(
     engine: &Engine,
     session: &SessionId,
-    id: &EffortId,
+    effort: &Effort,
     out: &mut Violations,
 ) -> Result<(), EngineError> {
+    let id = &effort.id;
+    let summary = effort.summary.as_ref().map_or("", |summary| summary.text.as_str());
+    let by_word = summary.split_whitespace().rfind(|word| !query_terms(word).is_empty());
+    if let Some(word) = by_word {
+        let hits = engine.search(word, Some(session), usize::MAX).await?;
+        let found = hits.iter().any(|hit| hit.effort.as_ref() == Some(id) && hit.turn.is_none());
+        out.check("I6", found, || format!("a search for {word:?} does not find {id}: {summary}"));
+    }
     let hits = engine.search(id.as_str(), Some(session), 100).await?;
     out.check("I6", hits.iter().any(|hit| hit.effort.as_ref() == Some(id)), || {
         format!("a search for {id} does not find it among {} hits", hits.len())

@@ -77,7 +77,9 @@ fn expanded_id(system: &str) -> Option<&str> {
 fn words_of(rng: &mut Rng, request: &ModelRequest) -> String {
     let mut out = String::from("So");
     for _ in 0..rng.between(1, 40) {
-        let Some(message) = rng.pick(&request.messages) else { break };
+        // Mostly of what was said last, so that answers do not speak of everything at once.
+        let newest = if rng.chance(850) { request.messages.last() } else { None };
+        let Some(message) = newest.or_else(|| rng.pick(&request.messages)) else { break };
         let words: Vec<&str> = message.content.split_whitespace().take(200).collect();
         if let Some(word) = rng.pick(&words) {
             out.push(' ');
