@@ -46,8 +46,8 @@ fn source(path: &Path, text: &str) -> Vec<String> {
     if !text.starts_with("//!") {
         say("begins without a //! line that says what it is for".to_owned());
     }
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if EMPTY_NAMES.contains(&stem.as_str()) || stem.ends_with("_v2") {
+    let names = path.iter().map(|part| part.to_string_lossy().to_lowercase().replace(".rs", ""));
+    if names.into_iter().any(|name| EMPTY_NAMES.contains(&name.as_str()) || name.ends_with("_v2")) {
         say("the name does not say what is in it".to_owned());
     }
     for (at, line) in text.lines().enumerate() {

@@ -228,4 +228,48 @@ impl Event {
             Event::Scrubbed { .. } => "scrubbed",
         }
     }
+
+    /// The turn it belongs to.
+    pub fn turn(&self) -> Option<TurnNo> {
+        match self {
+            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => None,
+            Event::TurnStarted { turn, .. }
+            | Event::ToolsCalled { turn, .. }
+            | Event::EffortOpened { turn, .. }
+            | Event::EffortConcluded { turn, .. }
+            | Event::EffortSummarized { turn, .. }
+            | Event::EffortExpanded { turn, .. }
+            | Event::EffortCollapsed { turn, .. }
+            | Event::EffortSwitched { turn, .. }
+            | Event::EffortReopened { turn, .. }
+            | Event::EffortsReferenced { turn, .. }
+            | Event::SummariesEvicted { turn, .. }
+            | Event::TurnCompleted { turn, .. }
+            | Event::TurnAbandoned { turn, .. } => Some(*turn),
+        }
+    }
+
+    /// What it adds to the transcript: the user's words, a host's tool rounds, the reply.
+    pub fn said(&self) -> Vec<&Counted> {
+        match self {
+            Event::TurnStarted { message: said, .. } | Event::TurnCompleted { reply: said, .. } => vec![said],
+            Event::ToolsCalled { round, visibility: RoundVisibility::Transcript, .. } => {
+                round.messages().collect()
+            }
+            Event::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. }
+            | Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::EffortOpened { .. }
+            | Event::EffortConcluded { .. }
+            | Event::EffortSummarized { .. }
+            | Event::EffortExpanded { .. }
+            | Event::EffortCollapsed { .. }
+            | Event::EffortSwitched { .. }
+            | Event::EffortReopened { .. }
+            | Event::EffortsReferenced { .. }
+            | Event::SummariesEvicted { .. }
+            | Event::TurnAbandoned { .. }
+            | Event::Scrubbed { .. } => Vec::new(),
+        }
+    }
 }

@@ -1,9 +1,9 @@
 //! An over-long message, shown head and tail with a line that says what is missing (DESIGN, decision 19).
 
 use crate::ids::TurnNo;
-use crate::message::{Counted, Message};
+use crate::message::{Counted, Message, message_tokens};
 use crate::prompt;
-use crate::tokens::{TokenCounter, Tokens, message_tokens};
+use crate::tokens::{TokenCounter, Tokens};
 
 /// Room below which an excerpt would say nothing.
 pub const EXCERPT_TOKENS_MIN: Tokens = Tokens(64);

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EffortId, Stamp, TurnNo};
-use crate::tokens::{TokenCounter, Tokens, message_tokens};
+use crate::tokens::{TokenCounter, Tokens};
+
+/// What a provider adds around each message: delimiters and the role.
+const MESSAGE_OVERHEAD: Tokens = Tokens(4);
+/// What surrounds each tool call: an id, a type, delimiters.
+const CALL_OVERHEAD: Tokens = Tokens(12);
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +88,19 @@ impl Message {
     pub fn tool(call_id: impl Into<String>, content: impl Into<Arc<str>>) -> Self {
         Self { tool_call_id: Some(call_id.into()), ..Self::plain(Role::Tool, content) }
     }
+}
+
+/// What one message costs in a request.
+pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
+    let Message { role: _, content, tool_calls, tool_call_id } = message;
+    let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();
+    let answers = tool_call_id.as_deref().map_or(Tokens::ZERO, |id| counter.count(id));
+    MESSAGE_OVERHEAD + counter.count(content) + calls + answers
+}
+
+fn call_tokens(counter: &dyn TokenCounter, call: &ToolCall) -> Tokens {
+    let ToolCall { id, name, arguments } = call;
+    CALL_OVERHEAD + counter.count(id) + counter.count(name) + counter.count(arguments)
 }
 
 /// A message with what it costs: counted when it was accepted, and never again.

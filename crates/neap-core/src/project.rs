@@ -162,31 +162,6 @@ fn row(turn: TurnNo, scope: &Scope, begun: &Begun, last_seq: Seq, reply: Tokens)
 
 /// Puts an exchange together from the events between its first and its last; others may lie between.
 pub fn exchange(turn: TurnNo, at: Stamp, events: &[Recorded]) -> Exchange {
-    let mut messages = Vec::new();
-    for Recorded { event, .. } in events {
-        match event {
-            Event::TurnStarted { turn: of, message, .. } if *of == turn => messages.push(message.clone()),
-            Event::ToolsCalled { turn: of, round, visibility: RoundVisibility::Transcript } if *of == turn => {
-                messages.extend(round.messages().cloned());
-            }
-            Event::TurnCompleted { turn: of, reply, .. } if *of == turn => messages.push(reply.clone()),
-            Event::TurnStarted { .. }
-            | Event::ToolsCalled { .. }
-            | Event::TurnCompleted { .. }
-            | Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::EffortOpened { .. }
-            | Event::EffortConcluded { .. }
-            | Event::EffortSummarized { .. }
-            | Event::EffortExpanded { .. }
-            | Event::EffortCollapsed { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. }
-            | Event::TurnAbandoned { .. }
-            | Event::Scrubbed { .. } => {}
-        }
-    }
-    Exchange { turn, at, messages }
+    let of_turn = events.iter().filter(|recorded| recorded.event.turn() == Some(turn));
+    Exchange { turn, at, messages: of_turn.flat_map(|recorded| recorded.event.said()).cloned().collect() }
 }

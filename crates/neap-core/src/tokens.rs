@@ -10,8 +10,6 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 
 use serde::{Deserialize, Serialize};
 
-use crate::message::{Message, ToolCall};
-
 /// A number of tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -84,22 +82,5 @@ pub trait TokenCounter: Send + Sync {
     fn count(&self, text: &str) -> Tokens;
 }
 
-/// What a provider adds around each message: delimiters and the role.
-const MESSAGE_OVERHEAD: Tokens = Tokens(4);
-/// What surrounds each tool call: an id, a type, delimiters.
-const CALL_OVERHEAD: Tokens = Tokens(12);
 /// What primes the reply, once a request.
 pub const REPLY_PRIMING: Tokens = Tokens(3);
-
-/// What one message costs in a request.
-pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
-    let Message { role: _, content, tool_calls, tool_call_id } = message;
-    let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();
-    let answers = tool_call_id.as_deref().map_or(Tokens::ZERO, |id| counter.count(id));
-    MESSAGE_OVERHEAD + counter.count(content) + calls + answers
-}
-
-fn call_tokens(counter: &dyn TokenCounter, call: &ToolCall) -> Tokens {
-    let ToolCall { id, name, arguments } = call;
-    CALL_OVERHEAD + counter.count(id) + counter.count(name) + counter.count(arguments)
-}

@@ -8,9 +8,9 @@ use neap_core::turn::{
 use neap_model::ModelError;
 use neap_store::StoreError;
 
-use crate::engine::Parts;
 use crate::error::EngineError;
 use crate::live::Live;
+use crate::parts::Parts;
 use crate::watch::{Interrupt, Watch};
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};

@@ -1,14 +1,12 @@
-//! The engine: the parts a session is made of, and the sessions there are.
+//! The engine: put together from its parts, it opens sessions.
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use neap_core::event::Event;
-use neap_core::ids::SessionId;
-use neap_core::message::ToolCall;
+use neap_core::ids::{SessionId, TurnNo};
 use neap_core::policy::Policy;
 use neap_core::resume::resume;
-use neap_core::tools::{ToolSet, ToolSpec};
+use neap_core::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_model::offline::Offline;
 use neap_model::summarize::Extractive;
@@ -18,59 +16,19 @@ use neap_store::{SessionInfo, Store, StoreError};
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
+use crate::explain::{Explained, explain};
 use crate::live::Live;
+use crate::parts::{HostTools, NoHostTools, Parts};
 use crate::session::Session;
 
 /// The encoding in which a new session's tokens are counted.
 const DEFAULT_ENCODING: &str = "o200k_base";
-
-/// Runs the host's own tools.
-#[async_trait]
-pub trait HostTools: Send + Sync {
-    /// Their schemas.
-    fn specs(&self) -> Vec<ToolSpec>;
-
-    /// Runs one; a failure is told in words, for the model to read.
-    async fn call(&self, call: &ToolCall) -> String;
-}
-
-struct NoHostTools;
-
-#[async_trait]
-impl HostTools for NoHostTools {
-    fn specs(&self) -> Vec<ToolSpec> {
-        Vec::new()
-    }
-
-    async fn call(&self, call: &ToolCall) -> String {
-        format!("{{\"error\":\"Unknown tool: {}\"}}", call.name.escape_default())
-    }
-}
 
 /// How to open a session.
 #[derive(Debug, Clone, Default)]
 pub struct SessionOptions {
     /// Settings to make, as `key`, `value`; they stay with the session.
     pub set: Vec<(String, String)>,
-}
-
-pub(crate) struct Parts {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) model: Arc<dyn ChatModel>,
-    pub(crate) summarizer: Arc<dyn Summarizer>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) host_tools: Arc<dyn HostTools>,
-    pub(crate) encoding: String,
-    views: Option<FolderViews>,
-}
-
-impl Parts {
-    /// The session's folder will follow, off the reply's path.
-    pub(crate) fn changed(&self, session: &SessionId) {
-        if let Some(views) = &self.views {
-            views.changed(session);
-        }
-    }
 }
 
 /// Opens sessions.
@@ -181,6 +139,15 @@ impl Engine {
     /// Every session there is.
     pub async fn sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
         Ok(self.parts.store.sessions().await?)
+    }
+
+    /// The record of a turn; the latest if none is named.
+    pub async fn explain(&self, id: &SessionId, turn: Option<TurnNo>) -> Result<Explained, EngineError> {
+        let turn = match turn {
+            Some(turn) => turn,
+            None => self.attach(id).await?.state().turn(),
+        };
+        explain(self.parts.store.as_ref(), id, turn).await
     }
 
     /// Erases a session: its words are gone from the store and its folder; a tombstone stays.

@@ -7,7 +7,6 @@ use neap_core::message::{Scope, ToolRound};
 use neap_store::{Store, Stored};
 use serde::Serialize;
 
-use crate::engine::Engine;
 use crate::error::EngineError;
 
 /// The record of one turn.
@@ -31,17 +30,7 @@ pub struct Explained {
     pub ledger: Option<Ledger>,
 }
 
-impl Engine {
-    /// The record of a turn; the latest if none is named.
-    pub async fn explain(&self, id: &SessionId, turn: Option<TurnNo>) -> Result<Explained, EngineError> {
-        let turn = match turn {
-            Some(turn) => turn,
-            None => self.attach(id).await?.state().turn(),
-        };
-        explain(self.parts.store.as_ref(), id, turn).await
-    }
-}
-
+/// Reads the record of a turn.
 pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
     let Some((first, last)) = store.turn_span(id, turn).await? else {
         return Err(EngineError::NoTurn { session: id.clone(), turn });
@@ -56,7 +45,7 @@ pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> 
         for stored in events {
             let at = place(&stored);
             let Stored::Event(recorded) = stored else { continue };
-            if ended && of_turn(&recorded.event) != Some(turn) {
+            if ended && recorded.event.turn() != Some(turn) {
                 return Ok(explained);
             }
             explained.note(turn, recorded.event);
@@ -73,28 +62,9 @@ fn place(stored: &Stored) -> Seq {
     }
 }
 
-fn of_turn(event: &Event) -> Option<TurnNo> {
-    match event {
-        Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => None,
-        Event::TurnStarted { turn, .. }
-        | Event::ToolsCalled { turn, .. }
-        | Event::EffortOpened { turn, .. }
-        | Event::EffortConcluded { turn, .. }
-        | Event::EffortSummarized { turn, .. }
-        | Event::EffortExpanded { turn, .. }
-        | Event::EffortCollapsed { turn, .. }
-        | Event::EffortSwitched { turn, .. }
-        | Event::EffortReopened { turn, .. }
-        | Event::EffortsReferenced { turn, .. }
-        | Event::SummariesEvicted { turn, .. }
-        | Event::TurnCompleted { turn, .. }
-        | Event::TurnAbandoned { turn, .. } => Some(*turn),
-    }
-}
-
 impl Explained {
     fn note(&mut self, turn: TurnNo, event: Event) {
-        if of_turn(&event) != Some(turn) {
+        if event.turn() != Some(turn) {
             return;
         }
         match event {

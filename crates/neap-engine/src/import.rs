@@ -76,6 +76,9 @@ impl Engine {
         events: Vec<Recorded>,
         id: Option<SessionId>,
     ) -> Result<Imported, ExportError> {
+        // What an erasure left of an earlier session of the same name is not part of this one.
+        let erased = |recorded: &Recorded| matches!(recorded.event, Event::Scrubbed { .. });
+        let events: Vec<Recorded> = events.into_iter().skip_while(erased).collect();
         let Some(Event::SessionCreated { session: original, .. }) = events.first().map(|first| &first.event)
         else {
             return Err(ExportError::NoBeginning);

@@ -11,15 +11,17 @@ mod error;
 mod explain;
 mod import;
 mod live;
+mod parts;
 mod search;
 mod session;
 mod watch;
 
 pub use clock::{Clock, FixedClock, SystemClock};
-pub use engine::{Engine, EngineBuilder, HostTools, SessionOptions};
+pub use engine::{Engine, EngineBuilder, SessionOptions};
 pub use error::EngineError;
 pub use explain::Explained;
 pub use import::{ExportError, Imported};
+pub use parts::HostTools;
 pub use search::Hit;
 pub use session::{Session, TurnReply};
 pub use watch::{Interrupt, Quiet, Watch};

@@ -15,9 +15,9 @@ use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Turn};
 use neap_store::StoreError;
 
 use crate::drive::Driver;
-use crate::engine::Parts;
 use crate::error::EngineError;
 use crate::live::Live;
+use crate::parts::Parts;
 use crate::watch::{Interrupt, Quiet, Watch};
 
 /// What came of a turn.

@@ -1,5 +1,7 @@
 //! SOURCES, CCM, "Defects found by running it, each a test for us".
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use neap_core::message::Scope;
@@ -151,7 +153,7 @@ async fn the_figures_count_everything_that_is_sent() {
     let request = stage.model.requests().pop().unwrap();
     let counter = stage.session.counter();
     let messages: u64 =
-        request.messages.iter().map(|m| neap_core::tokens::message_tokens(counter.as_ref(), m).0).sum();
+        request.messages.iter().map(|m| neap_core::message::message_tokens(counter.as_ref(), m).0).sum();
     let schemas: u64 = request
         .tools
         .iter()

@@ -1,5 +1,7 @@
 //! What goes wrong around a turn: nothing is lost, the budget holds, and it is said in words.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use std::sync::Arc;
@@ -116,9 +118,9 @@ async fn two_handles_on_one_session_do_not_lose_turns() {
     let said: Vec<String> = events(store.as_ref(), &id)
         .await
         .into_iter()
-        .filter_map(|event| match event {
-            Event::TurnStarted { turn, message, .. } => Some(format!("{turn}: {}", message.message.content)),
-            _ => None,
+        .filter_map(|event| {
+            let Event::TurnStarted { turn, message, .. } = event else { return None };
+            Some(format!("{turn}: {}", message.message.content))
         })
         .collect();
     let want: Vec<String> =
@@ -277,4 +279,27 @@ async fn a_hundred_open_efforts_stay_bounded() {
         text.contains("Open but idle, log not shown: work-0, work-1,") && text.contains(" and 88 more."),
         "{text}"
     );
+}
+
+/// A name that was erased can be used again: nothing of the old session is left, and the new one is whole.
+#[tokio::test]
+async fn an_erased_name_can_be_used_again() {
+    let mut stage = Stage::new().await;
+    stage.say("the canary sings", &[], "ok").await;
+    let id = stage.session.id().clone();
+    stage.engine.scrub(&id).await.unwrap();
+    assert!(matches!(stage.engine.attach(&id).await, Err(EngineError::NoSession(_))));
+    stage.restart().await;
+    stage.say("a new song", &[], "ok").await;
+    assert!(!stage.text().await.contains("canary"));
+    let info = stage.engine.sessions().await.unwrap().remove(0);
+    assert_eq!((info.scrubbed, info.turns.0), (false, 1));
+    let stored = stage.engine.store().events(&id, Seq(1), usize::MAX).await.unwrap();
+    let exported = stored.into_iter().filter_map(|stored| match stored {
+        Stored::Event(recorded) => Some(recorded),
+        Stored::Damaged { .. } => None,
+    });
+    let copy = SessionId::parse("copy").unwrap();
+    let imported = stage.engine.import_events(exported.collect(), Some(copy)).await.unwrap();
+    assert_eq!(imported.turns, 1);
 }

@@ -1,5 +1,7 @@
 //! What the model sees, as files: a change of a prompt or of the order shows in review.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use neap_core::turn::ModelRequest;

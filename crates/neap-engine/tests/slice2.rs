@@ -1,5 +1,7 @@
 //! Seed 002, "Slice 2: Expansion & Multi-Effort": every row and criterion that needs no model.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use neap_core::ledger::Layer;

@@ -1,5 +1,7 @@
 //! Seed 001, "Slice 3: Salience Decay": every row and criterion that needs no model.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use serde_json::json;

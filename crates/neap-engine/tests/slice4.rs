@@ -1,5 +1,7 @@
 //! Seed 000, "Slice 4: Bounded Working Context": every row and criterion that needs no model.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use neap_core::ledger::Layer;

@@ -26,22 +26,9 @@ pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange
         exchange.messages.insert(0, placeholder(Message::user(DAMAGED)));
         damaged = false;
     }
-    let ended = events.last().is_some_and(|last| match &last.event {
-        Event::TurnCompleted { turn: of, .. } | Event::TurnAbandoned { turn: of, .. } => *of == turn,
-        Event::SessionCreated { .. }
-        | Event::PolicyChanged { .. }
-        | Event::TurnStarted { .. }
-        | Event::ToolsCalled { .. }
-        | Event::EffortOpened { .. }
-        | Event::EffortConcluded { .. }
-        | Event::EffortSummarized { .. }
-        | Event::EffortExpanded { .. }
-        | Event::EffortCollapsed { .. }
-        | Event::EffortSwitched { .. }
-        | Event::EffortReopened { .. }
-        | Event::EffortsReferenced { .. }
-        | Event::SummariesEvicted { .. }
-        | Event::Scrubbed { .. } => false,
+    let ended = events.last().is_some_and(|last| {
+        let ends = matches!(last.event, Event::TurnCompleted { .. } | Event::TurnAbandoned { .. });
+        ends && last.event.turn() == Some(turn)
     });
     if damaged && !ended {
         exchange.messages.push(placeholder(Message::assistant(DAMAGED)));

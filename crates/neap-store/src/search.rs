@@ -2,7 +2,7 @@
 
 use neap_core::event::Event;
 use neap_core::ids::TurnNo;
-use neap_core::message::{Message, Scope};
+use neap_core::message::{Counted, Scope};
 use neap_core::rank::Candidate;
 
 /// The candidate that an event is, if it says something that is searched.
@@ -11,24 +11,9 @@ pub(crate) fn candidate(
     scope: impl FnOnce(TurnNo) -> Option<Scope>,
     cut: impl Fn(&str) -> &str,
 ) -> Option<Candidate> {
-    let (turn, message): (TurnNo, &Message) = match event {
-        Event::TurnStarted { turn, message, .. } => (*turn, &message.message),
-        Event::TurnCompleted { turn, reply, .. } => (*turn, &reply.message),
-        Event::SessionCreated { .. }
-        | Event::PolicyChanged { .. }
-        | Event::ToolsCalled { .. }
-        | Event::EffortOpened { .. }
-        | Event::EffortConcluded { .. }
-        | Event::EffortSummarized { .. }
-        | Event::EffortExpanded { .. }
-        | Event::EffortCollapsed { .. }
-        | Event::EffortSwitched { .. }
-        | Event::EffortReopened { .. }
-        | Event::EffortsReferenced { .. }
-        | Event::SummariesEvicted { .. }
-        | Event::TurnAbandoned { .. }
-        | Event::Scrubbed { .. } => return None,
-    };
+    // Messages are indexed one by one, so an event in the index says exactly one.
+    let [Counted { message, .. }] = event.said()[..] else { return None };
+    let turn = event.turn()?;
     let text = cut(&message.content).to_owned();
     Some(Candidate::Message { scope: scope(turn), turn, role: message.role, text })
 }

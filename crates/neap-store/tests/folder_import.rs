@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod common;
+mod scene;
 
 use std::path::Path;
 
@@ -16,9 +16,9 @@ fn fixture() -> &'static Path {
 
 #[test]
 fn a_folder_of_another_tool_is_read() {
-    let before = common::tree(fixture());
+    let before = scene::tree(fixture());
     let folder = read_folder(fixture()).unwrap();
-    assert_eq!(common::tree(fixture()), before, "the originals are untouched");
+    assert_eq!(scene::tree(fixture()), before, "the originals are untouched");
     let said: Vec<_> = folder.ambient.iter().map(|line| line.content.as_str()).collect();
     assert_eq!(said, ["good morning", "Good morning! 你好", "still here"]);
     assert_eq!(folder.ambient[0].ts, Some(Stamp(1_771_176_540_000)));

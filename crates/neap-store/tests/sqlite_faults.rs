@@ -2,12 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod common;
+mod scene;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{block_on, tree};
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
@@ -16,6 +15,7 @@ use neap_store::contract::{Told, conclude, effort, faults, open, start};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store, StoreError, Stored};
 use rusqlite::Connection;
+use scene::{block_on, tree};
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();

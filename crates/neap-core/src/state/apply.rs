@@ -21,6 +21,7 @@ impl SessionState {
                 self.head.encoding.clone_from(encoding);
                 self.head.policy = policy.clone();
                 self.head.created = at;
+                self.head.scrubbed = false;
             }
             Event::PolicyChanged { policy } => self.head.policy = policy.clone(),
             Event::TurnStarted { turn, message, turn_id: _ } => {

@@ -1,5 +1,5 @@
 //! A stage for tests: the real engine on a store in memory, with a scripted model.
-#![allow(dead_code, reason = "each test file uses its part of the stage")]
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; a test fails loudly")]
 
 use std::sync::Arc;
 
@@ -13,26 +13,26 @@ use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store};
 use serde_json::Value;
 
-pub struct Stage {
-    pub engine: Engine,
-    pub model: Arc<Scripted>,
-    pub session: Session,
+pub(crate) struct Stage {
+    pub(crate) engine: Engine,
+    pub(crate) model: Arc<Scripted>,
+    pub(crate) session: Session,
 }
 
-pub fn effort(id: &str) -> EffortId {
+pub(crate) fn effort(id: &str) -> EffortId {
     EffortId::parse(id).unwrap()
 }
 
 impl Stage {
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         Self::with(&[]).await
     }
 
-    pub async fn with(set: &[(&str, &str)]) -> Self {
+    pub(crate) async fn with(set: &[(&str, &str)]) -> Self {
         Self::on(Arc::new(MemStore::default()), set).await
     }
 
-    pub async fn on(store: Arc<dyn Store>, set: &[(&str, &str)]) -> Self {
+    pub(crate) async fn on(store: Arc<dyn Store>, set: &[(&str, &str)]) -> Self {
         let model = Arc::new(Scripted::new());
         let clock = Arc::new(FixedClock::at(Stamp(1_771_000_000_000)));
         let engine = Engine::builder(store).model(model.clone()).clock(clock).build();
@@ -43,12 +43,12 @@ impl Stage {
     }
 
     /// Closes the session and opens it again, as a restart does.
-    pub async fn restart(&mut self) {
+    pub(crate) async fn restart(&mut self) {
         let id = self.session.id().clone();
         self.session = self.engine.resume(&id, &SessionOptions::default()).await.unwrap();
     }
 
-    pub async fn try_say(
+    pub(crate) async fn try_say(
         &mut self,
         user: &str,
         calls: &[(&str, Value)],
@@ -59,68 +59,68 @@ impl Stage {
         self.session.turn(user, &mut Quiet).await
     }
 
-    pub async fn say(&mut self, user: &str, calls: &[(&str, Value)], assistant: &str) -> TurnReply {
+    pub(crate) async fn say(&mut self, user: &str, calls: &[(&str, Value)], assistant: &str) -> TurnReply {
         self.try_say(user, calls, assistant).await.unwrap()
     }
 
     /// An exchange that refers to nothing.
-    pub async fn chatter(&mut self) -> TurnReply {
+    pub(crate) async fn chatter(&mut self) -> TurnReply {
         self.say("hm", &[], "mm").await
     }
 
     /// An effort with a log of its own, concluded.
-    pub async fn concluded(&mut self, name: &str, said: &str) {
+    pub(crate) async fn concluded(&mut self, name: &str, said: &str) {
         self.say(said, &[("open_effort", serde_json::json!({"name": name}))], "Let us see.").await;
         self.say(&format!("More on it: {said}"), &[], "Noted, that helps a lot.").await;
         self.say("done", &[("close_effort", serde_json::json!({}))], "Closed.").await;
     }
 
-    pub async fn call(&mut self, name: &str, arguments: Value) -> LoneOutcome {
+    pub(crate) async fn call(&mut self, name: &str, arguments: Value) -> LoneOutcome {
         self.session.call_tool(name, &arguments.to_string()).await.unwrap()
     }
 
-    pub async fn context(&mut self) -> WorkingContext {
+    pub(crate) async fn context(&mut self) -> WorkingContext {
         self.session.assemble(None).await.unwrap()
     }
 
     /// Everything the model would read, as one text.
-    pub async fn text(&mut self) -> String {
+    pub(crate) async fn text(&mut self) -> String {
         let messages = self.context().await.request_messages();
         messages.iter().map(|m| format!("{}\n", m.content)).collect()
     }
 
-    pub async fn layer(&mut self, layer: Layer) -> u64 {
+    pub(crate) async fn layer(&mut self, layer: Layer) -> u64 {
         self.context().await.ledger.tokens.get(layer).0
     }
 
-    pub fn effort(&self, id: &str) -> &Effort {
+    pub(crate) fn effort(&self, id: &str) -> &Effort {
         self.session.state().effort(&effort(id)).unwrap()
     }
 
-    pub fn expanded(&self) -> Vec<&str> {
+    pub(crate) fn expanded(&self) -> Vec<&str> {
         self.session.state().expanded().map(|e| e.id.as_str()).collect()
     }
 
-    pub fn open(&self) -> Vec<&str> {
+    pub(crate) fn open(&self) -> Vec<&str> {
         self.session.state().open().map(|e| e.id.as_str()).collect()
     }
 
-    pub fn active(&self) -> Option<&str> {
+    pub(crate) fn active(&self) -> Option<&str> {
         self.session.state().active().map(|e| e.id.as_str())
     }
 
-    pub fn shown(&self) -> Vec<&str> {
+    pub(crate) fn shown(&self) -> Vec<&str> {
         let mut ids: Vec<&str> =
             self.session.state().shown().filter(|e| e.expanded.is_none()).map(|e| e.id.as_str()).collect();
         ids.sort_unstable();
         ids
     }
 
-    pub fn evicted(&self) -> Vec<&str> {
+    pub(crate) fn evicted(&self) -> Vec<&str> {
         self.session.state().evicted().map(|e| e.id.as_str()).collect()
     }
 }
 
-pub fn banners(reply: &TurnReply) -> Vec<String> {
+pub(crate) fn banners(reply: &TurnReply) -> Vec<String> {
     reply.banners.iter().map(ToString::to_string).collect()
 }

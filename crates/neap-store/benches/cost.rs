@@ -1,14 +1,10 @@
-//! What things cost. Prints nothing and asserts only what a slow machine keeps; run in release for figures:
-//! `cargo test -p neap-store --release --test cost -- --ignored --nocapture`
-#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+//! What a store costs: `cargo bench -p neap-store --bench cost` prints figures and judges nothing.
+#![allow(clippy::unwrap_used, reason = "in a bench a panic is a result")]
 #![allow(clippy::print_stdout, reason = "figures are what this is for")]
-
-mod common;
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use common::block_on;
 use neap_core::event::Event;
 use neap_core::ids::TurnNo;
 use neap_core::message::Scope;
@@ -22,12 +18,11 @@ use neap_store::sqlite::SqliteStore;
 
 const EFFORTS: u64 = 5_000;
 
-#[test]
-#[ignore = "takes a while and measures rather than tests"]
-fn figures() {
+fn main() {
     let dir = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(&dir.path().join("neap.db")).unwrap());
-    block_on(async {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
         let mut told = Told::begin(store.as_ref(), "large").await;
         let began = Instant::now();
         let events: Vec<Event> = (0..EFFORTS)
