@@ -1,5 +1,7 @@
 //! Faults that the simulation found, each as the shortest story that shows it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
 mod stage;
 
 use std::sync::Arc;
