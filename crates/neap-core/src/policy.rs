@@ -45,13 +45,13 @@ macro_rules! policy {
 }
 
 policy! {
-    /// Turns without a reference before an expansion collapses by itself (slice 3).
+    /// Turns without a reference before an expansion collapses by itself.
     decay_threshold = 3 in 1..=1_000_000,
-    /// Shared keywords that make a message a reference (slice 3).
+    /// Shared keywords that make a message a reference.
     min_keyword_overlap = 2 in 1..=100,
-    /// Turns without a reference before a summary leaves the context (slice 4).
+    /// Turns without a reference before a summary leaves the context.
     summary_eviction_threshold = 20 in 1..=1_000_000,
-    /// Exchanges of ambient chat that stay in the context (slice 4).
+    /// Exchanges of ambient chat that stay in the context.
     ambient_window = 10 in 0..=1_000,
 
     /// Expansions at once; beyond it, the longest unreferenced one collapses at the end of the turn.
@@ -59,13 +59,13 @@ policy! {
     /// Open efforts whose logs are shown; the longest idle others are only named.
     open_raw_max = 8 in 1..=1_000,
 
-    /// Hard ceiling of all that is sent to the model, tool schemas included (I1).
+    /// Hard ceiling of all that is sent to the model, tool schemas included.
     context_tokens_max = 16_000 in 256..=10_000_000,
     /// Longest summary of a concluded effort.
     summary_tokens_max = 256 in 16..=4_096,
     /// Longest stretch of a log, from its end, that is handed to a summariser.
     summary_input_tokens_max = 200_000 in 1_000..=10_000_000,
-    /// A log shorter than this gets a fixed summary (SOURCES: the brief-effort guard).
+    /// A log shorter than this gets a fixed summary.
     brief_effort_chars = 50 in 0..=10_000,
 
     /// Share of the variable budget that shown summaries may always have, in per cent.
@@ -89,7 +89,7 @@ policy! {
     status_efforts_max = 20 in 1..=200,
     /// A keyword that more summaries than this carry brings none of them back into the context.
     keyword_efforts_max = 24 in 1..=1_000_000,
-    /// Turns after an automatic collapse within which expanding again counts as a false decay (slice 3).
+    /// Turns after an automatic collapse within which expanding again counts as a false decay.
     false_decay_turns = 2 in 0..=1_000,
     /// Longest message that is accepted, in bytes.
     message_bytes_max = 8_388_608 in 1_024..=67_108_864,
