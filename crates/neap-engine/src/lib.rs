@@ -3,6 +3,30 @@
 //! [`Engine`] opens [`Session`]s; a session takes turns ([`Session::turn`]), is told turns that happened
 //! elsewhere ([`Session::record`]), shows what a model would see ([`Session::assemble`]) and carries out effort
 //! tools ([`Session::call_tool`]). It performs what the core decides, in one loop: read `drive.rs` first.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use neap_core::ids::SessionId;
+//! use neap_engine::{Engine, Quiet, SessionOptions};
+//! use neap_store::SqliteStore;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("agent.db");
+//! let store = Arc::new(SqliteStore::open(&path)?);
+//! let engine = Engine::builder(store).build();
+//! let mut session = engine.resume(&SessionId::from_name("my agent")?, &SessionOptions::default()).await?;
+//! let reply = session.turn("users get a 401 an hour after login, help me", &mut Quiet).await?;
+//! assert_eq!(reply.banners[0].to_string(), "--- Started effort: users-401-hour ---");
+//! assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); without one, the built-in offline model
+//! answers. [`EngineBuilder::host_tools`] adds the host's own tools to those for efforts.
 
 mod clock;
 mod drive;

@@ -138,7 +138,9 @@ async fn context(session: &mut Session) -> Result<(), Failure> {
         out::line(out::clean(text.trim_end()));
     }
     out::line(heading(Layer::Tools));
-    out::line(context.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>().join(", "));
+    for tool in context.tools.iter() {
+        out::line(json!({"type": "function", "function": tool}).to_string());
+    }
     let mut layer = None;
     for placed in &context.messages {
         if layer != Some(placed.layer) {
