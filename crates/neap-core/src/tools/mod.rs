@@ -1,6 +1,6 @@
 //! The eight effort tools: what a model may ask for, what it gets, and how it is refused.
 //!
-//! Reading a call ([`Call::parse`]) and checking it against the state ([`plan`]) are here; carrying it out
+//! Reading a call ([`Call::parse`]) and checking it against the state ([`plan()`]) are here; carrying it out
 //! over several steps is [`perform`](crate::turn)'s. A senseless call is never an error of ours: it is a
 //! [`Refusal`] that the model reads.
 
