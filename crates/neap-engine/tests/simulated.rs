@@ -74,6 +74,20 @@ async fn a_raised_budget_is_used_at_once() {
     assert_eq!(live, anew.assemble(Some("now?")).await.unwrap());
 }
 
+/// A log read after another process had added to it was longer than the state knew, and the count of what is left
+/// out fell below zero.
+#[tokio::test]
+async fn a_log_may_be_longer_than_the_state_knows() {
+    let mut stage = Stage::new().await;
+    stage.say("one", &[], "yes").await;
+    stage.restart().await;
+    let mut other = stage.engine.attach(stage.session.id()).await.unwrap();
+    for _ in 0..3 {
+        other.record("meanwhile", "indeed", None).await.unwrap();
+    }
+    assert!(!stage.text().await.contains("earlier exchanges"));
+}
+
 /// A model during whose replies another process uses the session.
 struct Meddled {
     store: Arc<MemStore>,

@@ -122,7 +122,8 @@ fn render_one(
         }
         break;
     }
-    let left_out = section.due() - shown.len() as u64;
+    // Another process may have added exchanges that the state does not know of yet.
+    let left_out = section.due().saturating_sub(shown.len() as u64);
     let marker = section.marker(left_out).map(|message| Counted::new(counter, message));
     let marker = marker.filter(|said| said.tokens <= room.min(MARKER_TOKENS_MAX));
     let messages = shown.iter().rev().flat_map(|(exchange, _)| exchange.messages.iter().cloned());
