@@ -9,6 +9,9 @@ use crate::disk::Backend;
 use crate::plant::Plant;
 use crate::world::World;
 
+/// Violations that a failure prints; the first says most.
+const VIOLATIONS_SHOWN_MAX: usize = 6;
+
 /// What to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
@@ -59,7 +62,7 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {} failed at step {}:", self.seed, self.step)?;
-        for violation in self.violations.iter().take(5) {
+        for violation in self.violations.iter().take(VIOLATIONS_SHOWN_MAX) {
             writeln!(f, "  {violation}")?;
         }
         write!(f, "rerun: cargo run -p neap-sim --release -- --seed {} --turns {}", self.seed, self.step + 1)
@@ -94,7 +97,9 @@ async fn take_steps(seed: u64, config: &Config, step: &AtomicU64) -> Result<Repo
     let mut world = World::begin(seed, config).await?;
     for at in 0..config.turns {
         step.store(at, Ordering::Relaxed);
-        world.step(at).await?;
+        if let Err(violations) = world.step(at).await {
+            return Err(world.traced(violations));
+        }
     }
     world.end().await
 }

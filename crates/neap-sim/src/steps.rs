@@ -146,7 +146,7 @@ impl World {
             EngineError::Store(StoreError::Failed(_)) => crashed,
             EngineError::Store(StoreError::Full { .. }) => self.tape.had(Fault::Full),
             EngineError::Store(StoreError::Busy { .. }) => self.tape.had(Fault::BusyRead),
-            EngineError::Turn(TurnError::MessageTooLong { bytes, .. }) => *bytes == text.len() as u64,
+            EngineError::Turn(TurnError::MessageTooLong { bytes, bytes_max }) => bytes > bytes_max,
             EngineError::Turn(TurnError::BudgetTooSmall(_)) => {
                 self.report.refused += 1;
                 true

@@ -26,6 +26,10 @@ use crate::tape::{Fault, StepTape, Tape};
 /// When simulated time begins: a day in 2026.
 const EPOCH: Stamp = Stamp(1_780_000_000_000);
 
+/// Events of each session that a failure shows, and how much of each.
+const TRACED_EVENTS: usize = 12;
+const TRACED_CHARS: usize = 300;
+
 /// One run.
 pub(crate) struct World {
     pub(crate) rng: Rng,
@@ -194,6 +198,23 @@ impl World {
             looked.await.map_err(|error: StoreError| broken(&error.to_string()))?;
         }
         finish(out)
+    }
+
+    /// Adds the newest events of each session, so that a failure can be read.
+    pub(crate) fn traced(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
+        violations.truncate(3);
+        for talk in &self.talks {
+            let what = self.tape.with_acknowledged(&talk.id, |events| {
+                let newest = &events[events.len().saturating_sub(TRACED_EVENTS)..];
+                let lines = newest.iter().map(|recorded| {
+                    let body = serde_json::to_string(&recorded.event).unwrap_or_default();
+                    format!("\n    {} {}", recorded.seq, body.chars().take(TRACED_CHARS).collect::<String>())
+                });
+                format!("the newest events of {}:{}", talk.id, lines.collect::<String>())
+            });
+            violations.push(Violation { invariant: "trace", what });
+        }
+        violations
     }
 
     fn remember(&mut self, step: &StepTape) {

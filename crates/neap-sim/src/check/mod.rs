@@ -22,7 +22,7 @@ impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { invariant, what } = self;
         // A message may be several times the budget: the beginning says enough.
-        let short: String = what.chars().take(2_000).collect();
+        let short: String = what.chars().take(5_000).collect();
         write!(f, "{invariant}: {short}")
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::event::{CollapseCause, Event, Recorded};
+use neap_core::event::{AbandonReason, CollapseCause, Event, Recorded};
 use neap_core::message::{Scope, ToolRound};
 use neap_core::policy::Policy;
 use neap_core::reference::is_stop_word;
@@ -34,6 +34,8 @@ struct InTurn {
     active_before: Option<String>,
     entered: Option<String>,
     touched: BTreeSet<String>,
+    /// It goes on with a turn that another process took for dead; what that one did counts for it.
+    continued: bool,
 }
 
 /// The second opinion.
@@ -44,6 +46,8 @@ pub struct Oracle {
     active: Option<String>,
     efforts: BTreeMap<String, Known>,
     in_flight: BTreeMap<u64, InTurn>,
+    /// Turns that were taken for dead, perhaps wrongly.
+    dead: BTreeMap<u64, InTurn>,
     plant: Option<Plant>,
 }
 
@@ -56,19 +60,23 @@ impl Oracle {
     /// Follows new events.
     pub fn follow(&mut self, events: &[Recorded], out: &mut Violations) {
         for (at, recorded) in events.iter().enumerate() {
-            let next = events.get(at + 1).map(|recorded| &recorded.event);
-            self.one(&recorded.event, next, out);
+            self.one(recorded, events.get(at + 1), out);
         }
     }
 
-    fn one(&mut self, event: &Event, next: Option<&Event>, out: &mut Violations) {
-        match event {
+    fn one(&mut self, recorded: &Recorded, next: Option<&Recorded>, out: &mut Violations) {
+        match &recorded.event {
             Event::SessionCreated { policy, .. } | Event::PolicyChanged { policy } => self.policy = policy.clone(),
             Event::TurnStarted { turn, message, .. } => {
                 self.turn = turn.0;
                 let said = message.message.content.to_string();
-                let in_turn = InTurn { said, active_before: self.active.clone(), ..InTurn::default() };
-                self.in_flight.insert(turn.0, in_turn);
+                // Begun and ended in one commit with the words of a dead turn: that turn was not dead.
+                let at_once = next.is_some_and(|next| next.at == recorded.at);
+                let dead = self.dead.iter().find(|(_, dead)| at_once && dead.said == said).map(|(turn, _)| *turn);
+                let continued = dead.is_some();
+                let touched = dead.and_then(|turn| self.dead.remove(&turn)).unwrap_or_default().touched;
+                let active_before = self.active.clone();
+                self.in_flight.insert(turn.0, InTurn { said, active_before, touched, continued, entered: None });
             }
             Event::ToolsCalled { turn, round, .. } => self.called(turn.0, round),
             Event::EffortOpened { id, turn, .. } => self.enter(id.as_str(), turn.0),
@@ -102,7 +110,7 @@ impl Oracle {
             },
             Event::EffortsReferenced { turn, ids } => {
                 // At the end of a turn it was worked out already; from a lone call it is followed.
-                if matches!(next, Some(Event::ToolsCalled { .. })) {
+                if next.is_some_and(|next| matches!(next.event, Event::ToolsCalled { .. })) {
                     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
                     self.refer(&ids, turn.0);
                 }
@@ -111,8 +119,11 @@ impl Oracle {
                 let in_turn = self.ended(turn.0, scope, out);
                 self.fade(turn.0, &in_turn, &reply.message.content);
             }
-            Event::TurnAbandoned { turn, scope, .. } => {
-                self.ended(turn.0, scope, out);
+            Event::TurnAbandoned { turn, scope, reason } => {
+                let in_turn = self.ended(turn.0, scope, out);
+                if *reason == AbandonReason::ProcessEnded {
+                    self.dead.insert(turn.0, in_turn);
+                }
             }
             Event::SummariesEvicted { .. } => {}
             Event::Scrubbed { .. } => {
@@ -134,7 +145,11 @@ impl Oracle {
 
     /// Reads from the results of a round what the turn did.
     fn called(&mut self, turn: u64, round: &ToolRound) {
-        let Some(in_turn) = self.in_flight.get_mut(&turn) else { return };
+        let Some(in_turn) = self.in_flight.get_mut(&turn).or(self.dead.get_mut(&turn)) else { return };
+        if in_turn.continued {
+            return;
+        }
+        let alone = is_alone(round);
         for (call, result) in round.assistant.message.tool_calls.iter().zip(&round.results) {
             let Ok(answer) = serde_json::from_str::<Value>(&result.message.content) else { continue };
             let id = answer["effort_id"].as_str().or(answer["effort"]["id"].as_str());
@@ -142,10 +157,10 @@ impl Oracle {
             match call.name.as_str() {
                 "open_effort" | "switch_effort" | "reopen_effort" => {
                     in_turn.entered = Some(id.to_owned());
-                    in_turn.touched.insert(id.to_owned());
+                    in_turn.touched.extend((!alone).then(|| id.to_owned()));
                 }
                 "close_effort" | "expand_effort" | "collapse_effort" | "effort_status" => {
-                    in_turn.touched.insert(id.to_owned());
+                    in_turn.touched.extend((!alone).then(|| id.to_owned()));
                 }
                 _ => {}
             }
@@ -250,6 +265,12 @@ impl Oracle {
             });
         }
     }
+}
+
+/// A person's command that fell into the turn of another process; its own events say what it referenced.
+fn is_alone(round: &ToolRound) -> bool {
+    let numbered = |id: &str| id.strip_prefix("call_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+    matches!(round.assistant.message.tool_calls.as_slice(), [call] if numbered(&call.id))
 }
 
 /// Letters and digits in lower case, everything between them one `-`, with a `-` at both ends.

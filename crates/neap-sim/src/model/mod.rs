@@ -148,6 +148,6 @@ fn question(request: &ModelRequest) -> (&str, &[Message]) {
 
 fn call(rng: &mut Rng, name: &str, arguments: String) -> ToolCall {
     // Some providers number their calls anew in each reply.
-    let id = if rng.chance(200) { "call_0".to_owned() } else { format!("c{:x}", rng.below(1 << 40)) };
+    let id = if rng.chance(200) { "c0".to_owned() } else { format!("c{:x}", rng.below(1 << 40)) };
     ToolCall { id, name: name.to_owned(), arguments }
 }
