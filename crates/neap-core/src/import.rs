@@ -3,10 +3,11 @@
 //! Log lines are paired into exchanges, the exchanges of all logs are put in the order of their times, and
 //! each effort is opened before its first exchange and concluded after its last.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
@@ -171,7 +172,7 @@ impl Story {
         self.tell(at, Event::EffortConcluded { id: effort.id.clone(), summary, turn, next_active });
     }
 
-    /// Which effort is active, and which summaries had already faded there.
+    /// Which effort is active, and which summaries had already faded, there or by our own count of turns.
     fn settle(&mut self, folder: &ImportedFolder, now: Stamp) {
         let turn = self.state.turn();
         let active = folder.efforts.iter().find(|e| e.active && e.status == EffortStatus::Open);
@@ -185,7 +186,9 @@ impl Story {
         let faded = |id: &EffortId| {
             folder.last_referenced.get(id).is_some_and(|last| turn_count.saturating_sub(*last) >= threshold)
         };
-        let ids: Vec<EffortId> = self.state.shown().map(|e| e.id.clone()).filter(faded).collect();
+        let mut ids: BTreeSet<EffortId> = decay::evicted(&self.state).into_iter().collect();
+        ids.extend(self.state.shown().map(|e| e.id.clone()).filter(faded));
+        let ids: Vec<EffortId> = ids.into_iter().collect();
         if !ids.is_empty() {
             self.tell(now, Event::SummariesEvicted { turn, ids });
         }

@@ -119,6 +119,9 @@ pub struct LogShown {
     pub tokens: Tokens,
 }
 
+/// Ids of left out summaries that a ledger names; it is stored with every turn.
+const LEFT_OUT_IDS_MAX: usize = 32;
+
 /// The account of one assembled context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ledger {
@@ -131,9 +134,12 @@ pub struct Ledger {
     /// Summaries shown, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries: Vec<EffortId>,
-    /// Summaries that were due but did not fit the layer.
+    /// Summaries that were due but did not fit the layer: the first few of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub summaries_over_budget: Vec<EffortId>,
+    /// How many there were.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub summaries_over_budget_count: u64,
     /// Concluded efforts whose summaries had been evicted before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub evicted: u64,
@@ -143,6 +149,16 @@ pub struct Ledger {
     /// Tool rounds of this turn that no longer fitted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounds_left_out: u64,
+}
+
+impl Ledger {
+    /// Notes a summary that did not fit.
+    pub(crate) fn leave_out(&mut self, id: &EffortId) {
+        self.summaries_over_budget_count += 1;
+        if self.summaries_over_budget.len() < LEFT_OUT_IDS_MAX {
+            self.summaries_over_budget.push(id.clone());
+        }
+    }
 }
 
 fn is_zero(n: &u64) -> bool {

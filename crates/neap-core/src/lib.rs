@@ -29,3 +29,4 @@ pub mod testing;
 pub mod tokens;
 pub mod tools;
 pub mod turn;
+pub mod vet;

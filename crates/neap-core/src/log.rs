@@ -16,6 +16,15 @@ pub struct LogRequest {
     pub scope: Scope,
     /// Stop once this many tokens are reached; the exchange that reaches it is included.
     pub tokens_max: Tokens,
+    /// Stop after this many exchanges.
+    pub exchanges_max: usize,
+}
+
+impl LogRequest {
+    /// The newest part of a log, by tokens alone.
+    pub fn newest(scope: Scope, tokens_max: Tokens) -> Self {
+        Self { scope, tokens_max, exchanges_max: usize::MAX }
+    }
 }
 
 /// The newest exchanges of one log, oldest first.

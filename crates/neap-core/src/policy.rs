@@ -133,30 +133,49 @@ pub enum PolicyError {
 }
 
 impl Policy {
-    /// Sets one key from text, as `--set key=value` does. Case and `-` against `_` do not matter.
-    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
-        let folded = key.trim().to_lowercase().replace('-', "_");
-        let Some((field, range)) = self.field(&folded) else {
-            return Err(PolicyError::UnknownKey { key: key.to_owned() });
-        };
-        let number = value
-            .trim()
-            .replace('_', "")
-            .parse::<u64>()
-            .map_err(|_| PolicyError::NotANumber { key: folded.clone(), value: value.to_owned() })?;
-        if !range.contains(&number) {
-            let (low, high) = range.into_inner();
-            return Err(PolicyError::OutOfRange { key: folded, value: number, low, high });
+    /// Sets keys from text, as `--set key=value` does: all of them, or none if the result makes no sense. Case and
+    /// `-` against `_` do not matter.
+    pub fn set_all<'a>(
+        &mut self,
+        settings: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Result<(), PolicyError> {
+        let mut changed = self.clone();
+        for (key, value) in settings {
+            let folded = key.trim().to_lowercase().replace('-', "_");
+            let Some((field, _)) = changed.field(&folded) else {
+                return Err(PolicyError::UnknownKey { key: key.to_owned() });
+            };
+            *field = value
+                .trim()
+                .replace('_', "")
+                .parse()
+                .map_err(|_| PolicyError::NotANumber { key: folded.clone(), value: value.to_owned() })?;
         }
-        let before = std::mem::replace(field, number);
-        let sum = self.shares_percent();
-        if sum > 100 {
-            if let Some((field, _)) = self.field(&folded) {
-                *field = before;
-            }
-            return Err(PolicyError::SharesOverfull { sum });
-        }
+        changed.check()?;
+        *self = changed;
         Ok(())
+    }
+
+    /// Sets one key from text.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), PolicyError> {
+        self.set_all([(key, value)])
+    }
+
+    /// Whether every value is in its range and the shares fit together.
+    pub fn check(&self) -> Result<(), PolicyError> {
+        let mut copy = self.clone();
+        for key in Self::KEYS {
+            if let Some((field, range)) = copy.field(key)
+                && !range.contains(field)
+            {
+                let (value, (low, high)) = (*field, range.into_inner());
+                return Err(PolicyError::OutOfRange { key: (*key).to_owned(), value, low, high });
+            }
+        }
+        match self.shares_percent() {
+            sum if sum > 100 => Err(PolicyError::SharesOverfull { sum }),
+            _ => Ok(()),
+        }
     }
 
     /// The hard ceiling.
@@ -211,6 +230,7 @@ mod tests {
         assert!(matches!(p.set("decay_threshold", "0"), Err(PolicyError::OutOfRange { .. })));
         assert!(matches!(p.set("active_share_percent", "90"), Err(PolicyError::SharesOverfull { sum: 165 })));
         assert_eq!(p, Policy::default());
+        p.set_all([("active_share_percent", "50"), ("expanded_share_percent", "0")]).expect("together they fit");
     }
 
     /// DESIGN, decision 20.

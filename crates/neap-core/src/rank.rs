@@ -138,6 +138,18 @@ fn sort_key(candidate: &Candidate) -> (u8, String, TurnNo, &'static str) {
     }
 }
 
+/// At most so many bytes of a text, with its first matching word among them.
+pub fn around<'a>(text: &'a str, query: &[String], bytes_max: usize) -> &'a str {
+    if text.len() <= bytes_max {
+        return text;
+    }
+    let matches = |word: &&str| terms(word).iter().any(|term| query.contains(term));
+    let hit =
+        text.split_whitespace().find(matches).map_or(0, |word| word.as_ptr() as usize - text.as_ptr() as usize);
+    let start = text.floor_char_boundary(hit.saturating_sub(bytes_max / 4));
+    &text[start..text.floor_char_boundary(start + bytes_max)]
+}
+
 /// The part of a text around its first matching word, on one line.
 pub fn quote(text: &str, query: &[String], chars_max: usize) -> String {
     let flat: Vec<&str> = text.split_whitespace().collect();
@@ -172,6 +184,14 @@ pub fn quote(text: &str, query: &[String], chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_around_its_match() {
+        let text = format!("{}pineapple{}", "lorem ipsum ".repeat(1_000), " dolor".repeat(1_000));
+        assert!(around(&text, &["pineappl".into()], 400).contains("pineapple"));
+        assert_eq!(around(&text, &["nothing".into()], 11), "lorem ipsum");
+        assert_eq!(around("short", &[], 11), "short");
+    }
 
     #[test]
     fn a_quote_surrounds_its_match() {

@@ -21,13 +21,41 @@ pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
+/// Whether a character belongs to a script that is written without spaces between words.
+pub fn is_unspaced(c: char) -> bool {
+    matches!(c as u32, 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
+}
+
+/// A run of letters and digits as words: scripts without spaces give each pair of neighbours, so that a word is
+/// found inside a sentence; everything else stays whole.
+pub(crate) fn pieces(run: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut rest = run;
+    while let Some(first) = rest.chars().next() {
+        let unspaced = is_unspaced(first);
+        let end = rest.find(|c: char| is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        rest = after;
+        let chars: Vec<char> = part.chars().collect();
+        if unspaced && chars.len() > 1 {
+            out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+        } else {
+            out.push(part.to_owned());
+        }
+    }
+    out
+}
+
 /// The salient words of a text: lower case, split at white space, punctuation stripped at both ends, at
-/// least three characters, no stop words. Inner hyphens stay (seed 001, Keyword Extraction).
+/// least three characters, no stop words. Inner hyphens stay (seed 001, Keyword Extraction). Scripts without spaces
+/// give pairs of characters.
 pub fn keywords(text: &str) -> BTreeSet<String> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .map(str::to_lowercase)
-        .filter(|word| word.chars().count() >= 3 && !is_stop_word(word))
+        .flat_map(|word| if word.chars().any(is_unspaced) { pieces(&word) } else { vec![word] })
+        .filter(|word| word.chars().count() >= 3 || word.chars().any(is_unspaced))
+        .filter(|word| !is_stop_word(word))
         .collect()
 }
 
@@ -53,6 +81,12 @@ mod tests {
         let found = keywords("Fixed the 401 errors (token refresh): was using a stale session-cookie.");
         let want = ["401", "errors", "fixed", "refresh", "session-cookie", "stale", "token", "using"];
         assert_eq!(found.into_iter().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs() {
+        assert_eq!(pieces("修复登录v2"), ["修复", "复登", "登录", "v2"]);
+        assert_eq!(keywords("登录失败。").into_iter().collect::<Vec<_>>(), ["失败", "录失", "登录"]);
     }
 
     #[test]

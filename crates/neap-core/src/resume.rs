@@ -1,6 +1,7 @@
 //! What a restart means: expansions do not survive it, and a turn that was cut off is closed.
 
 use crate::event::{AbandonReason, CollapseCause, Event};
+use crate::ids::TurnNo;
 use crate::route::route;
 use crate::state::SessionState;
 
@@ -13,10 +14,13 @@ pub fn resume(state: &SessionState) -> Vec<Event> {
         cause: CollapseCause::Restarted,
         tokens_freed: effort.expanded.map(|x| x.tokens_loaded).unwrap_or_default(),
     });
-    let abandoned = state.head().pending.iter().map(|(turn, pending)| Event::TurnAbandoned {
-        turn: *turn,
-        reason: AbandonReason::ProcessEnded,
-        scope: route(pending),
-    });
+    let turns = state.head().pending.keys();
+    let abandoned = turns.filter_map(|turn| abandon(state, *turn, AbandonReason::ProcessEnded));
     collapsed.chain(abandoned).collect()
+}
+
+/// The event that closes a turn which will get no reply, if it is in flight.
+pub fn abandon(state: &SessionState, turn: TurnNo, reason: AbandonReason) -> Option<Event> {
+    let pending = state.head().pending.get(&turn)?;
+    Some(Event::TurnAbandoned { turn, reason, scope: route(pending) })
 }

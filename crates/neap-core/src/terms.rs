@@ -2,7 +2,7 @@
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use crate::reference::is_stop_word;
+use crate::reference::{is_stop_word, is_unspaced, pieces};
 
 /// Longest word that is indexed, in characters; longer ones are data, not words.
 const TERM_CHARS_MAX: usize = 64;
@@ -13,7 +13,14 @@ const TERM_CHARS_MAX: usize = 64;
 pub fn terms(text: &str) -> Vec<String> {
     let stemmer = Stemmer::create(Algorithm::English);
     let mut out = Vec::new();
-    for word in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
+    for run in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
+        if run.chars().any(is_unspaced) {
+            for piece in pieces(run) {
+                push(&stemmer, &mut out, &piece);
+            }
+            continue;
+        }
+        let word = run;
         let parts = camel_parts(word);
         if parts.len() > 1 {
             for part in parts {
@@ -82,7 +89,7 @@ mod tests {
     fn words_are_stemmed_and_stop_words_left_out() {
         check("Fixed the errors", &["fix", "error"]);
         check("fixes fixing fix", &["fix", "fix", "fix"]);
-        check("日本語 ошибка", &["日本語", "ошибка"]);
+        check("日本語 ошибка", &["日本", "本語", "ошибка"]);
     }
 
     #[test]

@@ -111,9 +111,7 @@ impl Engine {
         loop {
             let mut live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
             let mut policy = live.state.policy().clone();
-            for (key, value) in &options.set {
-                policy.set(key, value)?;
-            }
+            policy.set_all(options.set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
             let events = self.opening(&live, policy);
             let now = self.parts.clock.now();
             let decided = events.into_iter().map(|event| live.state.record(now, event)).collect();

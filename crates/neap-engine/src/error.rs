@@ -24,6 +24,12 @@ pub enum EngineError {
         /// Why.
         reason: AbandonReason,
     },
+    /// The same turn was sent before, and another process is answering it.
+    #[error("turn {turn} is still being answered")]
+    StillAnswering {
+        /// The turn.
+        turn: TurnNo,
+    },
     /// A setting cannot be made.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -62,6 +68,7 @@ impl EngineError {
             }
             EngineError::Turn(TurnError::BudgetTooSmall(_)) => "raise context_tokens_max to at least that",
             EngineError::NoReply { .. } => "what you said is stored; say it again or go on",
+            EngineError::StillAnswering { .. } => "send it again in a moment to get the same reply",
             EngineError::Policy(_) => "`neap settings` lists all settings with their defaults",
             EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
             EngineError::SessionExists(_) => "choose another name with --session",

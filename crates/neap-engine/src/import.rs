@@ -6,6 +6,7 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::SessionId;
 use neap_core::import::{ImportedFolder, events};
 use neap_core::policy::Policy;
+use neap_core::vet::vet;
 use neap_model::bpe::counter_for;
 
 use crate::engine::Engine;
@@ -79,11 +80,12 @@ impl Engine {
         // What an erasure left of an earlier session of the same name is not part of this one.
         let erased = |recorded: &Recorded| matches!(recorded.event, Event::Scrubbed { .. });
         let events: Vec<Recorded> = events.into_iter().skip_while(erased).collect();
-        let Some(Event::SessionCreated { session: original, .. }) = events.first().map(|first| &first.event)
+        let Some(Event::SessionCreated { session: original, encoding, .. }) =
+            events.first().map(|first| &first.event)
         else {
             return Err(ExportError::NoBeginning);
         };
-        let id = id.unwrap_or_else(|| original.clone());
+        let (id, counter) = (id.unwrap_or_else(|| original.clone()), counter_for(encoding));
         let store = self.parts.store.as_ref();
         let mut live = Live::load(store, id.clone()).await.map_err(EngineError::from)?;
         if live.state.head().session.is_some() {
@@ -94,6 +96,8 @@ impl Engine {
             if let Event::SessionCreated { session, .. } = &mut event {
                 session.clone_from(&id);
             }
+            let counter = counter.as_ref();
+            let event = vet(&live.state, counter, event).map_err(ExportError::Impossible)?;
             recorded.push(live.state.record(at, event));
         }
         if let Some(violation) = live.state.violations().into_iter().next() {

@@ -1,7 +1,7 @@
 //! A session in memory: its state, its logs in play, and how far it is durable.
 
-use neap_core::event::Recorded;
-use neap_core::ids::{Seq, SessionId};
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::log::Logs;
 use neap_core::project::{InFlight, project};
 use neap_core::state::SessionState;
@@ -14,18 +14,20 @@ pub(crate) struct Live {
     pub(crate) logs: Logs,
     committed: Seq,
     in_flight: InFlight,
+    /// The turn that was begun here and has not ended.
+    pub(crate) turn: Option<TurnNo>,
 }
 
 impl Live {
     pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
         let state = store.load(&id).await?.unwrap_or_default();
         let (committed, in_flight) = (state.seq(), InFlight::of(&state));
-        Ok(Self { id, state, logs: Logs::default(), committed, in_flight })
+        Ok(Self { id, state, logs: Logs::default(), committed, in_flight, turn: None })
     }
 
     /// Forgets everything that is not durable, and what others have overtaken.
     pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        *self = Self::load(store, self.id.clone()).await?;
+        *self = Self { turn: self.turn, ..Self::load(store, self.id.clone()).await? };
         Ok(())
     }
 
@@ -39,9 +41,15 @@ impl Live {
         if events.is_empty() {
             return Ok(());
         }
+        let turn = events.iter().fold(self.turn, |turn, recorded| {
+            let begins = matches!(recorded.event, Event::TurnStarted { .. });
+            let ends = matches!(recorded.event, Event::TurnCompleted { .. } | Event::TurnAbandoned { .. });
+            if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
+        });
         let projection = project(&self.in_flight, &self.state, &events);
         let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
         store.commit(commit).await?;
+        self.turn = turn;
         self.committed = self.state.seq();
         self.in_flight = InFlight::of(&self.state);
         Ok(())

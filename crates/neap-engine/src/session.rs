@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble};
-use neap_core::event::{Event, Recorded};
+use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble, check_budget};
+use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
 use neap_core::message::{Counted, Message, Scope, ToolCall};
 use neap_core::report::{Report, report};
+use neap_core::resume::abandon;
 use neap_core::state::SessionState;
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};
@@ -150,10 +151,7 @@ impl Session {
 
     /// Whether the budget holds at least a message.
     pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
-        let message = Counted::new(self.counter.as_ref(), Message::user("word ".repeat(64)));
-        let this_turn = ThisTurn { turn: TurnNo(1), message: Some(&message), rounds: &[] };
-        assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?;
-        Ok(())
+        Ok(check_budget(self.live.state.policy(), &self.tools, self.counter.as_ref())?)
     }
 
     async fn take_turn(
@@ -180,6 +178,9 @@ impl Session {
 
     /// What was answered to a turn that is over.
     async fn reply_of(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
+        if self.live.state.head().pending.contains_key(&turn) {
+            return Err(EngineError::StillAnswering { turn });
+        }
         let explained = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
         if let Some(reason) = explained.abandoned {
             return Err(EngineError::NoReply { turn, reason });
@@ -190,19 +191,31 @@ impl Session {
         Ok(TurnReply { turn, text, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
     }
 
-    /// Forgets decisions of a turn that was dropped half-way, and never became durable.
+    /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what
+    /// was said in it stays, in its place.
     async fn settle(&mut self) -> Result<(), EngineError> {
-        if self.live.is_ahead_of_store() {
-            self.live.reload(self.parts.store.as_ref()).await?;
+        loop {
+            if self.live.is_ahead_of_store() {
+                self.live.reload(self.parts.store.as_ref()).await?;
+            }
+            let Some(turn) = self.live.turn else { return Ok(()) };
+            let Some(event) = abandon(&self.live.state, turn, AbandonReason::Interrupted) else {
+                self.live.turn = None;
+                return Ok(());
+            };
+            let decided = vec![self.live.state.record(self.parts.clock.now(), event)];
+            match self.commit(decided).await {
+                // Its log does not have it yet.
+                Ok(()) => self.live.logs.clear(),
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
-        Ok(())
     }
 
     async fn load_logs(&mut self) -> Result<(), EngineError> {
-        let budget = self.live.state.policy().context_budget();
-        let logs = &self.live.logs;
-        let requests = Selection::of(&self.live.state).requests(budget, |scope| logs.get(scope).is_some());
-        for request in requests {
+        let Live { state, logs, .. } = &self.live;
+        for request in Selection::of(state).requests(state.policy(), |scope| logs.get(scope).is_some()) {
             let log = self.parts.store.log(&self.live.id, &request).await?;
             self.live.logs.put(request.scope, log);
         }

@@ -303,3 +303,154 @@ async fn an_erased_name_can_be_used_again() {
     let imported = stage.engine.import_events(exported.collect(), Some(copy)).await.unwrap();
     assert_eq!(imported.turns, 1);
 }
+
+/// A turn that is told while another process's turn is in flight keeps its words, its id and its own number.
+#[tokio::test]
+async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let id = SessionId::parse("test").unwrap();
+    let teller = Engine::builder(store.clone()).build();
+    let mut told = teller.resume(&id, &SessionOptions::default()).await.unwrap();
+    // While the model of the one is thinking, the other tells its turn.
+    let (ask, asked) = tokio::sync::oneshot::channel::<()>();
+    let (answer, answered) = std::sync::mpsc::channel::<()>();
+    let mut ask = Some(ask);
+    let thinker = Engine::builder(store.clone())
+        .model(Arc::new(Scripted::from_fn(move |_| {
+            if let Some(ask) = ask.take() {
+                ask.send(()).unwrap();
+                answered.recv().unwrap();
+            }
+            Ok(ModelReply { text: "A-reply".into(), calls: Vec::new() })
+        })))
+        .build();
+    let thinking = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async move {
+            let mut session = thinker.attach(&SessionId::parse("test").unwrap()).await.unwrap();
+            session.turn("A-question", &mut Quiet).await.unwrap();
+        });
+    });
+    asked.await.unwrap();
+    let first = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
+    let again = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
+    assert_eq!(first.turn, again.turn, "sent twice, stored once");
+    answer.send(()).unwrap();
+    thinking.join().unwrap();
+    let mut said: Vec<(u64, String)> = Vec::new();
+    for event in events(store.as_ref(), &id).await {
+        let turn = event.turn().unwrap_or_default().0;
+        said.extend(event.said().iter().map(|said| (turn, said.message.content.to_string())));
+    }
+    let want = [(1, "A-question"), (2, "B-question"), (2, "B-reply"), (1, "A-reply")];
+    assert_eq!(said, want.map(|(turn, text)| (turn, text.to_owned())));
+}
+
+/// What a model says together with a tool call is part of its reply.
+#[tokio::test]
+async fn words_beside_a_tool_call_are_kept() {
+    let mut stage = Stage::new().await;
+    let call = ToolCall { id: "c".into(), name: "open_effort".into(), arguments: r#"{"name":"port"}"#.into() };
+    stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call] });
+    stage.model.push(ModelReply { text: String::new(), calls: Vec::new() });
+    let reply = stage.session.turn("which port?", &mut Quiet).await.unwrap();
+    assert_eq!(reply.text, "The port is 8443.");
+    assert!(stage.text().await.contains("The port is 8443."));
+}
+
+/// A turn that is dropped half-way is closed at once: its words are in the very next context, in their place.
+#[tokio::test]
+async fn a_dropped_turn_is_closed_at_once() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok ".repeat(50), calls: Vec::new() }));
+    let engine = Engine::builder(store).model(Arc::new(model)).build();
+    let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
+    {
+        let mut watch = Quiet;
+        let turn = session.turn_with_id("my important words", Some("k"), &mut watch);
+        tokio::pin!(turn);
+        for _ in 0..8 {
+            tokio::select! { biased; _ = &mut turn => panic!("it was to be dropped"), () = tokio::task::yield_now() => {} }
+        }
+    }
+    let context = session.assemble(None).await.unwrap();
+    assert_eq!(&*context.messages[0].said.message.content, "my important words");
+    let again = session.turn_with_id("my important words", Some("k"), &mut Quiet).await;
+    assert!(matches!(again, Err(EngineError::NoReply { .. })), "{again:?}");
+}
+
+/// I1 and I8: names that cost many tokens do not make the note grow without end.
+#[tokio::test]
+async fn costly_names_stay_within_the_budget() {
+    let mut stage = Stage::with(&[("context_tokens_max", "1400")]).await;
+    stage.concluded("a", AUTH).await;
+    for n in 0..15 {
+        let name: String = std::iter::repeat_n('ꔀ', 50).chain([char::from(b'a' + n)]).collect();
+        let reply = stage.say("go", &[("open_effort", json!({"name": name}))], "ok").await;
+        assert!(reply.ledger.tokens.total() <= Tokens(1_400));
+    }
+    stage.call("expand_effort", json!({"id": "a"})).await;
+    assert!(stage.context().await.tokens() <= Tokens(1_400));
+}
+
+/// An export is not believed: counts are made again, settings and turns are checked.
+#[tokio::test]
+async fn a_forged_export_cannot_break_the_budget() {
+    let mut stage = Stage::new().await;
+    stage.say(&"many words ".repeat(20_000), &[], "ok").await;
+    let stored = stage.engine.store().events(stage.session.id(), Seq(1), usize::MAX).await.unwrap();
+    let exported: Vec<_> = stored
+        .into_iter()
+        .filter_map(|stored| match stored {
+            Stored::Event(recorded) => Some(recorded),
+            Stored::Damaged { .. } => None,
+        })
+        .collect();
+    let mut lying = exported.clone();
+    for recorded in &mut lying {
+        if let Event::TurnStarted { message, .. } = &mut recorded.event {
+            message.tokens = Tokens(1);
+        }
+    }
+    let copy = SessionId::parse("copy").unwrap();
+    stage.engine.import_events(lying, Some(copy.clone())).await.unwrap();
+    let mut session = stage.engine.attach(&copy).await.unwrap();
+    assert_eq!(session.state().head().all_logs, stage.session.state().head().all_logs);
+    assert!(session.assemble(None).await.unwrap().tokens() <= Tokens(16_000));
+
+    let mut jumping = exported.clone();
+    let mut greedy = exported;
+    for recorded in &mut jumping {
+        if let Event::TurnStarted { turn, .. } = &mut recorded.event {
+            turn.0 = u64::MAX;
+        }
+    }
+    if let Event::SessionCreated { policy, .. } = &mut greedy[0].event {
+        policy.context_tokens_max = u64::MAX;
+    }
+    for forged in [jumping, greedy] {
+        let refused = stage.engine.import_events(forged, SessionId::parse("other").ok()).await;
+        assert!(refused.is_err());
+    }
+}
+
+/// A word at the end of a very long message is found by search.
+#[tokio::test]
+async fn the_end_of_a_long_message_is_found() {
+    let mut stage = Stage::new().await;
+    stage.say(&format!("{} zanzibarpineapple", "lorem ipsum ".repeat(20_000)), &[], "ok").await;
+    let hits = stage.engine.search("zanzibarpineapple", None, 5).await.unwrap();
+    assert!(hits[0].text.contains("zanzibarpineapple"), "{hits:?}");
+}
+
+/// One natural word finds a topic in a script without spaces, and a sentence mentions it.
+#[tokio::test]
+async fn scripts_without_spaces_are_found_and_mentioned() {
+    let mut stage = Stage::new().await;
+    stage.concluded("修复登录", "用户登录后一小时出现401错误,因为刷新令牌在两个标签页中同时使用。").await;
+    let found = stage.call("search_efforts", json!({"query": "令牌"})).await;
+    assert!(found.text.contains("修复登录"), "{}", found.text);
+    stage.chatter().await;
+    let turn = stage.say("我们之前是怎么修复登录的?", &[], "嗯").await.turn;
+    assert_eq!(stage.effort("修复登录").last_referenced, turn);
+}

@@ -88,7 +88,7 @@ async fn the_ambient_window_holds_the_last_ten_exchanges_and_the_rest_stays_stor
         context.messages.iter().map(|p| &*p.said.message.content).filter(|t| *t != "mm").collect();
     let want: Vec<String> = (41..=50).map(|n| format!("message number {n}")).collect();
     assert_eq!(said, want);
-    let all = LogRequest { scope: Scope::Ambient, tokens_max: Tokens(u64::MAX) };
+    let all = LogRequest::newest(Scope::Ambient, Tokens(u64::MAX));
     let log = stage.engine.store().log(stage.session.id(), &all).await.unwrap();
     assert_eq!(log.exchanges().len(), 50);
 }

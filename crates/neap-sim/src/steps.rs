@@ -153,6 +153,7 @@ impl World {
             }
             EngineError::Store(_)
             | EngineError::NoReply { .. }
+            | EngineError::StillAnswering { .. }
             | EngineError::Policy(_)
             | EngineError::NoSession(_)
             | EngineError::SessionExists(_)

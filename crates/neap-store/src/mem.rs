@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
-use neap_core::rank::{Candidate, Found, SearchRequest};
+use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
 use crate::derived::{Derived, Fold, TextKey, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
-use crate::propose::{cut, is_term, propose};
+use crate::propose::{is_term, propose};
 use crate::search::candidate;
 use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
 
@@ -89,7 +89,9 @@ impl Stream {
             let scope = |turn: TurnNo| {
                 self.derived.exchanges.values().find(|row| row.turn == turn).map(|row| row.scope.clone())
             };
-            candidates.extend(candidate(&recorded.event, scope, |text| cut(text, request.text_bytes_max)));
+            candidates.extend(candidate(&recorded.event, scope, |text| {
+                around(text, &request.terms, request.text_bytes_max)
+            }));
         }
         Found { candidates, texts, texts_with }
     }
@@ -133,7 +135,7 @@ impl Store for MemStore {
         let mut tokens = Tokens::ZERO;
         let mut newest = Vec::new();
         for row in stream.derived.exchanges.values().rev().filter(|row| row.scope == request.scope) {
-            if tokens >= request.tokens_max {
+            if tokens >= request.tokens_max || newest.len() >= request.exchanges_max {
                 break;
             }
             tokens += row.tokens;

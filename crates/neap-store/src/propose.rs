@@ -30,11 +30,6 @@ pub(crate) fn is_term(term: &str) -> bool {
     !term.is_empty() && term.chars().all(|c| !c.is_ascii() || c.is_ascii_lowercase() || c.is_ascii_digit())
 }
 
-/// The longest beginning of a text within a number of bytes.
-pub(crate) fn cut(text: &str, bytes_max: usize) -> &str {
-    &text[..text.floor_char_boundary(bytes_max)]
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,11 +49,5 @@ mod tests {
         for term in ["auth", "401", "日本語", "ошибка", "über"] {
             assert!(is_term(term), "{term:?}");
         }
-    }
-
-    #[test]
-    fn a_cut_never_parts_a_character() {
-        assert_eq!(cut("日本", 4), "日");
-        assert_eq!(cut("ab", 9), "ab");
     }
 }

@@ -42,7 +42,7 @@ fn sql(path: &Path, statements: &str) {
 }
 
 fn words(store: &SqliteStore, told: &Told, scope: Scope) -> Vec<String> {
-    let request = LogRequest { scope, tokens_max: Tokens(u64::MAX) };
+    let request = LogRequest::newest(scope, Tokens(u64::MAX));
     let log = block_on(store.log(&told.id, &request)).unwrap();
     log.exchanges().flat_map(|e| &e.messages).map(|m| m.message.content.to_string()).collect()
 }

@@ -9,13 +9,10 @@ use crate::effort::{Effort, LogSize};
 use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
 use crate::ledger::{Layer, LayerTokens, Ledger, LogShown};
 use crate::log::{Log, Logs};
-use crate::message::{Counted, Exchange, Message, Scope};
+use crate::message::{Counted, Exchange, Message, Scope, message_tokens};
 use crate::prompt;
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
-
-/// Room kept for the line before a log: the longest id, a count and the words around them.
-const MARKER_TOKENS_MAX: Tokens = Tokens(160);
 
 /// One log that belongs in the context.
 pub(super) struct Section<'a> {
@@ -25,15 +22,13 @@ pub(super) struct Section<'a> {
     held: Option<&'a Log>,
     /// Exchanges at most, whatever the budget.
     window: usize,
+    /// What the line before it costs at most.
+    marker_tokens: Tokens,
+    /// What showing all of it would cost, that line included.
+    pub(super) demand: Tokens,
 }
 
 impl Section<'_> {
-    /// What showing all of it would cost.
-    pub(super) fn demand(&self) -> Tokens {
-        let newest: Tokens = self.newest_first().map(|exchange| exchange.tokens()).sum();
-        if newest == Tokens::ZERO { Tokens::ZERO } else { newest + MARKER_TOKENS_MAX }
-    }
-
     fn newest_first(&self) -> impl Iterator<Item = &Arc<Exchange>> {
         self.held.into_iter().flat_map(|log| log.exchanges().rev()).take(self.window)
     }
@@ -63,13 +58,22 @@ impl Section<'_> {
 }
 
 /// The logs of a selection, in the order of the context.
-pub(super) fn sections<'a>(selection: &Selection<'_>, state: &SessionState, logs: &'a Logs) -> Vec<Section<'a>> {
-    let section = |layer: Layer, scope: Scope, window: usize| Section {
-        layer,
-        size: state.log_size(&scope),
-        held: logs.get(&scope),
-        scope,
-        window,
+pub(super) fn sections<'a>(
+    counter: &dyn TokenCounter,
+    selection: &Selection<'_>,
+    state: &SessionState,
+    logs: &'a Logs,
+) -> Vec<Section<'a>> {
+    let section = |layer: Layer, scope: Scope, window: usize| {
+        let (size, held) = (state.log_size(&scope), logs.get(&scope));
+        let zero = Tokens::ZERO;
+        let mut section = Section { layer, scope, size, held, window, marker_tokens: zero, demand: zero };
+        // The count in it is never larger than this one.
+        let marker = section.marker(section.due()).map(|message| message_tokens(counter, &message));
+        section.marker_tokens = marker.unwrap_or_default();
+        let newest: Tokens = section.newest_first().map(|exchange| exchange.tokens()).sum();
+        section.demand = if newest == zero { zero } else { newest + section.marker_tokens };
+        section
     };
     let ambient_window = usize::try_from(state.policy().ambient_window).unwrap_or(usize::MAX);
     let of = |layer: Layer, effort: &Effort| section(layer, Scope::Effort(effort.id.clone()), usize::MAX);
@@ -92,9 +96,8 @@ pub(super) fn render(
         if section.due() == 0 {
             continue;
         }
-        let peers: Vec<Tokens> =
-            sections.iter().filter(|s| s.layer == section.layer).map(Section::demand).collect();
-        let room = section.demand().min(level(granted.get(section.layer), &peers));
+        let peers: Vec<Tokens> = sections.iter().filter(|s| s.layer == section.layer).map(|s| s.demand).collect();
+        let room = section.demand.min(level(granted.get(section.layer), &peers));
         render_one(counter, section, room, ledger, &mut out);
     }
     out
@@ -107,7 +110,7 @@ fn render_one(
     ledger: &mut Ledger,
     out: &mut Vec<Placed>,
 ) {
-    let mut room_left = room.saturating_sub(MARKER_TOKENS_MAX);
+    let mut room_left = room.saturating_sub(section.marker_tokens);
     let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
     for exchange in section.newest_first() {
         if exchange.tokens() <= room_left {
@@ -125,7 +128,7 @@ fn render_one(
     // Another process may have added exchanges that the state does not know of yet.
     let left_out = section.due().saturating_sub(shown.len() as u64);
     let marker = section.marker(left_out).map(|message| Counted::new(counter, message));
-    let marker = marker.filter(|said| said.tokens <= room.min(MARKER_TOKENS_MAX));
+    let marker = marker.filter(|said| said.tokens <= room);
     let messages = shown.iter().rev().flat_map(|(exchange, _)| exchange.messages.iter().cloned());
     let placed: Vec<Placed> =
         marker.into_iter().chain(messages).map(|said| Placed { layer: section.layer, said }).collect();

@@ -17,6 +17,7 @@ use crate::ids::TurnNo;
 use crate::ledger::{Layer, Ledger};
 use crate::log::Logs;
 use crate::message::{Counted, Message, ToolRound};
+use crate::policy::Policy;
 use crate::state::SessionState;
 use crate::tokens::{REPLY_PRIMING, TokenCounter, Tokens};
 use crate::tools::{ToolSet, ToolSpec};
@@ -89,6 +90,19 @@ pub struct BudgetTooSmall {
     pub message: Tokens,
 }
 
+/// Whether a budget holds what must always be there: our text, the longest note, the tools, and room for an
+/// excerpt of a message. It depends on settings alone, so a session that opens goes on.
+pub fn check_budget(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter) -> Result<(), BudgetTooSmall> {
+    let rules = counter.count(&system::protocol(tools));
+    let protocol = REPLY_PRIMING + system::MESSAGE_TOKENS + rules + system::NOTE_TOKENS_MAX;
+    let (budget, message) = (policy.context_budget(), this_turn::least());
+    let floor = protocol + tools.tokens() + message;
+    if floor <= budget {
+        return Ok(());
+    }
+    Err(BudgetTooSmall { budget, floor, protocol, tools: tools.tokens(), message })
+}
+
 /// Assembles what the state says should be in the context.
 pub fn assemble(
     state: &SessionState,
@@ -109,32 +123,27 @@ pub(crate) fn assemble_selection(
     counter: &dyn TokenCounter,
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
+    check_budget(state.policy(), tools, counter)?;
     let budget = state.policy().context_budget();
     let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
 
     let protocol = system::protocol(tools);
-    let note = system::note(selection, tools);
+    let note = system::note(counter, selection, tools);
     ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
     ledger.tokens.add(Layer::Note, counter.count(&note));
     ledger.tokens.add(Layer::Tools, tools.tokens());
 
     let fixed = ledger.tokens.total();
-    let room = budget.saturating_sub(fixed);
-    let turn_part = this_turn::render(counter, this_turn, room).map_err(|message| BudgetTooSmall {
-        budget,
-        floor: fixed + message,
-        protocol: fixed - tools.tokens(),
-        tools: tools.tokens(),
-        message,
-    })?;
+    let room = budget - fixed;
+    let turn_part = this_turn::render(counter, this_turn, room);
     ledger.tokens.add(Layer::Message, turn_part.tokens);
     ledger.rounds_left_out = turn_part.rounds_left_out;
 
     let room = room - turn_part.tokens;
     let policy = state.policy();
     let heading = counter.count(crate::prompt::SUMMARIES);
-    let sections = logs::sections(selection, state, logs);
-    let logs_demand = |layer| sections.iter().filter(|s| s.layer == layer).map(logs::Section::demand).sum();
+    let sections = logs::sections(counter, selection, state, logs);
+    let logs_demand = |layer| sections.iter().filter(|s| s.layer == layer).map(|s| s.demand).sum();
     let demands = [
         Demand::new(Layer::Active, policy.active_share_percent, logs_demand(Layer::Active)),
         Demand::new(Layer::Expanded, policy.expanded_share_percent, logs_demand(Layer::Expanded)),

@@ -3,6 +3,7 @@
 use crate::effort::Effort;
 use crate::log::LogRequest;
 use crate::message::Scope;
+use crate::policy::Policy;
 use crate::state::SessionState;
 use crate::tokens::Tokens;
 
@@ -65,9 +66,15 @@ impl<'a> Selection<'a> {
         std::iter::once(Scope::Ambient).chain(efforts.map(|e| Scope::Effort(e.id.clone())))
     }
 
-    /// Requests for the logs that `is_here` does not have.
-    pub fn requests(&self, tokens_max: Tokens, is_here: impl Fn(&Scope) -> bool) -> Vec<LogRequest> {
-        self.scopes().filter(|scope| !is_here(scope)).map(|scope| LogRequest { scope, tokens_max }).collect()
+    /// Requests for the logs that `is_here` does not have: no more of each than a context can show.
+    pub fn requests(&self, policy: &Policy, is_here: impl Fn(&Scope) -> bool) -> Vec<LogRequest> {
+        let ambient_window = usize::try_from(policy.ambient_window).unwrap_or(usize::MAX);
+        let request = |scope: Scope| LogRequest {
+            exchanges_max: if scope == Scope::Ambient { ambient_window } else { usize::MAX },
+            tokens_max: policy.context_budget(),
+            scope,
+        };
+        self.scopes().filter(|scope| !is_here(scope)).map(request).collect()
     }
 }
 

@@ -13,8 +13,10 @@ use crate::tools::ToolSet;
 /// What a provider adds around the system message.
 pub(super) const MESSAGE_TOKENS: Tokens = Tokens(4);
 
-/// Ids named in the note, at most, of each kind (I8).
+/// Ids named in the note, at most, of each kind.
 const NOTE_IDS_MAX: usize = 8;
+/// What the note may cost; if its ids are too long for that, it counts instead of naming (I8).
+pub(super) const NOTE_TOKENS_MAX: Tokens = Tokens(320);
 
 /// Identity, and the rules where the tools are offered (DESIGN, decision 10).
 pub(super) fn protocol(tools: &ToolSet) -> String {
@@ -23,30 +25,37 @@ pub(super) fn protocol(tools: &ToolSet) -> String {
 }
 
 /// How to reach what is not shown, and which efforts are in play.
-pub(super) fn note(selection: &Selection<'_>, tools: &ToolSet) -> String {
+pub(super) fn note(counter: &dyn TokenCounter, selection: &Selection<'_>, tools: &ToolSet) -> String {
     if !tools.has_effort_tools() {
         return String::new();
     }
-    let (open, idle, expanded) = (ids(&selection.open), ids(&selection.idle), ids(&selection.expanded));
+    let ways: [fn(&[&Effort]) -> String; 2] = [ids, |efforts| efforts.len().to_string()];
+    let notes = ways.into_iter().map(|name| format!("{}{}\n", prompt::NOTE, in_play(selection, name)));
+    notes
+        .into_iter()
+        .find(|note| counter.count(note) <= NOTE_TOKENS_MAX)
+        .unwrap_or_else(|| prompt::NOTE.to_owned())
+}
+
+fn in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String {
     let mut line = match selection.active {
         Some(effort) => format!("Active effort: {}.", effort.id),
         None => "No effort is active.".to_owned(),
     };
-    if !open.is_empty() {
-        line.push_str(&format!(" Open in the background: {open}."));
-    }
-    if !idle.is_empty() {
-        line.push_str(&format!(" Open but idle, log not shown: {idle}."));
-    }
-    if !expanded.is_empty() {
-        line.push_str(&format!(" Expanded: {expanded}."));
+    let parts = [
+        (" Open in the background: ", &selection.open),
+        (" Open but idle, log not shown: ", &selection.idle),
+        (" Expanded: ", &selection.expanded),
+    ];
+    for (label, efforts) in parts.into_iter().filter(|(_, efforts)| !efforts.is_empty()) {
+        line.push_str(&format!("{label}{}.", name(efforts)));
     }
     match selection.evicted {
         0 => {}
         1 => line.push_str(" 1 older effort is not shown."),
         n => line.push_str(&format!(" {n} older efforts are not shown.")),
     }
-    format!("{}{line}\n", prompt::NOTE)
+    line
 }
 
 fn ids(efforts: &[&Effort]) -> String {
@@ -68,7 +77,7 @@ pub(super) fn summaries(selection: &Selection<'_>, heading: Tokens, room: Tokens
             used += tokens;
             shown.push(effort);
         } else {
-            ledger.summaries_over_budget.push(effort.id.clone());
+            ledger.leave_out(&effort.id);
         }
     }
     if shown.is_empty() {

@@ -16,21 +16,19 @@ pub(super) struct TurnPart {
     pub(super) rounds_left_out: u64,
 }
 
-/// Shows the message, cut if it must be, and the newest rounds that fit; fails with what is needed at least.
-pub(super) fn render(
-    counter: &dyn TokenCounter,
-    this_turn: ThisTurn<'_>,
-    room: Tokens,
-) -> Result<TurnPart, Tokens> {
+/// Room that must be there for the message of a turn, whatever else is.
+pub(super) fn least() -> Tokens {
+    Tokens((EXCERPT_TOKENS_MIN.0 * 100).div_ceil(TURN_SHARE_PERCENT))
+}
+
+/// Shows the message, cut if it must be, and the newest rounds that fit.
+pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: Tokens) -> TurnPart {
     let room = room.percent(TURN_SHARE_PERCENT);
     let mut used = Tokens::ZERO;
     let mut said: Vec<Counted> = Vec::new();
     if let Some(message) = this_turn.message {
-        let least = message.tokens.min(EXCERPT_TOKENS_MIN);
-        if room < least {
-            return Err(Tokens((least.0 * 100).div_ceil(TURN_SHARE_PERCENT)));
-        }
         // Rounds may need room as well: with some, the message takes at most half.
+        let least = message.tokens.min(EXCERPT_TOKENS_MIN);
         let max = if this_turn.rounds.is_empty() { room } else { room.percent(50).max(least) };
         let shown = cut_message(counter, message, this_turn.turn, max);
         used += shown.tokens;
@@ -46,7 +44,7 @@ pub(super) fn render(
     let rounds_left_out = (this_turn.rounds.len() - rounds.len()) as u64;
     said.extend(rounds.into_iter().rev().flatten());
     let messages = said.into_iter().map(|said| Placed { layer: Layer::Message, said }).collect();
-    Ok(TurnPart { messages, tokens: used, rounds_left_out })
+    TurnPart { messages, tokens: used, rounds_left_out }
 }
 
 /// What showing all of it would cost.

@@ -92,7 +92,7 @@ impl SessionState {
                 self.head.metrics.evictions += ids.len() as u64;
             }
             Event::TurnCompleted { turn, reply, scope, ledger } => {
-                self.settle(*turn, scope, reply.tokens, at);
+                self.settle(*turn, scope, Some(reply.tokens), at);
                 let metrics = &mut self.head.metrics;
                 metrics.turns_completed += 1;
                 metrics.context_tokens = ledger.tokens.total();
@@ -106,7 +106,7 @@ impl SessionState {
                 metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
             }
             Event::TurnAbandoned { turn, reason: _, scope } => {
-                self.settle(*turn, scope, Tokens::ZERO, at);
+                self.settle(*turn, scope, None, at);
             }
             Event::Scrubbed { events: _ } => {
                 let seq = self.head.seq;
@@ -199,10 +199,14 @@ impl SessionState {
         }
     }
 
-    /// A turn is over: what was said in it belongs to a log now.
-    fn settle(&mut self, turn: TurnNo, scope: &Scope, reply: Tokens, at: Stamp) {
-        let Some(pending) = self.head.pending.remove(&turn) else { return };
-        let tokens = pending.tokens + reply;
+    /// A turn is over: what was said in it belongs to a log now. A reply whose beginning was a damaged record is
+    /// still something said.
+    fn settle(&mut self, turn: TurnNo, scope: &Scope, reply: Option<Tokens>, at: Stamp) {
+        let begun = self.head.pending.remove(&turn).map(|pending| pending.tokens);
+        let tokens = match (begun, reply) {
+            (None, None) => return,
+            (begun, reply) => begun.unwrap_or_default() + reply.unwrap_or_default(),
+        };
         self.head.all_logs.add(tokens);
         match scope {
             Scope::Ambient => self.head.ambient.add(tokens),

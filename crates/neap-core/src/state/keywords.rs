@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::effort::Effort;
 use crate::ids::EffortId;
-use crate::reference::{keywords, words};
+use crate::reference::{is_unspaced, keywords, words};
 
 /// Keywords of summaries and words of ids, each pointing to the concluded efforts that carry them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -77,6 +77,12 @@ impl KeywordIndex {
                     break;
                 }
             }
+        }
+        // A name in a script without spaces stands inside a sentence, not between spaces.
+        if text.chars().any(is_unspaced) {
+            let folded = text.to_lowercase();
+            let inside = |id: &&String| id.chars().any(is_unspaced) && folded.contains(id.as_str());
+            found.extend(self.ids.iter().filter(inside).filter_map(|id| EffortId::parse(id).ok()));
         }
         found
     }

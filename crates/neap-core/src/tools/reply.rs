@@ -52,7 +52,7 @@ pub fn status(state: &SessionState, only: Option<&EffortId>) -> String {
         "turn": state.turn(),
         "active": active,
         "efforts": efforts,
-        "more_listed_by_search": (state.efforts().len() - efforts.len()),
+        "not_listed": (state.efforts().len() - efforts.len()),
         "expanded": state.expanded().map(|e| e.id.as_str()).collect::<Vec<_>>(),
         "expansion_cost_tokens": state.expanded().filter_map(|e| e.expanded).map(|x| x.tokens_loaded.0).sum::<u64>(),
     })

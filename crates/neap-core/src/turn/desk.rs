@@ -2,7 +2,7 @@
 
 use crate::assemble::{Selection, ThisTurn, assemble_selection};
 use crate::ids::Stamp;
-use crate::log::{Log, Logs};
+use crate::log::{Log, LogRequest, Logs};
 use crate::message::{Counted, Message, Scope};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
@@ -37,6 +37,11 @@ impl Desk<'_> {
     pub(super) fn cost(&self, selection: &Selection<'_>) -> Tokens {
         let nothing_new = ThisTurn::default();
         assemble_selection(selection, self.state, self.logs, self.tools, self.counter, nothing_new)
-            .map_or(Tokens::ZERO, |context| context.tokens())
+            .map_or_else(|too_small| too_small.floor, |context| context.tokens())
+    }
+
+    /// Requests for the logs of a selection that are not in memory.
+    pub(super) fn missing(&self, selection: &Selection<'_>) -> Vec<LogRequest> {
+        selection.requests(self.state.policy(), |scope| self.logs.get(scope).is_some())
     }
 }

@@ -5,25 +5,27 @@ use super::perform::collapsed;
 use super::step::{Ended, Outcome, Step};
 use super::summing::Summing;
 use super::{Phase, Turn};
+use crate::assemble::Selection;
 use crate::decay;
 use crate::effort::Summary;
 use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
 use crate::ids::EffortId;
 use crate::message::{Counted, Message, Scope};
 use crate::route::route;
+use crate::state::Pending;
 use crate::tools::Banner;
 
 /// Ends a reply that the user cut short.
-const INTERRUPTED: &str = " [interrupted]";
+pub const INTERRUPTED: &str = " [interrupted]";
 
 impl Turn {
     /// The reply is known. If the turn concluded the effort it belongs to, that effort is summarised once
     /// more, so that its summary covers the closing exchange.
     pub(super) fn finish(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
         let scope = self.scope(desk);
-        let concluded = desk.state.head().pending.get(&self.turn).map_or(&[][..], |p| &p.concluded);
+        let concluded = self.pending(desk).map_or(&[][..], |pending| &pending.concluded);
         if let Some(id) = scope.effort().filter(|id| concluded.contains(id)).cloned() {
-            let also = self.exchange(desk, Some(reply.clone())).messages;
+            let also = self.exchange(Some(reply.clone())).messages;
             let also: Vec<Message> = also.into_iter().map(|said| said.message).collect();
             let (summing, step) = Summing::start(desk, id, also);
             self.phase = Phase::Summing { reply, summing };
@@ -38,6 +40,11 @@ impl Turn {
         reply: Counted,
         summary: Option<(EffortId, Summary)>,
     ) -> Step {
+        let requests = desk.missing(&Selection::of(desk.state));
+        if !requests.is_empty() && desk.state.expanded().next().is_some() {
+            self.phase = Phase::Refilling { reply, summary };
+            return Step::Load(requests);
+        }
         self.start_again_if_lost(desk);
         let (turn, scope) = (self.turn, self.scope(desk));
         let mut banners = self.banners.clone();
@@ -52,7 +59,7 @@ impl Turn {
         self.record(desk, completed);
         self.fade(desk, &reply.message.content, &mut banners);
 
-        let exchange = self.exchange(desk, Some(reply.clone()));
+        let exchange = self.exchange(Some(reply.clone()));
         let text = reply.message.content.to_string();
         let outcome = self.outcome(Ok(text), banners, scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
@@ -65,7 +72,7 @@ impl Turn {
         let scope = self.scope(desk);
         let event = Event::TurnAbandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
         self.record(desk, event);
-        let exchange = self.exchange(desk, None);
+        let exchange = self.exchange(None);
         let outcome = self.outcome(Err(reason.clone()), self.banners.clone(), scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
         self.commit(Phase::Abandoning { reason, ended })
@@ -73,10 +80,11 @@ impl Turn {
 
     /// What was said before an interruption is kept, and marked.
     pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
-        if partial.trim().is_empty() {
+        let said = self.said_beside_calls(partial.to_owned());
+        if said.is_empty() {
             return self.abandon(desk, AbandonReason::Interrupted);
         }
-        let reply = desk.count(Message::assistant(format!("{}{INTERRUPTED}", partial.trim_end())));
+        let reply = desk.count(Message::assistant(format!("{}{INTERRUPTED}", said.trim_end())));
         self.finish(desk, reply)
     }
 
@@ -107,10 +115,9 @@ impl Turn {
     /// Another process took this turn for dead and closed it: what was said, and what the host's tools answered,
     /// is recorded as a new one.
     fn start_again_if_lost(&mut self, desk: &mut Desk<'_>) {
-        if !desk.state.head().pending.contains_key(&self.turn) {
-            self.turn = desk.state.turn().next();
-            let message = self.message.clone();
-            self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id: None });
+        if self.pending(desk).is_none() {
+            // The caller's id stays with the turn that was closed.
+            self.begin_turn(desk, None);
             let rounds = self.rounds.iter().filter(|(_, visibility)| *visibility == RoundVisibility::Transcript);
             for (round, visibility) in rounds.cloned().collect::<Vec<_>>() {
                 self.record(desk, Event::ToolsCalled { turn: self.turn, round, visibility });
@@ -119,7 +126,12 @@ impl Turn {
     }
 
     fn scope(&self, desk: &Desk<'_>) -> Scope {
-        desk.state.head().pending.get(&self.turn).map_or(Scope::Ambient, route)
+        self.pending(desk).map_or(Scope::Ambient, route)
+    }
+
+    /// This very turn in the state, if it is still in flight there.
+    fn pending<'d>(&self, desk: &'d Desk<'_>) -> Option<&'d Pending> {
+        desk.state.head().pending.get(&self.turn).filter(|pending| pending.first_seq == self.first_seq)
     }
 
     fn outcome(&self, reply: Result<String, AbandonReason>, banners: Vec<Banner>, scope: Scope) -> Outcome {

@@ -12,6 +12,9 @@ const ARGUMENTS_BYTES_MAX: usize = 65_536;
 /// Longest tool name or call id, in characters.
 const NAME_CHARS_MAX: usize = 64;
 
+/// Longest error of a model that is kept, in characters.
+const ERROR_CHARS_MAX: usize = 500;
+
 /// Said when a model answers with nothing.
 const NO_ANSWER: &str = "[the model gave no answer]";
 /// Said when a model would go on calling tools for ever.
@@ -36,18 +39,16 @@ pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u6
             text = CALLS_EXHAUSTED.to_owned();
         }
     }
-    let bytes_max = usize::try_from(policy.message_bytes_max).unwrap_or(usize::MAX);
-    if text.len() > bytes_max {
-        refusals.push(format!("the reply was cut to {bytes_max} bytes"));
-        text.truncate(text.floor_char_boundary(bytes_max));
-    }
-    if calls.is_empty() && text.trim().is_empty() {
-        text = NO_ANSWER.to_owned();
+    if text.len() as u64 > policy.message_bytes_max {
+        refusals.push(format!("the reply was cut to {} bytes", policy.message_bytes_max));
+        text = limit(text, policy);
     }
     let mut seen: BTreeSet<String> = BTreeSet::new();
     for (at, call) in calls.iter_mut().enumerate() {
-        if call.id.is_empty() || call.id.chars().count() > NAME_CHARS_MAX || seen.contains(&call.id) {
-            call.id = format!("call_{turn}_{round}_{at}");
+        let mut again = 0;
+        while call.id.is_empty() || call.id.chars().count() > NAME_CHARS_MAX || seen.contains(&call.id) {
+            call.id = format!("call_{turn}_{round}_{at}_{again}");
+            again += 1;
         }
         seen.insert(call.id.clone());
         if let Some((cut, _)) = call.name.char_indices().nth(NAME_CHARS_MAX) {
@@ -59,4 +60,21 @@ pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u6
         }
     }
     Heard { text, calls, refusals }
+}
+
+/// A text of at most the length that is accepted.
+pub(super) fn limit(mut text: String, policy: &Policy) -> String {
+    let bytes_max = usize::try_from(policy.message_bytes_max).unwrap_or(usize::MAX);
+    text.truncate(text.floor_char_boundary(bytes_max));
+    text
+}
+
+/// An error in a sentence or two, not with a page of a provider's HTML.
+pub(super) fn shorten(message: &str) -> String {
+    message.chars().take(ERROR_CHARS_MAX).collect()
+}
+
+/// The reply, or words that say there was none.
+pub(super) fn or_no_answer(text: String) -> String {
+    if text.is_empty() { NO_ANSWER.to_owned() } else { text }
 }

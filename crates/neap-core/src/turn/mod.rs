@@ -13,6 +13,7 @@ mod finish;
 mod intake;
 mod lone;
 mod perform;
+mod search;
 mod step;
 mod summing;
 
@@ -20,13 +21,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 pub use desk::Desk;
+pub use finish::INTERRUPTED;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
 
 use crate::assemble::{Selection, ThisTurn, assemble};
 use crate::effort::Summary;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
-use crate::ids::{EffortId, TurnNo};
+use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::ledger::Ledger;
 use crate::message::{Counted, Exchange, Message, Scope, ToolCall, ToolRound};
 use crate::tools::Banner;
@@ -41,6 +43,11 @@ pub struct Turn {
     /// Set when the host ran the model itself and only tells us what was said.
     told_reply: Option<String>,
     turn: TurnNo,
+    /// The event that began it, and when: a number alone could be another process's turn.
+    first_seq: Seq,
+    began: Stamp,
+    /// Whether its beginning is durable; until then, a stale commit means that it never began.
+    is_accepted: bool,
     phase: Phase,
     /// Decided and applied, not yet committed.
     batch: Vec<Recorded>,
@@ -69,6 +76,11 @@ enum Phase {
     Summing {
         reply: Counted,
         summing: Summing,
+    },
+    /// Logs are fetched again after another process's commit, so that what fades is measured against them.
+    Refilling {
+        reply: Counted,
+        summary: Option<(EffortId, Summary)>,
     },
     /// The turn's end is being committed.
     Completing {
@@ -125,6 +137,9 @@ impl Turn {
             turn_id,
             told_reply,
             turn: TurnNo(0),
+            first_seq: Seq(0),
+            began: desk.now,
+            is_accepted: false,
             phase: Phase::Accepting,
             batch: Vec::new(),
             rounds: Vec::new(),
@@ -146,13 +161,17 @@ impl Turn {
         }
         match (std::mem::replace(&mut self.phase, Phase::Over), input) {
             (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(desk),
-            (Phase::Accepting, Input::Committed) => self.load(desk),
+            (Phase::Accepting, Input::Committed) => {
+                self.is_accepted = true;
+                self.load(desk)
+            }
             (Phase::Loading, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
                 self.think(desk)
             }
             (Phase::Thinking, Input::Replied(reply)) => self.hear(desk, reply),
             (Phase::Thinking, Input::ModelFailed(message)) => {
+                let message = intake::shorten(&message);
                 self.abandon(desk, AbandonReason::ModelFailed { message })
             }
             (Phase::Thinking, Input::Interrupted { partial }) => self.interrupted(desk, &partial),
@@ -175,7 +194,14 @@ impl Turn {
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
                 Step::Done(Box::new(outcome))
             }
+            (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
+                self.accept(desk)
+            }
             (Phase::Completing { reply, summary, .. }, Input::Stale) => self.complete(desk, reply, summary),
+            (Phase::Refilling { reply, summary }, Input::Loaded(loaded)) => {
+                desk.hold(loaded);
+                self.complete(desk, reply, summary)
+            }
             (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
         }
@@ -188,21 +214,24 @@ impl Turn {
 
     /// The message is durable before any model is called (I2).
     fn accept(&mut self, desk: &mut Desk<'_>) -> Step {
-        self.turn = desk.state.turn().next();
-        let (message, turn_id) = (self.message.clone(), self.turn_id.clone());
-        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+        self.begin_turn(desk, self.turn_id.clone());
         if self.told_reply.is_some() {
             return self.load(desk);
         }
         self.commit(Phase::Accepting)
     }
 
+    fn begin_turn(&mut self, desk: &mut Desk<'_>, turn_id: Option<String>) {
+        (self.turn, self.first_seq, self.began) = (desk.state.turn().next(), desk.state.seq().next(), desk.now);
+        let message = self.message.clone();
+        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+    }
+
     fn load(&mut self, desk: &mut Desk<'_>) -> Step {
         let selection = Selection::of(desk.state);
         let wanted: BTreeSet<Scope> = selection.scopes().collect();
         desk.logs.retain(|scope| wanted.contains(scope));
-        let budget = desk.state.policy().context_budget();
-        let requests = selection.requests(budget, |scope| desk.logs.get(scope).is_some());
+        let requests = desk.missing(&selection);
         if requests.is_empty() {
             return self.think(desk);
         }
@@ -215,23 +244,29 @@ impl Turn {
         let this_turn = ThisTurn { turn: self.turn, message: Some(&self.message), rounds: &rounds };
         let context = match assemble(desk.state, desk.logs, desk.tools, desk.counter, this_turn) {
             Ok(context) => context,
+            // What was said elsewhere is kept, whatever could be shown here.
+            Err(_) if self.told_reply.is_some() => return self.finish_told(desk),
             Err(too_small) => {
                 let message = too_small.to_string();
                 return self.abandon(desk, AbandonReason::ModelFailed { message });
             }
         };
         self.ledger = context.ledger.clone();
-        if let Some(reply) = self.told_reply.clone() {
-            let reply = desk.count(Message::assistant(reply));
-            return self.finish(desk, reply);
+        if self.told_reply.is_some() {
+            return self.finish_told(desk);
         }
         self.phase = Phase::Thinking;
         let may_call = self.may_call(desk);
         Step::CallModel(ModelRequest {
             messages: context.request_messages(),
-            tools: if may_call { context.tools } else { Arc::new([]) },
+            tools: context.tools,
             reply_may_call: may_call,
         })
+    }
+
+    fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
+        let reply = Message::assistant(self.told_reply.clone().unwrap_or_default());
+        self.finish(desk, desk.count(reply))
     }
 
     fn may_call(&self, desk: &Desk<'_>) -> bool {
@@ -245,7 +280,8 @@ impl Turn {
         let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());
         self.refusals.extend(heard.refusals);
         if heard.calls.is_empty() {
-            let reply = desk.count(Message::assistant(heard.text));
+            let said = self.said_beside_calls(heard.text);
+            let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
             return self.finish(desk, reply);
         }
         let round = Round {
@@ -260,9 +296,14 @@ impl Turn {
 
     fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, input: Input) -> Step {
         let performing = round.performing.as_mut().expect("a call is being performed in this phase");
-        if let Input::ToolAnswered(text) = &input {
-            round.host_answers.insert(round.performed.len(), text.clone());
-        }
+        let input = match input {
+            Input::ToolAnswered(text) => {
+                let text = intake::limit(text, desk.state.policy());
+                round.host_answers.insert(round.performed.len(), text.clone());
+                Input::ToolAnswered(text)
+            }
+            other => other,
+        };
         let progress = performing.step(desk, input);
         self.progress(desk, round, progress)
     }
@@ -329,6 +370,14 @@ impl Turn {
         (whole, visibility)
     }
 
+    /// What the model said together with its calls is part of its reply: a round that only this turn shows
+    /// would take those words with it.
+    fn said_beside_calls(&self, last: String) -> String {
+        let earlier = self.rounds.iter().filter(|(_, visibility)| *visibility == RoundVisibility::ThisTurn);
+        let texts = earlier.map(|(round, _)| round.assistant.message.content.to_string()).chain([last]);
+        texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
     /// What this turn said until now, for the summary of an effort that it closes.
     fn said_so_far(&self, text: &str) -> Vec<Message> {
         let mut said = vec![self.message.message.clone()];
@@ -345,10 +394,10 @@ impl Turn {
         Step::Commit(std::mem::take(&mut self.batch))
     }
 
-    fn exchange(&self, desk: &Desk<'_>, reply: Option<Counted>) -> Exchange {
+    fn exchange(&self, reply: Option<Counted>) -> Exchange {
         let transcript = self.rounds.iter().filter(|(_, v)| *v == RoundVisibility::Transcript);
         let rounds = transcript.flat_map(|(round, _)| round.messages().cloned());
         let messages = std::iter::once(self.message.clone()).chain(rounds).chain(reply).collect();
-        Exchange { turn: self.turn, at: desk.now, messages }
+        Exchange { turn: self.turn, at: self.began, messages }
     }
 }

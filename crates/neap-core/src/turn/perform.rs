@@ -3,23 +3,17 @@
 use serde_json::json;
 
 use super::desk::Desk;
+use super::search::Wanted;
 use super::step::{Input, Step};
 use super::summing::{self, Summing};
 use crate::assemble::Selection;
-use crate::effort::Effort;
 use crate::event::{CollapseCause, Event};
 use crate::ids::{EffortId, TurnNo};
-use crate::log::LogRequest;
-use crate::message::{Message, Scope, ToolCall};
-use crate::project::effort_text;
-use crate::rank::{Candidate, Found, SearchRequest, quote, rank};
+use crate::message::{Message, ToolCall};
+use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
-use crate::terms::query_terms;
 use crate::tokens::Tokens;
-use crate::tools::{Banner, Call, Plan, Refusal, SearchMatch, plan, status, success};
-
-/// Longest quotation in a search result, in characters.
-const QUOTE_CHARS_MAX: usize = 240;
+use crate::tools::{Banner, Call, Plan, Refusal, plan, status, success};
 
 /// A call that waits for something.
 #[derive(Debug)]
@@ -29,22 +23,20 @@ pub(super) struct Performing {
     waiting: Waiting,
 }
 
-/// What a search is for.
-#[derive(Debug)]
-struct Wanted {
-    terms: Vec<String>,
-    logs: bool,
-    /// The effort that the query names, whatever its words.
-    named: Option<EffortId>,
-}
-
 #[derive(Debug)]
 enum Waiting {
     ForHost,
     ToConclude { summing: Summing },
-    ForLog { id: EffortId },
+    ForLogs { what: Measured },
     ForCandidates { wanted: Wanted },
     ForNothing,
+}
+
+/// A call whose effect on the context is told in tokens.
+#[derive(Debug)]
+enum Measured {
+    Expand(EffortId),
+    Collapse(EffortId),
 }
 
 /// How a call came out.
@@ -106,12 +98,12 @@ impl Performing {
         match (std::mem::replace(&mut self.waiting, Waiting::ForNothing), input) {
             (Waiting::ForHost, Input::ToolAnswered(text)) => Progress::Finished(Performed::by_host(text)),
             (Waiting::ToConclude { summing }, input) => self.conclude(desk, summing, input),
-            (Waiting::ForLog { id }, Input::Loaded(loaded)) => {
+            (Waiting::ForLogs { what }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
-                Progress::Finished(expand(desk, self.turn, &id))
+                Progress::Finished(what.done(desk, self.turn))
             }
             (Waiting::ForCandidates { wanted }, Input::Found(found)) => {
-                Progress::Finished(answer_search(desk.state, &wanted, &found))
+                Progress::Finished(Performed::answer(wanted.answer(desk.state, &found)))
             }
             (waiting, input) => panic!("the driver answered {waiting:?} with {input:?}"),
         }
@@ -154,35 +146,42 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Wait
             (Waiting::ToConclude { summing }, Progress::Ask(step))
         }
         Plan::Expand { id } => {
-            let scope = Scope::Effort(id.clone());
-            if desk.logs.get(&scope).is_some() {
-                return finished(expand(desk, turn, &id));
-            }
-            let tokens_max = desk.state.policy().context_budget();
-            let step = Step::Load(vec![LogRequest { scope, tokens_max }]);
-            (Waiting::ForLog { id }, Progress::Ask(step))
+            let mut selection = Selection::of(desk.state);
+            selection = desk.state.effort(&id).map_or(selection.clone(), |effort| selection.with_expanded(effort));
+            measure(desk, turn, &selection, Measured::Expand(id))
         }
-        Plan::Collapse { id } => finished(collapse(desk, turn, &id)),
+        Plan::Collapse { id } => measure(desk, turn, &Selection::of(desk.state), Measured::Collapse(id)),
         Plan::Status { id } => {
             let text = status(desk.state, id.as_ref());
             finished(Performed { touched: id, ..Performed::answer(text) })
         }
-        Plan::Search { query, logs } => {
-            let terms = query_terms(&query);
-            let named = EffortId::from_name(&query)
-                .ok()
-                .filter(|id| desk.state.effort(id).is_some_and(|effort| effort.is_concluded() || logs));
-            let wanted = Wanted { terms, logs, named };
-            if wanted.terms.is_empty() && wanted.named.is_some() {
-                return finished(answer_search(desk.state, &wanted, &Found::default()));
+        Plan::Search { query, logs } => match Wanted::of(desk.state, &query, logs) {
+            Err(refusal) => finished(Performed::refused(&refusal)),
+            Ok(wanted) if wanted.terms.is_empty() => {
+                finished(Performed::answer(wanted.answer(desk.state, &Found::default())))
             }
-            if wanted.terms.is_empty() {
-                let refusal = Refusal::new("The query has no word to search for.")
-                    .hint("name the topic, e.g. search_efforts(\"auth fix\")");
-                return finished(Performed::refused(&refusal));
+            Ok(wanted) => {
+                let step = Step::Search(SearchRequest::new(wanted.terms.clone()));
+                (Waiting::ForCandidates { wanted }, Progress::Ask(step))
             }
-            let step = Step::Search(SearchRequest::new(wanted.terms.clone()));
-            (Waiting::ForCandidates { wanted }, Progress::Ask(step))
+        },
+    }
+}
+
+/// What changes the context is measured against all of it, so every log must be at hand.
+fn measure(desk: &Desk<'_>, turn: TurnNo, selection: &Selection<'_>, what: Measured) -> (Waiting, Progress) {
+    let missing = desk.missing(selection);
+    if missing.is_empty() {
+        return (Waiting::ForNothing, Progress::Finished(what.done(desk, turn)));
+    }
+    (Waiting::ForLogs { what }, Progress::Ask(Step::Load(missing)))
+}
+
+impl Measured {
+    fn done(&self, desk: &Desk<'_>, turn: TurnNo) -> Performed {
+        match self {
+            Measured::Expand(id) => expand(desk, turn, id),
+            Measured::Collapse(id) => collapse(desk, turn, id),
         }
     }
 }
@@ -224,61 +223,4 @@ pub(super) fn collapsed(desk: &Desk<'_>, turn: TurnNo, id: &EffortId, cause: Col
         None => Tokens::ZERO,
     };
     Event::EffortCollapsed { id: id.clone(), turn, cause, tokens_freed }
-}
-
-/// Concluded efforts, best first, each once: found by id, summary or what was said in them. With `logs`, what
-/// was said in open efforts and ambient chat as well. An effort that is named comes first.
-fn answer_search(state: &SessionState, wanted: &Wanted, found: &Found) -> Performed {
-    let Wanted { terms, logs, named } = wanted;
-    let logs = *logs;
-    let max = usize::try_from(state.policy().search_results_max).unwrap_or(usize::MAX);
-    let describe = |id: &EffortId| {
-        let effort = state.effort(id).filter(|e| e.is_concluded() || logs)?;
-        Some((effort_text(effort), effort.last_referenced))
-    };
-    let ranked = rank(terms, found, describe);
-    let best = ranked.first().map_or(0.0, |ranked| ranked.score);
-    let mut matches: Vec<SearchMatch> = Vec::new();
-    matches.extend(named.as_ref().and_then(|id| state.effort(id)).map(|effort| SearchMatch {
-        id: Some(effort.id.clone()),
-        status: Some(effort.status.as_str()),
-        summary: effort.summary.as_ref().map(|summary| summary.text.clone()),
-        quote: None,
-        score: ((best + 1.0) * 1000.0).round() / 1000.0,
-    }));
-    for ranked in ranked {
-        let (id, said) = match &ranked.candidate {
-            Candidate::Effort { id } => (Some(id.clone()), None),
-            Candidate::Message { scope, turn, role, text } => {
-                let Some(scope) = scope else { continue };
-                let who = role.as_str();
-                let said = format!("turn {turn}, {who}: {}", quote(text, terms, QUOTE_CHARS_MAX));
-                (scope.effort().cloned(), Some(said))
-            }
-        };
-        let effort = id.as_ref().and_then(|id| state.effort(id));
-        let concluded = effort.is_some_and(Effort::is_concluded);
-        if !logs && !concluded {
-            continue;
-        }
-        let twin = matches.iter_mut().find(|m| m.id.is_some() && m.id == id);
-        match twin {
-            Some(earlier) if !logs || said.is_none() => {
-                // The first, best match of an effort stands; a quotation is added to it.
-                earlier.quote = earlier.quote.take().or(said);
-            }
-            Some(_) | None => matches.push(SearchMatch {
-                id,
-                status: effort.map(|e| e.status.as_str()),
-                summary: effort.and_then(|e| e.summary.as_ref()).map(|s| s.text.clone()),
-                quote: said,
-                score: (ranked.score * 1000.0).round() / 1000.0,
-            }),
-        }
-        if matches.len() > max {
-            matches.truncate(max);
-            break;
-        }
-    }
-    Performed::answer(json!({"status": "ok", "results": matches}).to_string())
 }

@@ -1,6 +1,7 @@
 //! Getting a summary of an effort's log: fetch it, ask for one, check what came.
 
 use super::desk::Desk;
+use super::intake;
 use super::step::{Input, Step};
 use crate::effort::Summary;
 use crate::ids::EffortId;
@@ -30,7 +31,7 @@ impl Summing {
     /// Starts by fetching the log.
     pub(super) fn start(desk: &Desk<'_>, id: EffortId, also: Vec<Message>) -> (Self, Step) {
         let tokens_max = Tokens(desk.state.policy().summary_input_tokens_max);
-        let request = LogRequest { scope: Scope::Effort(id.clone()), tokens_max };
+        let request = LogRequest::newest(Scope::Effort(id.clone()), tokens_max);
         (Self { id, also, asked: None, tries: 0 }, Step::Load(vec![request]))
     }
 
@@ -50,6 +51,7 @@ impl Summing {
                 }
             }
             (Some(request), Input::Summarized(Ok(text))) => {
+                let text = intake::limit(text, desk.state.policy());
                 self.tries += 1;
                 let over = desk.counter.count(&text) > request.tokens_max;
                 if over && self.tries < TRIES_MAX {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::message::Role;
+use neap_core::reference::is_unspaced;
 use neap_core::terms::terms;
 
 use super::Sentence;
@@ -130,10 +131,6 @@ pub(crate) fn term_set(text: &str) -> BTreeSet<String> {
         }
     }
     out
-}
-
-fn is_unspaced(c: char) -> bool {
-    matches!(c as u32, 0x2E80..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF)
 }
 
 /// What a text names: numbers, identifiers, paths, addresses, names.

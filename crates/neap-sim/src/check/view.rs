@@ -27,7 +27,7 @@ pub async fn logs(
 ) -> Result<(), StoreError> {
     let must = logs_of(events);
     for (scope, said) in &must {
-        let request = LogRequest { scope: scope.clone(), tokens_max: Tokens(u64::MAX) };
+        let request = LogRequest::newest(scope.clone(), Tokens(u64::MAX));
         let log = store.log(session, &request).await?;
         let mut is: Said = log
             .exchanges()

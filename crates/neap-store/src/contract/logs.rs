@@ -9,7 +9,7 @@ use super::told::{Told, complete, effort, open, session, start, tools};
 use crate::Store;
 
 async fn log(store: &dyn Store, told: &Told, scope: Scope, tokens: u64) -> Log {
-    let request = LogRequest { scope, tokens_max: Tokens(tokens) };
+    let request = LogRequest::newest(scope, Tokens(tokens));
     store.log(&told.id, &request).await.expect("a log can be read")
 }
 

@@ -32,7 +32,7 @@ async fn rich(store: &dyn Store, name: &str) -> Told {
 pub async fn a_rebuild_gives_the_same(store: &dyn Store) {
     let told = rich(store, "rebuilt").await;
     let request = SearchRequest::new(query_terms("canarybird morning cage"));
-    let log = LogRequest { scope: Scope::Effort(effort("bird cage")), tokens_max: Tokens(u64::MAX) };
+    let log = LogRequest::newest(Scope::Effort(effort("bird cage")), Tokens(u64::MAX));
     let before = store.search(None, &request).await.expect("a search can be made");
     let log_before = store.log(&told.id, &log).await.expect("a log can be read");
     assert_eq!(faults(store).await, []);

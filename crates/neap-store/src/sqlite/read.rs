@@ -72,6 +72,7 @@ pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) ->
     let mut tokens = Tokens::ZERO;
     let mut newest = Vec::new();
     while tokens < request.tokens_max
+        && newest.len() < request.exchanges_max
         && let Some(row) = rows.next()?
     {
         let Some(row) = exchange_row(row)? else { continue };

@@ -1,13 +1,13 @@
 //! Which texts have which words. The index proposes by number; the words themselves are read from the stream.
 
 use neap_core::ids::{EffortId, Seq, SessionId};
-use neap_core::rank::{Candidate, Found, SearchRequest};
+use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Stop;
 use super::{events, read, schema};
 use crate::Stored;
-use crate::propose::{cut, is_term, propose};
+use crate::propose::{is_term, propose};
 use crate::search::candidate;
 
 pub(super) fn search(
@@ -46,7 +46,9 @@ fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite
                 scope = read::scope_of(db, stream, turn);
                 scope.as_ref().ok().cloned().flatten()
             };
-            candidates.extend(candidate(&recorded.event, in_scope, |text| cut(text, request.text_bytes_max)));
+            candidates.extend(candidate(&recorded.event, in_scope, |text| {
+                around(text, &request.terms, request.text_bytes_max)
+            }));
             scope?;
         }
     }

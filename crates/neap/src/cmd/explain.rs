@@ -81,7 +81,8 @@ pub(crate) fn render_ledger(ledger: &Ledger) -> String {
     out.push_str(&out::table(&["  layer", "tokens", "holds"], &rows));
     let mut left_out: Vec<String> = Vec::new();
     if !ledger.summaries_over_budget.is_empty() {
-        left_out.push(format!("summaries over the layer's share: {}", ids(&ledger.summaries_over_budget)));
+        let (count, some) = (ledger.summaries_over_budget_count, ids(&ledger.summaries_over_budget));
+        left_out.push(format!("{count} summaries over the layer's share, first {some}"));
     }
     if ledger.evicted > 0 {
         left_out.push(format!("{} evicted efforts, not referenced for long: search finds them", ledger.evicted));

@@ -28,6 +28,8 @@ pub(super) const COMMANDS: [(&str, &str); 11] = [
 /// Whether the chat goes on.
 pub(super) enum Next {
     GoOn,
+    /// There is no such command; what was typed was not said to anyone.
+    NoCommand,
     Quit,
 }
 
@@ -38,9 +40,11 @@ pub(super) struct Command<'a> {
 }
 
 impl<'a> Command<'a> {
-    /// Text that begins with a slash and a letter is a command; `//` or a path is not.
+    /// Text that begins with a slash and a word of letters is a command; behind a space it is said as it is.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
-        let text = text.trim();
+        if !text.starts_with('/') {
+            return None;
+        }
         let name = text.split_whitespace().next()?;
         let word = name.strip_prefix('/')?;
         let is_word = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic());
@@ -63,6 +67,7 @@ impl<'a> Command<'a> {
             other => {
                 out::line(format!("There is no command {}.", out::clean(other)));
                 out::line(format!("{DIM}hint:{DIM:#} /help lists them; begin with a space to say it as it is"));
+                return Ok(Next::NoCommand);
             }
         }
         Ok(Next::GoOn)
@@ -98,6 +103,10 @@ impl<'a> Command<'a> {
 
     async fn why(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
         let turn = match self.rest {
+            "" if session.state().turn().0 == 0 => {
+                out::line("Nothing has been said yet.");
+                return Ok(());
+            }
             "" => session.state().turn().0,
             text => match text.parse() {
                 Ok(turn) => turn,
@@ -126,7 +135,7 @@ fn help() {
     ));
 }
 
-/// What the model would see, byte for byte, each part under the layer that pays for it.
+/// What the model would see, each part under the layer that pays for it.
 async fn context(session: &mut Session) -> Result<(), Failure> {
     let context = session.assemble(None).await?;
     let heading = |layer: Layer| {
@@ -149,6 +158,9 @@ async fn context(session: &mut Session) -> Result<(), Failure> {
         }
         let message = &placed.said.message;
         out::line(format!("{DIM}{}:{DIM:#} {}", message.role.as_str(), out::clean(&message.content)));
+        for call in &message.tool_calls {
+            out::line(out::clean(&format!("calls {}({})", call.name, call.arguments)));
+        }
     }
     let (total, budget) = (context.tokens(), context.ledger.budget);
     out::line(format!("{BOLD}── total {} of {} tokens{BOLD:#}", thousands(total.0), thousands(budget.0)));

@@ -53,6 +53,7 @@ async fn talk(
         match Command::parse(&text) {
             Some(command) => match command.run(engine, session).await {
                 Ok(Next::GoOn) => {}
+                Ok(Next::NoCommand) => not_taken += 1,
                 Ok(Next::Quit) => return Ok(not_taken),
                 Err(failure) => {
                     out::fail(&failure, false);
@@ -68,7 +69,7 @@ async fn talk(
 async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
     screen.begin_reply();
     let reply = session.turn(text, screen).await;
-    screen.end_reply();
+    screen.end_reply(reply.as_ref().ok());
     match reply {
         Ok(reply) => {
             screen.status(session, &reply);

@@ -3,6 +3,7 @@
 use std::io::IsTerminal;
 
 use neap_core::tools::Banner;
+use neap_core::turn::INTERRUPTED;
 use neap_engine::{Session, TurnReply, Watch};
 
 use crate::out::{self, BANNER, BOLD, DIM, thousands};
@@ -12,11 +13,13 @@ pub(super) struct Screen {
     on_terminal: bool,
     /// Whether the cursor is in the middle of a line.
     mid_line: bool,
+    /// Whether words of this reply were shown as they came.
+    shown: bool,
 }
 
 impl Screen {
     pub(super) fn new() -> Self {
-        Self { on_terminal: std::io::stdout().is_terminal(), mid_line: false }
+        Self { on_terminal: std::io::stdout().is_terminal(), mid_line: false, shown: false }
     }
 
     pub(super) fn welcome(&self, session: &Session) {
@@ -38,9 +41,21 @@ impl Screen {
 
     pub(super) fn begin_reply(&mut self) {
         self.mid_line = false;
+        self.shown = false;
     }
 
-    pub(super) fn end_reply(&mut self) {
+    /// Ends the line, and shows what did not come as words: that there was no answer, or that it was cut short.
+    pub(super) fn end_reply(&mut self, reply: Option<&TurnReply>) {
+        if let Some(reply) = reply {
+            let rest = if self.shown {
+                reply.text.strip_suffix(INTERRUPTED).map(|_| INTERRUPTED)
+            } else {
+                Some(&*reply.text)
+            };
+            if let Some(rest) = rest {
+                self.text(rest);
+            }
+        }
         self.end_line();
     }
 
@@ -82,6 +97,7 @@ impl Watch for Screen {
         }
         out::piece(out::clean(words));
         self.mid_line = !words.ends_with('\n');
+        self.shown = true;
     }
 
     fn banner(&mut self, banner: &Banner) {

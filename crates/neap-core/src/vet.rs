@@ -1,0 +1,69 @@
+//! Events from a file, before they are believed: whoever wrote it did not have to be us.
+//!
+//! Counts are made again, because the budget rests on them (I1); turns must follow each other; settings must be
+//! such as could have been made.
+
+use crate::effort::Summary;
+use crate::event::Event;
+use crate::message::{Counted, ToolRound};
+use crate::state::SessionState;
+use crate::tokens::{TokenCounter, Tokens};
+
+/// More tokens than any session has; beyond it, sums could overflow.
+const TOKENS_MAX: Tokens = Tokens(1 << 40);
+
+/// The event with its own counts, if it can follow this state.
+pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Result<Event, String> {
+    let latest = state.turn();
+    let turn = event.turn().unwrap_or(latest);
+    let begins = matches!(event, Event::TurnStarted { .. });
+    if (begins && turn != latest.next()) || (!begins && turn > latest) {
+        return Err(format!("turn {turn} cannot follow turn {latest}"));
+    }
+    let count = |said: Counted| Counted::new(counter, said.message);
+    let small = |tokens: Tokens| if tokens <= TOKENS_MAX { Ok(tokens) } else { Err(format!("{tokens} tokens")) };
+    Ok(match event {
+        Event::SessionCreated { ref policy, .. } | Event::PolicyChanged { ref policy } => {
+            policy.check().map_err(|error| error.to_string())?;
+            event
+        }
+        Event::TurnStarted { turn, message, turn_id } => {
+            Event::TurnStarted { turn, message: count(message), turn_id }
+        }
+        Event::ToolsCalled { turn, round, visibility } => {
+            let results = round.results.into_iter().map(count).collect();
+            let round = ToolRound { assistant: count(round.assistant), results };
+            if !round.is_whole() {
+                return Err("a tool call without its result".to_owned());
+            }
+            Event::ToolsCalled { turn, round, visibility }
+        }
+        Event::TurnCompleted { turn, reply, scope, ledger } => {
+            for (_, tokens) in ledger.tokens.entries() {
+                small(tokens)?;
+            }
+            small(ledger.naive_tokens)?;
+            Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
+        }
+        Event::EffortConcluded { id, summary, turn, next_active } => {
+            let summary = Summary::new(counter, &id, &summary.text);
+            Event::EffortConcluded { id, summary, turn, next_active }
+        }
+        Event::EffortSummarized { id, summary, turn } => {
+            let summary = Summary::new(counter, &id, &summary.text);
+            Event::EffortSummarized { id, summary, turn }
+        }
+        Event::EffortExpanded { tokens_loaded: tokens, .. }
+        | Event::EffortCollapsed { tokens_freed: tokens, .. } => {
+            small(tokens)?;
+            event
+        }
+        Event::EffortOpened { .. }
+        | Event::EffortSwitched { .. }
+        | Event::EffortReopened { .. }
+        | Event::EffortsReferenced { .. }
+        | Event::SummariesEvicted { .. }
+        | Event::TurnAbandoned { .. }
+        | Event::Scrubbed { .. } => event,
+    })
+}
