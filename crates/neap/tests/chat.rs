@@ -152,7 +152,6 @@ fn every_command_answers() {
 #[test]
 fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
     let lines = [
-        "/frob",
         "/expand nothing",
         "/expand",
         "/collapse nothing",
@@ -164,7 +163,6 @@ fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
         "/etc/hosts is a file",
     ];
     let promised = [
-        "There is no command /frob.\nhint: /help lists them",
         "No effort with id 'nothing'.\nhint: /efforts",
         "needs the argument 'id'.\nhint: ",
         "No effort with id 'nothing'.\nhint: ",
@@ -175,6 +173,10 @@ fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
     ];
     let neap = check(&lines, &promised);
     assert_eq!(neap.json(&["session", "show"])["turns"], 3);
+    let unknown = neap.fed(&["chat"], "/frob it\n /frob, as it is\n");
+    assert_eq!(unknown.code, 2, "what was typed was not said to anyone");
+    assert!(unknown.out.starts_with("There is no command /frob.\nhint: /help lists them"), "{}", unknown.out);
+    assert_eq!(neap.json(&["session", "show"])["turns"], 4, "behind a space it is said");
     let ran = neap.fed(&["chat"], "/why 99\nhello again\n");
     assert_eq!(ran.code, 0);
     assert!(ran.err.starts_with("error: session 'default' has no turn 99\nhint: "), "{}", ran.err);

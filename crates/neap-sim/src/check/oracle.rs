@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use neap_core::event::{AbandonReason, CollapseCause, Event, Recorded};
 use neap_core::message::{Scope, ToolRound};
 use neap_core::policy::Policy;
-use neap_core::reference::is_stop_word;
+use neap_core::reference::{is_stop_word, is_unspaced};
 use neap_core::state::SessionState;
 use serde_json::Value;
 
@@ -231,7 +231,8 @@ impl Oracle {
 
     /// The rule of the seed: the id is named, or enough keywords of the summary are there (decision 4).
     fn is_referenced(&self, id: &str, effort: &Known, text: &str) -> bool {
-        if folded(text).contains(&folded(id)) {
+        let inside = id.chars().any(is_unspaced) && text.to_lowercase().contains(id);
+        if inside || folded(text).contains(&folded(id)) {
             return true;
         }
         let shared = keywords(text).into_iter().filter(|word| effort.summary.contains(word));
@@ -289,14 +290,31 @@ fn folded(text: &str) -> String {
     out
 }
 
-/// Seed 001, Keyword Extraction.
+/// Seed 001, Keyword Extraction; scripts without spaces give pairs of neighbours.
 fn keywords(text: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
     for word in text.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        if word.chars().count() >= 3 && !is_stop_word(&word) {
-            out.insert(word);
+        if !word.chars().any(is_unspaced) {
+            keep(&mut out, word, 3);
+            continue;
+        }
+        let chars: Vec<char> = word.chars().collect();
+        for run in chars.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
+            match run {
+                [one] if is_unspaced(*one) => keep(&mut out, one.to_string(), 1),
+                [first, ..] if is_unspaced(*first) => {
+                    run.windows(2).for_each(|pair| keep(&mut out, pair.iter().collect(), 2));
+                }
+                spaced => keep(&mut out, spaced.iter().collect(), 3),
+            }
         }
     }
     out
+}
+
+fn keep(among: &mut BTreeSet<String>, word: String, chars_min: usize) {
+    if word.chars().count() >= chars_min && !is_stop_word(&word) {
+        among.insert(word);
+    }
 }
