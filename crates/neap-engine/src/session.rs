@@ -161,6 +161,11 @@ impl Session {
         begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
     ) -> Result<TurnReply, EngineError> {
         self.settle().await?;
+        if let Some(turn_id) = turn_id
+            && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
+        {
+            return self.reply_of(turn).await;
+        }
         let (driver, live) = self.driver();
         let turn = begin(&driver.desk(live))?;
         match driver.turn(live, turn, watch).await {

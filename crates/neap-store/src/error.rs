@@ -71,7 +71,9 @@ impl StoreError {
             StoreError::Full { .. } => "free some disk space and send the message again; nothing stored was lost",
             StoreError::ReadOnly { .. } => "make the data directory writable, or choose another with --data-dir",
             StoreError::Busy { .. } => "another process is writing; try again, or look for one that hangs",
-            StoreError::Unreadable { .. } => "run `neap doctor`; restore a backup or choose another --data-dir",
+            StoreError::Unreadable { .. } => {
+                "nothing was changed: restore a backup of it, or choose another place with --data-dir"
+            }
             StoreError::Newer { .. } => "use the newer version of neap that wrote it",
             StoreError::Failed(_) => "check the disk, then run `neap doctor`",
         }

@@ -18,19 +18,21 @@ const HOME: &str = "HOME";
 pub(crate) struct DataDir(PathBuf);
 
 impl DataDir {
-    /// The one asked for, else the user's.
+    /// The one asked for, else the user's; fails where it cannot be.
     pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<Self, Failure> {
         let under = |name: &str, rest: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
         };
-        asked
+        let data = asked
             .or_else(|| under(XDG_DATA_HOME, "neap"))
             .or_else(|| under(HOME, ".local/share/neap"))
             .map(Self)
             .ok_or_else(|| {
                 Failure::new("there is no home directory to keep data in")
                     .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
-            })
+            })?;
+        data.check()?;
+        Ok(data)
     }
 
     /// The database.
@@ -49,7 +51,7 @@ impl DataDir {
     }
 
     /// Fails where a file stands in the way of the directory or of one above it.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    fn check(&self) -> Result<(), Failure> {
         match self.0.ancestors().find(|path| path.exists()) {
             Some(path) if !path.is_dir() => Err(Failure::new(format!("{} is not a directory", path.display()))
                 .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))),

@@ -31,25 +31,20 @@ fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let Cli { data_dir, json, command } = cli;
-    // These need no data, so they work where there is no place for any.
-    let command = match command {
-        Command::Proof(args) => return cmd::proof::run(&args, json).await,
-        Command::Settings => return cmd::settings::run(json),
-        Command::Completions(args) => return cmd::completions::run(&args),
-        command => command,
-    };
-    let data = env::DataDir::resolve(data_dir)?;
-    data.check()?;
+    // Asked for only by commands that need it: the others work where there is no place for data.
+    let data = || env::DataDir::resolve(data_dir);
     match command {
-        Command::Chat(args) => cmd::chat::run(&data, args).await,
-        Command::Replay(args) => cmd::replay::run(&data, args, json).await,
-        Command::Session(args) => cmd::session::run(&data, args, json).await,
-        Command::Efforts(args) => cmd::efforts::run(&data, &args, json).await,
-        Command::Search(args) => cmd::search::run(&data, &args, json).await,
-        Command::Explain(args) => cmd::explain::run(&data, &args, json).await,
-        Command::Report(args) => cmd::report::run(&data, &args, json).await,
-        Command::Doctor(args) => cmd::doctor::run(&data, &args, json).await,
-        Command::Rebuild(args) => cmd::rebuild::run(&data, &args, json).await,
-        Command::Proof(_) | Command::Settings | Command::Completions(_) => unreachable!("they ran above"),
+        Command::Chat(args) => cmd::chat::run(&data()?, args).await,
+        Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
+        Command::Proof(args) => cmd::proof::run(&args, json).await,
+        Command::Session(args) => cmd::session::run(&data()?, args, json).await,
+        Command::Efforts(args) => cmd::efforts::run(&data()?, &args, json).await,
+        Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
+        Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
+        Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
+        Command::Settings => cmd::settings::run(json),
+        Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
+        Command::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
+        Command::Completions(args) => cmd::completions::run(&args),
     }
 }

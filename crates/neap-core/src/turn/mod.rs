@@ -294,16 +294,12 @@ impl Turn {
         self.start_next_call(desk, Box::new(round))
     }
 
-    fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, input: Input) -> Step {
+    fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, mut input: Input) -> Step {
         let performing = round.performing.as_mut().expect("a call is being performed in this phase");
-        let input = match input {
-            Input::ToolAnswered(text) => {
-                let text = intake::limit(text, desk.state.policy());
-                round.host_answers.insert(round.performed.len(), text.clone());
-                Input::ToolAnswered(text)
-            }
-            other => other,
-        };
+        if let Input::ToolAnswered(text) = &mut input {
+            *text = intake::limit(std::mem::take(text), desk.state.policy());
+            round.host_answers.insert(round.performed.len(), text.clone());
+        }
         let progress = performing.step(desk, input);
         self.progress(desk, round, progress)
     }

@@ -14,7 +14,7 @@ const WORDS_MAX: usize = 3;
 const UNSPACED_CHARS_MAX: usize = 8;
 
 /// Words that say that there is work, not what it is about.
-const EMPTY: &str = "help|helping|should|review|need|needs|want|wants|wanted|plan|planning|build|building|make|making|create|write|writing|\
+const EMPTY: &str = "us|help|helping|should|review|need|needs|want|wants|wanted|plan|planning|build|building|make|making|create|write|writing|\
     fix|fixing|debug|start|starting|set|setup|work|works|working|keeps|keep|kept|getting|gets|trying|try|figure|going|go|\
     can't|cannot|won't|doesn't|isn't|don't|didn't|haven't|i'm|i'd|i've|we're|we've|it's|let's|lets|what's|that's|there's|\
     hi|hello|hey|thanks|thank|ok|okay|well|also|new|topic|separately|another|thing|things|unrelated|different|something|\

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use neap_core::ids::Seq;
 use neap_store::Stored;
+use serde_json::json;
 
 use crate::app;
 use crate::cli::ExportArgs;
@@ -15,7 +16,7 @@ use crate::out::{self, Failure};
 /// Events read at a time.
 const PAGE_EVENTS: usize = 1_000;
 
-pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, Failure> {
+pub(super) async fn run(data: &DataDir, args: &ExportArgs, json: bool) -> Result<ExitCode, Failure> {
     let engine = app::reader(data)?;
     let id = app::session_id(&args.session)?;
     engine.attach(&id).await?;
@@ -51,8 +52,10 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs) -> Result<ExitCode, F
         return Err(Failure::new(format!("left out of the export: {}", out::count(damaged, "damaged event")))
             .hint("`neap doctor` names them"));
     }
-    if let Some(path) = &args.output {
-        out::line(format!("wrote {}", path.display()));
+    match &args.output {
+        Some(path) if json => out::json_line(&json!({"session": id, "events": from.0 - 1, "output": path}))?,
+        Some(path) => out::line(format!("wrote {}", path.display())),
+        None => {}
     }
     Ok(ExitCode::SUCCESS)
 }

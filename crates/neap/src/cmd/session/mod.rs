@@ -16,7 +16,7 @@ pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result
     match args.what {
         SessionCommand::List => list(data, json).await,
         SessionCommand::Show(args) => show::run(data, &args, json).await,
-        SessionCommand::Export(args) => export::run(data, &args).await,
+        SessionCommand::Export(args) => export::run(data, &args, json).await,
         SessionCommand::Import(args) => import::run(data, &args, json).await,
         SessionCommand::DeleteRequest(args) => erase::run(data, &args, json).await,
     }
