@@ -172,7 +172,9 @@ impl World {
         match self.once(at, text, Some(&id)).await? {
             Said::Answered(_) | Said::Accepted(_) | Said::Dropped => Ok(()),
             // It is still in flight, for all that anyone knows.
-            Said::Failed(EngineError::NoTurn { .. } | EngineError::Turn(_) | EngineError::Store(_)) => Ok(()),
+            Said::Failed(EngineError::StillAnswering { .. } | EngineError::Turn(_) | EngineError::Store(_)) => {
+                Ok(())
+            }
             Said::Failed(error) => Err(broken(&format!("sending {id} again failed: {error}"))),
         }
     }

@@ -170,8 +170,8 @@ impl World {
         }
         match view::same_prompt(&mut place.session, &place.quiet, &text, out).await {
             Ok(()) => {}
-            // Injected; the next look will see it whole.
-            Err(EngineError::Store(StoreError::Busy { .. })) => return Ok(()),
+            // Injected: looking may close a turn that was dropped. The next look will see it whole.
+            Err(EngineError::Store(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
         let live = place.session.state();
@@ -184,6 +184,8 @@ impl World {
     /// Everything from the first event on: after a crash, and at the end.
     pub(crate) async fn thorough(&mut self) -> Result<(), Vec<Violation>> {
         self.look(true).await?;
+        // Looking may have closed a turn that was dropped.
+        self.look(false).await?;
         let mut out = Violations::default();
         for talk in &self.talks {
             let looked = async {

@@ -13,11 +13,12 @@ mod finish;
 mod intake;
 mod lone;
 mod perform;
+mod round;
 mod search;
 mod step;
 mod summing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use desk::Desk;
@@ -30,9 +31,9 @@ use crate::effort::Summary;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::ledger::Ledger;
-use crate::message::{Counted, Exchange, Message, Scope, ToolCall, ToolRound};
+use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
-use perform::{Performed, Performing, Progress};
+use round::Round;
 use summing::Summing;
 
 /// A turn in progress.
@@ -94,17 +95,6 @@ enum Phase {
         ended: Box<Ended>,
     },
     Over,
-}
-
-/// One round of tool calls, as far as it has come. Kept until it is committed, to be decided again if stale.
-#[derive(Debug)]
-struct Round {
-    text: String,
-    calls: Vec<ToolCall>,
-    performing: Option<Performing>,
-    performed: Vec<Performed>,
-    /// What the host's tools answered, by call: they may have had effects and are never called twice.
-    host_answers: BTreeMap<usize, String>,
 }
 
 impl Turn {
@@ -284,86 +274,7 @@ impl Turn {
             let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
             return self.finish(desk, reply);
         }
-        let round = Round {
-            text: heard.text,
-            calls: heard.calls,
-            performing: None,
-            performed: Vec::new(),
-            host_answers: BTreeMap::new(),
-        };
-        self.start_next_call(desk, Box::new(round))
-    }
-
-    fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, mut input: Input) -> Step {
-        let performing = round.performing.as_mut().expect("a call is being performed in this phase");
-        if let Input::ToolAnswered(text) = &mut input {
-            *text = intake::limit(std::mem::take(text), desk.state.policy());
-            round.host_answers.insert(round.performed.len(), text.clone());
-        }
-        let progress = performing.step(desk, input);
-        self.progress(desk, round, progress)
-    }
-
-    fn start_next_call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>) -> Step {
-        let at = round.performed.len();
-        if let Some(answer) = round.host_answers.get(&at) {
-            let performed = Performed::by_host(answer.clone());
-            return self.progress(desk, round, Progress::Finished(performed));
-        }
-        let said = self.said_so_far(&round.text);
-        let (performing, progress) = Performing::start(desk, self.turn, said, round.calls[at].clone());
-        round.performing = Some(performing);
-        self.progress(desk, round, progress)
-    }
-
-    fn progress(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, progress: Progress) -> Step {
-        let performed = match progress {
-            Progress::Ask(step) => {
-                self.phase = Phase::Calling(round);
-                return step;
-            }
-            Progress::Finished(performed) => performed,
-        };
-        round.performing = None;
-        if let Some(event) = performed.event.clone() {
-            self.record(desk, event);
-        }
-        round.performed.push(performed);
-        if round.performed.len() < round.calls.len() {
-            return self.start_next_call(desk, round);
-        }
-        let (tool_round, visibility) = self.tool_round(desk, &round);
-        self.record(desk, Event::ToolsCalled { turn: self.turn, round: tool_round, visibility });
-        self.commit(Phase::Called(round))
-    }
-
-    /// Effects, calls and results were committed together; now they count.
-    fn called(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
-        self.rounds.push(self.tool_round(desk, &round));
-        self.calls_made += round.calls.len() as u64;
-        for performed in round.performed {
-            self.banners.extend(performed.banner);
-            self.refusals.extend(performed.refusal);
-            self.touched.extend(performed.touched);
-        }
-        self.load(desk)
-    }
-
-    fn call_again(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
-        self.start_next_call(desk, Box::new(Round { performing: None, performed: Vec::new(), ..round }))
-    }
-
-    fn tool_round(&self, desk: &Desk<'_>, round: &Round) -> (ToolRound, RoundVisibility) {
-        let assistant = Message { tool_calls: round.calls.clone(), ..Message::assistant(round.text.as_str()) };
-        let results = round.calls.iter().zip(&round.performed);
-        let results = results.map(|(call, done)| desk.count(Message::tool(call.id.as_str(), done.text.as_str())));
-        let whole = ToolRound { assistant: desk.count(assistant), results: results.collect() };
-        debug_assert!(whole.is_whole(), "I7: each call has its result");
-        let visibility = match round.performed.iter().any(|performed| performed.by_host) {
-            true => RoundVisibility::Transcript,
-            false => RoundVisibility::ThisTurn,
-        };
-        (whole, visibility)
+        self.start_next_call(desk, Box::new(Round::new(heard.text, heard.calls)))
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows
