@@ -95,7 +95,7 @@ pub enum Event {
     },
     /// The model called tools and got their results.
     ToolsCalled {
-        /// In which turn; none if a person or a host called from outside one.
+        /// In which turn, or after which, if a person or a host called from outside one.
         turn: TurnNo,
         /// Calls and results, together (I7).
         round: ToolRound,
