@@ -186,14 +186,11 @@ impl Oracle {
     }
 
     fn fade(&mut self, turn: u64, in_turn: &InTurn, reply: &str) {
-        let referenced: Vec<String> = self
-            .efforts
-            .iter()
-            .filter(|(_, effort)| effort.concluded)
+        let said = [Text::of(&in_turn.said), Text::of(reply)];
+        let concluded = self.efforts.iter().filter(|(_, effort)| effort.concluded);
+        let referenced: Vec<String> = concluded
             .filter(|(id, effort)| {
-                in_turn.touched.contains(*id)
-                    || self.is_referenced(id, effort, &in_turn.said)
-                    || self.is_referenced(id, effort, reply)
+                in_turn.touched.contains(*id) || said.iter().any(|text| self.is_referenced(id, effort, text))
             })
             .map(|(id, _)| id.clone())
             .collect();
@@ -230,12 +227,12 @@ impl Oracle {
     }
 
     /// The rule of the seed: the id is named, or enough keywords of the summary are there (decision 4).
-    fn is_referenced(&self, id: &str, effort: &Known, text: &str) -> bool {
-        let inside = id.chars().any(is_unspaced) && text.to_lowercase().contains(id);
-        if inside || folded(text).contains(&folded(id)) {
+    fn is_referenced(&self, id: &str, effort: &Known, text: &Text) -> bool {
+        let inside = id.chars().any(is_unspaced) && text.lower.contains(id);
+        if inside || text.folded.contains(&folded(id)) {
             return true;
         }
-        let shared = keywords(text).into_iter().filter(|word| effort.summary.contains(word));
+        let shared = text.keywords.iter().filter(|word| effort.summary.contains(*word));
         let telling = shared.filter(|word| effort.expanded || self.is_telling(word));
         telling.count() as u64 >= self.policy.min_keyword_overlap
     }
@@ -265,6 +262,19 @@ impl Oracle {
                 )
             });
         }
+    }
+}
+
+/// What was said, in the forms in which it is compared.
+struct Text {
+    lower: String,
+    folded: String,
+    keywords: BTreeSet<String>,
+}
+
+impl Text {
+    fn of(text: &str) -> Self {
+        Self { lower: text.to_lowercase(), folded: folded(text), keywords: keywords(text) }
     }
 }
 
