@@ -128,15 +128,19 @@ impl Session {
 
     /// Changes a setting, for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
-        self.settle().await?;
-        let mut policy = self.live.state.policy().clone();
-        policy.set(key, value)?;
-        let decided = vec![self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy })];
-        if let Err(error) = self.check_budget() {
+        loop {
             self.settle().await?;
-            return Err(error);
+            let mut policy = self.live.state.policy().clone();
+            policy.set(key, value)?;
+            check_budget(&policy, &self.tools, self.counter.as_ref())?;
+            let decided = vec![self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy })];
+            match self.commit(decided).await {
+                Ok(()) => break,
+                // Another process came first: decided again on what it left.
+                Err(StoreError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
-        self.commit(decided).await?;
         // Logs in memory were cut to the old budget.
         self.live.logs.clear();
         Ok(())

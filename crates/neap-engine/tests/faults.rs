@@ -454,3 +454,13 @@ async fn scripts_without_spaces_are_found_and_mentioned() {
     let turn = stage.say("我们之前是怎么修复登录的?", &[], "嗯").await.turn;
     assert_eq!(stage.effort("修复登录").last_referenced, turn);
 }
+
+/// A setting made after another process spoke is decided again, as a turn is.
+#[tokio::test]
+async fn a_setting_made_beside_another_process_is_made() {
+    let mut stage = Stage::new().await;
+    let mut other = stage.engine.attach(stage.session.id()).await.unwrap();
+    stage.say("meanwhile", &[], "ok").await;
+    other.set("decay_threshold", "5").await.unwrap();
+    assert_eq!((other.state().policy().decay_threshold, other.state().turn().0), (5, 1));
+}
