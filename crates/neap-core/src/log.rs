@@ -6,14 +6,28 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::ids::TurnNo;
 use crate::message::{Exchange, Scope};
 use crate::tokens::Tokens;
 
-/// A wish for the newest part of a log.
+/// From which end a log is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Backwards from its newest exchange.
+    Newest,
+    /// Forwards from its oldest.
+    Oldest,
+}
+
+/// A wish for a part of a log. Whichever end it is read from, the exchanges come oldest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogRequest {
     /// Which log.
     pub scope: Scope,
+    /// Only exchanges of these turns, both included.
+    pub turns: (TurnNo, TurnNo),
+    /// Which end to begin with.
+    pub from: From,
     /// Stop once this many tokens are reached; the exchange that reaches it is included.
     pub tokens_max: Tokens,
     /// Stop after this many exchanges.
@@ -23,7 +37,20 @@ pub struct LogRequest {
 impl LogRequest {
     /// The newest part of a log, by tokens alone.
     pub fn newest(scope: Scope, tokens_max: Tokens) -> Self {
-        Self { scope, tokens_max, exchanges_max: usize::MAX }
+        let turns = (TurnNo(0), TurnNo(u64::MAX));
+        Self { scope, turns, from: From::Newest, tokens_max, exchanges_max: usize::MAX }
+    }
+
+    /// The oldest part of a log after a turn, by tokens alone.
+    pub fn oldest(scope: Scope, after: TurnNo, tokens_max: Tokens) -> Self {
+        let turns = (after.next(), TurnNo(u64::MAX));
+        Self { scope, turns, from: From::Oldest, tokens_max, exchanges_max: usize::MAX }
+    }
+
+    /// Every exchange of a log between two turns, both included.
+    pub fn turns(scope: Scope, first: TurnNo, last: TurnNo) -> Self {
+        let (tokens_max, exchanges_max) = (Tokens(u64::MAX), usize::MAX);
+        Self { scope, turns: (first, last), from: From::Oldest, tokens_max, exchanges_max }
     }
 }
 

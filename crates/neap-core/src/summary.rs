@@ -8,11 +8,22 @@ use crate::message::{Counted, Message, Role};
 use crate::policy::Policy;
 use crate::tokens::{TokenCounter, Tokens};
 
+/// Who makes a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SummaryBy {
+    /// Whoever is configured: a model, perhaps, that takes seconds and may fail.
+    Configured,
+    /// The extractive one, which is at hand and cannot fail.
+    BuiltIn,
+}
+
 /// A wish for a summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SummaryRequest {
-    /// What it is about.
-    pub id: EffortId,
+    /// What it is about, in a few words.
+    pub about: String,
+    /// Who is to make it.
+    pub by: SummaryBy,
     /// What was said, oldest first.
     pub messages: Vec<Message>,
     /// Its length at most.
@@ -38,14 +49,15 @@ pub fn need(counter: &dyn TokenCounter, policy: &Policy, id: &EffortId, said: &[
     let tokens: Tokens = said.iter().map(|s| s.tokens).sum();
     let spoken = |s: &&Counted| s.message.role != Role::System && !s.message.content.is_empty();
     Need::Made(SummaryRequest {
-        id: id.clone(),
+        about: id.to_string(),
+        by: SummaryBy::Configured,
         messages: said.iter().filter(spoken).map(|s| s.message.clone()).collect(),
         tokens_max: policy.summary_target(tokens),
     })
 }
 
 /// Accepts a summary of at most the length asked for: cut at a sentence if it must be, refused if empty.
-pub fn accept(counter: &dyn TokenCounter, request: &SummaryRequest, text: &str) -> Option<Summary> {
+pub fn accept(counter: &dyn TokenCounter, id: &EffortId, request: &SummaryRequest, text: &str) -> Option<Summary> {
     // No encoding makes fewer tokens than this of so many bytes of prose; the rest would only be cut again.
     let bytes_max = usize::try_from(request.tokens_max.0 * 16).unwrap_or(usize::MAX);
     let text = &text[..text.floor_char_boundary(bytes_max.max(64))];
@@ -53,7 +65,7 @@ pub fn accept(counter: &dyn TokenCounter, request: &SummaryRequest, text: &str) 
     while counter.count(&text) > request.tokens_max {
         text = shorten(&text).to_owned();
     }
-    (!text.is_empty()).then(|| Summary::new(counter, &request.id, &text))
+    (!text.is_empty()).then(|| Summary::new(counter, id, &text))
 }
 
 /// Without its last sentence, or its last word where there is only one, or its second half.
@@ -70,13 +82,17 @@ mod tests {
     use crate::testing::WordCounter;
 
     fn request(tokens_max: u64) -> SummaryRequest {
-        let id = EffortId::parse("x").expect("a slug");
-        SummaryRequest { id, messages: Vec::new(), tokens_max: Tokens(tokens_max) }
+        let (about, by) = ("x".to_owned(), SummaryBy::BuiltIn);
+        SummaryRequest { about, by, messages: Vec::new(), tokens_max: Tokens(tokens_max) }
+    }
+
+    fn x() -> EffortId {
+        EffortId::parse("x").expect("a slug")
     }
 
     #[test]
     fn an_over_long_summary_is_cut_at_sentences() {
-        let accepted = |max, text| accept(&WordCounter, &request(max), text).map(|s| s.text);
+        let accepted = |max, text| accept(&WordCounter, &x(), &request(max), text).map(|s| s.text);
         assert_eq!(accepted(100, "One two.\n\n Three."), Some("One two. Three.".into()));
         assert_eq!(accepted(4, "One two. Three four five."), Some("One two.".into()));
         assert_eq!(accepted(2, "one two three four"), Some("one two".into()));
@@ -85,14 +101,14 @@ mod tests {
     /// I12: a failed summary is never stored as a summary.
     #[test]
     fn nothing_is_not_a_summary() {
-        assert_eq!(accept(&WordCounter, &request(100), " \n "), None);
-        assert_eq!(accept(&WordCounter, &request(0), "one two"), None);
+        assert_eq!(accept(&WordCounter, &x(), &request(100), " \n "), None);
+        assert_eq!(accept(&WordCounter, &x(), &request(0), "one two"), None);
     }
 
     #[test]
     fn ten_megabytes_without_a_space_come_to_an_end() {
         let text = "é".repeat(100_000);
-        let _ = accept(&WordCounter, &request(0), &text);
+        let _ = accept(&WordCounter, &x(), &request(0), &text);
     }
 
     /// SOURCES: a raw log under 50 characters gets a fixed summary without a model call.

@@ -54,7 +54,8 @@ impl SimSummarizer {
 impl Summarizer for SimSummarizer {
     async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         let answer = self.answer(request);
-        self.tape.note(|step| step.summaries.push(Summed { id: request.id.clone(), answer: answer.clone() }));
+        self.tape
+            .note(|step| step.summaries.push(Summed { about: request.about.clone(), answer: answer.clone() }));
         match answer {
             Some(text) => Ok(text),
             None if self.plant == Some(Plant::ErrorAsSummary) => Ok("Error: service unavailable".to_owned()),

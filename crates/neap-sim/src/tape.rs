@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use neap_core::event::Recorded;
-use neap_core::ids::{EffortId, SessionId};
+use neap_core::ids::SessionId;
 use neap_core::turn::ModelRequest;
 use neap_store::Commit;
 
@@ -25,7 +25,7 @@ pub struct Seen {
 #[derive(Debug, Clone)]
 pub struct Summed {
     /// About which effort.
-    pub id: EffortId,
+    pub about: String,
     /// The summary, if it made one.
     pub answer: Option<String>,
 }

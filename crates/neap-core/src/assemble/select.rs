@@ -71,8 +71,7 @@ impl<'a> Selection<'a> {
         let ambient_window = usize::try_from(policy.ambient_window).unwrap_or(usize::MAX);
         let request = |scope: Scope| LogRequest {
             exchanges_max: if scope == Scope::Ambient { ambient_window } else { usize::MAX },
-            tokens_max: policy.context_budget(),
-            scope,
+            ..LogRequest::newest(scope, policy.context_budget())
         };
         self.scopes().filter(|scope| !is_here(scope)).map(request).collect()
     }

@@ -58,7 +58,9 @@ impl Summing {
                     let tokens_max = request.tokens_max.percent(75);
                     return self.ask(SummaryRequest { tokens_max, ..request });
                 }
-                Progress::Ready(accept(desk.counter, &request, &text).ok_or_else(|| "it was empty".to_owned()))
+                Progress::Ready(
+                    accept(desk.counter, &self.id, &request, &text).ok_or_else(|| "it was empty".to_owned()),
+                )
             }
             (Some(_), Input::Summarized(Err(error))) => Progress::Ready(Err(error)),
             (asked, input) => panic!("the driver answered a summary (asked: {asked:?}) with {input:?}"),

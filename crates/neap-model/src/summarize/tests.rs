@@ -1,14 +1,14 @@
 //! Logs of our own, and what must survive of them.
 
-use neap_core::ids::EffortId;
 use neap_core::message::Message;
+use neap_core::summary::SummaryBy;
 
 use super::*;
 use crate::bpe::Bpe;
 
 fn summary_of(messages: Vec<Message>, tokens_max: u64) -> Option<String> {
-    let id = EffortId::parse("x").expect("a slug");
-    let request = SummaryRequest { id, messages, tokens_max: Tokens(tokens_max) };
+    let request =
+        SummaryRequest { about: "x".into(), by: SummaryBy::BuiltIn, messages, tokens_max: Tokens(tokens_max) };
     let counter = Bpe::o200k();
     let said: Tokens = request.messages.iter().map(|m| counter.count(&m.content)).sum();
     let summary = Extractive::new(Arc::new(counter)).summary(&request);
@@ -200,14 +200,13 @@ proptest::proptest! {
 /// The offline model's own phrases say nothing about the work, even where they name the effort.
 #[test]
 fn phrases_of_the_built_in_model_are_left_out() {
-    let id = neap_core::ids::EffortId::parse("users-401-hour").unwrap();
     let messages = vec![
         Message::user("Users get a 401 about an hour after login."),
         Message::assistant("Noted under users-401-hour. This is the built-in offline model: it keeps things."),
         Message::user("Only one tab may renew; we take the lock auth-refresh."),
         Message::assistant("Concluded users-401-hour; its summary stands for it now."),
     ];
-    let request = SummaryRequest { id, messages, tokens_max: Tokens(128) };
+    let request = SummaryRequest { about: "x".into(), by: SummaryBy::BuiltIn, messages, tokens_max: Tokens(128) };
     let summary = Extractive::new(crate::bpe::counter_for("o200k_base")).summary(&request).unwrap();
     assert_eq!(
         summary,

@@ -35,7 +35,8 @@ fn one(
 ) {
     let text = &summary.text;
     let is_brief = *text == format!("Brief effort: {id} (too short to summarize)");
-    let answers = made.iter().filter(|summed| summed.id == *id).filter_map(|summed| summed.answer.as_ref());
+    let answers =
+        made.iter().filter(|summed| summed.about == id.as_str()).filter_map(|summed| summed.answer.as_ref());
     let was_made = answers.into_iter().any(|answer| {
         let folded = answer.split_whitespace().collect::<Vec<_>>().join(" ");
         folded.starts_with(text.as_str())
