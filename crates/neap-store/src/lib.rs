@@ -144,7 +144,8 @@ pub trait Store: Send + Sync {
     /// Events from `from` on, in order, at most `max`.
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError>;
 
-    /// The newest exchanges of a log, oldest first: as many as it takes to reach the tokens asked for.
+    /// Exchanges of a log in the order in which they ended: those of the turns asked for, from the end asked
+    /// for, as many as it takes to reach the tokens. Costs as much as it gives, wherever in the log that is.
     /// An exchange whose record is damaged is there with a line that says so in place of its words.
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::log::{Log, LogRequest};
+use neap_core::log::{From, Log, LogRequest};
 use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
@@ -132,17 +132,25 @@ impl Store for MemStore {
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         let sessions = self.sessions();
         let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
+        let LogRequest { scope, turns: (first, last), from, tokens_max, exchanges_max } = request;
+        let mut rows: Vec<_> = stream.derived.exchanges.values().collect();
+        if *from == From::Newest {
+            rows.reverse();
+        }
         let mut tokens = Tokens::ZERO;
-        let mut newest = Vec::new();
-        for row in stream.derived.exchanges.values().rev().filter(|row| row.scope == request.scope) {
-            if tokens >= request.tokens_max || newest.len() >= request.exchanges_max {
+        let mut met = Vec::new();
+        for row in rows.into_iter().filter(|row| row.scope == *scope && (*first..=*last).contains(&row.turn)) {
+            if tokens >= *tokens_max || met.len() >= *exchanges_max {
                 break;
             }
             tokens += row.tokens;
             let stored = stream.between(row.first_seq, row.last_seq);
-            newest.push(Arc::new(exchange(row.turn, row.at, stored)));
+            met.push(Arc::new(exchange(row.turn, row.at, stored)));
         }
-        Ok(Log::new(newest.into_iter().rev()))
+        if *from == From::Newest {
+            met.reverse();
+        }
+        Ok(Log::new(met))
     }
 
     async fn search(

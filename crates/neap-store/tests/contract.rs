@@ -39,6 +39,8 @@ contract! {
     any_text_is_kept
     sessions_are_apart
     a_log_is_its_newest_part
+    a_log_is_read_from_either_end
+    turns_may_end_in_any_order
     tool_rounds_are_whole
     turns_may_overlap
     a_word_finds_its_message

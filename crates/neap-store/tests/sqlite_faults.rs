@@ -5,7 +5,6 @@
 mod scene;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
@@ -15,7 +14,7 @@ use neap_store::contract::{Told, conclude, effort, faults, open, start};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store, StoreError, Stored};
 use rusqlite::Connection;
-use scene::{block_on, tree};
+use scene::{Disk, block_on, tree};
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
     let dir = tempfile::tempdir().unwrap();
@@ -158,7 +157,7 @@ fn a_newer_format_is_left_alone() {
     sql(&path, "PRAGMA user_version = 99");
     let before = tree(dir.path());
     let opened = SqliteStore::open(&path);
-    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 1, .. })));
+    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 2, .. })));
     assert_eq!(tree(dir.path()), before);
 }
 
@@ -250,29 +249,6 @@ fn a_single_erased_message_is_in_no_file() {
         assert_eq!(with_canary(dir.path()), Vec::<String>::new());
         assert_eq!(faults(&store).await, []);
     });
-}
-
-/// A small disk of its own, where the machine allows one; tests that need it say so when they cannot run.
-struct Disk(PathBuf);
-
-impl Disk {
-    fn mount(dir: &Path, options: &str) -> Option<Self> {
-        let run = |program: &mut Command| program.output().is_ok_and(|out| out.status.success());
-        run(Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir))
-            .then(|| Self(dir.to_owned()))
-    }
-
-    fn remount(&self, options: &str) {
-        let done =
-            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
-        assert!(done.success());
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
 }
 
 #[test]

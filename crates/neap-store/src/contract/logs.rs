@@ -1,7 +1,8 @@
-//! Logs: the newest part, whole exchanges, in the order in which they ended.
+//! Logs: a part from either end, whole exchanges, in the order in which they ended.
 
+use neap_core::event::Event;
 use neap_core::ids::TurnNo;
-use neap_core::log::{Log, LogRequest};
+use neap_core::log::{From, Log, LogRequest};
 use neap_core::message::Scope;
 use neap_core::tokens::Tokens;
 
@@ -39,6 +40,125 @@ pub async fn a_log_is_its_newest_part(store: &dyn Store) {
     assert_eq!(turns(&log(store, &told, Scope::Effort(effort("none")), u64::MAX).await), [0; 0]);
     let nobody = Told { id: session("nobody"), ..told };
     assert_eq!(turns(&log(store, &nobody, Scope::Ambient, u64::MAX).await), [0; 0]);
+}
+
+/// A range of turns is read from the end asked for and comes oldest first; what is not in it costs nothing and is
+/// not there.
+pub async fn a_log_is_read_from_either_end(store: &dyn Store) {
+    let mut told = Told::begin(store, "ends").await;
+    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    for n in 1..=9 {
+        let scope = if n % 3 == 0 { Scope::Effort(effort("side")) } else { Scope::Ambient };
+        told.turn(store, "one two three", "four five", scope).await;
+    }
+    let whole = log(store, &told, Scope::Ambient, u64::MAX).await;
+    let each = whole.exchanges().next().expect("there is one").tokens().0;
+    let (all, ends) = ((0, u64::MAX), [From::Oldest, From::Newest]);
+    for (range, tokens, exchanges, oldest, newest) in [
+        (all, u64::MAX, usize::MAX, vec![1, 2, 4, 5, 7, 8], vec![1, 2, 4, 5, 7, 8]),
+        (all, u64::MAX, 2, vec![1, 2], vec![7, 8]),
+        (all, each + 1, usize::MAX, vec![1, 2], vec![7, 8]),
+        (all, each, usize::MAX, vec![1], vec![8]),
+        (all, 0, usize::MAX, vec![], vec![]),
+        (all, u64::MAX, 0, vec![], vec![]),
+        ((2, 7), u64::MAX, 2, vec![2, 4], vec![5, 7]),
+        ((2, 7), 2 * each + 1, usize::MAX, vec![2, 4, 5], vec![4, 5, 7]),
+        ((3, 3), u64::MAX, usize::MAX, vec![], vec![]),
+        ((4, 4), u64::MAX, usize::MAX, vec![4], vec![4]),
+        ((7, 2), u64::MAX, usize::MAX, vec![], vec![]),
+        ((9, u64::MAX), u64::MAX, usize::MAX, vec![], vec![]),
+        ((10, 20), u64::MAX, usize::MAX, vec![], vec![]),
+    ] {
+        for (from, expected) in ends.into_iter().zip([oldest, newest]) {
+            let request = LogRequest {
+                scope: Scope::Ambient,
+                turns: (TurnNo(range.0), TurnNo(range.1)),
+                from,
+                tokens_max: Tokens(tokens),
+                exchanges_max: exchanges,
+            };
+            let read = store.log(&told.id, &request).await.expect("a log can be read");
+            assert_eq!(turns(&read), expected, "{request:?}");
+        }
+    }
+    let after = LogRequest::oldest(Scope::Effort(effort("side")), TurnNo(3), Tokens(1));
+    assert_eq!(turns(&store.log(&told.id, &after).await.expect("a log can be read")), [6]);
+}
+
+/// Turns of many processes end in any order: the log has them in that order, whichever part of it is asked for.
+pub async fn turns_may_end_in_any_order(store: &dyn Store) {
+    const TURNS: u64 = 24;
+    let mut told = Told::begin(store, "any order").await;
+    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    let mut in_flight: Vec<TurnNo> = Vec::new();
+    let mut chance = 7_u64;
+    while told.state.turn().0 < TURNS || !in_flight.is_empty() {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let draw = (chance >> 33) as usize;
+        if told.state.turn().0 < TURNS && in_flight.len() < 6 && !draw.is_multiple_of(3) {
+            let turn = told.state.turn().next();
+            told.tell(store, vec![start(turn, &"word ".repeat(draw % 5 + 1), None)]).await.expect("it begins");
+            in_flight.push(turn);
+        } else if !in_flight.is_empty() {
+            let turn = in_flight.remove(draw % in_flight.len());
+            let scope = if turn.0.is_multiple_of(4) { Scope::Effort(effort("side")) } else { Scope::Ambient };
+            told.tell(store, vec![complete(turn, "an answer", scope)]).await.expect("it ends");
+        }
+    }
+    let ended = ended(&told);
+    assert!(!ended.is_sorted_by_key(|(turn, ..)| *turn), "the scene is set");
+    for (first, last) in (0..=TURNS + 1).flat_map(|a| (0..=TURNS + 1).map(move |b| (a, b))) {
+        let turns_asked = (TurnNo(first), TurnNo(if last > TURNS { u64::MAX } else { last }));
+        for (from, tokens_max, exchanges_max) in [
+            (From::Newest, u64::MAX, usize::MAX),
+            (From::Oldest, u64::MAX, usize::MAX),
+            (From::Newest, u64::MAX, 3),
+            (From::Oldest, u64::MAX, 3),
+            (From::Newest, 25, usize::MAX),
+            (From::Oldest, 25, usize::MAX),
+        ] {
+            for scope in [Scope::Ambient, Scope::Effort(effort("side"))] {
+                let tokens_max = Tokens(tokens_max);
+                let request = LogRequest { scope, turns: turns_asked, from, tokens_max, exchanges_max };
+                let read = store.log(&told.id, &request).await.expect("a log can be read");
+                assert_eq!(turns(&read), looked_through(&ended, &request), "{request:?}");
+            }
+        }
+    }
+}
+
+/// Turn, scope and tokens of every exchange, in the order in which they ended.
+fn ended(told: &Told) -> Vec<(TurnNo, Scope, Tokens)> {
+    let mut ended = Vec::new();
+    for recorded in &told.events {
+        if let Event::TurnCompleted { turn, scope, .. } = &recorded.event {
+            let said = told.events.iter().filter(|e| e.event.turn() == Some(*turn)).flat_map(|e| e.event.said());
+            let tokens = Tokens(said.map(|said| said.tokens.0).sum());
+            ended.push((*turn, scope.clone(), tokens));
+        }
+    }
+    ended
+}
+
+/// What a request means, by looking at everything.
+fn looked_through(ended: &[(TurnNo, Scope, Tokens)], request: &LogRequest) -> Vec<u64> {
+    let (first, last) = request.turns;
+    let mut all: Vec<_> = ended.iter().filter(|e| e.1 == request.scope && first <= e.0 && e.0 <= last).collect();
+    if request.from == From::Newest {
+        all.reverse();
+    }
+    let mut tokens = Tokens::ZERO;
+    let mut kept = Vec::new();
+    for (turn, _, cost) in all {
+        if tokens < request.tokens_max && kept.len() < request.exchanges_max {
+            kept.push(turn.0);
+            tokens += *cost;
+        }
+    }
+    if request.from == From::Newest {
+        kept.reverse();
+    }
+    kept
 }
 
 /// I7: a tool call and its result are there together, between what was asked and the answer.

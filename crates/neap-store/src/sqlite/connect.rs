@@ -125,7 +125,13 @@ impl Place {
             making.commit().map_err(sql)?;
         }
         self.check_format(&db)?;
-        self.prepare_writer(&db).map_err(sql)
+        self.prepare_writer(&db).map_err(sql)?;
+        if schema::format(&db).map_err(sql)? < schema::FORMAT {
+            let upgrading = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+            schema::upgrade(&upgrading).map_err(sql)?;
+            upgrading.commit().map_err(sql)?;
+        }
+        Ok(())
     }
 
     fn check_format(&self, db: &Connection) -> Result<(), StoreError> {

@@ -37,22 +37,38 @@ pub(super) fn put_effort(db: &Connection, stream: i64, id: &EffortId, body: &str
     Ok(())
 }
 
-/// Adds an exchange to its log.
+/// Adds an exchange to its log; those that ended before it are there already.
 pub(super) fn put_exchange(db: &Connection, stream: i64, row: &ExchangeRow) -> rusqlite::Result<()> {
+    let (scope, turn) = (scope_name(&row.scope), number(row.turn.0));
     db.prepare_cached(
-        "INSERT OR REPLACE INTO exchanges(stream, scope, last_seq, first_seq, turn, at, tokens)
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO exchanges(stream, scope, lane, turn, first_seq, last_seq, at, tokens)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )?
     .execute(params![
         stream,
-        scope_name(&row.scope),
-        number(row.last_seq.0),
+        scope,
+        lane(db, stream, scope, turn)?,
+        turn,
         number(row.first_seq.0),
-        number(row.turn.0),
+        number(row.last_seq.0),
         row.at.0,
         number(row.tokens.0),
     ])?;
     Ok(())
+}
+
+/// The first lane of a log that has no turn like this one or later.
+fn lane(db: &Connection, stream: i64, scope: &str, turn: i64) -> rusqlite::Result<i64> {
+    let mut last =
+        db.prepare_cached("SELECT max(turn) FROM exchanges WHERE stream = ? AND scope = ? AND lane = ?")?;
+    let mut lane = 0;
+    while last
+        .query_row(params![stream, scope, lane], |row| row.get::<_, Option<i64>>(0))?
+        .is_some_and(|last| last >= turn)
+    {
+        lane += 1;
+    }
+    Ok(lane)
 }
 
 /// Remembers a caller's own id of a turn.

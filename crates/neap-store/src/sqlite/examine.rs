@@ -5,7 +5,7 @@ use neap_core::ids::{Seq, SessionId, TurnNo};
 use rusqlite::Connection;
 
 use super::fault::Stop;
-use super::{events, read, schema};
+use super::{events, log, read, schema};
 use crate::derived::{Derived, TextKey};
 use crate::examine::{differences, losses};
 use crate::{Finding, Severity, Stored};
@@ -97,7 +97,7 @@ fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Deri
         db.prepare_cached("SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
-        kept.exchanges.extend(read::exchange_row(row)?.map(|row| (row.last_seq, row)));
+        kept.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
     }
     let mut statement = db.prepare_cached("SELECT turn_id, turn FROM turn_ids WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;

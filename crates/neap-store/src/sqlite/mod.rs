@@ -8,6 +8,7 @@ mod effects;
 mod events;
 mod examine;
 mod fault;
+mod log;
 mod pool;
 mod prepare;
 mod read;
@@ -67,7 +68,7 @@ impl Store for SqliteStore {
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         let (session, request) = (session.clone(), request.clone());
-        self.readers.read(move |db| read::log(db, &session, &request)).await
+        self.readers.read(move |db| log::log(db, &session, &request)).await
     }
 
     async fn search(

@@ -1,21 +1,15 @@
 //! What is asked of one session, answered from its derived rows; from the stream itself if they cannot be.
 
-use std::sync::Arc;
-
 use neap_core::effort::Effort;
-use neap_core::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use neap_core::log::{Log, LogRequest};
+use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::message::Scope;
-use neap_core::project::ExchangeRow;
 use neap_core::state::{Head, SessionState};
-use neap_core::tokens::Tokens;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::effects::scope_name;
 use super::fault::Stop;
+use super::log::scope;
 use super::schema;
 use crate::derived::{Fold, Folded};
-use crate::exchange::exchange;
 use crate::{SessionInfo, Stored};
 
 pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<SessionState>, Stop> {
@@ -60,49 +54,6 @@ pub(super) fn fold(db: &Connection, stream: i64) -> rusqlite::Result<Folded> {
 pub(super) fn events(db: &Connection, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, Stop> {
     let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Vec::new()) };
     Ok(super::events::between(db, stream, from, Seq(u64::MAX), max)?)
-}
-
-pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) -> Result<Log, Stop> {
-    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Log::default()) };
-    let mut statement = db.prepare_cached(
-        "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges
-         WHERE stream = ? AND scope = ? ORDER BY last_seq DESC",
-    )?;
-    let mut rows = statement.query(params![stream, scope_name(&request.scope)])?;
-    let mut tokens = Tokens::ZERO;
-    let mut newest = Vec::new();
-    while tokens < request.tokens_max
-        && newest.len() < request.exchanges_max
-        && let Some(row) = rows.next()?
-    {
-        let Some(row) = exchange_row(row)? else { continue };
-        tokens += row.tokens;
-        newest.push(row);
-    }
-    let mut exchanges = Vec::with_capacity(newest.len());
-    for row in newest.iter().rev() {
-        let stored = super::events::between(db, stream, row.first_seq, row.last_seq, usize::MAX)?;
-        exchanges.push(Arc::new(exchange(row.turn, row.at, stored)));
-    }
-    Ok(Log::new(exchanges))
-}
-
-/// A row of `exchanges` in the order of [`log`]'s columns; none if its scope is no scope.
-pub(super) fn exchange_row(row: &Row<'_>) -> rusqlite::Result<Option<ExchangeRow>> {
-    let number = |at| row.get::<_, i64>(at).map(|n| n as u64);
-    let Some(scope) = scope(&row.get::<_, String>(1)?) else { return Ok(None) };
-    Ok(Some(ExchangeRow {
-        turn: TurnNo(number(0)?),
-        scope,
-        first_seq: Seq(number(2)?),
-        last_seq: Seq(number(3)?),
-        at: Stamp(row.get(4)?),
-        tokens: Tokens(number(5)?),
-    }))
-}
-
-fn scope(name: &str) -> Option<Scope> {
-    if name.is_empty() { Some(Scope::Ambient) } else { EffortId::parse(name).ok().map(Scope::Effort) }
 }
 
 /// Where an exchange belongs; none while its turn is in flight.

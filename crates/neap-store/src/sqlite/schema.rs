@@ -8,20 +8,23 @@
 
 use rusqlite::Connection;
 
+use super::{effects, log};
+
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 1;
+pub(super) const FORMAT: i64 = 2;
 
 const STREAM_SHIFT: u32 = 32;
 const MESSAGE: i64 = 1 << 31;
 
-const FORMAT_1: &str = "
+const TABLES: &str = "
 CREATE TABLE sessions(
   stream INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,
   texts INTEGER NOT NULL,
-  head TEXT NOT NULL
+  head TEXT NOT NULL,
+  cold INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE events(
   stream INTEGER NOT NULL,
@@ -39,17 +42,6 @@ CREATE TABLE efforts(
   body TEXT NOT NULL,
   UNIQUE(stream, id)
 );
-CREATE TABLE exchanges(
-  stream INTEGER NOT NULL,
-  scope TEXT NOT NULL,
-  last_seq INTEGER NOT NULL,
-  first_seq INTEGER NOT NULL,
-  turn INTEGER NOT NULL,
-  at INTEGER NOT NULL,
-  tokens INTEGER NOT NULL,
-  PRIMARY KEY(stream, scope, last_seq)
-) WITHOUT ROWID;
-CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
 CREATE TABLE turn_ids(
   stream INTEGER NOT NULL,
   turn_id TEXT NOT NULL,
@@ -62,11 +54,61 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 ";
 
+/// Turns end in the order of their numbers, but for those that ran at once. An exchange is in the first lane
+/// where it follows all that ended before it by number as well: in a lane, the order of turns is the order of
+/// the log, so that any range of turns is one seek in each, and there are no more lanes than turns at once.
+const EXCHANGES: &str = "
+CREATE TABLE exchanges(
+  stream INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY(stream, scope, lane, turn)
+) WITHOUT ROWID;
+CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
+";
+
 /// Makes the tables in an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(FORMAT_1)?;
+    db.execute_batch(TABLES)?;
+    db.execute_batch(EXCHANGES)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
+}
+
+/// The format of a database.
+pub(super) fn format(db: &Connection) -> rusqlite::Result<i64> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Brings an older database to the present format, inside a transaction of the caller's.
+pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
+    if format(db)? == 1 {
+        db.execute_batch(
+            "ALTER TABLE sessions ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
+             DROP INDEX exchanges_by_turn;
+             ALTER TABLE exchanges RENAME TO exchanges_1;",
+        )?;
+        db.execute_batch(EXCHANGES)?;
+        let mut old = db.prepare(
+            "SELECT turn, scope, first_seq, last_seq, at, tokens, stream FROM exchanges_1 ORDER BY stream, last_seq",
+        )?;
+        let mut rows = old.query([])?;
+        while let Some(row) = rows.next()? {
+            if let Some(exchange) = log::exchange_row(row)? {
+                effects::put_exchange(db, row.get(6)?, &exchange)?;
+            }
+        }
+        drop(rows);
+        drop(old);
+        db.execute_batch("DROP TABLE exchanges_1")?;
+        db.pragma_update(None, "user_version", 2)?;
+    }
+    Ok(())
 }
 
 /// The numbers of a session's texts of both kinds: first and last.

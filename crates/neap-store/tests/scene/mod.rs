@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
@@ -27,4 +28,27 @@ pub(crate) fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     files
+}
+
+/// A small disk of its own, where the machine allows one; tests that need it say so when they cannot run.
+pub(crate) struct Disk(PathBuf);
+
+impl Disk {
+    pub(crate) fn mount(dir: &Path, options: &str) -> Option<Self> {
+        let run = |program: &mut Command| program.output().is_ok_and(|out| out.status.success());
+        run(Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(dir))
+            .then(|| Self(dir.to_owned()))
+    }
+
+    pub(crate) fn remount(&self, options: &str) {
+        let done =
+            Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status().unwrap();
+        assert!(done.success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
 }

@@ -1,0 +1,112 @@
+//! A part of a log, from either end: what it costs is what it gives.
+
+use std::sync::Arc;
+
+use neap_core::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::log::{From, Log, LogRequest};
+use neap_core::message::Scope;
+use neap_core::project::ExchangeRow;
+use neap_core::tokens::Tokens;
+use rusqlite::{CachedStatement, Connection, Row, Rows, params};
+
+use super::effects::{number, scope_name};
+use super::fault::Stop;
+use super::{events, schema};
+use crate::exchange::exchange;
+
+const ROW: &str =
+    "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?1 AND scope = ?2";
+
+pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) -> Result<Log, Stop> {
+    let Some(stream) = events::stream(db, session.as_str())? else { return Ok(Log::default()) };
+    let mut rows = rows(db, stream, request)?;
+    if request.from == From::Newest {
+        rows.reverse();
+    }
+    let mut exchanges = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let stored = events::between(db, stream, row.first_seq, row.last_seq, usize::MAX)?;
+        exchanges.push(Arc::new(exchange(row.turn, row.at, stored)));
+    }
+    Ok(Log::new(exchanges))
+}
+
+/// Where the exchanges asked for are, in the order in which they are met.
+fn rows(db: &Connection, stream: i64, request: &LogRequest) -> rusqlite::Result<Vec<ExchangeRow>> {
+    let LogRequest { scope, turns: (first, last), from, tokens_max, exchanges_max } = request;
+    let scope = scope_name(scope);
+    let mut statements = lanes(db, stream, scope, *from)?;
+    let mut lanes = Vec::with_capacity(statements.len());
+    for (lane, statement) in statements.iter_mut().enumerate() {
+        let range = params![stream, scope, lane as i64, number(first.0), number(last.0)];
+        let mut rows = statement.query(range)?;
+        let next = next(&mut rows)?;
+        lanes.push((rows, next));
+    }
+    let mut tokens = Tokens::ZERO;
+    let mut met = Vec::new();
+    while tokens < *tokens_max && met.len() < *exchanges_max {
+        let heads = lanes.iter_mut().filter(|(_, next)| next.is_some());
+        let place = |(_, next): &&mut (Rows<'_>, Option<ExchangeRow>)| next.as_ref().map(|row| row.last_seq);
+        let lane = match from {
+            From::Newest => heads.max_by_key(place),
+            From::Oldest => heads.min_by_key(place),
+        };
+        let Some((rows, head)) = lane else { break };
+        let Some(row) = std::mem::replace(head, next(rows)?) else { break };
+        tokens += row.tokens;
+        met.push(row);
+    }
+    Ok(met)
+}
+
+/// A query for each lane of a log.
+fn lanes<'a>(
+    db: &'a Connection,
+    stream: i64,
+    scope: &str,
+    from: From,
+) -> rusqlite::Result<Vec<CachedStatement<'a>>> {
+    let end = match from {
+        From::Newest => "DESC",
+        From::Oldest => "ASC",
+    };
+    if schema::format(db)? == 1 {
+        // An old store that may not be written to: its log is looked through from the end.
+        let query = format!("{ROW} AND ?3 = 0 AND turn BETWEEN ?4 AND ?5 ORDER BY last_seq {end}");
+        return Ok(vec![db.prepare_cached(&query)?]);
+    }
+    let last: Option<i64> = db
+        .prepare_cached("SELECT max(lane) FROM exchanges WHERE stream = ? AND scope = ?")?
+        .query_row(params![stream, scope], |row| row.get(0))?;
+    let query = format!("{ROW} AND lane = ?3 AND turn BETWEEN ?4 AND ?5 ORDER BY turn {end}");
+    (0..=last.unwrap_or(-1)).map(|_| db.prepare_cached(&query)).collect()
+}
+
+fn next(rows: &mut Rows<'_>) -> rusqlite::Result<Option<ExchangeRow>> {
+    while let Some(row) = rows.next()? {
+        if let Some(row) = exchange_row(row)? {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// A row of `exchanges`: turn, scope, first and last event, time, tokens; none if its scope is no scope.
+pub(super) fn exchange_row(row: &Row<'_>) -> rusqlite::Result<Option<ExchangeRow>> {
+    let number = |at| row.get::<_, i64>(at).map(|n| n as u64);
+    let Some(scope) = scope(&row.get::<_, String>(1)?) else { return Ok(None) };
+    Ok(Some(ExchangeRow {
+        turn: TurnNo(number(0)?),
+        scope,
+        first_seq: Seq(number(2)?),
+        last_seq: Seq(number(3)?),
+        at: Stamp(row.get(4)?),
+        tokens: Tokens(number(5)?),
+    }))
+}
+
+/// The scope of a name.
+pub(super) fn scope(name: &str) -> Option<Scope> {
+    if name.is_empty() { Some(Scope::Ambient) } else { EffortId::parse(name).ok().map(Scope::Effort) }
+}
