@@ -127,6 +127,27 @@ pub struct ToolRound {
     pub assistant: Counted,
     /// One result for each call, in the calls' order.
     pub results: Vec<Counted>,
+    /// What proves results that came from outside.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seals: Vec<Seal>,
+}
+
+/// What proves that a result is the one that was issued for its call: a signed envelope, less what the round and
+/// its session say already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seal {
+    /// The call whose result it is.
+    pub call_id: String,
+    /// Names the result.
+    pub result_id: String,
+    /// Which key signed.
+    pub key_id: String,
+    /// When.
+    pub issued_at: Stamp,
+    /// Used once.
+    pub nonce: String,
+    /// The signature.
+    pub sig: String,
 }
 
 impl ToolRound {

@@ -32,7 +32,7 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         }
         Event::ToolsCalled { turn, round, visibility } => {
             let results = round.results.into_iter().map(count).collect();
-            let round = ToolRound { assistant: count(round.assistant), results };
+            let round = ToolRound { assistant: count(round.assistant), results, seals: round.seals };
             if !round.is_whole() {
                 return Err("a tool call without its result".to_owned());
             }

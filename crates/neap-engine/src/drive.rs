@@ -97,7 +97,9 @@ impl Driver<'_> {
                 let made = self.parts.summarizer.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
-            Step::CallTool(call) => Input::ToolAnswered(self.parts.host_tools.call(&call).await),
+            Step::CallTool(call) => {
+                Input::ToolAnswered { text: self.parts.host_tools.call(&call).await, seal: None }
+            }
             Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
         })
     }

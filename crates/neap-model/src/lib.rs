@@ -3,9 +3,10 @@
 //! Three ports. [`ChatModel`] and [`Summarizer`] are here, [`TokenCounter`](neap_core::tokens::TokenCounter) is the
 //! core's. Built in and needing no key and no network: exact counters ([`bpe`]), an extractive summariser
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
-//! tests and proofs ([`scripted`]).
+//! tests and proofs ([`scripted`]). What tools answer is signed on its way into the memory ([`envelope`]).
 
 pub mod bpe;
+pub mod envelope;
 mod error;
 pub mod offline;
 pub mod scripted;

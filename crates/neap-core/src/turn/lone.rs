@@ -74,7 +74,7 @@ impl LoneCall {
         }
         let assistant = Message { tool_calls: vec![self.call.clone()], ..Message::assistant("") };
         let result = desk.count(Message::tool(self.call.id.as_str(), performed.text.as_str()));
-        let round = ToolRound { assistant: desk.count(assistant), results: vec![result] };
+        let round = ToolRound { assistant: desk.count(assistant), results: vec![result], seals: Vec::new() };
         events.push(Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn });
         let batch = events.into_iter().map(|event| desk.state.record(desk.now, event)).collect();
         self.performed = Some(performed);

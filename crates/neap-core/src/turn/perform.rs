@@ -9,7 +9,7 @@ use super::summing::{self, Summing};
 use crate::assemble::Selection;
 use crate::event::{CollapseCause, Event};
 use crate::ids::{EffortId, TurnNo};
-use crate::message::{Message, ToolCall};
+use crate::message::{Message, Seal, ToolCall};
 use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
 use crate::tokens::Tokens;
@@ -52,16 +52,18 @@ pub(super) struct Performed {
     /// The effort it was about: a reference (DESIGN, decision 2).
     pub(super) touched: Option<EffortId>,
     pub(super) by_host: bool,
+    /// What proves a host's answer.
+    pub(super) seal: Option<Seal>,
 }
 
 impl Performed {
     /// The answer of a host's tool.
-    pub(super) fn by_host(text: String) -> Self {
-        Self { by_host: true, ..Self::answer(text) }
+    pub(super) fn by_host(text: String, seal: Option<Seal>) -> Self {
+        Self { by_host: true, seal, ..Self::answer(text) }
     }
 
     fn answer(text: String) -> Self {
-        Self { text, event: None, banner: None, refusal: None, touched: None, by_host: false }
+        Self { text, event: None, banner: None, refusal: None, touched: None, by_host: false, seal: None }
     }
 
     fn refused(refusal: &Refusal) -> Self {
@@ -96,7 +98,9 @@ impl Performing {
     /// Goes on with what came.
     pub(super) fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> Progress {
         match (std::mem::replace(&mut self.waiting, Waiting::ForNothing), input) {
-            (Waiting::ForHost, Input::ToolAnswered(text)) => Progress::Finished(Performed::by_host(text)),
+            (Waiting::ForHost, Input::ToolAnswered { text, seal }) => {
+                Progress::Finished(Performed::by_host(text, seal))
+            }
             (Waiting::ToConclude { summing }, input) => self.conclude(desk, summing, input),
             (Waiting::ForLogs { what }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);

@@ -8,7 +8,7 @@ use super::perform::{Performed, Performing, Progress};
 use super::step::{Input, Step};
 use super::{Phase, Turn};
 use crate::event::{Event, RoundVisibility};
-use crate::message::{Message, ToolCall, ToolRound};
+use crate::message::{Message, Seal, ToolCall, ToolRound};
 
 /// One round of tool calls, as far as it has come. Kept until it is committed, to be decided again if stale.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Round {
     performing: Option<Performing>,
     performed: Vec<Performed>,
     /// What the host's tools answered, by call: they may have had effects and are never called twice.
-    host_answers: BTreeMap<usize, String>,
+    host_answers: BTreeMap<usize, (String, Option<Seal>)>,
 }
 
 impl Round {
@@ -30,9 +30,12 @@ impl Round {
 impl Turn {
     pub(super) fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, mut input: Input) -> Step {
         let performing = round.performing.as_mut().expect("a call is being performed in this phase");
-        if let Input::ToolAnswered(text) = &mut input {
+        if let Input::ToolAnswered { text, seal } = &mut input {
+            let bytes = text.len();
             *text = intake::limit(std::mem::take(text), desk.state.policy());
-            round.host_answers.insert(round.performed.len(), text.clone());
+            // A seal is of the whole text; it would not fit what is left.
+            *seal = seal.take().filter(|_| text.len() == bytes);
+            round.host_answers.insert(round.performed.len(), (text.clone(), seal.clone()));
         }
         let progress = performing.step(desk, input);
         self.progress(desk, round, progress)
@@ -40,8 +43,8 @@ impl Turn {
 
     pub(super) fn start_next_call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>) -> Step {
         let at = round.performed.len();
-        if let Some(answer) = round.host_answers.get(&at) {
-            let performed = Performed::by_host(answer.clone());
+        if let Some((text, seal)) = round.host_answers.get(&at) {
+            let performed = Performed::by_host(text.clone(), seal.clone());
             return self.progress(desk, round, Progress::Finished(performed));
         }
         let said = self.said_so_far(&round.text);
@@ -91,7 +94,8 @@ impl Turn {
         let assistant = Message { tool_calls: round.calls.clone(), ..Message::assistant(round.text.as_str()) };
         let results = round.calls.iter().zip(&round.performed);
         let results = results.map(|(call, done)| desk.count(Message::tool(call.id.as_str(), done.text.as_str())));
-        let whole = ToolRound { assistant: desk.count(assistant), results: results.collect() };
+        let seals = round.performed.iter().filter_map(|done| done.seal.clone()).collect();
+        let whole = ToolRound { assistant: desk.count(assistant), results: results.collect(), seals };
         debug_assert!(whole.is_whole(), "I7: each call has its result");
         let visibility = match round.performed.iter().any(|performed| performed.by_host) {
             true => RoundVisibility::Transcript,

@@ -7,7 +7,7 @@ use crate::event::{AbandonReason, Recorded};
 use crate::ids::TurnNo;
 use crate::ledger::Ledger;
 use crate::log::{Log, LogRequest};
-use crate::message::{Exchange, Message, Scope, ToolCall};
+use crate::message::{Exchange, Message, Scope, Seal, ToolCall};
 use crate::rank::{Found, SearchRequest};
 use crate::summary::SummaryRequest;
 use crate::tools::{Banner, ToolSpec};
@@ -56,7 +56,12 @@ pub enum Input {
     /// The summary asked for, or why there is none.
     Summarized(Result<String, String>),
     /// The host's tool answered.
-    ToolAnswered(String),
+    ToolAnswered {
+        /// What it said.
+        text: String,
+        /// What proves it.
+        seal: Option<Seal>,
+    },
 }
 
 /// What a model is sent.

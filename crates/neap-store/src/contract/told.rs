@@ -115,6 +115,7 @@ pub fn tools(turn: TurnNo, result: &str) -> Event {
     let round = ToolRound {
         assistant: Counted::new(&WordCounter, asking),
         results: vec![Counted::new(&WordCounter, answer)],
+        seals: Vec::new(),
     };
     Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }
 }
