@@ -18,6 +18,7 @@ pub mod policy;
 pub mod project;
 pub mod prompt;
 pub mod rank;
+pub mod receipt;
 pub mod reference;
 pub mod report;
 pub mod resume;
