@@ -131,6 +131,22 @@ fn derived_tables_are_mended() {
     }
 }
 
+/// What was written since the last examination by the same reader is no damage.
+#[test]
+fn a_store_that_grew_is_examined_again() {
+    let (_dir, path) = fresh();
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut told = Told::begin(&store, "main").await;
+        for part in 0..40 {
+            let words = |n: u64| format!("word{n} and word{}", n * 7);
+            let many = (1..=20).map(|n| start(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
+            told.tell(&store, many).await.unwrap();
+            assert_eq!(faults(&store).await, [], "after {part}");
+        }
+    });
+}
+
 #[test]
 fn what_is_not_ours_is_left_alone() {
     for (name, scene) in [

@@ -1,9 +1,13 @@
 //! The stream's rows: written once, checked whenever they are read.
 
+use std::borrow::Cow;
+
 use neap_core::event::Recorded;
 use neap_core::ids::{Seq, Stamp};
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::cold;
 use crate::Stored;
 
 /// An event as it lies in its row.
@@ -28,6 +32,13 @@ impl EventRow {
             .execute(params![stream, self.seq, self.at, self.kind, self.sum, self.body])?;
         Ok(())
     }
+}
+
+/// Whether a plain body is what was written, in a row of place, time, checksum and body.
+pub(super) fn is_whole(row: &Row<'_>, body: &[u8]) -> bool {
+    let number = |column| row.get::<_, i64>(column);
+    let (Ok(seq), Ok(at), Ok(kept)) = (number(0), number(1), number(2)) else { return false };
+    i64::from(sum(seq, at, body)) == kept
 }
 
 fn sum(seq: i64, at: i64, body: &[u8]) -> u32 {
@@ -95,10 +106,14 @@ fn whole(row: &Row<'_>, seq: i64) -> Result<Recorded, String> {
     let sql = |e: rusqlite::Error| e.to_string();
     let at: i64 = row.get(1).map_err(sql)?;
     let kept: i64 = row.get(2).map_err(sql)?;
-    let body = row.get_ref(3).map_err(sql)?.as_bytes().map_err(|e| e.to_string())?;
-    if i64::from(sum(seq, at, body)) != kept {
+    let body = match row.get_ref(3).map_err(sql)? {
+        ValueRef::Text(plain) => Cow::Borrowed(plain),
+        ValueRef::Blob(packed) => Cow::Owned(cold::unpack(packed)?),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is no text".to_owned()),
+    };
+    if i64::from(sum(seq, at, &body)) != kept {
         return Err("its checksum does not match".to_owned());
     }
-    let event = serde_json::from_slice(body).map_err(|e| format!("it cannot be understood ({e})"))?;
+    let event = serde_json::from_slice(&body).map_err(|e| format!("it cannot be understood ({e})"))?;
     Ok(Recorded { seq: Seq(seq as u64), at: Stamp(at), event })
 }

@@ -3,6 +3,7 @@
 //!
 //! Start with `schema` (what is kept), then `writer` (how it gets there).
 
+mod cold;
 mod connect;
 mod effects;
 mod events;

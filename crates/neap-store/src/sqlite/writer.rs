@@ -1,8 +1,10 @@
 //! The one thread that writes. It takes all that waits into one transaction, a savepoint for each commit, and
-//! answers only when the transaction is on disk: many commits cost one wait for the disk.
+//! answers only when the transaction is on disk: many commits cost one wait for the disk. When everyone has been
+//! answered, it packs a little of what lies far behind.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
@@ -12,7 +14,7 @@ use tokio::sync::oneshot;
 use super::connect::{Access, Place};
 use super::fault::Stop;
 use super::prepare::Prepared;
-use super::{effects, events, rebuild, scrub};
+use super::{cold, effects, events, rebuild, scrub};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
@@ -39,7 +41,7 @@ impl Writer {
             return Ok(Self { place, jobs: None, thread: None });
         }
         let (jobs, queue) = channel();
-        let desk = Desk { place: place.clone(), db: None };
+        let desk = Desk { place: place.clone(), db: None, grown: BTreeSet::new() };
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
             .spawn(move || desk.work(&queue))
@@ -83,6 +85,8 @@ impl Drop for Writer {
 struct Desk {
     place: Arc<Place>,
     db: Option<Connection>,
+    /// Streams that may have more to pack.
+    grown: BTreeSet<i64>,
 }
 
 impl Desk {
@@ -111,7 +115,27 @@ impl Desk {
                     let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
                 }
             }
-            next = next.or_else(|| queue.recv().ok());
+            next = next.or_else(|| self.wait(queue));
+        }
+    }
+
+    /// The next job. While there is none, what lies far behind is packed, a little at a time.
+    fn wait(&mut self, queue: &Receiver<Job>) -> Option<Job> {
+        while !self.grown.is_empty() {
+            match queue.try_recv() {
+                Ok(job) => return Some(job),
+                Err(TryRecvError::Disconnected) => return None,
+                Err(TryRecvError::Empty) => self.pack_some(),
+            }
+        }
+        queue.recv().ok()
+    }
+
+    /// Packs a batch of one stream. If that fails nothing is lost; it is tried again after a later commit.
+    fn pack_some(&mut self) {
+        let Some(stream) = self.grown.pop_first() else { return };
+        if let Ok(true) = self.with(|db| Ok(cold::pack_some(db, stream)?)) {
+            self.grown.insert(stream);
         }
     }
 
@@ -120,8 +144,12 @@ impl Desk {
         match self.with(|db| write_all(db, &commits)) {
             Ok(outcomes) => {
                 for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                    let _ = answer.send(outcome);
+                    let _ = answer.send(outcome.map(|stream| {
+                        self.grown.insert(stream);
+                    }));
                 }
+                // Also where nobody ever pauses.
+                self.pack_some();
             }
             Err(error) => {
                 for answer in answers {
@@ -152,16 +180,16 @@ impl Desk {
     }
 }
 
-/// Writes every commit that is not refused, in one transaction.
-fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<(), StoreError>>, Stop> {
+/// Writes every commit that is not refused, in one transaction. Returns the stream of each that was written.
+fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<i64, StoreError>>, Stop> {
     let mut all = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut outcomes = Vec::with_capacity(commits.len());
     for prepared in commits {
         let one = all.savepoint()?;
         outcomes.push(match write(&one, prepared) {
-            Ok(()) => {
+            Ok(stream) => {
                 one.commit()?;
-                Ok(())
+                Ok(stream)
             }
             Err(Stop::Refused(refusal)) => {
                 one.finish()?; // Rolls back.
@@ -174,7 +202,7 @@ fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Resul
     Ok(outcomes)
 }
 
-fn write(db: &Connection, commit: &Prepared) -> Result<(), Stop> {
+fn write(db: &Connection, commit: &Prepared) -> Result<i64, Stop> {
     let known = events::stream(db, commit.session.as_str())?;
     if let Some(stream) = known {
         refuse_duplicates(db, stream, &commit.turn_ids)?;
@@ -208,7 +236,7 @@ fn write(db: &Connection, commit: &Prepared) -> Result<(), Stop> {
         new_texts += u64::from(effects::put_text(db, stream, key, words)?);
     }
     effects::put_head(db, stream, &commit.head, new_texts)?;
-    Ok(())
+    Ok(stream)
 }
 
 fn refuse_duplicates(db: &Connection, stream: i64, turn_ids: &[(String, TurnNo)]) -> Result<(), Stop> {

@@ -1,0 +1,125 @@
+//! One body as one zstd frame. A dictionary of what our events have in common makes small ones small too.
+//!
+//! A packed body is the number of its dictionary, then the frame. Numbers are for ever: a better dictionary
+//! gets the next one, and what an older one packed stays readable.
+
+use std::cell::RefCell;
+use std::sync::LazyLock;
+
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+
+/// The largest body that is packed; a frame that claims more is damaged.
+pub(super) const BODY_BYTES_MAX: usize = 64 << 20;
+
+const DICTIONARY: u8 = 1;
+/// What is common to events, the most common last.
+const DICTIONARY_1: &[u8] = include_bytes!("dictionary_1.txt");
+const LEVEL: i32 = 9;
+
+static PACKING: LazyLock<EncoderDictionary<'static>> =
+    LazyLock::new(|| EncoderDictionary::copy(DICTIONARY_1, LEVEL));
+static UNPACKING: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY_1));
+
+thread_local! {
+    /// Kept between bodies: to make one costs more than to unpack a short body.
+    static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Packs one body after another.
+pub(super) struct Packer(Compressor<'static>);
+
+impl Packer {
+    pub(super) fn new() -> std::io::Result<Self> {
+        let mut packer = Compressor::with_prepared_dictionary(&PACKING)?;
+        packer.include_dictid(false)?;
+        Ok(Self(packer))
+    }
+
+    /// The body packed; none where that would not be shorter, or not give the same bytes again.
+    pub(super) fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+        if body.len() > BODY_BYTES_MAX {
+            return None;
+        }
+        let frame = self.0.compress(body).ok()?;
+        let packed = [&[DICTIONARY], frame.as_slice()].concat();
+        (packed.len() < body.len() && unpack(&packed).is_ok_and(|again| again == body)).then_some(packed)
+    }
+}
+
+/// The body that was packed.
+pub(in crate::sqlite) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
+    match packed.split_first() {
+        Some((&DICTIONARY, frame)) => UNPACKER
+            .with_borrow_mut(|unpacker| {
+                let unpacker = match unpacker {
+                    Some(unpacker) => unpacker,
+                    None => unpacker.insert(Decompressor::with_prepared_dictionary(&UNPACKING)?),
+                };
+                unpacker.decompress(frame, BODY_BYTES_MAX)
+            })
+            .map_err(|e| format!("it cannot be unpacked ({e})")),
+        Some((dictionary, _)) => Err(format!("it is packed with dictionary {dictionary}, which is not known")),
+        None => Err("it is empty".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pack(body: &[u8]) -> Option<Vec<u8>> {
+        Packer::new().expect("a packer can be made").pack(body)
+    }
+
+    #[test]
+    fn a_body_comes_back() {
+        let start = r#"{"type":"turn_started","turn":7,"message":{"role":"user","content":"#;
+        for words in ["", "hello", "\0\u{10ffff}", &"many words ".repeat(10_000)] {
+            let body = format!("{start}{words:?},\"tokens\":9}}}}");
+            let packed = pack(body.as_bytes()).expect("an event is worth it");
+            assert!(packed.len() < body.len());
+            assert_eq!(unpack(&packed), Ok(body.into_bytes()));
+        }
+    }
+
+    #[test]
+    fn what_would_not_be_shorter_stays() {
+        for body in [&b""[..], b"x", b"\x93\x01\xfe\x88\x42\x17\xc0\xd5\x6b\x29"] {
+            assert_eq!(pack(body), None);
+        }
+    }
+
+    /// A frame that unpacks to more than is allowed is refused before the memory is taken.
+    #[test]
+    fn a_bomb_is_refused() {
+        let mut packer = Packer::new().expect("a packer can be made");
+        let body = vec![b' '; BODY_BYTES_MAX + 1];
+        assert_eq!(packer.pack(&body), None);
+        let frame = packer.0.compress(&body).expect("it can be compressed");
+        assert!(frame.len() < 1 << 16, "the scene is set");
+        assert!(unpack(&[&[DICTIONARY], frame.as_slice()].concat()).is_err());
+    }
+
+    /// No flipped bit makes a panic; what comes out is then judged by its checksum.
+    #[test]
+    fn damage_is_no_panic() {
+        let body =
+            br#"{"type":"turn_started","turn":7,"message":{"role":"user","content":"what now?","tokens":9}}"#;
+        let packed = pack(body).expect("an event is worth it");
+        for bit in 0..packed.len() * 8 {
+            let mut harmed = packed.clone();
+            harmed[bit / 8] ^= 1 << (bit % 8);
+            let _ = unpack(&harmed);
+        }
+        for cut in 0..packed.len() {
+            assert_ne!(unpack(&packed[..cut]), Ok(body.to_vec()), "{cut}");
+        }
+    }
+
+    /// What a dictionary packed is packed for ever: this row was written when dictionary 1 was made.
+    #[test]
+    fn a_dictionary_never_changes() {
+        assert_eq!((DICTIONARY_1.len(), crc32fast::hash(DICTIONARY_1)), (5596, 4_048_662_362));
+    }
+}

@@ -1,0 +1,306 @@
+//! Text that lies far behind is packed. Nobody can tell, but by the size of the file.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+#![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
+
+mod scene;
+
+use std::path::{Path, PathBuf};
+
+use neap_core::ids::{Seq, Stamp, TurnNo};
+use neap_core::log::LogRequest;
+use neap_core::message::Scope;
+use neap_core::rank::SearchRequest;
+use neap_core::terms::query_terms;
+use neap_store::contract::{Told, complete, faults, start, tools};
+use neap_store::folder::write_all;
+use neap_store::sqlite::SqliteStore;
+use neap_store::{MemStore, Severity, Store, StoreError, Stored};
+use rusqlite::Connection;
+use scene::{Disk, block_on, tree};
+
+/// Events at the end of a stream that are never packed.
+const WARM: usize = 512;
+/// Fewer than these may wait.
+const WAITING: usize = 128;
+
+fn fresh() -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    (dir, path)
+}
+
+fn said(n: u64) -> String {
+    format!(
+        "message {n}: the quick report of day {} says {} and nothing else",
+        n / 7,
+        "more ".repeat(n as usize % 40)
+    )
+}
+
+/// Ten turns in one commit, of three events each.
+async fn ten_turns(store: &dyn Store, told: &mut Told) -> Result<(), StoreError> {
+    let first = told.state.turn().0;
+    let events = (first + 1..=first + 10).flat_map(|n| {
+        let turn = TurnNo(n);
+        let answer = format!("answer {n}: {}", said(n * 3));
+        [start(turn, &said(n), None), tools(turn, &said(n * 2)), complete(turn, &answer, Scope::Ambient)]
+    });
+    told.tell(store, events.collect()).await
+}
+
+/// A session of that many events or more, and the store closed again.
+fn long(path: &Path, events: usize) -> Told {
+    block_on(async {
+        let store = SqliteStore::open(path).unwrap();
+        let mut told = Told::begin(&store, "long").await;
+        while told.events.len() < events {
+            ten_turns(&store, &mut told).await.unwrap();
+        }
+        told
+    })
+}
+
+/// Places of packed rows.
+fn packed(path: &Path, name: &str) -> Vec<i64> {
+    let db = Connection::open(path).unwrap();
+    let mut statement = db
+        .prepare(
+            "SELECT seq FROM events JOIN sessions USING (stream)
+             WHERE name = ? AND typeof(body) = 'blob' ORDER BY seq",
+        )
+        .unwrap();
+    statement.query_map([name], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+}
+
+fn body_bytes(path: &Path) -> i64 {
+    let db = Connection::open(path).unwrap();
+    db.query_row("SELECT sum(length(CAST(body AS BLOB))) FROM events", [], |row| row.get(0)).unwrap()
+}
+
+async fn check(store: &dyn Store, told: &Told) {
+    assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
+    let events: Vec<_> = told.events.iter().cloned().map(Stored::Event).collect();
+    assert_eq!(store.events(&told.id, Seq(1), usize::MAX).await.unwrap(), events);
+    assert_eq!(faults(store).await, []);
+}
+
+#[test]
+fn packed_text_is_read_as_it_was_written() {
+    let (dir, path) = fresh();
+    let mut told = long(&path, 1_500);
+    let cold = packed(&path, "long");
+    assert!(cold.len() + WAITING + WARM >= told.events.len(), "{} of {}", cold.len(), told.events.len());
+    assert!(cold.iter().all(|seq| *seq as usize + WARM <= told.events.len()));
+    let plain: usize = told.events.iter().map(|e| serde_json::to_vec(&e.event).unwrap().len()).sum();
+    assert!(body_bytes(&path) < plain as i64 * 3 / 4);
+    let (store, mem) = (SqliteStore::open(&path).unwrap(), MemStore::new());
+    block_on(async {
+        mem.commit(Told::new("long").commit(told.events.iter().map(|e| e.event.clone()).collect()).0)
+            .await
+            .unwrap();
+        check(&store, &told).await;
+        for request in [
+            LogRequest::turns(Scope::Ambient, TurnNo(3), TurnNo(200)),
+            LogRequest::turns(Scope::Ambient, TurnNo(0), TurnNo(u64::MAX)),
+        ] {
+            assert_eq!(store.log(&told.id, &request).await.unwrap(), mem.log(&told.id, &request).await.unwrap());
+        }
+        let query = SearchRequest::new(query_terms("report 17"));
+        assert_eq!(store.search(None, &query).await.unwrap(), mem.search(None, &query).await.unwrap());
+        let folders = [dir.path().join("a"), dir.path().join("b")];
+        write_all(&store, &folders[0], &told.id).await.unwrap();
+        write_all(&mem, &folders[1], &told.id).await.unwrap();
+        assert_eq!(tree(&folders[0]), tree(&folders[1]));
+        assert_eq!(store.rebuild(&told.id).await.unwrap(), []);
+        ten_turns(&store, &mut told).await.unwrap();
+        check(&store, &told).await;
+    });
+}
+
+/// A flipped bit in a packed row costs that record.
+#[test]
+fn damage_to_a_packed_row_costs_one_record() {
+    let (_dir, path) = fresh();
+    let told = long(&path, 900);
+    let cold = packed(&path, "long");
+    for (at, seq) in cold.iter().enumerate().step_by(37) {
+        let db = Connection::open(&path).unwrap();
+        let body: Vec<u8> =
+            db.query_row("SELECT body FROM events WHERE seq = ?", [seq], |row| row.get(0)).unwrap();
+        let mut harmed = body.clone();
+        let place = at * 31 % body.len();
+        harmed[place] ^= 1 << (at % 8);
+        db.execute("UPDATE events SET body = ? WHERE seq = ?", (&harmed, seq)).unwrap();
+        let store = SqliteStore::open(&path).unwrap();
+        let stored = block_on(store.events(&told.id, Seq(1), usize::MAX)).unwrap();
+        for (found, written) in stored.iter().zip(&told.events) {
+            match found {
+                Stored::Event(recorded) => assert_eq!(recorded, written),
+                Stored::Damaged { seq: damaged, .. } => assert_eq!(damaged.0 as i64, *seq),
+            }
+        }
+        // A bit that means nothing to zstd may be flipped without harm; then the record is whole.
+        let lost = stored.iter().filter(|s| matches!(s, Stored::Damaged { .. })).count();
+        let found = block_on(faults(&store));
+        assert_eq!(found.iter().filter(|f| f.severity == Severity::Damaged).count(), lost, "{found:?}");
+        db.execute("UPDATE events SET body = ? WHERE seq = ?", (&body, seq)).unwrap();
+    }
+}
+
+/// A row that is damaged when its time comes stays as it is, and is still found to be.
+#[test]
+fn damage_is_not_packed() {
+    let (_dir, path) = fresh();
+    let mut told = long(&path, 300);
+    assert_eq!(packed(&path, "long"), [0; 0]);
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("UPDATE events SET body = replace(body, 'message 3:', 'massage 3:') WHERE seq = 8")
+        .unwrap();
+    {
+        let store = SqliteStore::open(&path).unwrap();
+        while told.events.len() < 900 {
+            block_on(ten_turns(&store, &mut told)).unwrap();
+        }
+    }
+    let cold = packed(&path, "long");
+    assert!(cold.contains(&7) && !cold.contains(&8) && cold.contains(&9), "{cold:?}");
+    let store = SqliteStore::open(&path).unwrap();
+    let stored = block_on(store.events(&told.id, Seq(8), 1)).unwrap();
+    assert!(matches!(stored[..], [Stored::Damaged { seq: Seq(8), .. }]), "{stored:?}");
+}
+
+/// Erasure takes what was packed, and what was there before it was packed.
+#[test]
+fn an_erased_packed_word_is_in_no_file() {
+    const CANARY: &str = "zqxcanaryqz";
+    let (dir, path) = fresh();
+    let store = SqliteStore::open(&path).unwrap();
+    let (mut gone, mut kept) =
+        block_on(async { (Told::begin(&store, "gone").await, Told::begin(&store, "kept").await) });
+    block_on(async {
+        for part in 0..45_u64 {
+            let events = (1..=20).map(|n| {
+                let text = format!("{CANARY}{part} {} {CANARY}{n}", said(part * n));
+                start(TurnNo(part * 20 + n), &text, None)
+            });
+            gone.tell(&store, events.collect()).await.unwrap();
+            ten_turns(&store, &mut kept).await.unwrap();
+        }
+    });
+    drop(store);
+    assert!(!packed(&path, "gone").is_empty() && !packed(&path, "kept").is_empty());
+    let db = Connection::open(&path).unwrap();
+    let mut statement = db
+        .prepare(
+            "SELECT body FROM events JOIN sessions USING (stream) WHERE name = 'gone' AND typeof(body) = 'blob'",
+        )
+        .unwrap();
+    let blobs: Vec<Vec<u8>> =
+        statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+    drop(statement);
+    drop(db);
+    let blobs: Vec<_> = blobs.into_iter().step_by(11).collect();
+    let found = |dir: &Path| {
+        let files = tree(dir);
+        let has = |what: &[u8]| files.values().any(|bytes| memmem(bytes, what));
+        // The last bytes of a body: those are on one page.
+        let bodies = blobs.iter().filter(|body| has(&body[body.len() - 24..])).count();
+        (has(CANARY.as_bytes()), bodies)
+    };
+    assert_eq!(found(dir.path()), (true, blobs.len()), "the scene is set");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(store.scrub(&gone.id, Stamp(1))).unwrap();
+    assert_eq!(found(dir.path()), (false, 0));
+    block_on(check(&store, &kept));
+}
+
+fn memmem(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+/// Packing needs room as well; where there is none, nothing is lost and it is done later.
+#[test]
+fn a_disk_that_fills_while_packing_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=1500k") else { return };
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut told = Told::begin(&store, "full").await;
+        let mut refused = 0;
+        while refused < 20 {
+            match ten_turns(&store, &mut told).await {
+                Ok(()) => {}
+                Err(StoreError::Full { .. }) => refused += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        check(&store, &told).await;
+        disk.remount("size=32m");
+        for _ in 0..60 {
+            ten_turns(&store, &mut told).await.unwrap();
+        }
+        check(&store, &told).await;
+    });
+    drop(store);
+    assert!(!packed(&path, "full").is_empty());
+}
+
+/// Many writers, each with a store of its own as processes have, and all of them pack: every acknowledged commit
+/// is there once, in order.
+#[test]
+fn many_writers_pack_at_once() {
+    let (_dir, path) = fresh();
+    drop(SqliteStore::open(&path).unwrap());
+    let acknowledged: Vec<Vec<String>> = std::thread::scope(|scope| {
+        let writer = |writer: usize| {
+            let path = &path;
+            scope.spawn(move || {
+                let store = SqliteStore::open(path).unwrap();
+                let mut acknowledged = Vec::new();
+                block_on(async {
+                    for n in 0..40 {
+                        let text = format!("{writer}-{n} {}", said(n));
+                        loop {
+                            let mut told = Told::new("shared");
+                            told.state = store.load(&told.id).await.unwrap().unwrap_or_default();
+                            let created = told.state.head().session.is_none().then(|| told.created());
+                            let turn = told.state.turn().0;
+                            let turns = (1..=10).flat_map(|k| {
+                                let turn = TurnNo(turn + k);
+                                [start(turn, &text, None), complete(turn, &text, Scope::Ambient)]
+                            });
+                            match told.tell(&store, created.into_iter().chain(turns).collect()).await {
+                                Ok(()) => break,
+                                Err(StoreError::Conflict { .. }) => {}
+                                Err(other) => panic!("{other}"),
+                            }
+                        }
+                        acknowledged.push(text);
+                    }
+                });
+                acknowledged
+            })
+        };
+        let writers: Vec<_> = (0..3).map(writer).collect();
+        writers.into_iter().map(|writer| writer.join().unwrap()).collect()
+    });
+    assert!(packed(&path, "shared").len() > 1_000);
+    let store = SqliteStore::open(&path).unwrap();
+    let stored = block_on(store.events(&Told::new("shared").id, Seq(1), usize::MAX)).unwrap();
+    assert_eq!(stored.len(), 1 + 3 * 40 * 20);
+    for (writer, texts) in acknowledged.iter().enumerate() {
+        let kept: Vec<String> = stored
+            .iter()
+            .map(|s| if let Stored::Event(recorded) = s { recorded } else { panic!("{s:?}") })
+            .filter(|recorded| recorded.event.kind() == "turn_started")
+            .flat_map(|recorded| recorded.event.said())
+            .map(|said| said.message.content.to_string())
+            .filter(|text| text.starts_with(&format!("{writer}-")))
+            .collect();
+        let expected: Vec<String> = texts.iter().flat_map(|text| vec![text.clone(); 10]).collect();
+        assert_eq!(kept, expected);
+    }
+    assert_eq!(block_on(faults(&store)), []);
+}
