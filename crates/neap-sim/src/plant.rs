@@ -11,7 +11,7 @@ use neap_core::message::{Exchange, Message, Role};
 use neap_core::rank::{Candidate, Found, SearchRequest};
 use neap_core::state::SessionState;
 use neap_core::turn::ModelRequest;
-use neap_store::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use neap_store::{Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
 /// One deliberate fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +124,17 @@ impl Store for PlantedStore {
         self.inner.events(session, from, max).await
     }
 
+    async fn events_of(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        before: Option<Seq>,
+        max: usize,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.flush().await?;
+        self.inner.events_of(session, kinds, before, max).await
+    }
+
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         self.flush().await?;
         let log = self.inner.log(session, request).await?;
@@ -167,6 +178,10 @@ impl Store for PlantedStore {
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
         self.flush().await?;
         self.inner.turn_span(session, turn).await
+    }
+
+    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+        self.inner.footprint(session).await
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {

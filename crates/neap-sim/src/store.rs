@@ -9,7 +9,7 @@ use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::rank::{Found, SearchRequest};
 use neap_core::state::SessionState;
-use neap_store::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use neap_store::{Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
 use crate::rng::Rng;
 use crate::tape::{Fault, Tape};
@@ -113,6 +113,16 @@ impl Store for FaultyStore {
         self.inner.events(session, from, max).await
     }
 
+    async fn events_of(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        before: Option<Seq>,
+        max: usize,
+    ) -> Result<Vec<Stored>, StoreError> {
+        self.inner.events_of(session, kinds, before, max).await
+    }
+
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         self.read()?;
         self.inner.log(session, request).await
@@ -137,6 +147,10 @@ impl Store for FaultyStore {
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
         self.inner.turn_span(session, turn).await
+    }
+
+    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+        self.inner.footprint(session).await
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {

@@ -13,12 +13,14 @@ mod examine;
 mod exchange;
 mod files;
 pub mod folder;
+mod footprint;
 mod mem;
 mod propose;
 mod search;
 pub mod sqlite;
 
 pub use error::StoreError;
+pub use footprint::Footprint;
 pub use mem::MemStore;
 pub use sqlite::SqliteStore;
 
@@ -129,7 +131,8 @@ pub struct Finding {
 /// - *A commit names what it follows* (I10). If another came first, it is [`StoreError::Conflict`] and nothing
 ///   happened. The same `turn_id` is never accepted twice: [`StoreError::DuplicateTurn`].
 /// - *What is read is what was written*, byte for byte, or it is reported as damaged. Damage to one record
-///   costs at most that record, and a store that cannot be read is never made anew.
+///   costs at most that record, and a store that cannot be read is never made anew. A backend may keep what is
+///   old in fewer bytes; nobody can tell, but by [`footprint`](Store::footprint).
 /// - *Any number of processes* may use one store at once; nobody is locked out.
 /// - *A session's cost does not grow with its length*: [`load`](Store::load) costs as much as it has efforts,
 ///   [`log`](Store::log) as much as is asked for.
@@ -143,6 +146,17 @@ pub trait Store: Send + Sync {
 
     /// Events from `from` on, in order, at most `max`.
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError>;
+
+    /// Events of these kinds ([`Event::kind`](neap_core::event::Event::kind)) before a place, newest first, at
+    /// most `max`. The kinds that nearly every turn has are found by looking back; for all others it costs as much
+    /// as it gives.
+    async fn events_of(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        before: Option<Seq>,
+        max: usize,
+    ) -> Result<Vec<Stored>, StoreError>;
 
     /// Exchanges of a log in the order in which they ended: those of the turns asked for, from the end asked
     /// for, as many as it takes to reach the tokens. Costs as much as it gives, wherever in the log that is.
@@ -164,6 +178,9 @@ pub trait Store: Send + Sync {
 
     /// The first and the last event of a turn; none while it is in flight or if it never was.
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
+
+    /// How much room one session takes, or everything. Reads all of it.
+    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError>;
 
     /// Examines one session or everything; changes nothing.
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError>;

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{From, Log, LogRequest};
+use neap_core::project::ExchangeRow;
 use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
@@ -14,6 +15,7 @@ use neap_core::tokens::Tokens;
 use crate::derived::{Derived, Fold, TextKey, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
+use crate::footprint::{Footprint, said};
 use crate::propose::{is_term, propose};
 use crate::search::candidate;
 use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
@@ -54,6 +56,18 @@ impl Stream {
             fold.add(Stored::Event(recorded.clone()));
         }
         fold.finish()
+    }
+
+    /// Adds what this stream would take if it were written down.
+    fn footprint(&self, mut sum: Footprint) -> Footprint {
+        let Derived { head, efforts, exchanges, texts, turn_ids } = &self.derived;
+        sum.said += self.events.iter().map(|e| said(&e.event)).sum::<u64>();
+        sum.events += self.events.iter().map(written).sum::<u64>();
+        sum.derived += written(head) + efforts.values().map(written).sum::<u64>();
+        sum.derived += (exchanges.len() * size_of::<ExchangeRow>()) as u64;
+        sum.derived += turn_ids.keys().map(|id| (id.len() + size_of::<TurnNo>()) as u64).sum::<u64>();
+        sum.index += texts.values().map(|words| words.len() as u64).sum::<u64>();
+        sum
     }
 
     fn search(&self, request: &SearchRequest) -> Found {
@@ -97,6 +111,11 @@ impl Stream {
     }
 }
 
+/// Bytes as JSON.
+fn written<T: serde::Serialize>(value: &T) -> u64 {
+    serde_json::to_vec(value).map_or(0, |bytes| bytes.len() as u64)
+}
+
 #[async_trait]
 impl Store for MemStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
@@ -127,6 +146,19 @@ impl Store for MemStore {
         let Some(stream) = sessions.get(session) else { return Ok(Vec::new()) };
         let start = stream.events.partition_point(|e| e.seq < from);
         Ok(stream.events[start..].iter().take(max).cloned().map(Stored::Event).collect())
+    }
+
+    async fn events_of(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        before: Option<Seq>,
+        max: usize,
+    ) -> Result<Vec<Stored>, StoreError> {
+        let sessions = self.sessions();
+        let events = sessions.get(session).into_iter().flat_map(|stream| stream.events.iter().rev());
+        let asked = events.filter(|e| before.is_none_or(|b| e.seq < b) && kinds.contains(&e.event.kind()));
+        Ok(asked.take(max).cloned().map(Stored::Event).collect())
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
@@ -179,6 +211,12 @@ impl Store for MemStore {
         let sessions = self.sessions();
         let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
         Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
+    }
+
+    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+        let sessions = self.sessions();
+        let asked = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
+        Ok(asked.fold(Footprint::default(), |sum, (_, stream)| stream.footprint(sum)))
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {

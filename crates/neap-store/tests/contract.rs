@@ -42,6 +42,8 @@ contract! {
     a_log_is_read_from_either_end
     turns_may_end_in_any_order
     tool_rounds_are_whole
+    events_are_listed_by_kind
+    a_footprint_adds_up
     turns_may_overlap
     a_word_finds_its_message
     a_search_counts_and_cuts

@@ -107,6 +107,9 @@ fn packed_text_is_read_as_it_was_written() {
         }
         let query = SearchRequest::new(query_terms("report 17"));
         assert_eq!(store.search(None, &query).await.unwrap(), mem.search(None, &query).await.unwrap());
+        let (packed, plain) = (store.footprint(None).await.unwrap(), mem.footprint(None).await.unwrap());
+        assert_eq!(packed.said, plain.said);
+        assert!(packed.events < plain.events && packed.file >= packed.events, "{packed:?} {plain:?}");
         let folders = [dir.path().join("a"), dir.path().join("b")];
         write_all(&store, &folders[0], &told.id).await.unwrap();
         write_all(&mem, &folders[1], &told.id).await.unwrap();

@@ -4,12 +4,14 @@
 //! there.
 
 mod commits;
+mod lists;
 mod logs;
 mod repairs;
 mod searches;
 mod told;
 
 pub use commits::*;
+pub use lists::*;
 pub use logs::*;
 pub use repairs::*;
 pub use searches::*;

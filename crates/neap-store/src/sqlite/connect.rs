@@ -153,7 +153,7 @@ fn make_room(path: &Path) -> Result<(), StoreError> {
 }
 
 /// A file that SQLite keeps beside the database.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)

@@ -9,6 +9,8 @@ mod effects;
 mod events;
 mod examine;
 mod fault;
+mod footprint;
+mod kinds;
 mod log;
 mod pool;
 mod prepare;
@@ -28,7 +30,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::rank::{Found, SearchRequest};
 use neap_core::state::SessionState;
 
-use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use crate::{Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use connect::Place;
 use pool::Pool;
 use prepare::Prepared;
@@ -67,6 +69,18 @@ impl Store for SqliteStore {
         self.readers.read(move |db| read::events(db, &session, from, max)).await
     }
 
+    async fn events_of(
+        &self,
+        session: &SessionId,
+        kinds: &[&str],
+        before: Option<Seq>,
+        max: usize,
+    ) -> Result<Vec<Stored>, StoreError> {
+        let session = session.clone();
+        let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
+        self.readers.read(move |db| kinds::events_of(db, &session, &kinds, before, max)).await
+    }
+
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         let (session, request) = (session.clone(), request.clone());
         self.readers.read(move |db| log::log(db, &session, &request)).await
@@ -93,6 +107,11 @@ impl Store for SqliteStore {
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::turn_span(db, &session, turn)).await
+    }
+
+    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+        let (session, path) = (session.cloned(), self.readers.path().to_owned());
+        self.readers.read(move |db| footprint::footprint(db, &path, session.as_ref())).await
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {

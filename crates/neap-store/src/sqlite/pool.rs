@@ -23,6 +23,11 @@ impl Pool {
         Self { place, idle: Mutex::default(), permits: Arc::new(Semaphore::new(READERS_MAX)) }
     }
 
+    /// Where the store is.
+    pub(super) fn path(&self) -> &std::path::Path {
+        &self.place.path
+    }
+
     /// Reads on a thread that may wait for the disk, from one moment of the store.
     pub(super) async fn read<T: Send + 'static>(
         self: &Arc<Self>,

@@ -54,6 +54,14 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 ";
 
+/// Events by kind, but for those that nearly every turn has: these are found by looking back.
+const KINDS: &str = "
+CREATE INDEX events_by_kind ON events(stream, kind, seq)
+  WHERE kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced');
+";
+/// The kinds that are not in that index.
+pub(super) const KINDS_OF_EVERY_TURN: [&str; 3] = ["turn_started", "turn_completed", "efforts_referenced"];
+
 /// Turns end in the order of their numbers, but for those that ran at once. An exchange is in the first lane
 /// where it follows all that ended before it by number as well: in a lane, the order of turns is the order of
 /// the log, so that any range of turns is one seek in each, and there are no more lanes than turns at once.
@@ -75,6 +83,7 @@ CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
 /// Makes the tables in an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
+    db.execute_batch(KINDS)?;
     db.execute_batch(EXCHANGES)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
@@ -93,6 +102,7 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
              DROP INDEX exchanges_by_turn;
              ALTER TABLE exchanges RENAME TO exchanges_1;",
         )?;
+        db.execute_batch(KINDS)?;
         db.execute_batch(EXCHANGES)?;
         let mut old = db.prepare(
             "SELECT turn, scope, first_seq, last_seq, at, tokens, stream FROM exchanges_1 ORDER BY stream, last_seq",

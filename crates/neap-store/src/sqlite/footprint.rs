@@ -1,0 +1,98 @@
+//! How much room things take in the file. Reads every event, holding one at a time.
+
+use std::path::Path;
+
+use neap_core::ids::SessionId;
+use rusqlite::Connection;
+
+use super::fault::Stop;
+use super::{connect, events, read, schema};
+use crate::footprint::{Footprint, said};
+use crate::{Stored, files};
+
+/// What SQLite adds to the texts of a row: its header, its numbers and its place on the page. An estimate.
+const ROW: i64 = 24;
+
+pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId>) -> Result<Footprint, Stop> {
+    let mut sum = Footprint { file: on_disk(path), ..Footprint::default() };
+    let (mut words, mut all_words) = (0, 0);
+    for (stream, id) in read::streams(db)? {
+        let words_here = words_of(db, stream)?;
+        all_words += words_here;
+        if session.is_some_and(|asked| *asked != id) {
+            continue;
+        }
+        words += words_here;
+        events::for_each(db, stream, |stored| {
+            if let Stored::Event(recorded) = stored {
+                sum.said += said(&recorded.event);
+            }
+        })?;
+        let events =
+            format!("SELECT sum({ROW} + octet_length(kind) + octet_length(body)) FROM events WHERE stream = ?");
+        sum.events += bytes(db, &events, stream)?;
+        sum.derived += derived(db, stream)?;
+    }
+    let index = bytes(
+        db,
+        &format!(
+            "SELECT (SELECT sum({ROW} + octet_length(block)) FROM words_data)
+                  + (SELECT sum({ROW} + octet_length(term)) FROM words_idx)
+                  + (SELECT sum({ROW} + octet_length(sz)) FROM words_docsize) WHERE ?"
+        ),
+        1,
+    )?;
+    sum.index =
+        if all_words == 0 { 0 } else { (u128::from(index) * u128::from(words) / u128::from(all_words)) as u64 };
+    Ok(sum)
+}
+
+fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
+    let queries = [
+        "SELECT sum({ROW} + octet_length(name) + octet_length(head)) FROM sessions WHERE stream = ?",
+        // The id is in an index as well.
+        "SELECT sum(2 * ({ROW} + octet_length(id)) + octet_length(body)) FROM efforts WHERE stream = ?",
+        "SELECT sum(2 * ({ROW} + octet_length(scope))) FROM exchanges WHERE stream = ?",
+        "SELECT sum({ROW} + octet_length(turn_id)) FROM turn_ids WHERE stream = ?",
+    ];
+    let mut sum = 0;
+    for query in queries {
+        sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
+    }
+    Ok(sum)
+}
+
+/// The number that a query gives; none is zero.
+fn bytes(db: &Connection, query: &str, stream: i64) -> rusqlite::Result<u64> {
+    let sum: Option<i64> = db.query_row(query, [stream], |row| row.get(0))?;
+    Ok(sum.unwrap_or(0).max(0) as u64)
+}
+
+/// How many words of a session are in the word index.
+fn words_of(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
+    let (first, last) = schema::all_texts(stream);
+    let mut statement = db.prepare_cached("SELECT sz FROM words_docsize WHERE id BETWEEN ? AND ?")?;
+    let mut rows = statement.query([first, last])?;
+    let mut words = 0;
+    while let Some(row) = rows.next()? {
+        words += count(&row.get::<_, Vec<u8>>(0)?);
+    }
+    Ok(words)
+}
+
+/// The first number in bytes as SQLite writes numbers: seven bits each, the greatest first.
+fn count(bytes: &[u8]) -> u64 {
+    let mut value = 0;
+    for byte in bytes.iter().take(8) {
+        value = value << 7 | u64::from(byte & 0x7f);
+        if byte & 0x80 == 0 {
+            break;
+        }
+    }
+    value
+}
+
+fn on_disk(path: &Path) -> u64 {
+    let sizes = ["", "-wal", "-shm"].map(|end| files::size(&connect::beside(path, end)).ok().flatten());
+    sizes.into_iter().flatten().sum()
+}
