@@ -97,9 +97,7 @@ impl Driver<'_> {
                 let made = self.parts.summarizer.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
-            Step::CallTool(call) => {
-                Input::ToolAnswered { text: self.parts.host_tools.call(&call).await, seal: None }
-            }
+            Step::CallTool(call) => self.call_host_tool(live, &call).await,
             Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
         })
     }

@@ -8,6 +8,7 @@ use neap_core::policy::Policy;
 use neap_core::resume::resume;
 use neap_core::tools::ToolSet;
 use neap_model::bpe::counter_for;
+use neap_model::envelope::Keyring;
 use neap_model::offline::Offline;
 use neap_model::summarize::Extractive;
 use neap_model::{ChatModel, Summarizer};
@@ -79,6 +80,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Who signs what tools answer, and verifies it; by default a key that lives as long as the engine.
+    pub fn keyring(mut self, keyring: Arc<Keyring>) -> Self {
+        self.parts.keyring = Ok(keyring);
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         Engine { parts: Arc::new(self.parts) }
@@ -96,6 +103,7 @@ impl Engine {
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),
             views: None,
+            keyring: Keyring::generate().map(Arc::new),
         };
         EngineBuilder { parts }
     }

@@ -5,6 +5,7 @@ use neap_core::event::AbandonReason;
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::policy::PolicyError;
 use neap_core::turn::TurnError;
+use neap_model::envelope::KeyError;
 use neap_store::StoreError;
 
 /// A session could not do what was asked.
@@ -47,6 +48,9 @@ pub enum EngineError {
         /// The turn.
         turn: TurnNo,
     },
+    /// What a tool answered could not be signed.
+    #[error("cannot sign what the tool answered: {0}")]
+    Key(#[from] KeyError),
     /// Other processes kept changing the session.
     #[error("session '{0}' is changed by other processes faster than it can be read")]
     Contended(SessionId),
@@ -73,6 +77,7 @@ impl EngineError {
             EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
             EngineError::SessionExists(_) => "choose another name with --session",
             EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",
+            EngineError::Key(_) => "what the tool did is stored; `neap keys list` tells which key signs",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }
     }

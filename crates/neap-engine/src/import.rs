@@ -91,10 +91,18 @@ impl Engine {
         if live.state.head().session.is_some() {
             return Err(EngineError::SessionExists(id).into());
         }
+        let (is_renamed, mut seals) = (id != *original, 0);
         let mut recorded = Vec::with_capacity(events.len());
         for Recorded { at, mut event, .. } in events {
             if let Event::SessionCreated { session, .. } = &mut event {
                 session.clone_from(&id);
+            }
+            // A seal is for the session that it names; under another name it would look like damage.
+            if let Event::ToolsCalled { round, .. } = &mut event
+                && is_renamed
+            {
+                seals += round.seals.len();
+                round.seals.clear();
             }
             let counter = counter.as_ref();
             let event = vet(&live.state, counter, event).map_err(ExportError::Impossible)?;
@@ -106,6 +114,8 @@ impl Engine {
         live.commit(store, recorded).await.map_err(EngineError::from)?;
         self.parts.changed(&id);
         let (turns, efforts) = (live.state.turn().0, live.state.efforts().len() as u64);
-        Ok(Imported { session: id, turns, efforts, notes: Vec::new() })
+        let left = || format!("{seals} tool results lost their seals, which were for a session of another name");
+        let notes = (seals > 0).then(left).into_iter().collect();
+        Ok(Imported { session: id, turns, efforts, notes })
     }
 }

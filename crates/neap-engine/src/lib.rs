@@ -28,6 +28,7 @@
 //! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); without one, the built-in offline model
 //! answers. [`EngineBuilder::host_tools`] adds the host's own tools to those for efforts.
 
+mod answer;
 mod clock;
 mod drive;
 mod engine;
@@ -38,8 +39,10 @@ mod live;
 mod parts;
 mod search;
 mod session;
+mod verify;
 mod watch;
 
+pub use answer::ToolAnswer;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, SessionOptions};
 pub use error::EngineError;
@@ -47,5 +50,6 @@ pub use explain::Explained;
 pub use import::{ExportError, Imported};
 pub use parts::HostTools;
 pub use search::Hit;
-pub use session::{Session, TurnReply};
+pub use session::{Session, ToolReply, TurnReply};
+pub use verify::verify_results;
 pub use watch::{Interrupt, Quiet, Watch};

@@ -5,6 +5,7 @@ use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::log::Logs;
 use neap_core::project::{InFlight, project};
 use neap_core::state::SessionState;
+use neap_model::envelope::Seen;
 use neap_store::{Commit, Store, StoreError};
 
 /// What the driver works on.
@@ -16,18 +17,21 @@ pub(crate) struct Live {
     in_flight: InFlight,
     /// The turn that was begun here and has not ended.
     pub(crate) turn: Option<TurnNo>,
+    /// Envelopes that were accepted here.
+    pub(crate) seen: Seen,
 }
 
 impl Live {
     pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
         let state = store.load(&id).await?.unwrap_or_default();
         let (committed, in_flight) = (state.seq(), InFlight::of(&state));
-        Ok(Self { id, state, logs: Logs::default(), committed, in_flight, turn: None })
+        Ok(Self { id, state, logs: Logs::default(), committed, in_flight, turn: None, seen: Seen::new() })
     }
 
     /// Forgets everything that is not durable, and what others have overtaken.
     pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        *self = Self { turn: self.turn, ..Self::load(store, self.id.clone()).await? };
+        let loaded = Self::load(store, self.id.clone()).await?;
+        *self = Self { turn: self.turn, seen: std::mem::take(&mut self.seen), ..loaded };
         Ok(())
     }
 

@@ -6,10 +6,12 @@ use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
 use neap_core::tools::ToolSpec;
+use neap_model::envelope::{KeyError, Keyring};
 use neap_model::{ChatModel, Summarizer};
 use neap_store::Store;
 use neap_store::folder::FolderViews;
 
+use crate::answer::ToolAnswer;
 use crate::clock::Clock;
 
 /// Runs the host's own tools.
@@ -18,8 +20,9 @@ pub trait HostTools: Send + Sync {
     /// Their schemas.
     fn specs(&self) -> Vec<ToolSpec>;
 
-    /// Runs one; a failure is told in words, for the model to read.
-    async fn call(&self, call: &ToolCall) -> String;
+    /// Runs one; a failure is told in words, for the model to read. Text is an answer as it is; a host whose tools
+    /// run elsewhere can have them sign their answers ([`ToolAnswer::Sealed`]).
+    async fn call(&self, call: &ToolCall) -> ToolAnswer;
 }
 
 /// A host without tools of its own.
@@ -31,8 +34,8 @@ impl HostTools for NoHostTools {
         Vec::new()
     }
 
-    async fn call(&self, call: &ToolCall) -> String {
-        format!("{{\"error\":\"Unknown tool: {}\"}}", call.name.escape_default())
+    async fn call(&self, call: &ToolCall) -> ToolAnswer {
+        format!("{{\"error\":\"Unknown tool: {}\"}}", call.name.escape_default()).into()
     }
 }
 
@@ -44,9 +47,15 @@ pub(crate) struct Parts {
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,
     pub(crate) views: Option<FolderViews>,
+    /// Who signs; or why nobody can.
+    pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
 }
 
 impl Parts {
+    pub(crate) fn keyring(&self) -> Result<&Keyring, KeyError> {
+        self.keyring.as_deref().map_err(Clone::clone)
+    }
+
     /// The session's folder will follow, off the reply's path.
     pub(crate) fn changed(&self, session: &SessionId) {
         if let Some(views) = &self.views {

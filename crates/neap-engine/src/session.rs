@@ -13,8 +13,10 @@ use neap_core::state::SessionState;
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};
 use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Turn};
+use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
+use crate::answer::binding;
 use crate::drive::Driver;
 use crate::error::EngineError;
 use crate::live::Live;
@@ -36,6 +38,19 @@ pub struct TurnReply {
     pub scope: Scope,
     /// What the model saw.
     pub ledger: Ledger,
+}
+
+/// What came of a tool call outside a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolReply {
+    /// What the tool answered.
+    pub text: String,
+    /// What the human is told.
+    pub banner: Option<Banner>,
+    /// Set if it was refused.
+    pub refusal: Option<String>,
+    /// The answer, signed: whoever carries it elsewhere can prove what it answers.
+    pub envelope: Envelope,
 }
 
 /// An open session.
@@ -79,8 +94,10 @@ impl Session {
         self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
     }
 
-    /// Carries out an effort tool outside a turn.
-    pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<LoneOutcome, EngineError> {
+    /// Carries out a tool outside a turn.
+    pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<ToolReply, EngineError> {
+        // Before anything is done that could not be told.
+        self.parts.keyring()?;
         self.settle().await?;
         let call = ToolCall {
             id: format!("call_{}", self.live.state.seq().next()),
@@ -88,7 +105,11 @@ impl Session {
             arguments: arguments.to_owned(),
         };
         let (driver, live) = self.driver();
-        driver.lone_call(live, LoneCall::new(call)).await
+        let outcome = driver.lone_call(live, LoneCall::new(call.clone())).await?;
+        let LoneOutcome { text, banner, refusal } = outcome;
+        let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
+        let envelope = keyring.seal(&binding(self.live.id.as_str(), &call), text.clone(), now)?;
+        Ok(ToolReply { text, banner, refusal, envelope })
     }
 
     /// What the model would see if this were said now; with nothing to say, what it would see before it.

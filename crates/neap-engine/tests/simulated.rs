@@ -12,7 +12,7 @@ use neap_core::ids::{SessionId, TurnNo};
 use neap_core::message::{Scope, ToolCall};
 use neap_core::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_engine::{Engine, EngineError, HostTools, Quiet, Session, SessionOptions};
+use neap_engine::{Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::MemStore;
 use serde_json::{Value, json};
@@ -141,8 +141,8 @@ impl HostTools for Pages {
         }]
     }
 
-    async fn call(&self, _call: &ToolCall) -> String {
-        "the page".to_owned()
+    async fn call(&self, _call: &ToolCall) -> ToolAnswer {
+        "the page".into()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use async_trait::async_trait;
 use neap_core::message::ToolCall;
 use neap_core::tools::ToolSpec;
-use neap_engine::HostTools;
+use neap_engine::{HostTools, ToolAnswer};
 use serde_json::json;
 
 use crate::rng::Rng;
@@ -43,7 +43,7 @@ impl HostTools for SimHost {
             .into()
     }
 
-    async fn call(&self, _call: &ToolCall) -> String {
+    async fn call(&self, _call: &ToolCall) -> ToolAnswer {
         self.tape.note(|step| step.host_calls += 1);
         let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let words = match rng.below(12) {
@@ -53,6 +53,6 @@ impl HostTools for SimHost {
         };
         let topic = rng.pick(TOPICS).copied();
         let page = ramble(&mut rng, topic.as_ref(), words);
-        if rng.chance(100) { format!("{page}{}", rng.word(NASTY)) } else { page }
+        if rng.chance(100) { format!("{page}{}", rng.word(NASTY)).into() } else { page.into() }
     }
 }

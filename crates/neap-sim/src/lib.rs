@@ -12,6 +12,7 @@ pub mod check;
 pub mod digest;
 pub mod disk;
 pub mod host;
+mod keys;
 pub mod model;
 pub mod plant;
 pub mod rng;

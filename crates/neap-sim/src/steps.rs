@@ -158,6 +158,7 @@ impl World {
             | EngineError::NoSession(_)
             | EngineError::SessionExists(_)
             | EngineError::NoTurn { .. }
+            | EngineError::Key(_)
             | EngineError::Contended(_) => false,
         };
         if !explained {

@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 use crate::check::oracle::Oracle;
 use crate::check::stream::StreamWatch;
 use crate::host::SimHost;
+use crate::keys::keyring;
 use crate::model::{Mood, SimModel, Stops};
 use crate::plant::Plant;
 use crate::rng::Rng;
@@ -149,7 +150,9 @@ impl Talk {
         let faults = self.settings.summary_faults_per_mille;
         let (summaries, pages) = (rng.fork("summaries"), rng.fork("pages"));
         let summarizer = SimSummarizer::new(summaries, self.tape.clone(), counter, faults, self.plant);
+        let keyring = Arc::new(keyring(rng.fork("envelopes")));
         let mut builder = Engine::builder(store)
+            .keyring(keyring)
             .model(model)
             .summarizer(Arc::new(summarizer))
             .clock(self.clock.clone())

@@ -63,7 +63,7 @@ pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u6
 }
 
 /// A text of at most the length that is accepted.
-pub(super) fn limit(mut text: String, policy: &Policy) -> String {
+pub fn limit(mut text: String, policy: &Policy) -> String {
     let bytes_max = usize::try_from(policy.message_bytes_max).unwrap_or(usize::MAX);
     text.truncate(text.floor_char_boundary(bytes_max));
     text

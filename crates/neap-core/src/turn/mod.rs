@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 pub use desk::Desk;
 pub use finish::INTERRUPTED;
+pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
 

@@ -7,8 +7,7 @@ use neap_core::assemble::WorkingContext;
 use neap_core::effort::Effort;
 use neap_core::ids::{EffortId, SessionId, Stamp};
 use neap_core::ledger::Layer;
-use neap_core::turn::LoneOutcome;
-use neap_engine::{Engine, EngineError, FixedClock, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Engine, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store};
 use serde_json::Value;
@@ -75,7 +74,7 @@ impl Stage {
         self.say("done", &[("close_effort", serde_json::json!({}))], "Closed.").await;
     }
 
-    pub(crate) async fn call(&mut self, name: &str, arguments: Value) -> LoneOutcome {
+    pub(crate) async fn call(&mut self, name: &str, arguments: Value) -> ToolReply {
         self.session.call_tool(name, &arguments.to_string()).await.unwrap()
     }
 

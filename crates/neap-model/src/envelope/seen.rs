@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use neap_core::ids::Stamp;
 
+use super::seal::CLOCK_SKEW_MS;
+
 /// Most envelopes remembered at once.
 const SEEN_MAX: usize = 4_096;
 
@@ -13,6 +15,7 @@ const SEEN_MAX: usize = 4_096;
 pub struct Seen {
     accepted: BTreeSet<(Stamp, String)>,
     forgotten: Option<Stamp>,
+    asked: Option<Stamp>,
 }
 
 impl Seen {
@@ -21,10 +24,10 @@ impl Seen {
         Self::default()
     }
 
-    /// Refuses from now on whatever was issued before this moment, and need not remember it.
-    pub fn refuse_before(&mut self, moment: Stamp) {
-        self.forget_before(moment);
-        self.mark(Stamp(moment.0.saturating_sub(1)));
+    /// The next answers are to a call of this moment: what was issued before it, as far as clocks can tell, answers
+    /// an earlier one, also if that was taken in by another process.
+    pub fn asked_at(&mut self, moment: Stamp) {
+        self.asked = Some(Stamp(moment.0.saturating_sub(CLOCK_SKEW_MS)));
     }
 
     /// How many are remembered.
@@ -49,7 +52,8 @@ impl Seen {
 
     /// Remembers an envelope, and tells whether it is new.
     pub(super) fn is_first(&mut self, issued_at: Stamp, nonce: &str) -> bool {
-        if self.forgotten.is_some_and(|mark| issued_at <= mark) {
+        let is_earlier = self.asked.is_some_and(|asked| issued_at < asked);
+        if is_earlier || self.forgotten.is_some_and(|mark| issued_at <= mark) {
             return false;
         }
         let is_new = self.accepted.insert((issued_at, nonce.to_owned()));
