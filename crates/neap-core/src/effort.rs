@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::tokens::Tokens;
+use crate::window::Window;
 
 /// Whether work goes on. Being expanded is a view, not a status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +99,9 @@ pub struct Effort {
     pub updated: Stamp,
     /// Set by an automatic collapse.
     pub decayed: Option<Decayed>,
+    /// Summaries that can stand for older spans of its log.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
+    pub window: Window,
 }
 
 impl Effort {

@@ -7,7 +7,9 @@ use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
 use crate::ledger::Ledger;
 use crate::message::{Counted, Scope, ToolRound};
 use crate::policy::Policy;
+use crate::receipt::Receipt;
 use crate::tokens::Tokens;
+use crate::window::Span;
 
 /// An event with its place and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +47,22 @@ pub enum CollapseCause {
     Crowded,
     /// The session was opened again; expansions do not survive that.
     Restarted,
+}
+
+/// Why a prompt was written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EpochCause {
+    /// There was none, or another process went on in between.
+    First,
+    /// It would have exceeded the budget.
+    Full,
+    /// The provider's cache had forgotten it anyway.
+    Expired,
+    /// A shorter one pays for itself.
+    Cheaper,
+    /// It had lasted for as many turns as it may.
+    TurnsOver,
 }
 
 /// How a turn ended without a reply.
@@ -179,6 +197,25 @@ pub enum Event {
         /// Which.
         ids: Vec<EffortId>,
     },
+    /// A stretch of a log got a summary that can stand for it; what was said stays stored.
+    SpanCompacted {
+        /// Of which log.
+        scope: Scope,
+        /// The turn.
+        turn: TurnNo,
+        /// The stretch; spans that it covers are part of it now.
+        span: Span,
+        /// What the summary kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Box<Receipt>>,
+    },
+    /// The prompt was written anew; until the next time it only grows at its end.
+    EpochBegan {
+        /// The turn.
+        turn: TurnNo,
+        /// Why.
+        cause: EpochCause,
+    },
     /// A turn got its reply.
     TurnCompleted {
         /// The turn.
@@ -223,6 +260,8 @@ impl Event {
             Event::EffortReopened { .. } => "effort_reopened",
             Event::EffortsReferenced { .. } => "efforts_referenced",
             Event::SummariesEvicted { .. } => "summaries_evicted",
+            Event::SpanCompacted { .. } => "span_compacted",
+            Event::EpochBegan { .. } => "epoch_began",
             Event::TurnCompleted { .. } => "turn_completed",
             Event::TurnAbandoned { .. } => "turn_abandoned",
             Event::Scrubbed { .. } => "scrubbed",
@@ -244,6 +283,8 @@ impl Event {
             | Event::EffortReopened { turn, .. }
             | Event::EffortsReferenced { turn, .. }
             | Event::SummariesEvicted { turn, .. }
+            | Event::SpanCompacted { turn, .. }
+            | Event::EpochBegan { turn, .. }
             | Event::TurnCompleted { turn, .. }
             | Event::TurnAbandoned { turn, .. } => Some(*turn),
         }
@@ -268,6 +309,8 @@ impl Event {
             | Event::EffortReopened { .. }
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
+            | Event::SpanCompacted { .. }
+            | Event::EpochBegan { .. }
             | Event::TurnAbandoned { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }

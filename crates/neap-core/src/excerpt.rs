@@ -1,6 +1,6 @@
 //! An over-long message, shown head and tail with a line that says what is missing (DESIGN, decision 19).
 
-use crate::ids::TurnNo;
+use crate::handle::Handle;
 use crate::message::{Counted, Message, message_tokens};
 use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
@@ -9,14 +9,14 @@ use crate::tokens::{TokenCounter, Tokens};
 pub const EXCERPT_TOKENS_MIN: Tokens = Tokens(64);
 
 /// Cuts a message to at most `max` tokens by cutting what it says; calls and ids stay as they are.
-pub fn cut_message(counter: &dyn TokenCounter, said: &Counted, turn: TurnNo, max: Tokens) -> Counted {
+pub fn cut_message(counter: &dyn TokenCounter, said: &Counted, handle: &Handle, max: Tokens) -> Counted {
     if said.tokens <= max {
         return said.clone();
     }
     let bare = Message { content: "".into(), ..said.message.clone() };
     let around = message_tokens(counter, &bare);
     let whole = said.tokens - around;
-    let (text, tokens) = excerpt(counter, &said.message.content, whole, turn, max.saturating_sub(around));
+    let (text, tokens) = excerpt(counter, &said.message.content, whole, handle, max.saturating_sub(around));
     Counted { message: Message { content: text.into(), ..bare }, tokens: around + tokens }
 }
 
@@ -28,17 +28,17 @@ pub fn excerpt(
     counter: &dyn TokenCounter,
     text: &str,
     whole: Tokens,
-    turn: TurnNo,
+    handle: &Handle,
     max: Tokens,
 ) -> (String, Tokens) {
-    let turn = turn.to_string();
+    let handle = handle.to_string();
     let mut room = max;
     loop {
         let head = prefix_within(counter, text, Tokens(room.0 * 2 / 3));
         let tail = suffix_within(counter, &text[head.len()..], Tokens(room.0 / 3));
         let shown = counter.count(head) + counter.count(tail);
         let left_out = whole.saturating_sub(shown).to_string();
-        let marker = prompt::fill(prompt::EXCERPT, &[("count", &left_out), ("turn", &turn)]);
+        let marker = prompt::fill(prompt::EXCERPT, &[("count", &left_out), ("handle", &handle)]);
         let excerpt = format!("{head}{marker}{tail}");
         let tokens = counter.count(&excerpt);
         if tokens <= max {
@@ -52,7 +52,7 @@ pub fn excerpt(
 }
 
 /// The longest beginning, near enough, that costs at most `max`.
-fn prefix_within<'a>(counter: &dyn TokenCounter, text: &'a str, max: Tokens) -> &'a str {
+pub(crate) fn prefix_within<'a>(counter: &dyn TokenCounter, text: &'a str, max: Tokens) -> &'a str {
     within(counter, max, text.len(), |bytes| &text[..text.floor_char_boundary(bytes)])
 }
 
@@ -78,12 +78,13 @@ fn within<'a>(counter: &dyn TokenCounter, max: Tokens, len: usize, cut: impl Fn(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::TurnNo;
     use crate::testing::WordCounter;
 
     #[track_caller]
     fn check(text: &str, max: u64) -> String {
         let whole = WordCounter.count(text);
-        let (out, tokens) = excerpt(&WordCounter, text, whole, TurnNo(7), Tokens(max));
+        let (out, tokens) = excerpt(&WordCounter, text, whole, &Handle::Turn(TurnNo(7)), Tokens(max));
         assert_eq!(tokens, WordCounter.count(&out));
         assert!(tokens <= Tokens(max), "{tokens} > {max}");
         out
@@ -95,7 +96,7 @@ mod tests {
         let out = check(&text.join(" "), 120);
         assert!(out.starts_with("w0 w1 w2"), "{out}");
         assert!(out.ends_with("w998 w999"), "{out}");
-        assert!(out.contains("tokens of turn 7 left out"), "{out}");
+        assert!(out.contains("fetch_original t7 has the whole"), "{out}");
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! What was in the context of a turn, layer by layer, and what was left out and why.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Cost;
+use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
 use crate::message::Scope;
 use crate::tokens::Tokens;
@@ -26,13 +30,15 @@ pub enum Layer {
     Open,
     /// The log of the active effort.
     Active,
+    /// What was said since the prompt was last rewritten.
+    Tail,
     /// The new message, and the tool rounds of this turn.
     Message,
 }
 
 impl Layer {
     /// All layers, in the order of the context.
-    pub const ALL: [Layer; 9] = [
+    pub const ALL: [Layer; 10] = [
         Layer::Protocol,
         Layer::Tools,
         Layer::Summaries,
@@ -41,6 +47,7 @@ impl Layer {
         Layer::Expanded,
         Layer::Open,
         Layer::Active,
+        Layer::Tail,
         Layer::Message,
     ];
 
@@ -55,6 +62,7 @@ impl Layer {
             Layer::Expanded => "expanded",
             Layer::Open => "open",
             Layer::Active => "active",
+            Layer::Tail => "tail",
             Layer::Message => "message",
         }
     }
@@ -67,8 +75,47 @@ impl Layer {
 
 /// Tokens of every layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct LayerTokens([Tokens; 9]);
+#[serde(from = "Written", into = "Written")]
+pub struct LayerTokens([Tokens; 10]);
+
+/// How tokens of layers are written: by name. The first version wrote nine numbers in order.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Named(BTreeMap<Layer, Tokens>),
+    Listed(Vec<Tokens>),
+}
+
+const FIRST_VERSION: [Layer; 9] = [
+    Layer::Protocol,
+    Layer::Tools,
+    Layer::Summaries,
+    Layer::Note,
+    Layer::Ambient,
+    Layer::Expanded,
+    Layer::Open,
+    Layer::Active,
+    Layer::Message,
+];
+
+impl From<Written> for LayerTokens {
+    fn from(written: Written) -> Self {
+        let mut tokens = Self::default();
+        match written {
+            Written::Named(layers) => layers.into_iter().for_each(|(layer, of)| tokens.add(layer, of)),
+            Written::Listed(layers) => {
+                FIRST_VERSION.into_iter().zip(layers).for_each(|(layer, of)| tokens.add(layer, of));
+            }
+        }
+        tokens
+    }
+}
+
+impl From<LayerTokens> for Written {
+    fn from(tokens: LayerTokens) -> Self {
+        Written::Named(tokens.entries().filter(|(_, of)| *of > Tokens::ZERO).collect())
+    }
+}
 
 impl LayerTokens {
     /// What one layer costs.
@@ -79,6 +126,11 @@ impl LayerTokens {
     /// Adds to a layer.
     pub fn add(&mut self, layer: Layer, tokens: Tokens) {
         self.0[layer as usize] += tokens;
+    }
+
+    /// Takes from a layer.
+    pub(crate) fn take(&mut self, layer: Layer, tokens: Tokens) {
+        self.0[layer as usize] -= tokens;
     }
 
     /// The whole context.
@@ -104,12 +156,15 @@ pub struct LogShown {
     pub scope: Scope,
     /// Paid by which layer.
     pub layer: Layer,
+    /// The handle of what summaries stand for, if any do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_short: Option<Handle>,
     /// The oldest turn shown, if any was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<TurnNo>,
     /// Exchanges shown.
     pub exchanges: u64,
-    /// Exchanges that stayed on disk.
+    /// Exchanges that stayed on disk, with nothing in the context to stand for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub left_out: u64,
     /// Whether messages were cut to head and tail.
@@ -149,6 +204,12 @@ pub struct Ledger {
     /// Tool rounds of this turn that no longer fitted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounds_left_out: u64,
+    /// The turn for which the prompt was last rewritten; what it held is in that turn's ledger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epoch_since: Option<TurnNo>,
+    /// What the turn's calls of the model cost.
+    #[serde(default, skip_serializing_if = "Cost::is_nothing")]
+    pub cost: Cost,
 }
 
 impl Ledger {
@@ -158,6 +219,22 @@ impl Ledger {
         if self.summaries_over_budget.len() < LEFT_OUT_IDS_MAX {
             self.summaries_over_budget.push(id.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers_are_written_by_name_and_the_first_version_is_understood() {
+        let mut tokens = LayerTokens::default();
+        tokens.add(Layer::Protocol, Tokens(7));
+        tokens.add(Layer::Message, Tokens(5));
+        let text = serde_json::to_string(&tokens).unwrap();
+        assert_eq!(text, r#"{"protocol":7,"message":5}"#);
+        assert_eq!(serde_json::from_str::<LayerTokens>(&text).unwrap(), tokens);
+        assert_eq!(serde_json::from_str::<LayerTokens>("[7,0,0,0,0,0,0,0,5]").unwrap(), tokens);
     }
 }
 

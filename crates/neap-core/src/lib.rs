@@ -5,10 +5,13 @@
 //! the model, [`event`] what it leaves behind, [`state`] the fold of that.
 
 pub mod assemble;
+pub mod cost;
 pub mod decay;
 pub mod effort;
+pub mod epoch;
 pub mod event;
 pub mod excerpt;
+pub mod handle;
 pub mod ids;
 pub mod import;
 pub mod ledger;
@@ -31,3 +34,4 @@ pub mod tokens;
 pub mod tools;
 pub mod turn;
 pub mod vet;
+pub mod window;

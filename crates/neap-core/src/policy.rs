@@ -54,9 +54,24 @@ policy! {
     /// Exchanges of ambient chat that stay in the context.
     ambient_window = 10 in 0..=1_000,
 
+    /// Turns that one epoch lasts at most; 1 rewrites the prompt every turn, as `epoch=every-turn` says.
+    epoch_turns_max = 1_000_000 in 1..=1_000_000,
+    /// Share of the room that history takes when the prompt is rewritten; the rest is for it to grow, in per cent.
+    epoch_low_percent = 50 in 5..=100,
+    /// Turns over which a rewritten prompt must have paid for itself, to be rewritten before it must be.
+    epoch_horizon_turns = 8 in 1..=1_000,
+    /// How long the provider keeps a prompt in its cache, in seconds.
+    cache_seconds = 300 in 0..=1_000_000,
+    /// Price of a million tokens read from the cache, in cents.
+    price_cache_read_cents = 30 in 0..=1_000_000,
+    /// Price of a million tokens written to the cache, in cents.
+    price_cache_write_cents = 375 in 0..=1_000_000,
+    /// Price of a million tokens of reply, in cents.
+    price_output_cents = 1_500 in 0..=1_000_000,
+
     /// Expansions at once; beyond it, the longest unreferenced one collapses at the end of the turn.
     expanded_efforts_max = 8 in 1..=1_000,
-    /// Open efforts whose logs are shown; the longest idle others are only named.
+    /// Open efforts whose logs are shown raw; the longest idle others in short.
     open_raw_max = 8 in 1..=1_000,
 
     /// Hard ceiling of all that is sent to the model, tool schemas included.
@@ -79,12 +94,19 @@ policy! {
     /// Share of the variable budget for the active effort's log, in per cent.
     active_share_percent = 25 in 0..=100,
 
+    /// Share of a log's room that summaries of its older spans may always have, in per cent.
+    window_summaries_percent = 35 in 5..=95,
+    /// Fullness at which the next summaries of spans are prepared, in per cent.
+    window_prepare_percent = 90 in 10..=100,
+
     /// Rounds of tool calls in one turn; after the last the model must answer.
     tool_rounds_max = 6 in 0..=100,
     /// Tool calls carried out in one turn; the rest are refused.
     tool_calls_max = 16 in 0..=1_000,
     /// Matches that `search_efforts` returns.
     search_results_max = 5 in 1..=50,
+    /// Longest part of an original that `fetch_original` returns at once.
+    fetch_tokens_max = 2_000 in 64..=100_000,
     /// Efforts that `effort_status` lists.
     status_efforts_max = 20 in 1..=200,
     /// A keyword that more summaries than this carry brings none of them back into the context.
@@ -124,6 +146,12 @@ pub enum PolicyError {
         /// The largest value.
         high: u64,
     },
+    /// Not a way to rewrite the prompt.
+    #[error("epoch = '{value}' is neither every-turn nor by-cost")]
+    NoSuchEpoch {
+        /// As given.
+        value: String,
+    },
     /// The guaranteed shares add up to more than there is.
     #[error("the shares add up to {sum} %, more than 100 %")]
     SharesOverfull {
@@ -142,6 +170,7 @@ impl Policy {
         let mut changed = self.clone();
         for (key, value) in settings {
             let folded = key.trim().to_lowercase().replace('-', "_");
+            let (folded, value) = by_name(folded, value)?;
             let Some((field, _)) = changed.field(&folded) else {
                 return Err(PolicyError::UnknownKey { key: key.to_owned() });
             };
@@ -178,6 +207,11 @@ impl Policy {
         }
     }
 
+    /// Whether the prompt is rewritten every turn, whatever its cache would save.
+    pub fn rewrites_every_turn(&self) -> bool {
+        self.epoch_turns_max == 1
+    }
+
     /// The hard ceiling.
     pub fn context_budget(&self) -> Tokens {
         Tokens(self.context_tokens_max)
@@ -194,6 +228,18 @@ impl Policy {
             + self.expanded_share_percent
             + self.open_share_percent
             + self.active_share_percent
+    }
+}
+
+/// `epoch` is set by name: `every-turn` as the seeds' own proofs need it, or `by-cost`.
+fn by_name(key: String, value: &str) -> Result<(String, &str), PolicyError> {
+    if key != "epoch" {
+        return Ok((key, value));
+    }
+    match value.trim() {
+        "every-turn" => Ok(("epoch_turns_max".to_owned(), "1")),
+        "by-cost" => Ok(("epoch_turns_max".to_owned(), "1000000")),
+        other => Err(PolicyError::NoSuchEpoch { value: other.to_owned() }),
     }
 }
 
@@ -219,6 +265,18 @@ mod tests {
         p.set("ambient-window", "4").expect("a known key");
         p.set("context_tokens_max", "4_000").expect("a known key");
         assert_eq!((p.decay_threshold, p.ambient_window, p.context_tokens_max), (5, 4, 4_000));
+    }
+
+    /// DESIGN, decision 16.
+    #[test]
+    fn epochs_are_set_by_name() {
+        let mut p = Policy::default();
+        assert!(!p.rewrites_every_turn());
+        p.set("epoch", "every-turn").expect("a known name");
+        assert!(p.rewrites_every_turn());
+        p.set("EPOCH", "by-cost").expect("a known name");
+        assert_eq!(p, Policy::default());
+        assert!(matches!(p.set("epoch", "never"), Err(PolicyError::NoSuchEpoch { .. })));
     }
 
     #[test]

@@ -132,7 +132,11 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
             | Event::EffortSwitched { id, .. }
             | Event::EffortReopened { id, .. } => touched.push(id),
             Event::EffortsReferenced { ids, .. } | Event::SummariesEvicted { ids, .. } => touched.extend(ids),
-            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => {}
+            Event::SpanCompacted { scope, .. } => touched.extend(scope.effort()),
+            Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::EpochBegan { .. }
+            | Event::Scrubbed { .. } => {}
         }
     }
     for list in [&mut touched, &mut indexed] {

@@ -12,13 +12,21 @@ pub const NOTE: &str = include_str!("prompts/note.md");
 pub const LOG_EXPANDED: &str = include_str!("prompts/log_expanded.md");
 /// Before the log of an open effort in the background: `{id}`, `{older}`.
 pub const LOG_OPEN: &str = include_str!("prompts/log_open.md");
+/// Before the log of an open effort that is only shown in short: `{id}`, `{older}`.
+pub const LOG_IDLE: &str = include_str!("prompts/log_idle.md");
 /// Before the log of the active effort: `{id}`, `{older}`.
 pub const LOG_ACTIVE: &str = include_str!("prompts/log_active.md");
 /// Before ambient chat of which a part did not fit: `{older}`.
 pub const LOG_AMBIENT: &str = include_str!("prompts/log_ambient.md");
 /// Says that a log goes on, on disk: `{count}`.
 pub const LOG_OLDER: &str = include_str!("prompts/log_older.md");
-/// Stands in an over-long message for its middle: `{count}`, `{turn}`.
+/// After a log that is shown as one text.
+pub const LOG_END: &str = include_str!("prompts/log_end.md");
+/// Before summaries that come back while a prompt grows.
+pub const RECALLED: &str = include_str!("prompts/recalled.md");
+/// A span of a log in short: `{handle}`, `{text}`.
+pub const SPAN: &str = include_str!("prompts/span.md");
+/// Stands in an over-long message for its middle: `{count}`, `{handle}`.
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
 /// The schemas of the eight effort tools.
 pub const TOOLS: &str = include_str!("prompts/tools.json");

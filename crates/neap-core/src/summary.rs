@@ -58,14 +58,17 @@ pub fn need(counter: &dyn TokenCounter, policy: &Policy, id: &EffortId, said: &[
 
 /// Accepts a summary of at most the length asked for: cut at a sentence if it must be, refused if empty.
 pub fn accept(counter: &dyn TokenCounter, id: &EffortId, request: &SummaryRequest, text: &str) -> Option<Summary> {
+    cut(counter, request.tokens_max, text).map(|text| Summary::new(counter, id, &text))
+}
+pub(crate) fn cut(counter: &dyn TokenCounter, tokens_max: Tokens, text: &str) -> Option<String> {
     // No encoding makes fewer tokens than this of so many bytes of prose; the rest would only be cut again.
-    let bytes_max = usize::try_from(request.tokens_max.0 * 16).unwrap_or(usize::MAX);
+    let bytes_max = usize::try_from(tokens_max.0 * 16).unwrap_or(usize::MAX);
     let text = &text[..text.floor_char_boundary(bytes_max.max(64))];
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    while counter.count(&text) > request.tokens_max {
+    while counter.count(&text) > tokens_max {
         text = shorten(&text).to_owned();
     }
-    (!text.is_empty()).then(|| Summary::new(counter, id, &text))
+    (!text.is_empty()).then_some(text)
 }
 
 /// Without its last sentence, or its last word where there is only one, or its second half.

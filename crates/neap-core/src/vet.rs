@@ -8,6 +8,7 @@ use crate::event::Event;
 use crate::message::{Counted, ToolRound};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
+use crate::window::Span;
 
 /// More tokens than any session has; beyond it, sums could overflow.
 const TOKENS_MAX: Tokens = Tokens(1 << 40);
@@ -42,7 +43,10 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             for (_, tokens) in ledger.tokens.entries() {
                 small(tokens)?;
             }
-            small(ledger.naive_tokens)?;
+            for tokens in [ledger.naive_tokens, ledger.cost.sent, ledger.cost.cached, ledger.cost.output] {
+                small(tokens)?;
+            }
+            small(Tokens(ledger.cost.nanodollars / 1_000_000).max(Tokens(ledger.cost.calls)))?;
             Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
         }
         Event::EffortConcluded { id, summary, turn, next_active } => {
@@ -52,6 +56,16 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         Event::EffortSummarized { id, summary, turn } => {
             let summary = Summary::new(counter, &id, &summary.text);
             Event::EffortSummarized { id, summary, turn }
+        }
+        Event::SpanCompacted { scope, turn, span, receipt } => {
+            if span.first > span.last || span.last > latest {
+                return Err(format!("a span of turns {} to {} cannot be", span.first, span.last));
+            }
+            small(span.size.tokens)?;
+            small(Tokens(span.size.exchanges))?;
+            let span = Span::new(counter, &scope, (span.first, span.last), span.size, span.depth.min(64), &span.text);
+            small(span.tokens)?;
+            Event::SpanCompacted { scope, turn, span, receipt }
         }
         Event::EffortExpanded { tokens_loaded: tokens, .. }
         | Event::EffortCollapsed { tokens_freed: tokens, .. } => {
@@ -63,6 +77,7 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::EffortReopened { .. }
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
+        | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::Scrubbed { .. } => event,
     })

@@ -3,7 +3,8 @@
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
 use neap_core::turn::{
-    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, Turn,
+    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending,
+    Turn,
 };
 use neap_model::ModelError;
 use neap_store::StoreError;
@@ -46,7 +47,12 @@ impl Driver<'_> {
                     tell_rest(watch, &outcome.banners, &turn.banners()[..told]);
                     return Ok(*outcome);
                 }
-                Step::Commit(_) | Step::Load(_) | Step::Search(_) | Step::Summarize(_) | Step::CallTool(_) => {
+                Step::Commit(_)
+                | Step::Load(_)
+                | Step::Fetch(_)
+                | Step::Search(_)
+                | Step::Summarize(_)
+                | Step::CallTool(_) => {
                     self.perform(live, step, &mut conflicts).await?
                 }
             };
@@ -61,6 +67,18 @@ impl Driver<'_> {
             input = match call.step(&mut self.desk(live), input) {
                 LoneStep::Ask(step) => self.perform(live, step, &mut conflicts).await?,
                 LoneStep::Done(outcome) => return Ok(outcome),
+            };
+        }
+    }
+
+    /// Prepares the summaries that the next turns will need; says how many were made.
+    pub(crate) async fn tend(&self, live: &mut Live, mut tending: Tending) -> Result<usize, EngineError> {
+        let mut conflicts = 0;
+        let mut input = Input::Begin;
+        loop {
+            input = match tending.step(&mut self.desk(live), input) {
+                TendStep::Ask(step) => self.perform(live, step, &mut conflicts).await?,
+                TendStep::Done(made) => return Ok(made),
             };
         }
     }
@@ -88,6 +106,9 @@ impl Driver<'_> {
                     loaded.push((request.scope, log));
                 }
                 Input::Loaded(loaded)
+            }
+            Step::Fetch(handle) => {
+                Input::Fetched(crate::original::fetch(store, &live.id, &live.state, &handle).await?)
             }
             Step::Search(request) => {
                 let mut found = store.search(Some(&live.id), &request).await?;
@@ -126,6 +147,7 @@ impl Driver<'_> {
         Desk {
             state: &mut live.state,
             logs: &mut live.logs,
+            sent: &mut live.sent,
             counter: self.counter,
             tools: self.tools,
             now: self.parts.clock.now(),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use neap_core::event::Event;
+use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, TurnNo};
+use neap_core::message::Message;
 use neap_core::policy::Policy;
 use neap_core::resume::resume;
 use neap_core::tools::ToolSet;
@@ -19,6 +21,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
 use crate::live::Live;
+use crate::original::fetch;
 use crate::parts::{HostTools, NoHostTools, Parts};
 use crate::session::Session;
 
@@ -154,6 +157,13 @@ impl Engine {
             None => self.attach(id).await?.state().turn(),
         };
         explain(self.parts.store.as_ref(), id, turn).await
+    }
+
+    /// The words behind a handle, exactly as they were said; empty if there are none.
+    pub async fn original(&self, id: &SessionId, handle: &Handle) -> Result<Vec<Message>, EngineError> {
+        let session = self.attach(id).await?;
+        let exchanges = fetch(self.parts.store.as_ref(), id, session.state(), handle).await?;
+        Ok(handle.pick(&exchanges).into_iter().cloned().collect())
     }
 
     /// Erases a session: its words are gone from the store and its folder; a tombstone stays.

@@ -87,7 +87,9 @@ impl Explained {
             | Event::EffortSwitched { .. }
             | Event::EffortReopened { .. }
             | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. } => self.happened.push(event),
+            | Event::SummariesEvicted { .. }
+            | Event::SpanCompacted { .. }
+            | Event::EpochBegan { .. } => self.happened.push(event),
             Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => {}
         }
     }

@@ -36,6 +36,7 @@ mod error;
 mod explain;
 mod import;
 mod live;
+mod original;
 mod parts;
 mod search;
 mod session;

@@ -1,5 +1,6 @@
 //! A session in memory: its state, its logs in play, and how far it is durable.
 
+use neap_core::epoch::Sent;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::log::Logs;
@@ -13,6 +14,8 @@ pub(crate) struct Live {
     pub(crate) id: SessionId,
     pub(crate) state: SessionState,
     pub(crate) logs: Logs,
+    /// What was sent to the model; whoever reloads the session begins with an empty page.
+    pub(crate) sent: Sent,
     committed: Seq,
     in_flight: InFlight,
     /// The turn that was begun here and has not ended.
@@ -25,7 +28,8 @@ impl Live {
     pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
         let state = store.load(&id).await?.unwrap_or_default();
         let (committed, in_flight) = (state.seq(), InFlight::of(&state));
-        Ok(Self { id, state, logs: Logs::default(), committed, in_flight, turn: None, seen: Seen::new() })
+        let (logs, sent, seen) = (Logs::default(), Sent::default(), Seen::new());
+        Ok(Self { id, state, logs, sent, committed, in_flight, turn: None, seen })
     }
 
     /// Forgets everything that is not durable, and what others have overtaken.

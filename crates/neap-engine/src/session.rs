@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble, check_budget};
+use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, assemble, check_budget};
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
@@ -12,7 +12,7 @@ use neap_core::resume::abandon;
 use neap_core::state::SessionState;
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};
-use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Turn};
+use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn};
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
@@ -112,7 +112,20 @@ impl Session {
         Ok(ToolReply { text, banner, refusal, envelope })
     }
 
-    /// What the model would see if this were said now; with nothing to say, what it would see before it.
+    /// What the model would be sent if this were said now: the prompt so far and more, or one written anew.
+    pub async fn preview(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
+        self.settle().await?;
+        self.load_logs().await?;
+        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let turn = self.live.state.turn().next();
+        let this_turn = ThisTurn { turn, message: message.as_ref(), rounds: &[] };
+        let now = self.parts.clock.now();
+        let Live { state, logs, sent, .. } = &self.live;
+        let view = View { state, logs, tools: &self.tools, counter: self.counter.as_ref() };
+        Ok(view.preview(sent, this_turn, now)?)
+    }
+
+    /// What the state calls for if this were said now, written anew; with nothing to say, what it calls for before.
     pub async fn assemble(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
         self.settle().await?;
         self.load_logs().await?;
@@ -120,6 +133,15 @@ impl Session {
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), rounds: &[] };
         Ok(assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?)
+    }
+
+    /// Upkeep between turns: prepares the summaries that the next turns will need, so that none has to be waited
+    /// for. Says how many were made. May be dropped half-way; a session that is never tended is bounded all the
+    /// same, with the built-in summariser at the last moment.
+    pub async fn tend(&mut self) -> Result<usize, EngineError> {
+        self.settle().await?;
+        let (driver, live) = self.driver();
+        driver.tend(live, Tending::default()).await
     }
 
     /// The session's id.
@@ -164,6 +186,7 @@ impl Session {
         }
         // Logs in memory were cut to the old budget.
         self.live.logs.clear();
+        self.live.sent.forget();
         Ok(())
     }
 
@@ -235,8 +258,11 @@ impl Session {
             };
             let decided = vec![self.live.state.record(self.parts.clock.now(), event)];
             match self.commit(decided).await {
-                // Its log does not have it yet.
-                Ok(()) => self.live.logs.clear(),
+                // Its log does not have it yet, and the prompt has it without an end.
+                Ok(()) => {
+                    self.live.logs.clear();
+                    self.live.sent.forget();
+                }
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -1,4 +1,4 @@
-//! Logs in the context: the newest whole exchanges that fit, and a line about the rest.
+//! Logs in the context: summaries of older spans, the newest whole exchanges that fit, and a line about the rest.
 
 use std::sync::Arc;
 
@@ -7,44 +7,44 @@ use super::select::Selection;
 use super::shares::level;
 use crate::effort::{Effort, LogSize};
 use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
+use crate::handle::Handle;
 use crate::ledger::{Layer, LayerTokens, Ledger, LogShown};
 use crate::log::{Log, Logs};
 use crate::message::{Counted, Exchange, Message, Scope, message_tokens};
 use crate::prompt;
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
+use crate::window::fit::{Fit, Framed, fit};
+use crate::window::{Span, Wish};
 
 /// One log that belongs in the context.
 pub(super) struct Section<'a> {
     pub(super) layer: Layer,
-    scope: Scope,
-    size: LogSize,
+    pub(super) scope: Scope,
     held: Option<&'a Log>,
-    /// Exchanges at most, whatever the budget.
-    window: usize,
+    framed: Framed<'a>,
     /// What the line before it costs at most.
     marker_tokens: Tokens,
-    /// What showing all of it would cost, that line included.
+    /// What showing it in the best way would cost, that line included.
     pub(super) demand: Tokens,
 }
 
 impl Section<'_> {
-    fn newest_first(&self) -> impl Iterator<Item = &Arc<Exchange>> {
-        self.held.into_iter().flat_map(|log| log.exchanges().rev()).take(self.window)
-    }
-
-    /// Exchanges that the window, not the budget, leaves out are not spoken of.
-    fn due(&self) -> u64 {
-        self.size.exchanges.min(self.window as u64)
-    }
-
-    fn marker(&self, left_out: u64) -> Option<Message> {
+    fn marker(&self, left_out: u64, has_spans: bool) -> Option<String> {
+        let is_idle = self.framed.raw_max == 0;
         let template = match self.layer {
             Layer::Expanded => prompt::LOG_EXPANDED,
+            Layer::Open if is_idle => prompt::LOG_IDLE,
             Layer::Open => prompt::LOG_OPEN,
             Layer::Active => prompt::LOG_ACTIVE,
-            Layer::Ambient if left_out > 0 => prompt::LOG_AMBIENT,
-            Layer::Ambient | Layer::Protocol | Layer::Tools | Layer::Summaries | Layer::Note | Layer::Message => {
+            Layer::Ambient if left_out > 0 || has_spans => prompt::LOG_AMBIENT,
+            Layer::Ambient
+            | Layer::Protocol
+            | Layer::Tools
+            | Layer::Summaries
+            | Layer::Note
+            | Layer::Tail
+            | Layer::Message => {
                 return None;
             }
         };
@@ -53,7 +53,14 @@ impl Section<'_> {
             n => prompt::fill(prompt::LOG_OLDER, &[("count", &n.to_string())]),
         };
         let id = self.scope.effort().map_or("", |id| id.as_str());
-        Some(Message::user(prompt::fill(template, &[("id", id), ("older", &older)])))
+        Some(prompt::fill(template, &[("id", id), ("older", &older)]))
+    }
+
+    /// The line before the log, with the summaries under it.
+    fn preface(&self, left_out: u64, spans: &[Span]) -> Option<Message> {
+        let marker = self.marker(left_out, !spans.is_empty())?;
+        let lines: String = spans.iter().map(|span| span.line(&self.scope)).collect();
+        Some(Message::user(if lines.is_empty() { marker } else { format!("{marker}\n{lines}") }))
     }
 }
 
@@ -61,27 +68,36 @@ impl Section<'_> {
 pub(super) fn sections<'a>(
     counter: &dyn TokenCounter,
     selection: &Selection<'_>,
-    state: &SessionState,
+    state: &'a SessionState,
     logs: &'a Logs,
 ) -> Vec<Section<'a>> {
-    let section = |layer: Layer, scope: Scope, window: usize| {
-        let (size, held) = (state.log_size(&scope), logs.get(&scope));
-        let zero = Tokens::ZERO;
-        let mut section = Section { layer, scope, size, held, window, marker_tokens: zero, demand: zero };
-        // The count in it is never larger than this one.
-        let marker = section.marker(section.due()).map(|message| message_tokens(counter, &message));
-        section.marker_tokens = marker.unwrap_or_default();
-        let newest: Tokens = section.newest_first().map(|exchange| exchange.tokens()).sum();
-        section.demand = if newest == zero { zero } else { newest + section.marker_tokens };
+    let spans_percent = state.policy().window_summaries_percent;
+    let section = |layer: Layer, scope: Scope, raw_max: u64| {
+        let (size, held, window) = (state.log_size(&scope), logs.get(&scope), state.window(&scope));
+        let framed = Framed { window, size, raw_max, spans_percent };
+        let mut section =
+            Section { layer, scope, held, framed, marker_tokens: Tokens::ZERO, demand: Tokens::ZERO };
+        // The count in it is never larger than this one, and it is at its longest with a summary below.
+        let longest = section.marker(size.exchanges, true).map(|marker| Message::user(format!("{marker}\n")));
+        section.marker_tokens = longest.map(|message| message_tokens(counter, &message)).unwrap_or_default();
+        let wants = framed.demand();
+        section.demand = if wants == Tokens::ZERO { wants } else { wants + section.marker_tokens };
         section
     };
-    let ambient_window = usize::try_from(state.policy().ambient_window).unwrap_or(usize::MAX);
-    let of = |layer: Layer, effort: &Effort| section(layer, Scope::Effort(effort.id.clone()), usize::MAX);
-    std::iter::once(section(Layer::Ambient, Scope::Ambient, ambient_window))
-        .chain(selection.expanded.iter().map(|e| of(Layer::Expanded, e)))
-        .chain(selection.open.iter().map(|e| of(Layer::Open, e)))
-        .chain(selection.active.iter().map(|e| of(Layer::Active, e)))
+    let of = |layer: Layer, effort: &Effort, raw_max: u64| section(layer, Scope::Effort(effort.id.clone()), raw_max);
+    std::iter::once(section(Layer::Ambient, Scope::Ambient, state.policy().ambient_window))
+        .chain(selection.expanded.iter().map(|e| of(Layer::Expanded, e, u64::MAX)))
+        .chain(selection.idle.iter().map(|e| of(Layer::Open, e, 0)))
+        .chain(selection.open.iter().map(|e| of(Layer::Open, e, u64::MAX)))
+        .chain(selection.active.iter().map(|e| of(Layer::Active, e, u64::MAX)))
         .collect()
+}
+
+/// Sections rendered, and the summaries that would have served them better.
+#[derive(Default)]
+pub(super) struct Rendered {
+    pub(super) messages: Vec<Placed>,
+    pub(super) wishes: Vec<Wish>,
 }
 
 /// Renders every section within what its layer was granted; sections of one layer share it evenly.
@@ -90,12 +106,9 @@ pub(super) fn render(
     sections: &[Section<'_>],
     granted: &LayerTokens,
     ledger: &mut Ledger,
-) -> Vec<Placed> {
-    let mut out = Vec::new();
-    for section in sections {
-        if section.due() == 0 {
-            continue;
-        }
+) -> Rendered {
+    let mut out = Rendered::default();
+    for section in sections.iter().filter(|section| section.demand > Tokens::ZERO) {
         let peers: Vec<Tokens> = sections.iter().filter(|s| s.layer == section.layer).map(|s| s.demand).collect();
         let room = section.demand.min(level(granted.get(section.layer), &peers));
         render_one(counter, section, room, ledger, &mut out);
@@ -108,42 +121,74 @@ fn render_one(
     section: &Section<'_>,
     room: Tokens,
     ledger: &mut Ledger,
-    out: &mut Vec<Placed>,
+    out: &mut Rendered,
 ) {
-    let mut room_left = room.saturating_sub(section.marker_tokens);
-    let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
-    for exchange in section.newest_first() {
-        if exchange.tokens() <= room_left {
-            room_left -= exchange.tokens();
-            shown.push((exchange.clone(), false));
-            continue;
-        }
-        if shown.is_empty()
-            && let Some(cut) = excerpt_exchange(counter, exchange, room_left)
-        {
-            shown.push((Arc::new(cut), true));
-        }
-        break;
-    }
+    let fit = fit(section.framed, room.saturating_sub(section.marker_tokens));
+    let shown = newest(counter, section, &fit);
+    let raw = LogSize {
+        exchanges: shown.iter().filter(|(exchange, _)| exchange.turn > fit.after).count() as u64,
+        tokens: shown.iter().map(|(exchange, _)| exchange.tokens()).sum(),
+    };
+    out.wishes.extend(section.framed.wish(&section.scope, &fit, whole_size(section, &shown)));
+
+    let spans = &section.framed.window.spans()[fit.spans.clone()];
     // Another process may have added exchanges that the state does not know of yet.
-    let left_out = section.due().saturating_sub(shown.len() as u64);
-    let marker = section.marker(left_out).map(|message| Counted::new(counter, message));
-    let marker = marker.filter(|said| said.tokens <= room);
+    let uncovered = section.framed.window.spans()[..fit.spans.start].iter().map(|span| span.size.exchanges);
+    let left_out = fit.raw.exchanges.saturating_sub(raw.exchanges) + uncovered.sum::<u64>();
+    let preface = section.preface(left_out, spans).map(|message| Counted::new(counter, message));
+    let preface = preface.filter(|said| said.tokens + raw.tokens <= room);
+    if preface.is_none() && shown.is_empty() {
+        return;
+    }
     let messages = shown.iter().rev().flat_map(|(exchange, _)| exchange.messages.iter().cloned());
     let placed: Vec<Placed> =
-        marker.into_iter().chain(messages).map(|said| Placed { layer: section.layer, said }).collect();
+        preface.into_iter().chain(messages).map(|said| Placed { layer: section.layer, said }).collect();
     let tokens = placed.iter().map(|placed| placed.said.tokens).sum();
     ledger.tokens.add(section.layer, tokens);
     ledger.logs.push(LogShown {
         scope: section.scope.clone(),
         layer: section.layer,
+        in_short: in_short(section, spans),
         from: shown.last().map(|(exchange, _)| exchange.turn),
         exchanges: shown.len() as u64,
         left_out,
         excerpted: shown.iter().any(|(_, cut)| *cut),
         tokens,
     });
-    out.extend(placed);
+    out.messages.extend(placed);
+}
+
+fn in_short(section: &Section<'_>, spans: &[Span]) -> Option<Handle> {
+    let (first, last) = (spans.first()?.first, spans.last()?.last);
+    Some(Handle::Span { first, last, scope: section.scope.clone() })
+}
+
+/// The newest exchanges that fit, newest first, and whether each was cut.
+fn newest(counter: &dyn TokenCounter, section: &Section<'_>, fit: &Fit) -> Vec<(Arc<Exchange>, bool)> {
+    let raw_max = usize::try_from(section.framed.raw_max).unwrap_or(usize::MAX);
+    let mut room = fit.raw_room;
+    let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
+    let held = section.held.into_iter().flat_map(|log| log.exchanges().rev());
+    for exchange in held.take(raw_max).take_while(|exchange| exchange.turn > fit.after) {
+        if exchange.tokens() <= room {
+            room -= exchange.tokens();
+            shown.push((exchange.clone(), false));
+            continue;
+        }
+        if shown.is_empty()
+            && let Some(cut) = excerpt_exchange(counter, exchange, room)
+        {
+            shown.push((Arc::new(cut), true));
+        }
+        break;
+    }
+    shown
+}
+
+/// How much of the log what is shown stands for: one that was cut counts as it is.
+fn whole_size(section: &Section<'_>, shown: &[(Arc<Exchange>, bool)]) -> LogSize {
+    let held = section.held.into_iter().flat_map(|log| log.exchanges().rev()).take(shown.len());
+    LogSize { exchanges: shown.len() as u64, tokens: held.map(|exchange| exchange.tokens()).sum() }
 }
 
 /// An exchange too long for the room, each over-long message shown head and tail; its tool pairs stay whole.
@@ -153,7 +198,9 @@ fn excerpt_exchange(counter: &dyn TokenCounter, exchange: &Exchange, room: Token
     if level < EXCERPT_TOKENS_MIN {
         return None;
     }
-    let messages = exchange.messages.iter().map(|said| cut_message(counter, said, exchange.turn, level));
+    let handle = |index| Handle::Message { turn: exchange.turn, index };
+    let messages = exchange.messages.iter().enumerate();
+    let messages = messages.map(|(index, said)| cut_message(counter, said, &handle(index), level));
     let cut = Exchange { turn: exchange.turn, at: exchange.at, messages: messages.collect() };
     (cut.tokens() <= room).then_some(cut)
 }

@@ -14,13 +14,15 @@ use std::sync::Arc;
 pub use select::Selection;
 
 use crate::ids::TurnNo;
-use crate::ledger::{Layer, Ledger};
+use crate::ledger::{Layer, LayerTokens, Ledger};
 use crate::log::Logs;
 use crate::message::{Counted, Message, ToolRound};
 use crate::policy::Policy;
 use crate::state::SessionState;
 use crate::tokens::{REPLY_PRIMING, TokenCounter, Tokens};
 use crate::tools::{ToolSet, ToolSpec};
+use crate::window::Wish;
+use logs::Section;
 use shares::Demand;
 
 /// What happens in the turn for which a context is assembled.
@@ -32,6 +34,14 @@ pub struct ThisTurn<'a> {
     pub message: Option<&'a Counted>,
     /// Tool rounds so far.
     pub rounds: &'a [ToolRound],
+}
+
+impl ThisTurn<'_> {
+    /// What showing all of it would cost.
+    pub(crate) fn tokens(&self) -> Tokens {
+        let message = self.message.map_or(Tokens::ZERO, |message| message.tokens);
+        message + self.rounds.iter().map(ToolRound::tokens).sum()
+    }
 }
 
 /// A message and the layer that pays for it.
@@ -111,59 +121,93 @@ pub fn assemble(
     counter: &dyn TokenCounter,
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
-    assemble_selection(&Selection::of(state), state, logs, tools, counter, this_turn)
+    let view = View { state, logs, tools, counter };
+    Ok(view.assemble(&Selection::of(state), this_turn, ALL)?.context)
 }
 
-/// Assembles a given selection; used to measure what a change would cost before it is made.
-pub(crate) fn assemble_selection(
-    selection: &Selection<'_>,
-    state: &SessionState,
-    logs: &Logs,
-    tools: &ToolSet,
-    counter: &dyn TokenCounter,
-    this_turn: ThisTurn<'_>,
-) -> Result<WorkingContext, BudgetTooSmall> {
-    check_budget(state.policy(), tools, counter)?;
-    let budget = state.policy().context_budget();
-    let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
+/// All of the room, in per cent.
+pub(crate) const ALL: u64 = 100;
 
-    let protocol = system::protocol(tools);
-    let note = system::note(counter, selection, tools);
-    ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
-    ledger.tokens.add(Layer::Note, counter.count(&note));
-    ledger.tokens.add(Layer::Tools, tools.tokens());
+/// What a context is made from.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The state.
+    pub state: &'a SessionState,
+    /// The logs in play.
+    pub logs: &'a Logs,
+    /// The tools offered.
+    pub tools: &'a ToolSet,
+    /// How tokens are counted.
+    pub counter: &'a dyn TokenCounter,
+}
 
-    let fixed = ledger.tokens.total();
-    let room = budget - fixed;
-    let turn_part = this_turn::render(counter, this_turn, room);
-    ledger.tokens.add(Layer::Message, turn_part.tokens);
-    ledger.rounds_left_out = turn_part.rounds_left_out;
+/// A context, and what would have served it better.
+#[derive(Debug)]
+pub(crate) struct Assembled {
+    pub(crate) context: WorkingContext,
+    /// Where this turn begins among its messages.
+    pub(crate) turn_at: usize,
+    /// Summaries of spans that it could use.
+    pub(crate) wishes: Vec<Wish>,
+}
 
-    let room = room - turn_part.tokens;
-    let policy = state.policy();
-    let heading = counter.count(crate::prompt::SUMMARIES);
-    let sections = logs::sections(counter, selection, state, logs);
-    let logs_demand = |layer| sections.iter().filter(|s| s.layer == layer).map(|s| s.demand).sum();
-    let demands = [
-        Demand::new(Layer::Active, policy.active_share_percent, logs_demand(Layer::Active)),
-        Demand::new(Layer::Expanded, policy.expanded_share_percent, logs_demand(Layer::Expanded)),
-        Demand::new(Layer::Open, policy.open_share_percent, logs_demand(Layer::Open)),
-        Demand::new(Layer::Ambient, policy.ambient_share_percent, logs_demand(Layer::Ambient)),
-        Demand::new(Layer::Summaries, policy.summaries_share_percent, selection.summaries_tokens(heading)),
-    ];
-    let granted = shares::allot(room, &demands);
+impl View<'_> {
+    /// Assembles a selection. What was said before this turn takes at most `history_percent` of the room for it.
+    pub(crate) fn assemble(
+        &self,
+        selection: &Selection<'_>,
+        this_turn: ThisTurn<'_>,
+        history_percent: u64,
+    ) -> Result<Assembled, BudgetTooSmall> {
+        let View { state, logs, tools, counter } = *self;
+        check_budget(state.policy(), tools, counter)?;
+        let budget = state.policy().context_budget();
+        let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
 
-    let summaries = system::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
-    let mut messages = logs::render(counter, &sections, &granted, &mut ledger);
-    messages.extend(turn_part.messages);
-    ledger.naive_tokens = fixed + state.head().all_logs.tokens + this_turn::whole(this_turn);
+        let protocol = system::protocol(tools);
+        let note = system::note(counter, selection, tools);
+        ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
+        ledger.tokens.add(Layer::Note, counter.count(&note));
+        ledger.tokens.add(Layer::Tools, tools.tokens());
 
-    assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
-    let system = [(Layer::Protocol, protocol), (Layer::Summaries, summaries), (Layer::Note, note)];
-    Ok(WorkingContext {
-        system: system.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
-        messages,
-        tools: tools.specs().clone(),
-        ledger,
-    })
+        let fixed = ledger.tokens.total();
+        let room = budget - fixed;
+        let turn_part = this_turn::render(counter, this_turn, room);
+        ledger.tokens.add(Layer::Message, turn_part.tokens);
+        ledger.rounds_left_out = turn_part.rounds_left_out;
+
+        let sections = logs::sections(counter, selection, state, logs);
+        let granted = self.grant(selection, &sections, (room - turn_part.tokens).percent(history_percent));
+        let heading = counter.count(crate::prompt::SUMMARIES);
+        let summaries = system::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
+        let logs::Rendered { mut messages, wishes } = logs::render(counter, &sections, &granted, &mut ledger);
+        let turn_at = messages.len();
+        messages.extend(turn_part.messages);
+        ledger.naive_tokens = fixed + state.head().all_logs.tokens + this_turn.tokens();
+
+        assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
+        let system = [(Layer::Protocol, protocol), (Layer::Summaries, summaries), (Layer::Note, note)];
+        let context = WorkingContext {
+            system: system.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
+            messages,
+            tools: tools.specs().clone(),
+            ledger,
+        };
+        Ok(Assembled { context, turn_at, wishes })
+    }
+
+    /// What each layer of the past may cost.
+    fn grant(&self, selection: &Selection<'_>, sections: &[Section<'_>], room: Tokens) -> LayerTokens {
+        let policy = self.state.policy();
+        let heading = self.counter.count(crate::prompt::SUMMARIES);
+        let of_logs = |layer| sections.iter().filter(|s| s.layer == layer).map(|s| s.demand).sum();
+        let demands = [
+            Demand::new(Layer::Active, policy.active_share_percent, of_logs(Layer::Active)),
+            Demand::new(Layer::Expanded, policy.expanded_share_percent, of_logs(Layer::Expanded)),
+            Demand::new(Layer::Open, policy.open_share_percent, of_logs(Layer::Open)),
+            Demand::new(Layer::Ambient, policy.ambient_share_percent, of_logs(Layer::Ambient)),
+            Demand::new(Layer::Summaries, policy.summaries_share_percent, selection.summaries_tokens(heading)),
+        ];
+        shares::allot(room, &demands)
+    }
 }

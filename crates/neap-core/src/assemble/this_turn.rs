@@ -3,6 +3,7 @@
 use super::shares::level;
 use super::{Placed, ThisTurn};
 use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
+use crate::handle::Handle;
 use crate::ledger::Layer;
 use crate::message::{Counted, ToolRound};
 use crate::tokens::{TokenCounter, Tokens};
@@ -30,7 +31,7 @@ pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: 
         // Rounds may need room as well: with some, the message takes at most half.
         let least = message.tokens.min(EXCERPT_TOKENS_MIN);
         let max = if this_turn.rounds.is_empty() { room } else { room.percent(50).max(least) };
-        let shown = cut_message(counter, message, this_turn.turn, max);
+        let shown = cut_message(counter, message, &Handle::Message { turn: this_turn.turn, index: 0 }, max);
         used += shown.tokens;
         said.push(shown);
     }
@@ -47,12 +48,6 @@ pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: 
     TurnPart { messages, tokens: used, rounds_left_out }
 }
 
-/// What showing all of it would cost.
-pub(super) fn whole(this_turn: ThisTurn<'_>) -> Tokens {
-    let message = this_turn.message.map_or(Tokens::ZERO, |message| message.tokens);
-    message + this_turn.rounds.iter().map(ToolRound::tokens).sum()
-}
-
 /// A round, whole or with its texts cut; none if even that is too much. Never a part of it (I7).
 fn fit_round(
     counter: &dyn TokenCounter,
@@ -66,6 +61,6 @@ fn fit_round(
     let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
     let level = level(room, &costs);
     let cut: Vec<Counted> =
-        round.messages().map(|said| cut_message(counter, said, this_turn.turn, level)).collect();
+        round.messages().map(|said| cut_message(counter, said, &Handle::Turn(this_turn.turn), level)).collect();
     (cut.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(cut)
 }

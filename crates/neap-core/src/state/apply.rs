@@ -7,6 +7,7 @@ use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::ledger::Layer;
 use crate::message::Scope;
 use crate::tokens::Tokens;
+use crate::window::Window;
 
 impl SessionState {
     /// Follows one event. Events come in order, each once.
@@ -91,6 +92,14 @@ impl SessionState {
                 }
                 self.head.metrics.evictions += ids.len() as u64;
             }
+            Event::SpanCompacted { scope, turn: _, span, receipt: _ } => {
+                match scope {
+                    Scope::Ambient => self.head.ambient_window.put(span.clone()),
+                    Scope::Effort(id) => self.change(id, at, |effort| effort.window.put(span.clone())),
+                }
+                self.head.metrics.compactions += 1;
+            }
+            Event::EpochBegan { turn: _, cause: _ } => self.head.metrics.epochs += 1,
             Event::TurnCompleted { turn, reply, scope, ledger } => {
                 self.settle(*turn, scope, Some(reply.tokens), at);
                 let metrics = &mut self.head.metrics;
@@ -104,6 +113,7 @@ impl SessionState {
                 metrics.naive_tokens_sum += metrics.naive_tokens;
                 metrics.context_tokens_peak = metrics.context_tokens_peak.max(metrics.context_tokens);
                 metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
+                metrics.cost += ledger.cost;
             }
             Event::TurnAbandoned { turn, reason: _, scope } => {
                 self.settle(*turn, scope, None, at);
@@ -132,6 +142,7 @@ impl SessionState {
             created: at,
             updated: at,
             decayed: None,
+            window: Window::default(),
         });
         self.entered(id, turn, at);
     }

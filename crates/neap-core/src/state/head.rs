@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Cost;
 use crate::effort::LogSize;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
 use crate::policy::Policy;
 use crate::tokens::Tokens;
+use crate::window::Window;
 
 /// A turn whose reply has not come yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,6 +48,9 @@ pub struct Head {
     pub active: Option<EffortId>,
     /// Size of the ambient log.
     pub ambient: LogSize,
+    /// Summaries that can stand for older spans of the ambient log.
+    #[serde(default, skip_serializing_if = "Window::is_empty")]
+    pub ambient_window: Window,
     /// Size of all logs together.
     pub all_logs: LogSize,
     /// Turns in flight.
@@ -99,4 +104,10 @@ pub struct Metrics {
     pub tokens_saved_by_decay: Tokens,
     /// Summaries evicted.
     pub evictions: u64,
+    /// Summaries made of spans of logs.
+    pub compactions: u64,
+    /// Prompts written anew.
+    pub epochs: u64,
+    /// What all calls of the model cost.
+    pub cost: Cost,
 }

@@ -16,6 +16,7 @@ use crate::event::{Event, Recorded};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::message::Scope;
 use crate::policy::Policy;
+use crate::window::Window;
 use keywords::KeywordIndex;
 
 /// A session's state.
@@ -129,6 +130,15 @@ impl SessionState {
         match scope {
             Scope::Ambient => self.head.ambient,
             Scope::Effort(id) => self.efforts.get(id).map(|e| e.log).unwrap_or_default(),
+        }
+    }
+
+    /// Summaries that can stand for older spans of a scope's log.
+    pub fn window(&self, scope: &Scope) -> &Window {
+        static NOTHING: Window = Window::new();
+        match scope {
+            Scope::Ambient => &self.head.ambient_window,
+            Scope::Effort(id) => self.efforts.get(id).map_or(&NOTHING, |e| &e.window),
         }
     }
 

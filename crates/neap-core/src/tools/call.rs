@@ -78,11 +78,18 @@ pub enum Call {
         /// As given.
         id: String,
     },
+    /// `fetch_original(handle, offset?)`.
+    Fetch {
+        /// As given.
+        handle: String,
+        /// Where to go on, in bytes.
+        offset: usize,
+    },
 }
 
 impl Call {
-    /// The names of the effort tools.
-    pub const TOOLS: [&str; 8] = [
+    /// The names of our tools.
+    pub const TOOLS: [&str; 9] = [
         "open_effort",
         "close_effort",
         "effort_status",
@@ -91,6 +98,7 @@ impl Call {
         "switch_effort",
         "search_efforts",
         "reopen_effort",
+        "fetch_original",
     ];
 
     /// Whether a name is one of ours.
@@ -114,6 +122,7 @@ impl Call {
             "collapse_effort" => Call::Collapse { id: args.needed_id()? },
             "switch_effort" => Call::Switch { id: args.needed_id()? },
             "search_efforts" => Call::Search { query: args.needed("query")?, logs: args.flag("logs")? },
+            "fetch_original" => Call::Fetch { handle: args.needed("handle")?, offset: args.number("offset")? },
             _ => Call::Reopen { id: args.needed_id()? },
         })
     }
@@ -160,6 +169,16 @@ impl<'a> Arguments<'a> {
             Some(id) => Ok(id),
             None => self.needed("id"),
         }
+    }
+
+    /// A whole number that is not negative; zero if it is not given.
+    fn number(&self, key: &str) -> Result<usize, Refusal> {
+        let number = match self.values.get(key) {
+            None | Some(Value::Null) => Some(0),
+            Some(value) => value.as_u64().and_then(|number| usize::try_from(number).ok()),
+        };
+        let refusal = || Refusal::new(format!("Argument '{key}' of {} must be a whole number from 0 on.", self.tool));
+        number.ok_or_else(refusal)
     }
 
     fn flag(&self, key: &str) -> Result<bool, Refusal> {

@@ -1,4 +1,4 @@
-//! The eight effort tools: what a model may ask for, what it gets, and how it is refused.
+//! Our tools, eight for efforts and one for originals: what a model may ask for, what it gets, and how it is refused.
 //!
 //! Reading a call ([`Call::parse`]) and checking it against the state ([`plan()`]) are here; carrying it out
 //! over several steps is [`perform`](crate::turn)'s. A senseless call is never an error of ours: it is a
@@ -6,12 +6,14 @@
 
 mod banner;
 mod call;
+mod original;
 mod plan;
 mod reply;
 mod spec;
 
 pub use banner::Banner;
 pub use call::{Call, Refusal};
+pub use original::{fetched, words};
 pub use plan::{Plan, plan};
 pub use reply::{SearchMatch, status, success};
 pub use spec::{ToolSet, ToolSpec};

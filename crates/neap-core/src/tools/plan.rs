@@ -4,6 +4,7 @@ use super::banner::Banner;
 use super::call::{Call, Refusal};
 use crate::effort::{Effort, EffortStatus};
 use crate::event::Event;
+use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
 use crate::state::SessionState;
 
@@ -40,6 +41,13 @@ pub enum Plan {
     Status {
         /// One effort, or all that fit.
         id: Option<EffortId>,
+    },
+    /// The words must be fetched.
+    Fetch {
+        /// Which.
+        handle: Handle,
+        /// Where to go on, in bytes.
+        offset: usize,
     },
     /// The store must be asked.
     Search {
@@ -98,6 +106,10 @@ pub fn plan(state: &SessionState, turn: TurnNo, call: Call) -> Result<Plan, Refu
             Ok(Plan::Apply { event, status: "reopened", banner: Banner::Reopened { id: id.clone() }, id })
         }
         Call::Search { query, logs } => Ok(Plan::Search { query, logs }),
+        Call::Fetch { handle, offset } => match handle.parse() {
+            Ok(handle) => Ok(Plan::Fetch { handle, offset }),
+            Err(error) => Err(Refusal::new(format!("Cannot fetch: {error}."))),
+        },
     }
 }
 

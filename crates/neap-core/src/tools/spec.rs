@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::WordCounter;
 
     #[test]
-    fn the_eight_tools_are_offered_in_a_fixed_order() {
+    fn our_tools_are_offered_in_a_fixed_order() {
         let set = ToolSet::with_efforts(&WordCounter, Vec::new());
         let names: Vec<&str> = set.names().collect();
         assert_eq!(names, Call::TOOLS);

@@ -1,6 +1,7 @@
 //! What the machines work on.
 
-use crate::assemble::{Selection, ThisTurn, assemble_selection};
+use crate::assemble::{ALL, Selection, ThisTurn, View};
+use crate::epoch::Sent;
 use crate::ids::Stamp;
 use crate::log::{Log, LogRequest, Logs};
 use crate::message::{Counted, Message, Scope};
@@ -14,6 +15,8 @@ pub struct Desk<'a> {
     pub state: &'a mut SessionState,
     /// The logs in play.
     pub logs: &'a mut Logs,
+    /// What was sent to the model so far.
+    pub sent: &'a mut Sent,
     /// How tokens are counted.
     pub counter: &'a dyn TokenCounter,
     /// The tools offered.
@@ -23,6 +26,10 @@ pub struct Desk<'a> {
 }
 
 impl Desk<'_> {
+    pub(super) fn view(&self) -> View<'_> {
+        View { state: self.state, logs: self.logs, tools: self.tools, counter: self.counter }
+    }
+
     pub(super) fn count(&self, message: Message) -> Counted {
         Counted::new(self.counter, message)
     }
@@ -36,8 +43,8 @@ impl Desk<'_> {
     /// What the context would cost with this selection, before anything new is said.
     pub(super) fn cost(&self, selection: &Selection<'_>) -> Tokens {
         let nothing_new = ThisTurn::default();
-        assemble_selection(selection, self.state, self.logs, self.tools, self.counter, nothing_new)
-            .map_or_else(|too_small| too_small.floor, |context| context.tokens())
+        let assembled = self.view().assemble(selection, nothing_new, ALL);
+        assembled.map_or_else(|too_small| too_small.floor, |assembled| assembled.context.tokens())
     }
 
     /// Requests for the logs of a selection that are not in memory.

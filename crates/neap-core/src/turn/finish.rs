@@ -84,6 +84,7 @@ impl Turn {
         if said.is_empty() {
             return self.abandon(desk, AbandonReason::Interrupted);
         }
+        self.last_said = format!("{}{INTERRUPTED}", partial.trim_end());
         let reply = desk.count(Message::assistant(format!("{}{INTERRUPTED}", said.trim_end())));
         self.finish(desk, reply)
     }

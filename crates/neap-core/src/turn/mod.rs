@@ -8,6 +8,7 @@
 //! commit turns out stale, the driver reloads the state and says [`Input::Stale`]; the machine then decides
 //! that part again.
 
+mod compacting;
 mod desk;
 mod finish;
 mod intake;
@@ -15,8 +16,11 @@ mod lone;
 mod perform;
 mod round;
 mod search;
+mod shim;
 mod step;
 mod summing;
+mod tend;
+mod think;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -26,14 +30,17 @@ pub use finish::INTERRUPTED;
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
+pub use tend::{TendStep, Tending};
 
 use crate::assemble::{Selection, ThisTurn, assemble};
+use crate::cost::Cost;
 use crate::effort::Summary;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::ledger::Ledger;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
+use compacting::Compacting;
 use round::Round;
 use summing::Summing;
 
@@ -60,6 +67,12 @@ pub struct Turn {
     refusals: Vec<String>,
     touched: BTreeSet<EffortId>,
     ledger: Ledger,
+    cost: Cost,
+    /// What the model said last, without what it said beside earlier calls.
+    last_said: String,
+    /// Summaries of spans made on the way, and logs of which none could be made.
+    compactions: usize,
+    given_up: BTreeSet<Scope>,
 }
 
 #[derive(Debug)]
@@ -68,6 +81,10 @@ enum Phase {
     Accepting,
     /// Logs are being fetched.
     Loading,
+    /// A stretch of a log that no longer fits is being summarised.
+    Compacting(Box<Compacting>),
+    /// Its summary is being committed.
+    Compacted,
     /// The model has the context.
     Thinking,
     /// Its calls are being carried out.
@@ -139,6 +156,10 @@ impl Turn {
             refusals: Vec::new(),
             touched: BTreeSet::new(),
             ledger: Ledger::default(),
+            cost: Cost::default(),
+            last_said: String::new(),
+            compactions: 0,
+            given_up: BTreeSet::new(),
         })
     }
 
@@ -160,6 +181,8 @@ impl Turn {
                 desk.hold(loaded);
                 self.think(desk)
             }
+            (Phase::Compacting(compacting), input) => self.compact(desk, compacting, input),
+            (Phase::Compacted, Input::Committed | Input::Stale) => self.load(desk),
             (Phase::Thinking, Input::Replied(reply)) => self.hear(desk, reply),
             (Phase::Thinking, Input::ModelFailed(message)) => {
                 let message = intake::shorten(&message);
@@ -182,6 +205,7 @@ impl Turn {
             },
             (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
                 let Ended { scope, exchange, outcome } = *ended;
+                self.end_of_prompt(desk, &exchange);
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
                 Step::Done(Box::new(outcome))
             }
@@ -230,31 +254,6 @@ impl Turn {
         Step::Load(requests)
     }
 
-    fn think(&mut self, desk: &mut Desk<'_>) -> Step {
-        let rounds: Vec<ToolRound> = self.rounds.iter().map(|(round, _)| round.clone()).collect();
-        let this_turn = ThisTurn { turn: self.turn, message: Some(&self.message), rounds: &rounds };
-        let context = match assemble(desk.state, desk.logs, desk.tools, desk.counter, this_turn) {
-            Ok(context) => context,
-            // What was said elsewhere is kept, whatever could be shown here.
-            Err(_) if self.told_reply.is_some() => return self.finish_told(desk),
-            Err(too_small) => {
-                let message = too_small.to_string();
-                return self.abandon(desk, AbandonReason::ModelFailed { message });
-            }
-        };
-        self.ledger = context.ledger.clone();
-        if self.told_reply.is_some() {
-            return self.finish_told(desk);
-        }
-        self.phase = Phase::Thinking;
-        let may_call = self.may_call(desk);
-        Step::CallModel(ModelRequest {
-            messages: context.request_messages(),
-            tools: context.tools,
-            reply_may_call: may_call,
-        })
-    }
-
     fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
         let reply = Message::assistant(self.told_reply.clone().unwrap_or_default());
         self.finish(desk, desk.count(reply))
@@ -266,10 +265,12 @@ impl Turn {
     }
 
     fn hear(&mut self, desk: &mut Desk<'_>, reply: ModelReply) -> Step {
+        self.pay_for(desk, &reply);
         let calls_left =
             if self.may_call(desk) { desk.state.policy().tool_calls_max - self.calls_made } else { 0 };
         let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());
         self.refusals.extend(heard.refusals);
+        self.last_said.clone_from(&heard.text);
         if heard.calls.is_empty() {
             let said = self.said_beside_calls(heard.text);
             let reply = desk.count(Message::assistant(intake::or_no_answer(said)));

@@ -8,12 +8,13 @@ use super::step::{Input, Step};
 use super::summing::{self, Summing};
 use crate::assemble::Selection;
 use crate::event::{CollapseCause, Event};
+use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
 use crate::message::{Message, Seal, ToolCall};
 use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
 use crate::tokens::Tokens;
-use crate::tools::{Banner, Call, Plan, Refusal, plan, status, success};
+use crate::tools::{Banner, Call, Plan, Refusal, fetched, plan, status, success};
 
 /// A call that waits for something.
 #[derive(Debug)]
@@ -29,6 +30,7 @@ enum Waiting {
     ToConclude { summing: Summing },
     ForLogs { what: Measured },
     ForCandidates { wanted: Wanted },
+    ForWords { handle: Handle, offset: usize },
     ForNothing,
 }
 
@@ -109,6 +111,13 @@ impl Performing {
             (Waiting::ForCandidates { wanted }, Input::Found(found)) => {
                 Progress::Finished(Performed::answer(wanted.answer(desk.state, &found)))
             }
+            (Waiting::ForWords { handle, offset }, Input::Fetched(exchanges)) => {
+                let page = fetched(desk.counter, desk.state.policy(), &handle, &exchanges, offset);
+                Progress::Finished(match page {
+                    Ok(text) => Performed::answer(text),
+                    Err(refusal) => Performed::refused(&refusal),
+                })
+            }
             (waiting, input) => panic!("the driver answered {waiting:?} with {input:?}"),
         }
     }
@@ -158,6 +167,10 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Wait
         Plan::Status { id } => {
             let text = status(desk.state, id.as_ref());
             finished(Performed { touched: id, ..Performed::answer(text) })
+        }
+        Plan::Fetch { handle, offset } => {
+            let step = Step::Fetch(handle.clone());
+            (Waiting::ForWords { handle, offset }, Progress::Ask(step))
         }
         Plan::Search { query, logs } => match Wanted::of(desk.state, &query, logs) {
             Err(refusal) => finished(Performed::refused(&refusal)),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::assemble::BudgetTooSmall;
 use crate::event::{AbandonReason, Recorded};
+use crate::handle::Handle;
 use crate::ids::TurnNo;
 use crate::ledger::Ledger;
 use crate::log::{Log, LogRequest};
@@ -19,6 +20,8 @@ pub enum Step {
     Commit(Vec<Recorded>),
     /// Fetch the newest part of these logs. → [`Input::Loaded`].
     Load(Vec<LogRequest>),
+    /// Fetch what was said under a handle. → [`Input::Fetched`].
+    Fetch(Handle),
     /// Ask the store for candidates. → [`Input::Found`].
     Search(SearchRequest),
     /// Ask the model. → [`Input::Replied`], [`Input::ModelFailed`] or [`Input::Interrupted`].
@@ -42,6 +45,8 @@ pub enum Input {
     Stale,
     /// The logs asked for, in the order asked.
     Loaded(Vec<(Scope, Log)>),
+    /// What was said under the handle: whole exchanges, oldest first; none if there is nothing.
+    Fetched(Vec<Exchange>),
     /// The candidates asked for.
     Found(Found),
     /// The model answered.

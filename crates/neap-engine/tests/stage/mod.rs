@@ -35,7 +35,9 @@ impl Stage {
         let model = Arc::new(Scripted::new());
         let clock = Arc::new(FixedClock::at(Stamp(1_771_000_000_000)));
         let engine = Engine::builder(store).model(model.clone()).clock(clock).build();
-        let set = set.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        // The seeds speak of contexts that are rewritten every turn.
+        let set = [("epoch", "every-turn")].iter().chain(set);
+        let set = set.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let id = SessionId::parse("test").unwrap();
         let session = engine.resume(&id, &SessionOptions { set }).await.unwrap();
         Self { engine, model, session }

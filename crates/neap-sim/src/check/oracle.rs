@@ -125,7 +125,7 @@ impl Oracle {
                     self.dead.insert(turn.0, in_turn);
                 }
             }
-            Event::SummariesEvicted { .. } => {}
+            Event::SummariesEvicted { .. } | Event::SpanCompacted { .. } | Event::EpochBegan { .. } => {}
             Event::Scrubbed { .. } => {
                 *self = Self::new(self.plant);
             }

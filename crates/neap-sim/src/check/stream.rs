@@ -118,6 +118,8 @@ impl StreamWatch {
             | Event::EffortReopened { .. }
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
+            | Event::SpanCompacted { .. }
+            | Event::EpochBegan { .. }
             | Event::Scrubbed { .. } => {}
         }
     }

@@ -78,7 +78,9 @@ impl Lines {
             | Event::EffortSwitched { .. }
             | Event::EffortReopened { .. }
             | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. } => {}
+            | Event::SummariesEvicted { .. }
+            | Event::SpanCompacted { .. }
+            | Event::EpochBegan { .. } => {}
         }
     }
 

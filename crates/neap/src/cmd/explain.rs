@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use neap_core::event::{CollapseCause, Event};
+use neap_core::event::{CollapseCause, EpochCause, Event};
 use neap_core::ids::{EffortId, TurnNo};
 use neap_core::ledger::{Ledger, LogShown};
 use neap_core::message::Scope;
@@ -144,6 +144,10 @@ fn describe(event: &Event) -> String {
         Event::EffortReopened { id, .. } => format!("reopened {id}"),
         Event::EffortsReferenced { ids: of, .. } => format!("referenced {}", ids(of)),
         Event::SummariesEvicted { ids: of, .. } => format!("evicted {}", ids(of)),
+        Event::SpanCompacted { scope, span, .. } => {
+            format!("summarised {}: {} tokens in {}", span.handle(scope), span.size.tokens, span.tokens)
+        }
+        Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", epoch_cause(*cause)),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }
@@ -151,5 +155,15 @@ fn describe(event: &Event) -> String {
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),
+    }
+}
+
+fn epoch_cause(cause: EpochCause) -> &'static str {
+    match cause {
+        EpochCause::First => "there was none",
+        EpochCause::Full => "it was full",
+        EpochCause::Expired => "the cache had forgotten it",
+        EpochCause::Cheaper => "a shorter one is cheaper",
+        EpochCause::TurnsOver => "its turns were over",
     }
 }

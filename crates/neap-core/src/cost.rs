@@ -1,0 +1,77 @@
+//! What calling the model costs: what it read from its cache, what it had to read anew, and what it said.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Policy;
+use crate::tokens::Tokens;
+
+/// The bill of one or more calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// Calls of the model.
+    pub calls: u64,
+    /// Tokens sent, schemas included.
+    pub sent: Tokens,
+    /// Of those, tokens that the provider has in its cache, because they begin as the call before began.
+    pub cached: Tokens,
+    /// Tokens that came back.
+    pub output: Tokens,
+    /// At the prices of the policy, in thousand-millionths of a dollar.
+    pub nanodollars: u64,
+}
+
+/// A cent for a million tokens, for one token.
+const NANODOLLARS_PER_CENT: u64 = 10;
+
+impl Cost {
+    /// Whether nothing was called.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// One call.
+    pub fn of_call(policy: &Policy, sent: Tokens, cached: Tokens) -> Self {
+        let written = sent.saturating_sub(cached);
+        let cents = cached.0 * policy.price_cache_read_cents + written.0 * policy.price_cache_write_cents;
+        Self { calls: 1, sent, cached, output: Tokens::ZERO, nanodollars: cents * NANODOLLARS_PER_CENT }
+    }
+
+    /// What came back.
+    pub fn of_reply(policy: &Policy, output: Tokens) -> Self {
+        let nanodollars = output.0 * policy.price_output_cents * NANODOLLARS_PER_CENT;
+        Self { output, nanodollars, ..Self::default() }
+    }
+
+    /// The share of what was sent that came from the cache, in per cent.
+    pub fn cached_percent(&self) -> u64 {
+        (self.cached.0 * 100).checked_div(self.sent.0).unwrap_or(0)
+    }
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        self.calls += other.calls;
+        self.sent += other.sent;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.nanodollars += other.nanodollars;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PROTOCOLS, fact 1: a prompt of 16k rewritten costs as much as one of 200k read from the cache.
+    #[test]
+    fn rewriting_16k_costs_as_much_as_reading_200k() {
+        let policy = Policy::default();
+        let rewritten = Cost::of_call(&policy, Tokens(16_000), Tokens::ZERO);
+        let read = Cost::of_call(&policy, Tokens(200_000), Tokens(200_000));
+        assert_eq!(rewritten.nanodollars, read.nanodollars);
+        assert_eq!((read.cached_percent(), rewritten.cached_percent(), Cost::default().cached_percent()), (100, 0, 0));
+    }
+}

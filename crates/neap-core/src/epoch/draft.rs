@@ -1,0 +1,184 @@
+//! The next request: the prompt so far with more at its end, or one that is written anew.
+
+use super::{Epoch, Sent, recall, sum};
+use crate::assemble::{ALL, Assembled, BudgetTooSmall, Placed, Selection, ThisTurn, View, WorkingContext};
+use crate::event::EpochCause;
+use crate::ids::Stamp;
+use crate::ledger::{Layer, Ledger};
+use crate::policy::Policy;
+use crate::tokens::Tokens;
+use crate::window::Wish;
+
+/// A request that could be sent.
+#[derive(Debug)]
+pub(crate) enum Draft {
+    /// Written anew.
+    Anew {
+        /// What is sent.
+        assembled: Assembled,
+        /// If it is to grow: the prompt to come, and why it was written.
+        epoch: Option<(Box<Epoch>, EpochCause)>,
+    },
+    /// The prompt so far, and more.
+    Longer {
+        /// What is sent.
+        context: WorkingContext,
+        /// The prompt to come.
+        epoch: Box<Epoch>,
+    },
+}
+
+impl Draft {
+    /// What is sent.
+    pub(crate) fn context(&self) -> &WorkingContext {
+        match self {
+            Draft::Anew { assembled, .. } => &assembled.context,
+            Draft::Longer { context, .. } => context,
+        }
+    }
+
+    /// Summaries of spans that it could use.
+    pub(crate) fn wishes(&self) -> &[Wish] {
+        match self {
+            Draft::Anew { assembled, .. } => &assembled.wishes,
+            Draft::Longer { .. } => &[],
+        }
+    }
+
+    /// Why the prompt was written anew, if it is one that grows.
+    pub(crate) fn cause(&self) -> Option<EpochCause> {
+        match self {
+            Draft::Anew { epoch, .. } => epoch.as_ref().map(|(_, cause)| *cause),
+            Draft::Longer { .. } => None,
+        }
+    }
+
+    /// Makes it the prompt that was sent.
+    pub(super) fn take_up(self, prompt: &mut Option<Epoch>) -> WorkingContext {
+        let (context, epoch) = match self {
+            Draft::Anew { assembled, epoch } => (assembled.context, epoch.map(|(epoch, _)| *epoch)),
+            Draft::Longer { context, epoch } => (context, Some(*epoch)),
+        };
+        *prompt = epoch;
+        context
+    }
+}
+
+impl View<'_> {
+    /// What to send for a turn, given what was sent before.
+    pub(crate) fn draft(&self, sent: &Sent, turn: ThisTurn<'_>, now: Stamp) -> Result<Draft, BudgetTooSmall> {
+        let policy = self.state.policy();
+        let selection = Selection::of(self.state);
+        if policy.rewrites_every_turn() {
+            let assembled = self.assemble(&selection, turn, ALL)?;
+            return Ok(Draft::Anew { assembled, epoch: None });
+        }
+        let anew = || self.assemble(&selection, turn, policy.epoch_low_percent);
+        let Some(epoch) = &sent.epoch else { return Ok(self.begin(anew()?, &selection, turn, EpochCause::First)) };
+        let begins = epoch.turn.is_empty();
+        if begins && turn.turn.since(epoch.since) >= policy.epoch_turns_max {
+            return Ok(self.begin(anew()?, &selection, turn, EpochCause::TurnsOver));
+        }
+        if begins && sent.is_forgotten_by_cache(policy, now) {
+            return Ok(self.begin(anew()?, &selection, turn, EpochCause::Expired));
+        }
+        let Some(longer) = self.longer(epoch, &selection, turn) else {
+            return Ok(self.begin(anew()?, &selection, turn, EpochCause::Full));
+        };
+        if begins {
+            let fresh = anew()?;
+            if pays(policy, longer.context().tokens(), fresh.context.tokens()) {
+                return Ok(self.begin(fresh, &selection, turn, EpochCause::Cheaper));
+            }
+        }
+        Ok(longer)
+    }
+
+    /// What would be sent for a turn; nothing is taken up.
+    pub fn preview(&self, sent: &Sent, turn: ThisTurn<'_>, now: Stamp) -> Result<WorkingContext, BudgetTooSmall> {
+        Ok(self.draft(sent, turn, now)?.context().clone())
+    }
+
+    fn begin(&self, mut fresh: Assembled, selection: &Selection<'_>, turn: ThisTurn<'_>, cause: EpochCause) -> Draft {
+        fresh.context.ledger.epoch_since = Some(turn.turn);
+        let Assembled { context, turn_at, .. } = &fresh;
+        let (head, this_turn) = context.messages.split_at(*turn_at);
+        let turn_part: Vec<_> = this_turn.iter().map(|placed| placed.said.clone()).collect();
+        let mut tokens = context.ledger.tokens;
+        tokens.take(Layer::Message, sum(&turn_part));
+        let epoch = Epoch {
+            since: turn.turn,
+            system: context.system.clone(),
+            head: head.to_vec(),
+            tail: Vec::new(),
+            turn: turn_part,
+            rounds: turn.rounds.len(),
+            logs: selection.scopes().collect(),
+            summaries: selection.summaries.iter().map(|effort| effort.id.clone()).collect(),
+            ledger: Ledger { tokens, epoch_since: Some(turn.turn), ..Ledger::default() },
+        };
+        Draft::Anew { assembled: fresh, epoch: Some((Box::new(epoch), cause)) }
+    }
+
+    /// The prompt so far with what is new; none if that does not fit.
+    fn longer(&self, epoch: &Epoch, selection: &Selection<'_>, turn: ThisTurn<'_>) -> Option<Draft> {
+        let mut next = epoch.clone();
+        let room = self.state.policy().context_budget().saturating_sub(epoch.tokens());
+        let mut added = Vec::new();
+        if epoch.turn.is_empty() {
+            added.extend(recall::summaries(self, &mut next, selection));
+            added.extend(recall::logs(self, &mut next, selection)?);
+            added.extend(turn.message.cloned());
+        } else {
+            let rounds = turn.rounds.get(epoch.rounds..)?;
+            added.extend(rounds.iter().flat_map(|round| round.messages().cloned()));
+            added.extend(recall::logs(self, &mut next, selection)?);
+        }
+        if sum(&added) > room {
+            return None;
+        }
+        next.turn.extend(added);
+        next.rounds = turn.rounds.len();
+        let mut ledger = next.ledger.clone();
+        ledger.budget = self.state.policy().context_budget();
+        ledger.evicted = selection.evicted as u64;
+        ledger.tokens.add(Layer::Tail, sum(&next.tail));
+        ledger.tokens.add(Layer::Message, sum(&next.turn));
+        ledger.naive_tokens = self.naive(&ledger, turn);
+        assert!(ledger.tokens.total() <= ledger.budget, "I1: the prompt exceeds its budget");
+        let of = |layer: Layer| move |said: &crate::message::Counted| Placed { layer, said: said.clone() };
+        let messages = next.head.iter().cloned();
+        let messages = messages.chain(next.tail.iter().map(of(Layer::Tail)));
+        let messages = messages.chain(next.turn.iter().map(of(Layer::Message))).collect();
+        let (system, tools) = (next.system.clone(), self.tools.specs().clone());
+        let context = WorkingContext { system, messages, tools, ledger };
+        Some(Draft::Longer { context, epoch: Box::new(next) })
+    }
+
+    /// What sending everything would cost.
+    fn naive(&self, ledger: &Ledger, turn: ThisTurn<'_>) -> Tokens {
+        let fixed = [Layer::Protocol, Layer::Tools, Layer::Note].map(|layer| ledger.tokens.get(layer));
+        fixed.into_iter().sum::<Tokens>() + self.state.head().all_logs.tokens + turn.tokens()
+    }
+}
+
+/// Whether a prompt written anew costs less over the horizon than one that goes on.
+fn pays(policy: &Policy, going_on: Tokens, anew: Tokens) -> bool {
+    let horizon = policy.epoch_horizon_turns;
+    let read = |tokens: Tokens, turns: u64| tokens.0 * policy.price_cache_read_cents * turns;
+    let rewritten = anew.0 * policy.price_cache_write_cents + read(anew, horizon - 1);
+    rewritten < read(going_on, horizon)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_rewritten_early_only_if_that_pays() {
+        let policy = Policy::default();
+        assert!(pays(&policy, Tokens(10_000), Tokens(4_000)));
+        assert!(!pays(&policy, Tokens(10_000), Tokens(4_200)), "12.5 + 7 reads of it against 8");
+        assert!(!pays(&policy, Tokens(1_000), Tokens(1_000)));
+    }
+}

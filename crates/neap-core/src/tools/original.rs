@@ -1,0 +1,88 @@
+//! What `fetch_original` answers: the exact words, a page at a time.
+
+use serde_json::{Value, json};
+
+use super::call::Refusal;
+use crate::excerpt::prefix_within;
+use crate::handle::Handle;
+use crate::message::{Exchange, Message};
+use crate::policy::Policy;
+use crate::tokens::{TokenCounter, Tokens};
+
+/// A page of what a handle leads to. One message is given as it is; several with who said each.
+pub fn fetched(
+    counter: &dyn TokenCounter,
+    policy: &Policy,
+    handle: &Handle,
+    exchanges: &[Exchange],
+    offset: usize,
+) -> Result<String, Refusal> {
+    let messages = handle.pick(exchanges);
+    if messages.is_empty() {
+        let refusal = Refusal::new(format!("Nothing is stored under '{handle}'."));
+        return Err(refusal.hint("search_efforts with logs true finds words and their turns"));
+    }
+    let whole = words(handle, &messages);
+    let rest = &whole[whole.ceil_char_boundary(offset.min(whole.len()))..];
+    let page = prefix_within(counter, rest, Tokens(policy.fetch_tokens_max));
+    let end = whole.len() - rest.len() + page.len();
+    let next = if end < whole.len() { json!(end) } else { Value::Null };
+    let reply = json!({"status": "ok", "handle": handle, "bytes": whole.len(), "text": page, "next_offset": next});
+    Ok(reply.to_string())
+}
+
+/// The words behind a handle as one text.
+pub fn words(handle: &Handle, messages: &[&Message]) -> String {
+    match (handle, messages) {
+        (Handle::Message { .. }, [one]) => one.content.to_string(),
+        (Handle::Turn(_) | Handle::Message { .. } | Handle::Span { .. }, all) => all.iter().map(|m| said(m)).collect(),
+    }
+}
+
+fn said(message: &Message) -> String {
+    let Message { role, content, tool_calls, .. } = message;
+    let calls = tool_calls.iter().map(|call| format!("{} calls {}({})\n", role.as_str(), call.name, call.arguments));
+    let words = if content.is_empty() { String::new() } else { format!("{}: {content}\n", role.as_str()) };
+    std::iter::once(words).chain(calls).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Stamp, TurnNo};
+    use crate::message::Counted;
+    use crate::testing::WordCounter;
+
+    fn exchange(texts: &[&str]) -> Exchange {
+        let messages = texts.iter().map(|text| Counted::new(&WordCounter, Message::user(*text))).collect();
+        Exchange { turn: TurnNo(3), at: Stamp(0), messages }
+    }
+
+    /// Page after page, the exact bytes come back.
+    #[test]
+    fn pages_put_together_are_the_original() {
+        let text: String = (0..5_000).map(|n| format!("wörd{n} ")).collect();
+        let exchanges = [exchange(&[&text, "other"])];
+        let handle: Handle = "t3.0".parse().unwrap();
+        let (mut whole, mut offset) = (String::new(), 0);
+        for _ in 0..100 {
+            let page = fetched(&WordCounter, &Policy::default(), &handle, &exchanges, offset).unwrap();
+            let page: Value = serde_json::from_str(&page).unwrap();
+            whole.push_str(page["text"].as_str().unwrap());
+            match page["next_offset"].as_u64() {
+                Some(next) => offset = next as usize,
+                None => break,
+            }
+        }
+        assert_eq!(whole, text);
+    }
+
+    #[test]
+    fn nothing_is_a_refusal_and_an_offset_beyond_the_end_is_empty() {
+        let handle: Handle = "t3.7".parse().unwrap();
+        assert!(fetched(&WordCounter, &Policy::default(), &handle, &[exchange(&["a"])], 0).is_err());
+        let handle: Handle = "t3".parse().unwrap();
+        let page = fetched(&WordCounter, &Policy::default(), &handle, &[exchange(&["a"])], 1_000).unwrap();
+        assert!(page.contains(r#""text":"""#), "{page}");
+    }
+}
