@@ -72,6 +72,9 @@ mod tests {
         let rewritten = Cost::of_call(&policy, Tokens(16_000), Tokens::ZERO);
         let read = Cost::of_call(&policy, Tokens(200_000), Tokens(200_000));
         assert_eq!(rewritten.nanodollars, read.nanodollars);
-        assert_eq!((read.cached_percent(), rewritten.cached_percent(), Cost::default().cached_percent()), (100, 0, 0));
+        assert_eq!(
+            (read.cached_percent(), rewritten.cached_percent(), Cost::default().cached_percent()),
+            (100, 0, 0)
+        );
     }
 }

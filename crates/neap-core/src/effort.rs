@@ -27,7 +27,7 @@ impl EffortStatus {
 }
 
 /// How much has been said in one scope; kept so that nothing is ever re-read to be counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LogSize {
     /// Exchanges in the log.
     pub exchanges: u64,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use crate::effort::LogSize;
 use crate::ids::TurnNo;
 use crate::message::{Exchange, Scope};
 use crate::tokens::Tokens;
@@ -74,6 +75,11 @@ impl Log {
     /// The exchanges held, oldest first.
     pub fn exchanges(&self) -> impl DoubleEndedIterator<Item = &Arc<Exchange>> + ExactSizeIterator {
         self.exchanges.iter()
+    }
+
+    /// How much is held.
+    pub fn size(&self) -> LogSize {
+        LogSize { exchanges: self.exchanges.len() as u64, tokens: self.tokens }
     }
 
     fn push(&mut self, exchange: Arc<Exchange>) {

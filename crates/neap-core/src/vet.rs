@@ -63,7 +63,8 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             }
             small(span.size.tokens)?;
             small(Tokens(span.size.exchanges))?;
-            let span = Span::new(counter, &scope, (span.first, span.last), span.size, span.depth.min(64), &span.text);
+            let span =
+                Span::new(counter, &scope, (span.first, span.last), span.size, span.depth.min(64), &span.text);
             small(span.tokens)?;
             Event::SpanCompacted { scope, turn, span, receipt }
         }

@@ -3,8 +3,7 @@
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
 use neap_core::turn::{
-    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending,
-    Turn,
+    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
 use neap_model::ModelError;
 use neap_store::StoreError;
@@ -52,9 +51,7 @@ impl Driver<'_> {
                 | Step::Fetch(_)
                 | Step::Search(_)
                 | Step::Summarize(_)
-                | Step::CallTool(_) => {
-                    self.perform(live, step, &mut conflicts).await?
-                }
+                | Step::CallTool(_) => self.perform(live, step, &mut conflicts).await?,
             };
         }
     }

@@ -187,7 +187,7 @@ async fn an_endless_tool_loop_ends() {
     assert!(reply.ledger.tokens.total() <= Tokens(16_000));
 }
 
-/// I1: one open effort of 200,000 tokens; the context shows its newest whole exchanges and says what is on disk.
+/// I1: one open effort of 200,000 tokens; the context shows its newest whole exchanges, and all the rest in short.
 #[tokio::test]
 async fn an_open_effort_of_two_hundred_thousand_tokens_stays_within_the_budget() {
     let mut stage = Stage::new().await;
@@ -201,7 +201,7 @@ async fn an_open_effort_of_two_hundred_thousand_tokens_stays_within_the_budget()
     let text = stage.text().await;
     assert!(text.contains("part 199: some more"));
     assert!(
-        text.contains("earlier exchanges are on disk: search_efforts with logs true finds them"),
+        text.contains("in short; fetch_original has the words") && text.contains("part 0: some more"),
         "{}",
         &text[..600]
     );
@@ -219,7 +219,7 @@ async fn a_message_over_the_budget_is_excerpted_and_stored_whole() {
     assert!(
         seen.starts_with("BEGIN lorem")
             && seen.ends_with("dolor  END")
-            && seen.contains("tokens of turn 1 left out")
+            && seen.contains("fetch_original t1.0 has the whole")
     );
     let again = stage.say("and now?", &[], "ok").await;
     assert!(again.ledger.tokens.total() <= Tokens(2_000));

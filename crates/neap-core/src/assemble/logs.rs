@@ -73,7 +73,9 @@ pub(super) fn sections<'a>(
 ) -> Vec<Section<'a>> {
     let spans_percent = state.policy().window_summaries_percent;
     let section = |layer: Layer, scope: Scope, raw_max: u64| {
-        let (size, held, window) = (state.log_size(&scope), logs.get(&scope), state.window(&scope));
+        let (held, window) = (logs.get(&scope), state.window(&scope));
+        // Another process may have added exchanges that the state does not know of yet.
+        let size = state.log_size(&scope).max(held.map(Log::size).unwrap_or_default());
         let framed = Framed { window, size, raw_max, spans_percent };
         let mut section =
             Section { layer, scope, held, framed, marker_tokens: Tokens::ZERO, demand: Tokens::ZERO };
@@ -84,7 +86,8 @@ pub(super) fn sections<'a>(
         section.demand = if wants == Tokens::ZERO { wants } else { wants + section.marker_tokens };
         section
     };
-    let of = |layer: Layer, effort: &Effort, raw_max: u64| section(layer, Scope::Effort(effort.id.clone()), raw_max);
+    let of =
+        |layer: Layer, effort: &Effort, raw_max: u64| section(layer, Scope::Effort(effort.id.clone()), raw_max);
     std::iter::once(section(Layer::Ambient, Scope::Ambient, state.policy().ambient_window))
         .chain(selection.expanded.iter().map(|e| of(Layer::Expanded, e, u64::MAX)))
         .chain(selection.idle.iter().map(|e| of(Layer::Open, e, 0)))
@@ -132,7 +135,6 @@ fn render_one(
     out.wishes.extend(section.framed.wish(&section.scope, &fit, whole_size(section, &shown)));
 
     let spans = &section.framed.window.spans()[fit.spans.clone()];
-    // Another process may have added exchanges that the state does not know of yet.
     let uncovered = section.framed.window.spans()[..fit.spans.start].iter().map(|span| span.size.exchanges);
     let left_out = fit.raw.exchanges.saturating_sub(raw.exchanges) + uncovered.sum::<u64>();
     let preface = section.preface(left_out, spans).map(|message| Counted::new(counter, message));

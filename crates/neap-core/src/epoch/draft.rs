@@ -99,7 +99,13 @@ impl View<'_> {
         Ok(self.draft(sent, turn, now)?.context().clone())
     }
 
-    fn begin(&self, mut fresh: Assembled, selection: &Selection<'_>, turn: ThisTurn<'_>, cause: EpochCause) -> Draft {
+    fn begin(
+        &self,
+        mut fresh: Assembled,
+        selection: &Selection<'_>,
+        turn: ThisTurn<'_>,
+        cause: EpochCause,
+    ) -> Draft {
         fresh.context.ledger.epoch_since = Some(turn.turn);
         let Assembled { context, turn_at, .. } = &fresh;
         let (head, this_turn) = context.messages.split_at(*turn_at);

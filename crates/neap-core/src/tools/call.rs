@@ -177,7 +177,8 @@ impl<'a> Arguments<'a> {
             None | Some(Value::Null) => Some(0),
             Some(value) => value.as_u64().and_then(|number| usize::try_from(number).ok()),
         };
-        let refusal = || Refusal::new(format!("Argument '{key}' of {} must be a whole number from 0 on.", self.tool));
+        let refusal =
+            || Refusal::new(format!("Argument '{key}' of {} must be a whole number from 0 on.", self.tool));
         number.ok_or_else(refusal)
     }
 

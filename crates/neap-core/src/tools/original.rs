@@ -35,13 +35,16 @@ pub fn fetched(
 pub fn words(handle: &Handle, messages: &[&Message]) -> String {
     match (handle, messages) {
         (Handle::Message { .. }, [one]) => one.content.to_string(),
-        (Handle::Turn(_) | Handle::Message { .. } | Handle::Span { .. }, all) => all.iter().map(|m| said(m)).collect(),
+        (Handle::Turn(_) | Handle::Message { .. } | Handle::Span { .. }, all) => {
+            all.iter().map(|m| said(m)).collect()
+        }
     }
 }
 
 fn said(message: &Message) -> String {
     let Message { role, content, tool_calls, .. } = message;
-    let calls = tool_calls.iter().map(|call| format!("{} calls {}({})\n", role.as_str(), call.name, call.arguments));
+    let calls =
+        tool_calls.iter().map(|call| format!("{} calls {}({})\n", role.as_str(), call.name, call.arguments));
     let words = if content.is_empty() { String::new() } else { format!("{}: {content}\n", role.as_str()) };
     std::iter::once(words).chain(calls).collect()
 }

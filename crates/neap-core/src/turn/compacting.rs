@@ -1,8 +1,8 @@
 //! Getting a summary that can stand for a stretch of a log: fetch it, ask for one, check what came.
 
 use super::desk::Desk;
-use super::step::{Input, Step};
 use super::shim::{self as summing, Made, Summing};
+use super::step::{Input, Step};
 use crate::effort::LogSize;
 use crate::event::Event;
 use crate::ids::TurnNo;
@@ -46,7 +46,8 @@ impl Compacting {
             }
             Wish::Merge { scope, first, last } => {
                 let spans = desk.state.window(&scope).spans();
-                let run: Vec<Span> = spans.iter().filter(|s| s.first >= first && s.last <= last).cloned().collect();
+                let run: Vec<Span> =
+                    spans.iter().filter(|s| s.first >= first && s.last <= last).cloned().collect();
                 compacting.merge(desk, &run)
             }
         };
@@ -131,7 +132,8 @@ impl Compacting {
         let span = Span::new(desk.counter, &scope, source.turns, source.size, source.depth, &text);
         // Never larger after than before.
         let is_smaller = span.tokens < source.shown && !span.text.is_empty();
-        let event = Event::SpanCompacted { scope, turn: desk.state.turn(), span, receipt: Some(Box::new(receipt)) };
+        let event =
+            Event::SpanCompacted { scope, turn: desk.state.turn(), span, receipt: Some(Box::new(receipt)) };
         Progress::Finished(is_smaller.then_some(event))
     }
 }

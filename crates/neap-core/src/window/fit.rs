@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Span, Wish, Window, line_tokens, run_to_merge, size_of};
+use super::{Span, Window, Wish, line_tokens, run_to_merge, size_of};
 use crate::effort::LogSize;
 use crate::ids::TurnNo;
 use crate::message::Scope;
@@ -178,10 +178,12 @@ mod tests {
         let framed = framed(&window, 100, 10_000);
         let fit = fit(framed, Tokens(3_000));
         let wish = framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 30, tokens: Tokens(3_000) });
-        let want = Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(7_000), may: Tokens(7_000) };
+        let want =
+            Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(7_000), may: Tokens(7_000) };
         assert_eq!(wish, Some(want));
         let wish = framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 99, tokens: Tokens(9_900) });
-        let want = Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(100), may: Tokens(1_024) };
+        let want =
+            Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(100), may: Tokens(1_024) };
         assert_eq!(wish, Some(want), "one exchange over: a longer stretch makes room for more");
         assert_eq!(framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 100, tokens: Tokens(10_000) }), None);
     }
