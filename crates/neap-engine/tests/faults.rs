@@ -201,7 +201,7 @@ async fn an_open_effort_of_two_hundred_thousand_tokens_stays_within_the_budget()
     let text = stage.text().await;
     assert!(text.contains("part 199: some more"));
     assert!(
-        text.contains("in short; fetch_original has the words") && text.contains("part 0: some more"),
+        text.contains("[t1-") && text.contains("@huge in short; fetch_original has the words]"),
         "{}",
         &text[..600]
     );
