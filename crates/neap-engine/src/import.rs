@@ -114,7 +114,8 @@ impl Engine {
         live.commit(store, recorded).await.map_err(EngineError::from)?;
         self.parts.changed(&id);
         let (turns, efforts) = (live.state.turn().0, live.state.efforts().len() as u64);
-        let left = || format!("{seals} tool results lost their seals, which were for a session of another name");
+        let left =
+            || format!("tool results without their seals, which are for a session of another name: {seals}");
         let notes = (seals > 0).then(left).into_iter().collect();
         Ok(Imported { session: id, turns, efforts, notes })
     }

@@ -293,7 +293,7 @@ async fn a_copy_under_another_name_leaves_its_seals_behind_and_says_so() {
         Stored::Damaged { .. } => None,
     });
     let imported = place.engine.import_events(events.collect(), Some(session("copy"))).await.unwrap();
-    assert_eq!(imported.notes, ["1 tool results lost their seals, which were for a session of another name"]);
+    assert_eq!(imported.notes, ["tool results without their seals, which are for a session of another name: 1"]);
     assert_eq!(place.rounds("copy").await[0].seals, []);
     let store = place.engine.store().as_ref();
     assert_eq!(verify_results(store, &session("copy"), &place.keyring).await.unwrap(), []);

@@ -8,6 +8,7 @@ use neap_store::folder::FolderViews;
 use neap_store::{SqliteStore, Store};
 
 use crate::env::DataDir;
+use crate::keys;
 use crate::out::Failure;
 
 /// Opens the store, making it if there is none.
@@ -29,7 +30,8 @@ pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
 pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
     let store = open_store(data)?;
     let views = FolderViews::start(data.sessions(), store.clone());
-    Ok(Engine::builder(store).views(views))
+    let keyring = Arc::new(keys::load(data)?);
+    Ok(Engine::builder(store).views(views).keyring(keyring))
 }
 
 /// An engine for looking: nothing is written.

@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::app::setting;
-use crate::env::NEAP_DATA_DIR;
+use crate::env::{NEAP_DATA_DIR, NEAP_KEY_FILE};
 
 /// Version and commit, for bug reports.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
@@ -21,6 +21,10 @@ pub(crate) struct Cli {
     /// Where everything is kept [default: the user's data directory, e.g. ~/.local/share/neap]
     #[arg(long, global = true, env = NEAP_DATA_DIR, hide_env_values = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
+
+    /// Where the keys are that sign what tools answer [default: keys/envelope.key in the data directory]
+    #[arg(long, global = true, env = NEAP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
+    pub(crate) key_file: Option<PathBuf>,
 
     /// Print data as JSON (one object or array; `replay` prints one object a line)
     #[arg(long, global = true)]
@@ -56,6 +60,13 @@ pub(crate) enum Command {
     Doctor(MaybeSession),
     /// Make derived tables and session folders anew from the event streams
     Rebuild(MaybeSession),
+    /// List the keys that sign what tools answer, or have a new one sign
+    ///
+    /// Whatever a tool answers is signed before it is stored, so that what was altered, moved or sent twice can be
+    /// told and is refused. The key is made on first use, readable by you alone. To bring your own, put one key a line
+    /// (32 or more hexadecimal digits; the current one first) into a file of mode 0600 and name it with --key-file or
+    /// NEAP_KEY_FILE, or put a single key into NEAP_KEY. A key itself is never printed: it goes by its id.
+    Keys(KeysArgs),
     /// Print a completion script for a shell
     Completions(CompletionArgs),
 }
@@ -201,6 +212,23 @@ pub(crate) struct ExplainArgs {
     /// Which turn [default: the latest]
     #[arg(long, short, value_name = "N")]
     pub(crate) turn: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeysArgs {
+    #[command(subcommand)]
+    pub(crate) what: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// The ids of all keys, the current one first
+    List,
+    /// Have a new key sign from now on; those before it still verify
+    ///
+    /// To retire an old key for good, remove its line from the key file: the last line is the oldest key. Results that
+    /// it signed stay stored and readable; `neap doctor` then notes that it cannot verify them.
+    Rotate,
 }
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! Every environment variable that Neap reads, and where its data live.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use neap_core::ids::SessionId;
 
@@ -8,6 +8,10 @@ use crate::out::Failure;
 
 /// Where the data live, if not in the usual place.
 pub(crate) const NEAP_DATA_DIR: &str = "NEAP_DATA_DIR";
+/// Where the keys are that sign what tools answer, if not in the data directory.
+pub(crate) const NEAP_KEY_FILE: &str = "NEAP_KEY_FILE";
+/// A key itself, in hexadecimal digits; a file that is named comes first.
+pub(crate) const NEAP_KEY: &str = "NEAP_KEY";
 /// The usual place is under this one, where it is set.
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
@@ -15,18 +19,27 @@ const HOME: &str = "HOME";
 
 /// The directory that holds everything: the database and the session folders.
 #[derive(Debug, Clone)]
-pub(crate) struct DataDir(PathBuf);
+pub(crate) struct DataDir {
+    place: PathBuf,
+    key_file: Option<PathBuf>,
+}
+
+/// The key that is given, if one is. What is not text is not a key, and is refused where it is read.
+pub(crate) fn key() -> Option<String> {
+    let given = std::env::var_os(NEAP_KEY).filter(|value| !value.is_empty())?;
+    Some(given.to_string_lossy().into_owned())
+}
 
 impl DataDir {
     /// The one asked for, else the user's; fails where it cannot be.
-    pub(crate) fn resolve(asked: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn resolve(asked: Option<PathBuf>, key_file: Option<PathBuf>) -> Result<Self, Failure> {
         let under = |name: &str, rest: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
         };
         let data = asked
             .or_else(|| under(XDG_DATA_HOME, "neap"))
             .or_else(|| under(HOME, ".local/share/neap"))
-            .map(Self)
+            .map(|place| Self { place, key_file: key_file.filter(|path| !path.as_os_str().is_empty()) })
             .ok_or_else(|| {
                 Failure::new("there is no home directory to keep data in")
                     .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
@@ -37,22 +50,32 @@ impl DataDir {
 
     /// The database.
     pub(crate) fn database(&self) -> PathBuf {
-        self.0.join("neap.db")
+        self.place.join("neap.db")
     }
 
     /// The session folders.
     pub(crate) fn sessions(&self) -> PathBuf {
-        self.0.join("sessions")
+        self.place.join("sessions")
+    }
+
+    /// The key file that was named.
+    pub(crate) fn key_file(&self) -> Option<&Path> {
+        self.key_file.as_deref()
+    }
+
+    /// The key file that is made if none is named.
+    pub(crate) fn own_key_file(&self) -> PathBuf {
+        self.place.join("keys").join("envelope.key")
     }
 
     /// What was typed in chats of a session. Each has its own, so that erasing a session erases it too.
     pub(crate) fn history(&self, session: &SessionId) -> PathBuf {
-        self.0.join("history").join(format!("{session}.txt"))
+        self.place.join("history").join(format!("{session}.txt"))
     }
 
     /// Fails where a file stands in the way of the directory or of one above it.
     fn check(&self) -> Result<(), Failure> {
-        match self.0.ancestors().find(|path| path.exists()) {
+        match self.place.ancestors().find(|path| path.exists()) {
             Some(path) if !path.is_dir() => Err(Failure::new(format!("{} is not a directory", path.display()))
                 .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))),
             Some(_) | None => Ok(()),

@@ -2,8 +2,10 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 /// Makes a file that must not be there yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
@@ -21,6 +23,57 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(path)
+}
+
+/// Makes a file that appears with all of its content or not at all; leaves one that is there as it is.
+pub(crate) fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    match prepared(path, content)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(path),
+        Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(error.error),
+    }
+}
+
+/// Replaces a file whole.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    prepared(path, content)?.persist(path).map_err(|error| error.error)?;
+    sync_folder(path)
+}
+
+/// Keeps others who ask for the same lock waiting until the file is dropped.
+pub(crate) fn lock(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    file.lock()?;
+    Ok(file)
+}
+
+/// Whether nobody but its owner may read or change a file.
+pub(crate) fn is_private(file: &File) -> io::Result<bool> {
+    let found = file.metadata()?;
+    #[cfg(unix)]
+    return Ok(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 == 0);
+    #[cfg(not(unix))]
+    return Ok(found.is_file());
+}
+
+/// The content on disk, under a name that is taken away again if it is not used; private from its beginning.
+fn prepared(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new_in(folder(path))?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Removes a file, if there is one.

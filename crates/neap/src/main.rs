@@ -7,6 +7,7 @@ mod cli;
 mod cmd;
 mod env;
 mod files;
+mod keys;
 mod out;
 
 use std::process::ExitCode;
@@ -30,9 +31,9 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let Cli { data_dir, json, command } = cli;
+    let Cli { data_dir, key_file, json, command } = cli;
     // Asked for only by commands that need it: the others work where there is no place for data.
-    let data = || env::DataDir::resolve(data_dir);
+    let data = || env::DataDir::resolve(data_dir, key_file);
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
@@ -45,6 +46,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Settings => cmd::settings::run(json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
         Command::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
+        Command::Keys(args) => cmd::keys::run(&data()?, &args, json),
         Command::Completions(args) => cmd::completions::run(&args),
     }
 }

@@ -30,6 +30,11 @@ fn session_explains_itself() {
 }
 
 #[test]
+fn keys_explain_themselves() {
+    insta::assert_snapshot!(check(&["keys", "--help"]));
+}
+
+#[test]
 fn the_version_names_its_commit() {
     let said = check(&["--version"]);
     let (version, commit) = said.trim_end().split_once(" (").expect("a version and a commit");

@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use neap_engine::verify_results;
+use neap_model::envelope::Keyring;
 use neap_store::folder;
 use neap_store::{Finding, Severity};
 use serde_json::json;
@@ -9,6 +11,7 @@ use serde_json::json;
 use crate::app;
 use crate::cli::MaybeSession;
 use crate::env::DataDir;
+use crate::keys;
 use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
 
 pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Result<ExitCode, Failure> {
@@ -23,7 +26,20 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
     }
     let examined: Vec<_> =
         sessions.iter().filter(|info| only.as_ref().is_none_or(|id| info.session == *id)).collect();
+    let keyring = match keys::existing(data) {
+        Ok(Some(keyring)) => Ok(keyring),
+        // Without a key of our own, what is sealed was sealed elsewhere.
+        Ok(None) => Keyring::generate().map_err(|error| error.to_string()),
+        Err(failure) => Err(failure.to_string()),
+    };
+    if let Err(why) = &keyring {
+        let what = format!("{why}: sealed tool results are not verified");
+        findings.push(Finding { severity: Severity::Note, session: None, what });
+    }
     for info in &examined {
+        if let Ok(keyring) = &keyring {
+            findings.extend(verify_results(store.as_ref(), &info.session, keyring).await?);
+        }
         findings.extend(folder::compare(store.as_ref(), &data.sessions(), &info.session).await?);
     }
     let worst = findings.iter().map(|finding| finding.severity).max();

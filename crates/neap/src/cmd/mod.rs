@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod efforts;
 pub(crate) mod explain;
+pub(crate) mod keys;
 pub(crate) mod proof;
 pub(crate) mod rebuild;
 pub(crate) mod replay;
