@@ -139,6 +139,9 @@ pub enum Event {
         turn: TurnNo,
         /// Which effort is active now.
         next_active: Option<EffortId>,
+        /// What the summary kept of the log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Box<Receipt>>,
     },
     /// A concluded effort got a better summary, one that covers its closing exchange.
     EffortSummarized {
@@ -148,6 +151,9 @@ pub enum Event {
         summary: Summary,
         /// The turn.
         turn: TurnNo,
+        /// What the summary kept of the log.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        receipt: Option<Box<Receipt>>,
     },
     /// A concluded effort's log came back into the context.
     EffortExpanded {

@@ -30,6 +30,8 @@ pub const SPAN: &str = include_str!("prompts/span.md");
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
 /// The schemas of the eight effort tools.
 pub const TOOLS: &str = include_str!("prompts/tools.json");
+/// The schema of the tool for hosts.
+pub const SUMMARIZE_TEXT: &str = include_str!("prompts/summarize_text.json");
 
 /// Fills the `{places}` of a template and drops its final newline.
 ///

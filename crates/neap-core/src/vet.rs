@@ -49,13 +49,13 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             small(Tokens(ledger.cost.nanodollars / 1_000_000).max(Tokens(ledger.cost.calls)))?;
             Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
         }
-        Event::EffortConcluded { id, summary, turn, next_active } => {
+        Event::EffortConcluded { id, summary, turn, next_active, receipt } => {
             let summary = Summary::new(counter, &id, &summary.text);
-            Event::EffortConcluded { id, summary, turn, next_active }
+            Event::EffortConcluded { id, summary, turn, next_active, receipt }
         }
-        Event::EffortSummarized { id, summary, turn } => {
+        Event::EffortSummarized { id, summary, turn, receipt } => {
             let summary = Summary::new(counter, &id, &summary.text);
-            Event::EffortSummarized { id, summary, turn }
+            Event::EffortSummarized { id, summary, turn, receipt }
         }
         Event::SpanCompacted { scope, turn, span, receipt } => {
             if span.first > span.last || span.last > latest {

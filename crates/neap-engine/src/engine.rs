@@ -59,6 +59,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Who summarises where a summary must be there at once, and where the other summariser fails; the extractive
+    /// one. A simulation puts one in its place to hear what is asked.
+    pub fn built_in_summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
+        self.parts.built_in = summarizer;
+        self
+    }
+
     /// What time it is; the machine's clock by default.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.parts.clock = clock;
@@ -102,6 +109,7 @@ impl Engine {
             store,
             model: Arc::new(Offline::new()),
             summarizer: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
+            built_in: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),

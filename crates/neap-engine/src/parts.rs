@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
+use neap_core::summary::SummaryBy;
 use neap_core::tools::ToolSpec;
 use neap_model::envelope::{KeyError, Keyring};
 use neap_model::{ChatModel, Summarizer};
@@ -42,7 +43,10 @@ impl HostTools for NoHostTools {
 pub(crate) struct Parts {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) model: Arc<dyn ChatModel>,
+    /// Whoever is configured.
     pub(crate) summarizer: Arc<dyn Summarizer>,
+    /// Whoever is always at hand.
+    pub(crate) built_in: Arc<dyn Summarizer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,
@@ -54,6 +58,13 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn keyring(&self) -> Result<&Keyring, KeyError> {
         self.keyring.as_deref().map_err(Clone::clone)
+    }
+
+    pub(crate) fn summarizer(&self, by: SummaryBy) -> &dyn Summarizer {
+        match by {
+            SummaryBy::Configured => self.summarizer.as_ref(),
+            SummaryBy::BuiltIn => self.built_in.as_ref(),
+        }
     }
 
     /// The session's folder will follow, off the reply's path.

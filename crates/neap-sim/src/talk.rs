@@ -149,12 +149,14 @@ impl Talk {
         let counter = counter_for(self.settings.encoding);
         let faults = self.settings.summary_faults_per_mille;
         let (summaries, pages) = (rng.fork("summaries"), rng.fork("pages"));
+        let built_in = SimSummarizer::new(rng.fork("built-in"), self.tape.clone(), counter.clone(), 0, None);
         let summarizer = SimSummarizer::new(summaries, self.tape.clone(), counter, faults, self.plant);
         let keyring = Arc::new(keyring(rng.fork("envelopes")));
         let mut builder = Engine::builder(store)
             .keyring(keyring)
             .model(model)
             .summarizer(Arc::new(summarizer))
+            .built_in_summarizer(Arc::new(built_in))
             .clock(self.clock.clone())
             .encoding(self.settings.encoding);
         if self.settings.host_tools {

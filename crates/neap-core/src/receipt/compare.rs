@@ -120,6 +120,12 @@ impl<'a> Original<'a> {
         Self { messages, sought, said, near: OnceCell::new(), plain: OnceCell::new() }
     }
 
+    /// With a name that was given to it and may be used, though it was never said.
+    pub fn knowing(mut self, name: &'a str) -> Self {
+        self.said.also(name);
+        self
+    }
+
     /// Holds a summary against it; see [`receipt()`].
     pub fn receipt(&self, summary: &str, handle: Option<&str>) -> Receipt {
         let (said, told) = (Said::in_text(summary), Told::by(summary));

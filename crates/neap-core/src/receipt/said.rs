@@ -29,12 +29,21 @@ impl<'a> Said<'a> {
     }
 
     fn new(texts: Vec<&'a str>) -> Self {
-        let mut keys = BTreeSet::new();
-        for window in texts.iter().flat_map(|text| windows(text)) {
-            keys.extend(hard::values(window).into_iter().map(|value| value.key));
-            keys.extend(hard::spelled_numbers(window));
+        let mut said = Self { texts: Vec::new(), keys: BTreeSet::new(), folded: OnceCell::new() };
+        for text in texts {
+            said.also(text);
         }
-        Self { texts, keys, folded: OnceCell::new() }
+        said
+    }
+
+    /// One more text.
+    pub(super) fn also(&mut self, text: &'a str) {
+        for window in windows(text) {
+            self.keys.extend(hard::values(window).into_iter().map(|value| value.key));
+            self.keys.extend(hard::spelled_numbers(window));
+        }
+        self.texts.push(text);
+        self.folded.take();
     }
 
     /// Whether a value of another text stands here, with no less than it tells there.

@@ -44,7 +44,7 @@ impl SessionState {
                 RoundVisibility::ThisTurn => {}
             },
             Event::EffortOpened { id, name, turn } => self.opened(id, name, *turn, at),
-            Event::EffortConcluded { id, summary, turn, next_active } => {
+            Event::EffortConcluded { id, summary, turn, next_active, receipt: _ } => {
                 self.change(id, at, |effort| {
                     effort.status = EffortStatus::Concluded;
                     effort.summary = Some(summary.clone());
@@ -58,7 +58,7 @@ impl SessionState {
                     self.change(next, at, |effort| effort.last_active = effort.last_active.max(*turn));
                 }
             }
-            Event::EffortSummarized { id, summary, turn: _ } => {
+            Event::EffortSummarized { id, summary, turn: _, receipt: _ } => {
                 self.change(id, at, |effort| effort.summary = Some(summary.clone()));
             }
             Event::EffortExpanded { id, turn, tokens_loaded } => {

@@ -85,7 +85,21 @@ pub enum Call {
         /// Where to go on, in bytes.
         offset: usize,
     },
+    /// `summarize_text(text, max_tokens?)`.
+    SummarizeText(TextToSummarize),
 }
+
+/// A text from outside, to be summarised.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextToSummarize {
+    /// As given.
+    pub text: String,
+    /// The summary's length at most, as given.
+    pub max_tokens: u64,
+}
+
+/// How long a summary of a text is where nobody says.
+const TEXT_TOKENS_MAX: u64 = 128;
 
 impl Call {
     /// The names of our tools.
@@ -101,7 +115,10 @@ impl Call {
         "fetch_original",
     ];
 
-    /// Whether a name is one of ours.
+    /// The tool for hosts; it is understood, and not offered in chat, where its schema would cost tokens.
+    pub const SUMMARIZE_TEXT: &str = "summarize_text";
+
+    /// Whether a name is one of the effort tools.
     pub fn is_effort_tool(name: &str) -> bool {
         Self::TOOLS.contains(&name)
     }
@@ -109,7 +126,7 @@ impl Call {
     /// Reads a call. Undeclared arguments are dropped; missing or ill-typed ones are refused.
     pub fn parse(call: &ToolCall) -> Result<Self, Refusal> {
         let name = call.name.as_str();
-        if !Self::is_effort_tool(name) {
+        if !Self::is_effort_tool(name) && name != Self::SUMMARIZE_TEXT {
             let hint = format!("available tools: {}", Self::TOOLS.join(", "));
             return Err(Refusal::new(format!("Unknown tool: {name}")).hint(hint));
         }
@@ -123,6 +140,10 @@ impl Call {
             "switch_effort" => Call::Switch { id: args.needed_id()? },
             "search_efforts" => Call::Search { query: args.needed("query")?, logs: args.flag("logs")? },
             "fetch_original" => Call::Fetch { handle: args.needed("handle")?, offset: args.number("offset")? },
+            Self::SUMMARIZE_TEXT => Call::SummarizeText(TextToSummarize {
+                text: args.needed("text")?,
+                max_tokens: args.count("max_tokens")?.unwrap_or(TEXT_TOKENS_MAX),
+            }),
             _ => Call::Reopen { id: args.needed_id()? },
         })
     }
@@ -182,6 +203,20 @@ impl<'a> Arguments<'a> {
         number.ok_or_else(refusal)
     }
 
+    /// A whole number above zero; one that no machine could hold is as large as any.
+    fn count(&self, key: &str) -> Result<Option<u64>, Refusal> {
+        let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
+        match self.values.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64().or(value.as_f64().filter(whole).map(|_| u64::MAX)) {
+                Some(count) if count > 0 => Ok(Some(count)),
+                Some(_) | None => {
+                    Err(Refusal::new(format!("Argument '{key}' of {} must be a whole number above 0.", self.tool)))
+                }
+            },
+        }
+    }
+
     fn flag(&self, key: &str) -> Result<bool, Refusal> {
         match self.values.get(key) {
             None | Some(Value::Null) => Ok(false),
@@ -224,6 +259,30 @@ mod tests {
         refused("open_effort", r#"{"name": "  "}"#, "open_effort needs the argument 'name'.");
         refused("search_efforts", r#"{"query": "x", "logs": "yes"}"#, "Argument 'logs' of search_efforts");
         refused("rm_rf", "{}", "Unknown tool: rm_rf");
+    }
+
+    #[test]
+    fn a_text_to_summarize() {
+        let text = |arguments: &str| match parse("summarize_text", arguments) {
+            Ok(Call::SummarizeText(asked)) => Ok((asked.text, asked.max_tokens)),
+            Ok(other) => panic!("{other:?}"),
+            Err(refusal) => Err(refusal.error),
+        };
+        assert_eq!(
+            text(r#"{"text": "a", "style": "terse"}"#),
+            Ok(("a".into(), 128)),
+            "undeclared arguments are dropped"
+        );
+        assert_eq!(text(r#"{"text": "a", "max_tokens": 7}"#), Ok(("a".into(), 7)));
+        assert_eq!(text(r#"{"text": "a", "max_tokens": 1e30}"#), Ok(("a".into(), u64::MAX)));
+        for bad in ["0", "-1", "1.5", "\"9\"", "[]"] {
+            let refused = text(&format!(r#"{{"text": "a", "max_tokens": {bad}}}"#));
+            assert_eq!(
+                refused,
+                Err("Argument 'max_tokens' of summarize_text must be a whole number above 0.".into())
+            );
+        }
+        assert_eq!(text(r#"{"text": "  "}"#), Err("summarize_text needs the argument 'text'.".into()));
     }
 
     #[test]

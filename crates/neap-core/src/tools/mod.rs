@@ -12,7 +12,7 @@ mod reply;
 mod spec;
 
 pub use banner::Banner;
-pub use call::{Call, Refusal};
+pub use call::{Call, Refusal, TextToSummarize};
 pub use original::{fetched, words};
 pub use plan::{Plan, plan};
 pub use reply::{SearchMatch, status, success};

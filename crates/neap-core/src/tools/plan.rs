@@ -1,7 +1,7 @@
 //! May this call be carried out now, and what will it take?
 
 use super::banner::Banner;
-use super::call::{Call, Refusal};
+use super::call::{Call, Refusal, TextToSummarize};
 use crate::effort::{Effort, EffortStatus};
 use crate::event::Event;
 use crate::handle::Handle;
@@ -56,6 +56,8 @@ pub enum Plan {
         /// Whether to search what was said, too.
         logs: bool,
     },
+    /// A text from outside must be summarised.
+    Summarize(TextToSummarize),
 }
 
 /// Checks a call, made in this turn, against the state.
@@ -110,6 +112,7 @@ pub fn plan(state: &SessionState, turn: TurnNo, call: Call) -> Result<Plan, Refu
             Ok(handle) => Ok(Plan::Fetch { handle, offset }),
             Err(error) => Err(Refusal::new(format!("Cannot fetch: {error}."))),
         },
+        Call::SummarizeText(text) => Ok(Plan::Summarize(text)),
     }
 }
 

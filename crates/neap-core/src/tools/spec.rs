@@ -21,6 +21,11 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// `summarize_text`, for hosts that offer it themselves.
+    pub fn summarize_text() -> Self {
+        serde_json::from_str(prompt::SUMMARIZE_TEXT).expect("prompts/summarize_text.json is tested to parse")
+    }
+
     /// The tool as it stands in a request.
     fn wire(&self) -> Value {
         serde_json::json!({"type": "function", "function": self})
@@ -90,5 +95,12 @@ mod tests {
         let set = ToolSet::with_efforts(&WordCounter, Vec::new());
         let names: Vec<&str> = set.names().collect();
         assert_eq!(names, Call::TOOLS);
+    }
+
+    #[test]
+    fn the_tool_for_hosts_is_known_and_not_offered() {
+        let spec = ToolSpec::summarize_text();
+        assert_eq!(spec.name, Call::SUMMARIZE_TEXT);
+        assert!(!ToolSet::with_efforts(&WordCounter, Vec::new()).names().any(|name| name == spec.name));
     }
 }

@@ -1,14 +1,14 @@
 //! Getting a summary that can stand for a stretch of a log: fetch it, ask for one, check what came.
 
 use super::desk::Desk;
-use super::shim::{self as summing, Made, Summing};
 use super::step::{Input, Step};
+use super::summing::{self, Summing};
 use crate::effort::LogSize;
 use crate::event::Event;
 use crate::ids::TurnNo;
 use crate::log::{Log, LogRequest};
 use crate::message::{Exchange, Message, Scope};
-use crate::summary::SummaryBy;
+use crate::summary::{Made, SummaryBy};
 use crate::tokens::Tokens;
 use crate::window::{Span, Wish, line_tokens, size_of};
 
@@ -61,7 +61,7 @@ impl Compacting {
                 self.compact(desk, &log)
             }
             (Some(source), input) => {
-                let progress = source.summing.step(desk, input);
+                let progress = source.summing.step(desk.counter, desk.state.policy(), input);
                 self.summed(desk, progress)
             }
             (None, input) => panic!("the driver answered a wish ({:?}) with {input:?}", self.wish),
@@ -113,27 +113,27 @@ impl Compacting {
         let handle = crate::handle::Handle::Span { first: turns.0, last: turns.1, scope: scope.clone() };
         // A summary of little is shorter than that; its line has a handle in it as well.
         let tokens_max = desk.state.policy().summary_target(shown).min(shown.percent(50));
-        let (summing, progress) =
-            Summing::of(desk, said, handle.to_string(), Some(handle.to_string()), tokens_max, self.by);
+        let (about, handle) = (handle.to_string(), Some(handle.to_string()));
+        let wish = summing::Wish { said, about, handle, tokens_max, by: self.by };
+        let (summing, progress) = Summing::of(desk.counter, desk.state.policy(), wish);
         self.source = Some(Source { turns, size, depth, shown, summing });
         self.summed(desk, progress)
     }
 
-    fn summed(&mut self, desk: &Desk<'_>, progress: summing::Progress) -> Progress {
+    fn summed(&mut self, desk: &Desk<'_>, progress: summing::Progress<Made>) -> Progress {
         let made = match progress {
             summing::Progress::Ask(step) => return Progress::Ask(step),
             summing::Progress::Ready(made) => made,
         };
         // I12: without a summary, nothing changes.
-        let (Ok(Made { text, receipt }), Some(source)) = (made, &self.source) else {
+        let (Ok(Made { text, receipt, .. }), Some(source)) = (made, &self.source) else {
             return Progress::Finished(None);
         };
         let scope = self.wish.scope().clone();
         let span = Span::new(desk.counter, &scope, source.turns, source.size, source.depth, &text);
         // Never larger after than before.
         let is_smaller = span.tokens < source.shown && !span.text.is_empty();
-        let event =
-            Event::SpanCompacted { scope, turn: desk.state.turn(), span, receipt: Some(Box::new(receipt)) };
+        let event = Event::SpanCompacted { scope, turn: desk.state.turn(), span, receipt: Some(receipt) };
         Progress::Finished(is_smaller.then_some(event))
     }
 }

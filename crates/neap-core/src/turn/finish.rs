@@ -1,9 +1,11 @@
 //! The end of a turn: route, references, decay, eviction, in one commit.
 
+use std::collections::BTreeSet;
+
+use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
 use super::perform::collapsed;
 use super::step::{Ended, Outcome, Step};
-use super::summing::Summing;
 use super::{Phase, Turn};
 use crate::assemble::Selection;
 use crate::decay;
@@ -13,46 +15,52 @@ use crate::ids::EffortId;
 use crate::message::{Counted, Message, Scope};
 use crate::route::route;
 use crate::state::Pending;
+use crate::summary::SummaryBy;
 use crate::tools::Banner;
 
 /// Ends a reply that the user cut short.
 pub const INTERRUPTED: &str = " [interrupted]";
 
 impl Turn {
-    /// The reply is known. If the turn concluded the effort it belongs to, that effort is summarised once
-    /// more, so that its summary covers the closing exchange.
+    /// The reply is known. What the turn concluded got its summary from the built-in summariser; now that nobody
+    /// waits, whoever is configured makes a better one, which covers the closing exchange where that belongs to it.
     pub(super) fn finish(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
-        let scope = self.scope(desk);
-        let concluded = self.pending(desk).map_or(&[][..], |pending| &pending.concluded);
-        if let Some(id) = scope.effort().filter(|id| concluded.contains(id)).cloned() {
-            let also = self.exchange(Some(reply.clone())).messages;
-            let also: Vec<Message> = also.into_iter().map(|said| said.message).collect();
-            let (summing, step) = Summing::start(desk, id, also);
-            self.phase = Phase::Summing { reply, summing };
-            return step;
-        }
-        self.complete(desk, reply, None)
+        let concluded: BTreeSet<EffortId> =
+            self.pending(desk).into_iter().flat_map(|pending| pending.concluded.iter().cloned()).collect();
+        self.conclude_better(desk, reply, concluded.into_iter().collect(), Vec::new())
     }
 
-    pub(super) fn complete(
+    pub(super) fn conclude_better(
         &mut self,
         desk: &mut Desk<'_>,
         reply: Counted,
-        summary: Option<(EffortId, Summary)>,
+        mut rest: Vec<EffortId>,
+        better: Vec<Concluded>,
     ) -> Step {
+        rest.retain(|id| desk.state.effort(id).is_some_and(|effort| effort.is_concluded()));
+        let Some(id) = rest.pop() else { return self.complete(desk, reply, better) };
+        let closes_it = self.scope(desk).effort() == Some(&id);
+        let also = if closes_it { self.exchange(Some(reply.clone())).messages } else { Vec::new() };
+        let also = also.into_iter().map(|said| said.message).collect();
+        let (concluding, step) = Concluding::start(desk, id, also, SummaryBy::Configured);
+        self.phase = Phase::Summing { reply, concluding, rest, better };
+        step
+    }
+
+    pub(super) fn complete(&mut self, desk: &mut Desk<'_>, reply: Counted, better: Vec<Concluded>) -> Step {
         let requests = desk.missing(&Selection::of(desk.state));
         if !requests.is_empty() && desk.state.expanded().next().is_some() {
-            self.phase = Phase::Refilling { reply, summary };
+            self.phase = Phase::Refilling { reply, better };
             return Step::Load(requests);
         }
         self.start_again_if_lost(desk);
         let (turn, scope) = (self.turn, self.scope(desk));
         let mut banners = self.banners.clone();
-        if let Some((id, summary)) = summary.clone()
-            && desk.state.effort(&id).is_some_and(|effort| effort.is_concluded())
-        {
-            retell(&mut banners, &id, &summary);
-            self.record(desk, Event::EffortSummarized { id, summary, turn });
+        for Concluded { id, summary, receipt } in better.clone() {
+            if desk.state.effort(&id).is_some_and(|effort| effort.is_concluded()) {
+                retell(&mut banners, &id, &summary);
+                self.record(desk, Event::EffortSummarized { id, summary, turn, receipt: Some(receipt) });
+            }
         }
         let ledger = Box::new(self.ledger.clone());
         let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
@@ -63,7 +71,7 @@ impl Turn {
         let text = reply.message.content.to_string();
         let outcome = self.outcome(Ok(text), banners, scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
-        self.commit(Phase::Completing { reply, summary, ended })
+        self.commit(Phase::Completing { reply, better, ended })
     }
 
     /// No reply: what the user said stays, and belongs where it would have.

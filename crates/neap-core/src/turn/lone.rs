@@ -1,7 +1,7 @@
 //! A tool call from outside a turn: a person's command, or a host that runs the model itself.
 
 use super::desk::Desk;
-use super::perform::{Performed, Performing, Progress};
+use super::perform::{Caller, Performed, Performing, Progress};
 use super::step::{Input, Step};
 use crate::event::{Event, RoundVisibility};
 use crate::message::{Message, ToolCall, ToolRound};
@@ -46,7 +46,7 @@ impl LoneCall {
         let progress = match (&mut self.performing, input) {
             (_, Input::Begin | Input::Stale) => {
                 let (performing, progress) =
-                    Performing::start(desk, desk.state.turn(), Vec::new(), self.call.clone());
+                    Performing::start(desk, desk.state.turn(), Caller::Outside, self.call.clone());
                 self.performing = Some(performing);
                 progress
             }

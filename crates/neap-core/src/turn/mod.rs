@@ -9,6 +9,7 @@
 //! that part again.
 
 mod compacting;
+mod concluding;
 mod desk;
 mod finish;
 mod intake;
@@ -16,10 +17,10 @@ mod lone;
 mod perform;
 mod round;
 mod search;
-mod shim;
 mod step;
 mod summing;
 mod tend;
+mod text;
 mod think;
 
 use std::collections::BTreeSet;
@@ -34,15 +35,14 @@ pub use tend::{TendStep, Tending};
 
 use crate::assemble::{Selection, ThisTurn, assemble};
 use crate::cost::Cost;
-use crate::effort::Summary;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::ledger::Ledger;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
+use concluding::{Concluded, Concluding};
 use round::Round;
-use summing::Summing;
 
 /// A turn in progress.
 #[derive(Debug)]
@@ -91,20 +91,23 @@ enum Phase {
     Calling(Box<Round>),
     /// A round of calls is being committed.
     Called(Box<Round>),
-    /// What the turn concluded is being summarised once more, with its closing exchange.
+    /// What the turn concluded is being summarised once more, by whoever is configured.
     Summing {
         reply: Counted,
-        summing: Summing,
+        concluding: Concluding,
+        /// What else it concluded.
+        rest: Vec<EffortId>,
+        better: Vec<Concluded>,
     },
     /// Logs are fetched again after another process's commit, so that what fades is measured against them.
     Refilling {
         reply: Counted,
-        summary: Option<(EffortId, Summary)>,
+        better: Vec<Concluded>,
     },
     /// The turn's end is being committed.
     Completing {
         reply: Counted,
-        summary: Option<(EffortId, Summary)>,
+        better: Vec<Concluded>,
         ended: Box<Ended>,
     },
     /// The turn ends without a reply.
@@ -192,17 +195,19 @@ impl Turn {
             (Phase::Calling(round), input) => self.call(desk, round, input),
             (Phase::Called(round), Input::Committed) => self.called(desk, *round),
             (Phase::Called(round), Input::Stale) => self.call_again(desk, *round),
-            (Phase::Summing { reply, mut summing }, input) => match summing.step(desk, input) {
-                summing::Progress::Ask(step) => {
-                    self.phase = Phase::Summing { reply, summing };
-                    step
+            (Phase::Summing { reply, mut concluding, rest, mut better }, input) => {
+                match concluding.step(desk, input) {
+                    summing::Progress::Ask(step) => {
+                        self.phase = Phase::Summing { reply, concluding, rest, better };
+                        step
+                    }
+                    // I12: if it failed, the summary made at the tool call stays.
+                    summing::Progress::Ready(made) => {
+                        better.extend(made);
+                        self.conclude_better(desk, reply, rest, better)
+                    }
                 }
-                // I12: if it failed, the summary made at the tool call stays.
-                summing::Progress::Ready(made) => {
-                    let id = summing.id().clone();
-                    self.complete(desk, reply, made.ok().map(|summary| (id, summary)))
-                }
-            },
+            }
             (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
                 let Ended { scope, exchange, outcome } = *ended;
                 self.end_of_prompt(desk, &exchange);
@@ -212,10 +217,10 @@ impl Turn {
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
                 self.accept(desk)
             }
-            (Phase::Completing { reply, summary, .. }, Input::Stale) => self.complete(desk, reply, summary),
-            (Phase::Refilling { reply, summary }, Input::Loaded(loaded)) => {
+            (Phase::Completing { reply, better, .. }, Input::Stale) => self.complete(desk, reply, better),
+            (Phase::Refilling { reply, better }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
-                self.complete(desk, reply, summary)
+                self.complete(desk, reply, better)
             }
             (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),

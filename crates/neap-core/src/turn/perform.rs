@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
+use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
 use super::search::Wanted;
 use super::step::{Input, Step};
 use super::summing::{self, Summing};
+use super::text::TextAsked;
 use crate::assemble::Selection;
 use crate::event::{CollapseCause, Event};
 use crate::handle::Handle;
@@ -13,6 +15,7 @@ use crate::ids::{EffortId, TurnNo};
 use crate::message::{Message, Seal, ToolCall};
 use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
+use crate::summary::{Made, SummaryBy};
 use crate::tokens::Tokens;
 use crate::tools::{Banner, Call, Plan, Refusal, fetched, plan, status, success};
 
@@ -27,11 +30,21 @@ pub(super) struct Performing {
 #[derive(Debug)]
 enum Waiting {
     ForHost,
-    ToConclude { summing: Summing },
+    ToConclude { concluding: Concluding },
+    ToSummarize { summing: Summing, asked: TextAsked },
     ForLogs { what: Measured },
     ForCandidates { wanted: Wanted },
     ForWords { handle: Handle, offset: usize },
     ForNothing,
+}
+
+/// From where a call comes.
+pub(super) enum Caller {
+    /// The model, in a turn that said this until now: the summary of an effort that it closes covers that, too, and
+    /// is made better once the reply is out.
+    InTurn { said: Vec<Message> },
+    /// A person or a host, outside any turn: nothing comes after.
+    Outside,
 }
 
 /// A call whose effect on the context is told in tokens.
@@ -83,15 +96,14 @@ pub(super) enum Progress {
 }
 
 impl Performing {
-    /// Reads and checks a call, and carries it out if nothing is needed for it. `said` is what this turn
-    /// said until now: the summary of an effort that it closes covers that, too.
-    pub(super) fn start(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, call: ToolCall) -> (Self, Progress) {
+    /// Reads and checks a call, and carries it out if nothing is needed for it.
+    pub(super) fn start(desk: &Desk<'_>, turn: TurnNo, caller: Caller, call: ToolCall) -> (Self, Progress) {
         if desk.tools.is_host_tool(&call.name) {
             return (Self { turn, waiting: Waiting::ForHost }, Progress::Ask(Step::CallTool(call)));
         }
         let planned = Call::parse(&call).and_then(|call| plan(desk.state, turn, call));
         let (waiting, progress) = match planned {
-            Ok(plan) => begin(desk, turn, said, plan),
+            Ok(plan) => begin(desk, turn, caller, plan),
             Err(refusal) => (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal))),
         };
         (Self { turn, waiting }, progress)
@@ -103,7 +115,13 @@ impl Performing {
             (Waiting::ForHost, Input::ToolAnswered { text, seal }) => {
                 Progress::Finished(Performed::by_host(text, seal))
             }
-            (Waiting::ToConclude { summing }, input) => self.conclude(desk, summing, input),
+            (Waiting::ToConclude { concluding }, input) => self.conclude(desk, concluding, input),
+            (Waiting::ToSummarize { mut summing, asked }, input) => {
+                let progress = summing.step(desk.counter, desk.state.policy(), input);
+                let (waiting, progress) = summarize(summing, asked, progress);
+                self.waiting = waiting;
+                progress
+            }
             (Waiting::ForLogs { what }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
                 Progress::Finished(what.done(desk, self.turn))
@@ -122,18 +140,19 @@ impl Performing {
         }
     }
 
-    fn conclude(&mut self, desk: &Desk<'_>, mut summing: Summing, input: Input) -> Progress {
-        let id = summing.id().clone();
-        match summing.step(desk, input) {
+    fn conclude(&mut self, desk: &Desk<'_>, mut concluding: Concluding, input: Input) -> Progress {
+        let id = concluding.id().clone();
+        match concluding.step(desk, input) {
             summing::Progress::Ask(step) => {
-                self.waiting = Waiting::ToConclude { summing };
+                self.waiting = Waiting::ToConclude { concluding };
                 Progress::Ask(step)
             }
-            summing::Progress::Ready(Ok(summary)) => {
+            summing::Progress::Ready(Ok(Concluded { id, summary, receipt })) => {
                 let text = success("concluded", &id, &[("summary", json!(summary.text))]);
                 let banner = Banner::Concluded { id: id.clone(), summary: summary.text.clone() };
-                let next_active = next_active(desk.state, &id);
-                let event = Event::EffortConcluded { id: id.clone(), summary, turn: self.turn, next_active };
+                let (turn, next_active) = (self.turn, next_active(desk.state, &id));
+                let receipt = Some(receipt);
+                let event = Event::EffortConcluded { id: id.clone(), summary, turn, next_active, receipt };
                 Progress::Finished(Performed::happened(id, event, banner, text))
             }
             summing::Progress::Ready(Err(why)) => {
@@ -145,7 +164,7 @@ impl Performing {
     }
 }
 
-fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Waiting, Progress) {
+fn begin(desk: &Desk<'_>, turn: TurnNo, caller: Caller, plan: Plan) -> (Waiting, Progress) {
     let finished = |performed| (Waiting::ForNothing, Progress::Finished(performed));
     match plan {
         Plan::Apply { event, status, id, banner } => {
@@ -155,8 +174,18 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Wait
         Plan::Conclude { id } => {
             // Until now this turn was said to the active effort; a summary of another does not cover it.
             let is_active = desk.state.active().is_some_and(|effort| effort.id == id);
-            let (summing, step) = Summing::start(desk, id, if is_active { said } else { Vec::new() });
-            (Waiting::ToConclude { summing }, Progress::Ask(step))
+            let (also, by) = match caller {
+                Caller::InTurn { said } if is_active => (said, SummaryBy::BuiltIn),
+                Caller::InTurn { .. } => (Vec::new(), SummaryBy::BuiltIn),
+                Caller::Outside => (Vec::new(), SummaryBy::Configured),
+            };
+            let (concluding, step) = Concluding::start(desk, id, also, by);
+            (Waiting::ToConclude { concluding }, Progress::Ask(step))
+        }
+        Plan::Summarize(text) => {
+            let (asked, wish) = TextAsked::of(desk, text);
+            let (summing, progress) = Summing::of(desk.counter, desk.state.policy(), wish);
+            summarize(summing, asked, progress)
         }
         Plan::Expand { id } => {
             let mut selection = Selection::of(desk.state);
@@ -183,6 +212,18 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, said: Vec<Message>, plan: Plan) -> (Wait
             }
         },
     }
+}
+
+/// Nothing happens to the session by this: what is made is only told.
+fn summarize(summing: Summing, asked: TextAsked, progress: summing::Progress<Made>) -> (Waiting, Progress) {
+    let performed = match progress {
+        summing::Progress::Ask(step) => return (Waiting::ToSummarize { summing, asked }, Progress::Ask(step)),
+        summing::Progress::Ready(Ok(made)) => Performed::answer(asked.answer(&made)),
+        summing::Progress::Ready(Err(why)) => {
+            Performed::refused(&Refusal::new(format!("Could not summarize the text: {why}.")))
+        }
+    };
+    (Waiting::ForNothing, Progress::Finished(performed))
 }
 
 /// What changes the context is measured against all of it, so every log must be at hand.

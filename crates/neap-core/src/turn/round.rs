@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::desk::Desk;
 use super::intake;
-use super::perform::{Performed, Performing, Progress};
+use super::perform::{Caller, Performed, Performing, Progress};
 use super::step::{Input, Step};
 use super::{Phase, Turn};
 use crate::event::{Event, RoundVisibility};
@@ -47,8 +47,8 @@ impl Turn {
             let performed = Performed::by_host(text.clone(), seal.clone());
             return self.progress(desk, round, Progress::Finished(performed));
         }
-        let said = self.said_so_far(&round.text);
-        let (performing, progress) = Performing::start(desk, self.turn, said, round.calls[at].clone());
+        let caller = Caller::InTurn { said: self.said_so_far(&round.text) };
+        let (performing, progress) = Performing::start(desk, self.turn, caller, round.calls[at].clone());
         round.performing = Some(performing);
         self.progress(desk, round, progress)
     }

@@ -11,6 +11,8 @@ use super::sentences::fit;
 const CANDIDATES_MAX: usize = 400;
 /// What the opening may take of the room, in per cent.
 const OPENING_SHARE_PERCENT: u64 = 40;
+/// What the opening may take of any room, however small, in tokens.
+const OPENING_TOKENS_MIN: Tokens = Tokens(48);
 /// A long rest of room is worth a part of a sentence, in tokens.
 const PART_TOKENS_MIN: u64 = 12;
 
@@ -20,7 +22,7 @@ pub(super) fn pick(counter: &dyn TokenCounter, weighed: Vec<Weighed>, room: Toke
     let mut candidates = best(weighed);
     if let Some(at) = candidates.iter().position(|c| c.weighed.is_opening) {
         let opening = candidates.swap_remove(at);
-        picking.take(opening, room.percent(OPENING_SHARE_PERCENT), &mut candidates);
+        picking.take(opening, room.percent(OPENING_SHARE_PERCENT).max(OPENING_TOKENS_MIN), &mut candidates);
     }
     if let Some(at) = candidates.iter().position(|c| c.weighed.is_outcome) {
         let outcome = candidates.swap_remove(at);

@@ -1,8 +1,12 @@
 //! I12: what is stored as a summary was made as one, of what was said, and within its length.
 
+use std::collections::BTreeSet;
+
 use neap_core::effort::Summary;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::EffortId;
+use neap_core::receipt::Receipt;
+use neap_core::reference::words;
 use neap_core::tokens::TokenCounter;
 
 use super::Violations;
@@ -17,10 +21,10 @@ pub fn check(
     out: &mut Violations,
 ) {
     for recorded in new {
-        if let Event::EffortConcluded { id, summary, .. } | Event::EffortSummarized { id, summary, .. } =
-            &recorded.event
+        if let Event::EffortConcluded { id, summary, receipt, .. }
+        | Event::EffortSummarized { id, summary, receipt, .. } = &recorded.event
         {
-            one(id, summary, made, counter, summary_tokens_max, out);
+            one(id, summary, made, receipt.as_deref(), counter, summary_tokens_max, out);
         }
     }
 }
@@ -29,6 +33,7 @@ fn one(
     id: &EffortId,
     summary: &Summary,
     made: &[Summed],
+    receipt: Option<&Receipt>,
     counter: &dyn TokenCounter,
     tokens_max: u64,
     out: &mut Violations,
@@ -37,11 +42,14 @@ fn one(
     let is_brief = *text == format!("Brief effort: {id} (too short to summarize)");
     let answers =
         made.iter().filter(|summed| summed.about == id.as_str()).filter_map(|summed| summed.answer.as_ref());
+    // What was mended has words of the original in place of its own.
+    let mended: Vec<&str> = receipt.iter().flat_map(|r| &r.repaired).map(|change| change.from.as_str()).collect();
     let was_made = answers.into_iter().any(|answer| {
-        let folded = answer.split_whitespace().collect::<Vec<_>>().join(" ");
-        folded.starts_with(text.as_str())
+        let known: BTreeSet<String> = words(answer).into_iter().chain(words(&mended.join(" "))).collect();
+        words(text).iter().all(|word| known.contains(word))
     });
     out.check("I12", is_brief || was_made, || format!("nobody made this summary of {id}: {text}"));
+    out.check("I12", receipt.is_some_and(|r| r.changed.is_empty()), || format!("{id}: a receipt {receipt:?}"));
     out.check("I12", !text.trim().is_empty(), || format!("an empty summary of {id}"));
     let tokens = counter.count(text).0;
     out.check("I8", is_brief || tokens <= tokens_max, || {
