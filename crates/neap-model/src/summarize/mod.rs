@@ -3,7 +3,9 @@
 //! Sentences (`sentences`) are weighed (`score`) by what people look for later: what it was about, names,
 //! numbers, identifiers, decisions, causes and how it came out. The best that add something new are taken
 //! until the room is full, and put in the order in which they were said. The same log gives the same summary.
+//! Where a chat model is to do it instead, there is [`ModelSummarizer`].
 
+mod by_model;
 mod cues;
 mod pick;
 mod score;
@@ -17,6 +19,7 @@ use neap_core::summary::SummaryRequest;
 use neap_core::tokens::{TokenCounter, Tokens};
 
 use crate::{ModelError, Summarizer};
+pub use by_model::ModelSummarizer;
 pub(crate) use score::term_set;
 use sentences::Sentence;
 
