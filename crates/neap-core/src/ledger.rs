@@ -222,6 +222,10 @@ impl Ledger {
     }
 }
 
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,8 +240,4 @@ mod tests {
         assert_eq!(serde_json::from_str::<LayerTokens>(&text).unwrap(), tokens);
         assert_eq!(serde_json::from_str::<LayerTokens>("[7,0,0,0,0,0,0,0,5]").unwrap(), tokens);
     }
-}
-
-fn is_zero(n: &u64) -> bool {
-    *n == 0
 }

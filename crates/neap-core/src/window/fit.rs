@@ -99,10 +99,9 @@ impl Framed<'_> {
         if self.raw_max == 0 {
             return line_tokens(spans) + rest(self.size, spans).tokens.min(LINE_TOKENS);
         }
-        let ways = (0..=spans.len()).map(|count| (line_tokens(&spans[..count]), rest(self.size, &spans[..count])));
-        let mut all = ways.clone().filter(|(_, raw)| raw.exchanges <= self.raw_max);
-        let whole = all.next().map(|(lines, raw)| lines + raw.tokens);
-        whole.unwrap_or_else(|| ways.last().map_or(Tokens::ZERO, |(lines, raw)| lines + raw.tokens))
+        let cost = |count: usize| line_tokens(&spans[..count]) + rest(self.size, &spans[..count]).tokens;
+        let is_allowed = |count: &usize| rest(self.size, &spans[..*count]).exchanges <= self.raw_max;
+        cost((0..=spans.len()).find(is_allowed).unwrap_or(spans.len()))
     }
 
     /// The summary that a context could use, given that `shown` of the raw part is in it.

@@ -69,8 +69,8 @@ mod tests {
     #[test]
     fn fifty_thousand_spans_make_a_shallow_tree() {
         let mut held: Vec<u32> = Vec::new();
-        for _ in 0..50_000 {
-            held.push(0);
+        for leaf in [0; 50_000] {
+            held.push(leaf);
             while held.len() > 12 {
                 let run = run_to_merge(&spans(&held)).expect("there are two");
                 let depth = held[run.clone()].iter().max().expect("not empty") + 1;

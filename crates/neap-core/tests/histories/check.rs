@@ -43,8 +43,6 @@ impl Checks {
         self.last = Some((request.messages.clone(), epochs));
     }
 
-    pub(crate) fn turn_ended(&mut self) {}
-
     /// Another process begins, or goes on: what was sent is not known any more.
     pub(crate) fn forget(&mut self) {
         self.last = None;

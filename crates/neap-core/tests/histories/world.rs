@@ -60,7 +60,7 @@ impl World {
             checks: Checks::default(),
             now: 0,
         };
-        let session = SessionId::parse("s").unwrap();
+        let session = SessionId::parse("s").expect("a slug");
         let encoding = "words".to_owned();
         let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
         let recorded = world.state.record(Stamp(0), created);
@@ -68,21 +68,15 @@ impl World {
         world
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
-        self.state.policy()
-    }
-
     fn commit(&mut self, events: Vec<Recorded>) {
         for recorded in &events {
             self.events.push(recorded.clone());
-            let ended = match &recorded.event {
-                Event::TurnCompleted { turn, scope, .. } | Event::TurnAbandoned { turn, scope, .. } => {
-                    (*turn, scope)
-                }
-                _ => continue,
-            };
-            let said = exchange(ended.0, recorded.at, &self.events);
-            self.exchanges.entry(ended.1.clone()).or_default().push(Arc::new(said));
+            if let Event::TurnCompleted { turn, scope, .. } | Event::TurnAbandoned { turn, scope, .. } =
+                &recorded.event
+            {
+                let said = exchange(*turn, recorded.at, &self.events);
+                self.exchanges.entry(scope.clone()).or_default().push(Arc::new(said));
+            }
         }
         self.committed = self.state.clone();
     }
@@ -113,13 +107,11 @@ impl World {
         .expect("the budget is above the floor");
         let mut input = Input::Begin;
         loop {
-            input = match turn.step(&mut self.desk(), input) {
-                Step::Done(outcome) => {
-                    self.checks.turn_ended();
-                    return *outcome;
-                }
-                step => self.perform(step),
-            };
+            let step = turn.step(&mut self.desk(), input);
+            if let Step::Done(outcome) = step {
+                return *outcome;
+            }
+            input = self.perform(step);
         }
     }
 
@@ -264,7 +256,7 @@ impl World {
     /// A summariser that may fail in every way, if it is not the built-in one.
     fn summarize(&mut self, request: &SummaryRequest) -> Result<String, String> {
         let words = request.messages.iter().flat_map(|m| m.content.split_whitespace());
-        let some: Vec<&str> = words.take(usize::try_from(request.tokens_max.0 / 2).unwrap()).collect();
+        let some: Vec<&str> = words.take(request.tokens_max.0 as usize / 2).collect();
         let fault = if request.by == SummaryBy::Configured { self.dice.below(8) } else { 7 };
         match fault {
             0 => Err("down".into()),
