@@ -11,14 +11,49 @@ const KEY_TERMS_MAX: usize = 8;
 /// Longest sentence that is looked at, in bytes; a longer one is data.
 const SENTENCE_BYTES_MAX: usize = 2_000;
 
-/// Words that deny.
-const DENIALS: &str = "not never no cannot without neither nor none nobody can't won't don't didn't doesn't isn't aren't \
-    wasn't weren't shouldn't couldn't wouldn't hasn't haven't hadn't mustn't needn't nicht nie niemals ohne kein keine \
-    keinen keiner keinem";
+/// Words that deny, sorted.
+const DENIALS: &[&str] = &[
+    "aren't",
+    "can't",
+    "cannot",
+    "couldn't",
+    "didn't",
+    "doesn't",
+    "don't",
+    "hadn't",
+    "hasn't",
+    "haven't",
+    "isn't",
+    "kein",
+    "keine",
+    "keinem",
+    "keinen",
+    "keiner",
+    "mustn't",
+    "needn't",
+    "neither",
+    "never",
+    "nicht",
+    "nie",
+    "niemals",
+    "no",
+    "nobody",
+    "none",
+    "nor",
+    "not",
+    "ohne",
+    "shouldn't",
+    "wasn't",
+    "weren't",
+    "without",
+    "won't",
+    "wouldn't",
+];
 /// What follows `no` or `not` where nothing is denied.
 const IDLE: &str = "problem problems worries doubt idea only just yet matter";
-/// Words with which a clause begins.
-const CONJUNCTIONS: &str = "because but so which while although though unless whereas weil aber";
+/// Words with which a clause begins, sorted.
+const CONJUNCTIONS: &[&str] =
+    &["aber", "although", "because", "but", "so", "though", "unless", "weil", "whereas", "which", "while"];
 /// Signs of a promise or a duty, each of one to three words.
 const DUTIES: &[&str] = &[
     "i will",
@@ -113,7 +148,7 @@ pub(super) fn clauses(sentence: &str) -> Vec<Clause<'_>> {
     let mut out = Vec::new();
     let mut start = 0;
     for (at, word) in spaced(sentence) {
-        let conjunction = CONJUNCTIONS.split(' ').any(|c| c == word.to_lowercase());
+        let conjunction = CONJUNCTIONS.iter().any(|c| c.eq_ignore_ascii_case(word));
         if conjunction && at > start {
             push_clause(&sentence[start..at], &mut out);
             start = at;
@@ -152,13 +187,13 @@ fn push_clause<'a>(text: &'a str, out: &mut Vec<Clause<'a>>) {
     let words: Vec<String> = text.split_whitespace().map(fold).filter(|word| !word.is_empty()).collect();
     let denial = words.iter().enumerate().find(|(at, word)| {
         let next = words.get(at + 1).map(String::as_str);
-        let idle = next.is_none_or(|next| IDLE.split(' ').any(|w| w == next));
-        DENIALS.split_whitespace().any(|denial| denial == **word)
-            && !(idle && matches!(word.as_str(), "no" | "not"))
+        let idle = || next.is_none_or(|next| IDLE.split(' ').any(|w| w == next));
+        DENIALS.binary_search(&word.as_str()).is_ok() && !(matches!(word.as_str(), "no" | "not") && idle())
     });
     let denies = denial.map(|(at, _)| denied(&words, at)).unwrap_or_default();
     let starts = |at: usize, duty: &str| {
-        duty.split(' ').enumerate().all(|(n, w)| words.get(at + n).is_some_and(|x| x == w))
+        duty.starts_with(words[at].as_str())
+            && duty.split(' ').enumerate().all(|(n, w)| words.get(at + n).is_some_and(|x| x == w))
     };
     let is_duty = (0..words.len()).any(|at| {
         DUTIES.iter().any(|duty| starts(at, duty))
@@ -206,6 +241,11 @@ mod tests {
         assert_eq!(denies("No problem."), None);
         assert_eq!(denies("Why not?"), None);
         assert_eq!(denies("It works, but never on Mondays"), words(&["monday"]));
+    }
+
+    #[test]
+    fn words_that_deny_are_sorted() {
+        assert!(DENIALS.is_sorted());
     }
 
     #[test]

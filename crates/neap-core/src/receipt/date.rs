@@ -60,6 +60,9 @@ pub(super) fn moment(text: &str, words: &[Word<'_>]) -> Option<(Moment, usize)> 
 
 /// `2026-05-01`, `2026-05-01T10:00Z`, `1/5/2026`, `1.5.2026`, `14:30`.
 fn numeric(word: &str) -> Option<Moment> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let date = word.split(['T', 't']).next().unwrap_or_default();
     let parts: Vec<u32> = date.split('-').map_while(|part| digits(part, 4)).collect();
     if let [year @ 1000..=9999, month @ 1..=12, day @ 1..=31] = parts[..]

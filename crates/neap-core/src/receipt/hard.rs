@@ -129,6 +129,9 @@ fn is_address(word: &str) -> bool {
 }
 
 fn is_path(word: &str) -> bool {
+    if !word.contains(['/', '\\', '.']) {
+        return false;
+    }
     let letters = word.chars().any(char::is_alphabetic);
     if !letters || word.contains('@') {
         return false;

@@ -43,7 +43,7 @@ pub(super) fn words(text: &str) -> Vec<Word<'_>> {
 }
 
 fn is_parting(c: char) -> bool {
-    c.is_whitespace() || is_unspaced(c) || PARTING.contains(c)
+    !c.is_ascii_alphanumeric() && (c.is_whitespace() || is_unspaced(c) || PARTING.contains(c))
 }
 
 /// Where the scheme of an address ends in a run, if it holds one.

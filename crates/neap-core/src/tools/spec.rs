@@ -49,6 +49,11 @@ impl ToolSet {
         Self { effort_tools: true, ..Self::of(counter, ours.into_iter().chain(host).collect()) }
     }
 
+    /// The host's tools alone: efforts are not announced either.
+    pub fn of_host(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
+        Self::of(counter, host.into_iter().filter(|tool| !Call::is_effort_tool(&tool.name)).collect())
+    }
+
     /// No tool at all: efforts are not announced either (DESIGN, decision 10).
     pub fn none() -> Self {
         Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false }

@@ -30,11 +30,11 @@ impl Dice {
 
     /// Words about a few topics, with names and numbers among them; often short, seldom many times the budget.
     pub(crate) fn text(&mut self, budget: u64) -> String {
-        let words = match self.below(40) {
+        let words = match self.below(80) {
             0 => 0,
             1 => budget + self.below(9 * budget),
-            2..=4 => budget / 4 + self.below(budget / 2),
-            5..=12 => 40 + self.below(200),
+            2..=8 => budget / 4 + self.below(budget / 2),
+            9..=26 => 40 + self.below(200),
             _ => 1 + self.below(30),
         };
         const WORDS: [&str; 16] = [

@@ -13,7 +13,7 @@ use neap_core::testing::WordCounter;
 use world::World;
 
 /// Histories in each of the tests below; together they are 20,000.
-const HISTORIES: u64 = 200;
+const HISTORIES: u64 = 5_000;
 
 #[derive(Default)]
 struct Seen {
@@ -28,7 +28,7 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
     let mut seen = Seen::default();
     for seed in seeds {
         let mut world = World::new(seed);
-        for _ in 0..4 + world.dice.below(10) {
+        for _ in 0..3 + world.dice.below(7) {
             world.say();
             match world.dice.below(12) {
                 0 => world.command(),

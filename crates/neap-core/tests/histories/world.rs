@@ -46,7 +46,11 @@ impl World {
             description: "Reads.".into(),
             parameters: serde_json::json!({"type": "object"}),
         };
-        let tools = ToolSet::with_efforts(&WordCounter, vec![read]);
+        // Schemas take most of a small budget: most histories go without, so that the rest is put under pressure.
+        let tools = match dice.one_in(5) {
+            true => ToolSet::with_efforts(&WordCounter, vec![read]),
+            false => ToolSet::of_host(&WordCounter, vec![read]),
+        };
         let policy = policy(&mut dice, &tools);
         let mut world = Self {
             dice,
@@ -272,7 +276,7 @@ impl World {
 fn policy(dice: &mut Dice, tools: &ToolSet) -> Policy {
     loop {
         let mut policy = Policy {
-            context_tokens_max: 1_200 + dice.below(2_400),
+            context_tokens_max: tools.tokens().0 + 300 + dice.below(900),
             epoch_turns_max: *dice.pick(&[1, 2, 7, 1_000_000, 1_000_000]),
             epoch_low_percent: *dice.pick(&[5, 30, 50, 50, 80, 100]),
             ambient_window: *dice.pick(&[0, 1, 3, 10]),
