@@ -112,7 +112,7 @@ impl Driver<'_> {
                 Input::Found(found.pop().map(|(_, found)| found).unwrap_or_default())
             }
             Step::Summarize(request) => {
-                let made = self.parts.summarizer(request.by).summarize(&request).await;
+                let made = self.parts.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
             Step::CallTool(call) => self.call_host_tool(live, &call).await,

@@ -1,6 +1,7 @@
 //! The engine: put together from its parts, it opens sessions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use neap_core::event::Event;
 use neap_core::handle::Handle;
@@ -27,6 +28,9 @@ use crate::session::Session;
 
 /// The encoding in which a new session's tokens are counted.
 const DEFAULT_ENCODING: &str = "o200k_base";
+
+/// How long a configured summariser may take.
+const SUMMARY_LIMIT: Duration = Duration::from_secs(20);
 
 /// How to open a session.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +60,7 @@ impl EngineBuilder {
     /// Who summarises; the extractive summariser by default.
     pub fn summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.parts.summarizer = summarizer;
+        self.parts.summary_limit = Some(SUMMARY_LIMIT);
         self
     }
 
@@ -63,6 +68,13 @@ impl EngineBuilder {
     /// one. A simulation puts one in its place to hear what is asked.
     pub fn built_in_summarizer(mut self, summarizer: Arc<dyn Summarizer>) -> Self {
         self.parts.built_in = summarizer;
+        self
+    }
+
+    /// How long the summariser may take; after that the built-in one is asked. Twenty seconds by default, which
+    /// needs a runtime with time enabled; none waits for as long as it takes.
+    pub fn summary_limit(mut self, limit: Option<Duration>) -> Self {
+        self.parts.summary_limit = limit;
         self
     }
 
@@ -108,6 +120,7 @@ impl Engine {
         let parts = Parts {
             store,
             model: Arc::new(Offline::new()),
+            summary_limit: None,
             summarizer: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             built_in: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             clock: Arc::new(SystemClock),

@@ -1,14 +1,15 @@
 //! What an engine is made of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
-use neap_core::summary::SummaryBy;
+use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tools::ToolSpec;
 use neap_model::envelope::{KeyError, Keyring};
-use neap_model::{ChatModel, Summarizer};
+use neap_model::{ChatModel, ModelError, Summarizer};
 use neap_store::Store;
 use neap_store::folder::FolderViews;
 
@@ -45,6 +46,8 @@ pub(crate) struct Parts {
     pub(crate) model: Arc<dyn ChatModel>,
     /// Whoever is configured.
     pub(crate) summarizer: Arc<dyn Summarizer>,
+    /// How long that one may take; none if it is the built-in one.
+    pub(crate) summary_limit: Option<Duration>,
     /// Whoever is always at hand.
     pub(crate) built_in: Arc<dyn Summarizer>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -60,10 +63,15 @@ impl Parts {
         self.keyring.as_deref().map_err(Clone::clone)
     }
 
-    pub(crate) fn summarizer(&self, by: SummaryBy) -> &dyn Summarizer {
-        match by {
-            SummaryBy::Configured => self.summarizer.as_ref(),
-            SummaryBy::BuiltIn => self.built_in.as_ref(),
+    /// Asks for a summary. Whoever was configured has only so much time: a turn may be waiting.
+    pub(crate) async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
+        match (request.by, self.summary_limit) {
+            (SummaryBy::BuiltIn, _) => self.built_in.summarize(request).await,
+            (SummaryBy::Configured, None) => self.summarizer.summarize(request).await,
+            (SummaryBy::Configured, Some(limit)) => {
+                let made = tokio::time::timeout(limit, self.summarizer.summarize(request)).await;
+                made.unwrap_or_else(|_| Err(ModelError::TimedOut(limit)))
+            }
         }
     }
 

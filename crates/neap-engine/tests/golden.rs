@@ -43,6 +43,45 @@ async fn a_context_with_every_layer() {
     insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
 }
 
+/// A log that was too long for its room: older spans in short, newest exchanges raw, an idle effort in short.
+#[tokio::test]
+async fn a_context_in_windows() {
+    let mut stage = Stage::with(&[("context_tokens_max", "1900"), ("open_raw_max", "1")]).await;
+    let docs =
+        "The docs of the API need a page on rate limits: 120 requests a minute, then a 429 with Retry-After. ";
+    stage.say(&docs.repeat(3), &[("open_effort", json!({"name": "docs"}))], "A page on limits, then.").await;
+    stage.say("Let's also fix the tests.", &[("open_effort", json!({"name": "tests"}))], "Which fail?").await;
+    stage.say("Let's debug the importer.", &[("open_effort", json!({"name": "importer"}))], "Which error?").await;
+    for n in 1..=24 {
+        let said = format!(
+            "Run {n} failed in src/import/row.rs:{} after {}s: E{} on row {}.",
+            n * 7,
+            n * 3,
+            400 + n,
+            n * 1_000
+        );
+        stage.say(&said, &[], &format!("Then we will try batch size {}, because memory was short.", 64 * n)).await;
+    }
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// DESIGN, decision 16: a prompt that has grown: effort tools stay where they were called, what was brought back
+/// stands at the end.
+#[tokio::test]
+async fn a_prompt_that_has_grown() {
+    let mut stage = Stage::with(&[("epoch", "by-cost"), ("summary_eviction_threshold", "2")]).await;
+    stage.concluded("auth-bug", AUTH).await;
+    stage.concluded("trip", "We sail from Kiel to Copenhagen in July with the boat Havhest, 2150 euros.").await;
+    stage.chatter().await;
+    stage.chatter().await;
+    stage.restart().await;
+    stage.say("Good morning!", &[], "Good morning.").await;
+    stage.say("What did auth-bug come to?", &[], "Let me look.").await;
+    stage.say("Please do.", &[("expand_effort", json!({"id": "auth-bug"}))], "An expired refresh token.").await;
+    stage.say("And now the docs.", &[("open_effort", json!({"name": "docs"}))], "Which part?").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
 /// The first request of a session: this is all that Neap adds to a message.
 #[tokio::test]
 async fn the_first_context() {

@@ -42,6 +42,9 @@ impl Settings {
                 set.push((key.to_owned(), rng.between(low, high).to_string()));
             }
         }
+        set.push(("epoch".to_owned(), rng.word(&["every-turn", "by-cost", "by-cost"]).to_owned()));
+        set.push(("epoch_low_percent".to_owned(), rng.between(10, 100).to_string()));
+        set.push(("window_prepare_percent".to_owned(), rng.between(10, 100).to_string()));
         // Runs are short: the seed's default of 20 turns would evict next to nothing.
         set.push(("summary_eviction_threshold".to_owned(), rng.between(1, 9).to_string()));
         set.push(("message_bytes_max".to_owned(), "200000".to_owned()));

@@ -39,6 +39,7 @@ impl World {
             18..=19 => self.stale(at).await?,
             20..=21 => self.resend(at).await?,
             22..=26 => self.tell(at).await?,
+            28..=32 => self.tend(at).await?,
             27 => self.say(at, number, "x ".repeat(110_000)).await?,
             _ => {
                 let text = self.talks[at].user.says();
@@ -217,6 +218,15 @@ impl World {
             }
             Err(EngineError::NoReply { .. }) => Ok(()),
             Err(error) => self.failed(at, &text, None, error).await,
+        }
+    }
+
+    /// Upkeep between turns.
+    async fn tend(&mut self, at: usize) -> Step {
+        let Some(place) = self.talks[at].place() else { return Ok(()) };
+        match place.session.tend().await {
+            Ok(_) => Ok(()),
+            Err(error) => self.failed(at, "", None, error).await,
         }
     }
 

@@ -156,6 +156,7 @@ impl Talk {
             .keyring(keyring)
             .model(model)
             .summarizer(Arc::new(summarizer))
+            .summary_limit(None)
             .built_in_summarizer(Arc::new(built_in))
             .clock(self.clock.clone())
             .encoding(self.settings.encoding);

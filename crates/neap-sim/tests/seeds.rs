@@ -34,8 +34,8 @@ fn every_invariant_holds_after_every_step_of_more_seeds() {
 #[track_caller]
 fn something_happened(reports: &[Report]) {
     let all = |figure: fn(&Report) -> u64| reports.iter().map(figure).sum::<u64>();
-    assert!(all(|r| r.turns) > 1_000, "{} turns", all(|r| r.turns));
-    assert!(all(|r| r.faults) > 50 && all(|r| r.restarts) > 20, "{reports:?}");
+    assert!(all(|r| r.turns) > 900, "{} turns", all(|r| r.turns));
+    assert!(all(|r| r.faults) > 50 && all(|r| r.restarts) > 15, "{reports:?}");
     assert!(all(|r| r.decayed) > 10 && all(|r| r.evicted) > 30, "{reports:?}");
 }
 

@@ -44,7 +44,7 @@ fn in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String 
     };
     let parts = [
         (" Open in the background: ", &selection.open),
-        (" Open but idle, log not shown: ", &selection.idle),
+        (" Open but idle, in short: ", &selection.idle),
         (" Expanded: ", &selection.expanded),
     ];
     for (label, efforts) in parts.into_iter().filter(|(_, efforts)| !efforts.is_empty()) {

@@ -41,10 +41,10 @@ impl Compacting {
     pub(super) fn start(desk: &Desk<'_>, wish: Wish, by: SummaryBy) -> (Self, Progress) {
         let mut compacting = Self { wish, by, source: None };
         let progress = match compacting.wish.clone() {
-            Wish::Compact { scope, after, must: _, may } => {
+            Wish::Compact { scope, after, may, .. } => {
                 Progress::Ask(Step::Load(vec![LogRequest::oldest(scope, after, may)]))
             }
-            Wish::Merge { scope, first, last } => {
+            Wish::Merge { scope, first, last, .. } => {
                 let spans = desk.state.window(&scope).spans();
                 let run: Vec<Span> =
                     spans.iter().filter(|s| s.first >= first && s.last <= last).cloned().collect();
@@ -112,7 +112,8 @@ impl Compacting {
         let scope = self.wish.scope();
         let handle = crate::handle::Handle::Span { first: turns.0, last: turns.1, scope: scope.clone() };
         // A summary of little is shorter than that; its line has a handle in it as well.
-        let tokens_max = desk.state.policy().summary_target(shown).min(shown.percent(50));
+        let tokens_max =
+            desk.state.policy().summary_target(shown).min(shown.percent(50)).min(self.wish.line_max());
         let (about, handle) = (handle.to_string(), Some(handle.to_string()));
         let wish = summing::Wish { said, about, handle, tokens_max, by: self.by };
         let (summing, progress) = Summing::of(desk.counter, desk.state.policy(), wish);

@@ -22,6 +22,11 @@ const SPAN_TOKENS_MAX: Tokens = Tokens(8_192);
 /// What a summary that is still to be made may cost, about.
 const LINE_TOKENS: Tokens = Tokens(256);
 
+/// Summaries that fit their share at least.
+const SPANS_SHOWN: u64 = 6;
+/// A shorter summary says nothing.
+const LINE_TOKENS_MIN: Tokens = Tokens(40);
+
 /// A log and the limits under which it is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct Framed<'a> {
@@ -50,6 +55,8 @@ pub struct Fit {
     pub is_whole: bool,
     /// Whether the summaries exceed their share.
     pub is_crowded: bool,
+    /// How long one more summary may be.
+    pub line_max: Tokens,
 }
 
 /// What is left of a log when some spans stand for their part of it.
@@ -71,7 +78,8 @@ pub fn fit(framed: Framed<'_>, room: Tokens) -> Fit {
         if raw.exchanges <= raw_max && lines + raw.tokens <= room {
             let after = before.last().map_or(TurnNo(0), |span| span.last);
             let raw_room = room - lines;
-            return Fit { spans: 0..count, after, raw_room, raw, is_whole: true, is_crowded: false };
+            let line_max = line_max(room.percent(spans_percent));
+            return Fit { spans: 0..count, after, raw_room, raw, is_whole: true, is_crowded: false, line_max };
         }
     }
     let raw = rest(size, spans);
@@ -89,7 +97,13 @@ pub fn fit(framed: Framed<'_>, room: Tokens) -> Fit {
         raw,
         is_whole: false,
         is_crowded: line_tokens(spans) > share,
+        line_max: line_max(share),
     }
+}
+
+/// A handful of summaries fit their share, so that merging them makes a tree and not a chain.
+fn line_max(share: Tokens) -> Tokens {
+    Tokens(share.0 / SPANS_SHOWN).max(LINE_TOKENS_MIN)
 }
 
 impl Framed<'_> {
@@ -111,7 +125,7 @@ impl Framed<'_> {
         {
             let run = &self.window.spans()[run];
             let (first, last) = (run.first()?.first, run.last()?.last);
-            return Some(Wish::Merge { scope: scope.clone(), first, last });
+            return Some(Wish::Merge { scope: scope.clone(), first, last, line_max: fit.line_max });
         }
         if fit.is_whole || shown.exchanges >= fit.raw.exchanges {
             return None;
@@ -123,7 +137,8 @@ impl Framed<'_> {
             false => (SOURCE_TOKENS_MIN, gone.max(SPAN_TOKENS.min(fit.raw_room.percent(SPAN_ROOM_PERCENT)))),
         };
         let (must, may) = (gone.min(SPAN_TOKENS_MAX), may.min(SPAN_TOKENS_MAX));
-        (gone >= least).then(|| Wish::Compact { scope: scope.clone(), after: fit.after, must, may })
+        let (scope, after, line_max) = (scope.clone(), fit.after, fit.line_max);
+        (gone >= least).then_some(Wish::Compact { scope, after, must, may, line_max })
     }
 }
 
@@ -176,13 +191,24 @@ mod tests {
         let window = Window::default();
         let framed = framed(&window, 100, 10_000);
         let fit = fit(framed, Tokens(3_000));
+        let line_max = Tokens(150);
         let wish = framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 30, tokens: Tokens(3_000) });
-        let want =
-            Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(7_000), may: Tokens(7_000) };
+        let want = Wish::Compact {
+            scope: Scope::Ambient,
+            after: TurnNo(0),
+            must: Tokens(7_000),
+            may: Tokens(7_000),
+            line_max,
+        };
         assert_eq!(wish, Some(want));
         let wish = framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 99, tokens: Tokens(9_900) });
-        let want =
-            Wish::Compact { scope: Scope::Ambient, after: TurnNo(0), must: Tokens(100), may: Tokens(1_024) };
+        let want = Wish::Compact {
+            scope: Scope::Ambient,
+            after: TurnNo(0),
+            must: Tokens(100),
+            may: Tokens(1_024),
+            line_max,
+        };
         assert_eq!(wish, Some(want), "one exchange over: a longer stretch makes room for more");
         assert_eq!(framed.wish(&Scope::Ambient, &fit, LogSize { exchanges: 100, tokens: Tokens(10_000) }), None);
     }
@@ -197,6 +223,9 @@ mod tests {
         let fit = fit(framed, Tokens(1_000));
         assert!(fit.is_crowded);
         let wish = framed.wish(&Scope::Ambient, &fit, LogSize::default());
-        assert_eq!(wish, Some(Wish::Merge { scope: Scope::Ambient, first: TurnNo(1), last: TurnNo(4) }));
+        assert_eq!(
+            wish,
+            Some(Wish::Merge { scope: Scope::Ambient, first: TurnNo(1), last: TurnNo(4), line_max: Tokens(50) })
+        );
     }
 }

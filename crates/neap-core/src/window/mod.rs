@@ -134,6 +134,8 @@ pub enum Wish {
         must: Tokens,
         /// So much at most, in whole exchanges.
         may: Tokens,
+        /// How long the summary may be.
+        line_max: Tokens,
     },
     /// Of spans that are next to each other, so that one stands for all of them.
     Merge {
@@ -143,10 +145,19 @@ pub enum Wish {
         first: TurnNo,
         /// The last turn of the last.
         last: TurnNo,
+        /// How long the summary may be.
+        line_max: Tokens,
     },
 }
 
 impl Wish {
+    /// How long the summary may be.
+    pub fn line_max(&self) -> Tokens {
+        match self {
+            Wish::Compact { line_max, .. } | Wish::Merge { line_max, .. } => *line_max,
+        }
+    }
+
     /// Which log it is about.
     pub fn scope(&self) -> &Scope {
         match self {

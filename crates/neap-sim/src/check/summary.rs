@@ -26,6 +26,16 @@ pub fn check(
         {
             one(id, summary, made, receipt.as_deref(), counter, summary_tokens_max, out);
         }
+        if let Event::SpanCompacted { scope, span, receipt, .. } = &recorded.event {
+            let name = span.handle(scope);
+            out.check("I12", !span.text.trim().is_empty(), || format!("an empty summary of {name}"));
+            out.check("I12", receipt.is_some(), || format!("{name} has no receipt"));
+            out.check("I8", span.tokens < span.size.tokens, || {
+                format!("{name} is longer than what it stands for")
+            });
+            let line = counter.count(&span.line(scope));
+            out.check("I1", span.tokens == line, || format!("{name}: counted {}, costs {line}", span.tokens));
+        }
     }
 }
 
