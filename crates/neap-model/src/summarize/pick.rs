@@ -13,6 +13,8 @@ const CANDIDATES_MAX: usize = 400;
 const OPENING_SHARE_PERCENT: u64 = 40;
 /// What the opening may take of any room, however small, in tokens.
 const OPENING_TOKENS_MIN: Tokens = Tokens(48);
+/// What new facts of one sentence are worth together, at most.
+const NEW_MAX: f64 = 4.5;
 /// A long rest of room is worth a part of a sentence, in tokens.
 const PART_TOKENS_MIN: u64 = 12;
 
@@ -71,7 +73,7 @@ impl Picking<'_> {
         let value = |candidate: &Candidate| {
             let weighed = &candidate.weighed;
             let new: f64 = weighed.facts.iter().filter(|(f, _)| !self.facts.contains(*f)).map(|(_, w)| w).sum();
-            let value = weighed.base * (1.0 - candidate.told) + new.min(3.5) * (1.0 - 0.5 * candidate.told);
+            let value = weighed.base * (1.0 - candidate.told) + new.min(NEW_MAX) * (1.0 - 0.5 * candidate.told);
             value / (weighed.text.len() as f64 + 40.0).powf(0.45)
         };
         let best = candidates

@@ -2,13 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::message::Role;
+use neap_core::message::{Message, Role};
+use neap_core::receipt::{Probe, ProbeKind, probes};
 use neap_core::reference::is_unspaced;
 use neap_core::terms::terms;
 
 use super::Sentence;
 use super::cues;
 
+/// What a question loses: its answer tells more.
+const QUESTION: f64 = 2.2;
+/// What a question in the last message loses: nobody has answered it yet.
+const OPEN_QUESTION: f64 = 0.6;
+/// Names, numbers and identifiers of a sentence that count, at most.
+const FACTS_MAX: usize = 24;
 /// Distinct terms of a sentence that count, at most.
 const TERMS_MAX: usize = 48;
 
@@ -59,7 +66,14 @@ pub(super) fn weigh(sentences: Vec<Sentence>) -> Vec<Weighed> {
             let mut base = 0.5 + cues::weight(lower) + 0.8 * central.min(2.0) + 0.6 * place;
             base += if sentence.message + 2 > last_message { 0.5 } else { 0.0 };
             base += role_weight(sentence.role);
-            base -= if sentence.is_question { 2.2 } else { 0.0 };
+            let is_open = sentence.is_question && sentence.message == last_message;
+            base -= if is_open {
+                OPEN_QUESTION
+            } else if sentence.is_question {
+                QUESTION
+            } else {
+                0.0
+            };
             base -= if sentence.is_code { 1.0 } else { 0.0 };
             base -= if terms.len() < 3 { 0.8 } else { 0.0 };
             base -= if sentence.text.ends_with([':', '：']) { 1.2 } else { 0.0 };
@@ -67,7 +81,7 @@ pub(super) fn weigh(sentences: Vec<Sentence>) -> Vec<Weighed> {
                 text: sentence.text.clone(),
                 order,
                 base: base.max(0.05),
-                facts: if sentence.is_question { BTreeMap::new() } else { facts(&sentence.text) },
+                facts: if sentence.is_question && !is_open { BTreeMap::new() } else { sought(&sentence.text) },
                 terms: terms.clone(),
                 is_opening: Some(order) == opening,
                 is_outcome: Some(order) == outcome,
@@ -116,6 +130,21 @@ fn outcome(kept: &[(Sentence, String)]) -> Option<usize> {
     kept[from..].iter().rposition(|s| tells(&s)).map(|at| from + at)
 }
 
+/// What a text names, when, and what it denies, promises or asks: what a receipt will look for.
+fn sought(text: &str) -> BTreeMap<String, f64> {
+    let mut out = facts(text);
+    for Probe { kind, value } in probes(&[Message::user(text)]) {
+        let worth = match kind {
+            ProbeKind::Negation | ProbeKind::Commitment => 0.5,
+            ProbeKind::Date | ProbeKind::Question => 0.7,
+            // Words that are counted already.
+            ProbeKind::Identifier | ProbeKind::Path | ProbeKind::Number | ProbeKind::Url => continue,
+        };
+        out.insert(value.to_lowercase(), worth);
+    }
+    out
+}
+
 /// The distinct terms of a text; scripts without spaces by pairs of characters.
 pub(crate) fn term_set(text: &str) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
@@ -141,7 +170,7 @@ fn facts(text: &str) -> BTreeMap<String, f64> {
             raw.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '/' | '€' | '$' | '%' | '_' | '~'));
         let word = word.trim_end_matches('/');
         let worth = fact_weight(word, raw, at == 0);
-        if worth > 0.0 && out.len() < 12 {
+        if worth > 0.0 && out.len() < FACTS_MAX {
             out.insert(word.to_lowercase(), worth);
         }
         if word.chars().any(is_unspaced) {
@@ -197,6 +226,14 @@ mod tests {
         let want = ["15", "30", "econnreset", "getuser", "postgres", "src/net.rs", "x_y"];
         assert_eq!(found.into_keys().collect::<Vec<_>>(), want);
         assert_eq!(facts("超时设为30秒，使用Redis。").into_keys().collect::<Vec<_>>(), ["30", "redis"]);
+    }
+
+    #[test]
+    fn what_a_receipt_looks_for_counts() {
+        let found = sought("We must not delete it on 8 May 2026.");
+        assert!(found.contains_key("8 may 2026") && found.contains_key("we must not delete it on 8 may 2026."));
+        assert_eq!(found["8 may 2026"], 0.7);
+        assert_eq!(sought("Which port is free?")["which port is free?"], 0.7);
     }
 
     #[test]
