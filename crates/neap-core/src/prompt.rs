@@ -24,6 +24,8 @@ pub const LOG_OLDER: &str = include_str!("prompts/log_older.md");
 pub const LOG_END: &str = include_str!("prompts/log_end.md");
 /// Before summaries that come back while a prompt grows.
 pub const RECALLED: &str = include_str!("prompts/recalled.md");
+/// Which efforts are in play, where that changed while a prompt grows: `{line}`.
+pub const NOW: &str = include_str!("prompts/now.md");
 /// A span of a log in short: `{handle}`, `{text}`.
 pub const SPAN: &str = include_str!("prompts/span.md");
 /// Stands in an over-long message for its middle: `{count}`, `{handle}`.

@@ -38,6 +38,26 @@ pub(super) fn note(counter: &dyn TokenCounter, selection: &Selection<'_>, tools:
 }
 
 fn in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String {
+    let mut line = efforts_in_play(selection, name);
+    match selection.evicted {
+        0 => {}
+        1 => line.push_str(" 1 older effort is not shown."),
+        n => line.push_str(&format!(" {n} older efforts are not shown.")),
+    }
+    line
+}
+
+/// Which efforts are in play, for a prompt that grows; empty where efforts are not announced.
+pub(crate) fn standing(counter: &dyn TokenCounter, selection: &Selection<'_>, tools: &ToolSet) -> String {
+    if !tools.has_effort_tools() {
+        return String::new();
+    }
+    let ways: [fn(&[&Effort]) -> String; 2] = [ids, |efforts| efforts.len().to_string()];
+    let lines = ways.into_iter().map(|name| efforts_in_play(selection, name));
+    lines.into_iter().find(|line| counter.count(line) <= NOTE_TOKENS_MAX).unwrap_or_default()
+}
+
+fn efforts_in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String {
     let mut line = match selection.active {
         Some(effort) => format!("Active effort: {}.", effort.id),
         None => "No effort is active.".to_owned(),
@@ -49,11 +69,6 @@ fn in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String 
     ];
     for (label, efforts) in parts.into_iter().filter(|(_, efforts)| !efforts.is_empty()) {
         line.push_str(&format!("{label}{}.", name(efforts)));
-    }
-    match selection.evicted {
-        0 => {}
-        1 => line.push_str(" 1 older effort is not shown."),
-        n => line.push_str(&format!(" {n} older efforts are not shown.")),
     }
     line
 }

@@ -1,7 +1,9 @@
 //! The next request: the prompt so far with more at its end, or one that is written anew.
 
 use super::{Epoch, Sent, recall, sum};
-use crate::assemble::{ALL, Assembled, BudgetTooSmall, Placed, Selection, ThisTurn, View, WorkingContext};
+use crate::assemble::{
+    ALL, Assembled, BudgetTooSmall, Placed, Selection, ThisTurn, View, WorkingContext, standing,
+};
 use crate::event::EpochCause;
 use crate::ids::Stamp;
 use crate::ledger::{Layer, Ledger};
@@ -121,6 +123,7 @@ impl View<'_> {
             rounds: turn.rounds.len(),
             logs: selection.scopes().collect(),
             summaries: selection.summaries.iter().map(|effort| effort.id.clone()).collect(),
+            standing: standing(self.counter, selection, self.tools),
             ledger: Ledger { tokens, epoch_since: Some(turn.turn), ..Ledger::default() },
         };
         Draft::Anew { assembled: fresh, epoch: Some((Box::new(epoch), cause)) }
@@ -132,6 +135,7 @@ impl View<'_> {
         let room = self.state.policy().context_budget().saturating_sub(epoch.tokens());
         let mut added = Vec::new();
         if epoch.turn.is_empty() {
+            added.extend(recall::now(self, &mut next, selection));
             added.extend(recall::summaries(self, &mut next, selection));
             added.extend(recall::logs(self, &mut next, selection)?);
             added.extend(turn.message.cloned());

@@ -47,6 +47,8 @@ pub(crate) struct Epoch {
     logs: BTreeSet<Scope>,
     /// Summaries that are in it, or had no room in it.
     summaries: BTreeSet<EffortId>,
+    /// Which efforts are in play, as it says last.
+    standing: String,
     /// What the head cost.
     ledger: Ledger,
 }

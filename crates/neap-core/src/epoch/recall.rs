@@ -1,11 +1,22 @@
 //! What a growing prompt does not have yet and should: put at its end, where it stays.
 
 use super::Epoch;
-use crate::assemble::{Selection, View};
+use crate::assemble::{Selection, View, standing};
 use crate::effort::Effort;
 use crate::log::Log;
 use crate::message::{Counted, Message, Scope};
 use crate::prompt;
+
+/// Which efforts are in play, if that is no longer what the prompt says.
+pub(super) fn now(view: &View<'_>, epoch: &mut Epoch, selection: &Selection<'_>) -> Option<Counted> {
+    let line = standing(view.counter, selection, view.tools);
+    if line == epoch.standing {
+        return None;
+    }
+    let text = prompt::fill(prompt::NOW, &[("line", &line)]);
+    epoch.standing = line;
+    Some(Counted::new(view.counter, Message::user(text)))
+}
 
 /// Summaries that were out of the context and are called for again, in one message.
 pub(super) fn summaries(view: &View<'_>, epoch: &mut Epoch, selection: &Selection<'_>) -> Option<Counted> {

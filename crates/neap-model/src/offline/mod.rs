@@ -6,6 +6,7 @@
 
 mod answer;
 mod decide;
+mod grown;
 mod intent;
 mod name;
 mod phrases;

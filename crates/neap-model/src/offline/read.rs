@@ -4,6 +4,8 @@ use neap_core::message::{Message, Role};
 use neap_core::turn::ModelRequest;
 use serde_json::Value;
 
+use super::grown::{follow, is_ours};
+
 /// How much of each end of a message is read for what is wanted, in bytes.
 const END_BYTES_MAX: usize = 2_000;
 
@@ -51,7 +53,8 @@ pub(super) struct Round {
 impl Situation {
     pub(super) fn read(request: &ModelRequest) -> Self {
         let messages = &request.messages;
-        let now = messages.iter().rposition(|m| m.role == Role::User).unwrap_or(messages.len());
+        let is_said = |m: &Message| m.role == Role::User && !is_ours(m);
+        let now = messages.iter().rposition(is_said).unwrap_or(messages.len());
         let (before, turn) = messages.split_at(now);
         let mut out = Self {
             said: turn.first().map(|m| ends(&m.content)).unwrap_or_default(),
@@ -66,7 +69,8 @@ impl Situation {
         }
         // Efforts that stand here, or are said to be stored, were spoken of before.
         out.is_first &= out.summaries.is_empty() && out.open.is_empty() && !out.has_stored;
-        out.logs = logs(before.iter().filter(|m| m.role != Role::System));
+        let before: Vec<Message> = before.iter().filter(|m| m.role != Role::System).cloned().collect();
+        follow(&mut out, &before, turn);
         out
     }
 
@@ -111,12 +115,17 @@ impl Situation {
                     self.summaries.push((id.to_owned(), summary.to_owned()));
                 }
             } else if line.starts_with("Active effort: ") || line.starts_with("No effort is active.") {
-                self.active = after(line, "Active effort: ").map(str::to_owned);
-                self.open = ids(after(line, "Open in the background: "));
-                self.expanded = ids(after(line, "Expanded: "));
+                self.read_standing(line);
                 self.has_stored = line.contains(" not shown.");
             }
         }
+    }
+
+    /// Which efforts are in play.
+    pub(super) fn read_standing(&mut self, line: &str) {
+        self.active = after(line, "Active effort: ").map(str::to_owned);
+        self.open = ids(after(line, "Open in the background: "));
+        self.expanded = ids(after(line, "Expanded: "));
     }
 }
 
@@ -142,33 +151,8 @@ fn ids(list: Option<&str>) -> Vec<String> {
     named.split(", ").filter(|id| !id.is_empty()).map(str::to_owned).collect()
 }
 
-fn logs<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<LogPart> {
-    let mut out = vec![LogPart::default()];
-    for message in messages {
-        if let Some(id) = marker(message) {
-            out.push(LogPart { id, messages: Vec::new() });
-        } else if let Some(part) = out.last_mut() {
-            part.messages.push(message.clone());
-        }
-    }
-    out.retain(|part| !part.messages.is_empty());
-    out
-}
-
-/// The effort whose log begins here; `Some(None)` for recent chat.
-fn marker(message: &Message) -> Option<Option<String>> {
-    let text = message.content.strip_prefix('[').filter(|_| message.role == Role::User)?;
-    let text = text.strip_suffix(']')?;
-    if text.starts_with("Recent chat") {
-        return Some(None);
-    }
-    let rest = text.strip_prefix("Log of the ")?;
-    let (_, id) = rest.split_once(" effort ")?;
-    Some(id.split([',', ';']).next().map(str::to_owned))
-}
-
 /// Calls and their results after the user's message.
-fn rounds(turn: &[Message]) -> Vec<Round> {
+pub(super) fn rounds(turn: &[Message]) -> Vec<Round> {
     let calls = turn.iter().flat_map(|m| &m.tool_calls);
     calls
         .filter_map(|call| {
