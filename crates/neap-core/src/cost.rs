@@ -45,6 +45,11 @@ impl Cost {
         Self { output, nanodollars, ..Self::default() }
     }
 
+    /// The price in dollars.
+    pub fn dollars(&self) -> f64 {
+        self.nanodollars as f64 / 1e9
+    }
+
     /// The share of what was sent that came from the cache, in per cent.
     pub fn cached_percent(&self) -> u64 {
         (self.cached.0 * 100).checked_div(self.sent.0).unwrap_or(0)

@@ -4,6 +4,7 @@
 //! bytes. Start with [`turn`], the machine that takes one message through; [`assemble`] is what it shows to
 //! the model, [`event`] what it leaves behind, [`state`] the fold of that.
 
+pub mod account;
 pub mod assemble;
 pub mod cost;
 pub mod decay;
@@ -16,6 +17,7 @@ pub mod ids;
 pub mod import;
 pub mod ledger;
 pub mod log;
+pub mod memory_op;
 pub mod message;
 pub mod policy;
 pub mod project;

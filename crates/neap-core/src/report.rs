@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::cost::Cost;
 use crate::state::SessionState;
 use crate::tokens::Tokens;
 
@@ -47,6 +48,16 @@ pub struct Report {
     pub tokens_saved_by_decay: Tokens,
     /// Summaries that left the context (slice 4).
     pub evictions: u64,
+    /// Summaries made of spans of logs.
+    pub compactions: u64,
+    /// Prompts written anew; 0 where every turn writes its own.
+    pub epochs: u64,
+    /// What all calls of the model cost.
+    pub cost: Cost,
+    /// The share of what was sent that the provider had in its cache.
+    pub cached_share: f64,
+    /// What all calls cost, in dollars, at the prices of the settings.
+    pub price_dollars: f64,
     /// Efforts by where they are.
     pub efforts: EffortCounts,
 }
@@ -84,6 +95,11 @@ pub fn report(state: &SessionState) -> Report {
         false_decay_rate: ratio(m.false_decays, m.auto_collapses),
         tokens_saved_by_decay: m.tokens_saved_by_decay,
         evictions: m.evictions,
+        compactions: m.compactions,
+        epochs: m.epochs,
+        cost: m.cost,
+        cached_share: ratio(m.cost.cached.0, m.cost.sent.0).unwrap_or(0.0),
+        price_dollars: m.cost.dollars(),
         efforts: EffortCounts {
             open: state.open().count() as u64,
             expanded,

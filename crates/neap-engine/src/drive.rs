@@ -2,6 +2,7 @@
 //!
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
+use neap_core::event::Recorded;
 use neap_core::turn::{
     Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
@@ -11,6 +12,7 @@ use neap_store::StoreError;
 use crate::error::EngineError;
 use crate::live::Live;
 use crate::parts::Parts;
+use crate::tell::{Run, operations};
 use crate::watch::{Interrupt, Watch};
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};
@@ -34,16 +36,20 @@ impl Driver<'_> {
         mut turn: Turn,
         watch: &mut dyn Watch,
     ) -> Result<Outcome, EngineError> {
-        let mut conflicts = 0;
+        let mut run = Run::new(watch);
         let mut told = 0;
         let mut input = Input::Begin;
         loop {
             let step = turn.step(&mut self.desk(live), input);
-            tell(watch, turn.banners(), &mut told);
+            tell(run.watch, turn.banners(), &mut told);
             input = match step {
-                Step::CallModel(request) => self.call_model(&request, watch).await,
+                Step::CallModel(request) => {
+                    let answer = self.call_model(&request, run.watch).await;
+                    run.model_answered();
+                    answer
+                }
                 Step::Done(outcome) => {
-                    tell_rest(watch, &outcome.banners, &turn.banners()[..told]);
+                    tell_rest(run.watch, &outcome.banners, &turn.banners()[..told]);
                     return Ok(*outcome);
                 }
                 Step::Commit(_)
@@ -51,51 +57,49 @@ impl Driver<'_> {
                 | Step::Fetch(_)
                 | Step::Search(_)
                 | Step::Summarize(_)
-                | Step::CallTool(_) => self.perform(live, step, &mut conflicts).await?,
+                | Step::CallTool(_) => self.perform(live, step, &mut run).await?,
             };
         }
     }
 
     /// Carries out one tool call from outside a turn.
-    pub(crate) async fn lone_call(&self, live: &mut Live, mut call: LoneCall) -> Result<LoneOutcome, EngineError> {
-        let mut conflicts = 0;
+    pub(crate) async fn lone_call(
+        &self,
+        live: &mut Live,
+        mut call: LoneCall,
+        watch: &mut dyn Watch,
+    ) -> Result<LoneOutcome, EngineError> {
+        let mut run = Run::new(watch);
         let mut input = Input::Begin;
         loop {
             input = match call.step(&mut self.desk(live), input) {
-                LoneStep::Ask(step) => self.perform(live, step, &mut conflicts).await?,
+                LoneStep::Ask(step) => self.perform(live, step, &mut run).await?,
                 LoneStep::Done(outcome) => return Ok(outcome),
             };
         }
     }
 
     /// Prepares the summaries that the next turns will need; says how many were made.
-    pub(crate) async fn tend(&self, live: &mut Live, mut tending: Tending) -> Result<usize, EngineError> {
-        let mut conflicts = 0;
+    pub(crate) async fn tend(
+        &self,
+        live: &mut Live,
+        mut tending: Tending,
+        watch: &mut dyn Watch,
+    ) -> Result<usize, EngineError> {
+        let mut run = Run::new(watch);
         let mut input = Input::Begin;
         loop {
             input = match tending.step(&mut self.desk(live), input) {
-                TendStep::Ask(step) => self.perform(live, step, &mut conflicts).await?,
+                TendStep::Ask(step) => self.perform(live, step, &mut run).await?,
                 TendStep::Done(made) => return Ok(made),
             };
         }
     }
 
-    async fn perform(&self, live: &mut Live, step: Step, conflicts: &mut usize) -> Result<Input, EngineError> {
+    async fn perform(&self, live: &mut Live, step: Step, run: &mut Run<'_>) -> Result<Input, EngineError> {
         let store = self.parts.store.as_ref();
         Ok(match step {
-            Step::Commit(events) => match live.commit(store, events).await {
-                Ok(()) => {
-                    self.parts.changed(&live.id);
-                    Input::Committed
-                }
-                Err(StoreError::Conflict { .. }) if *conflicts < CONFLICTS_MAX => {
-                    *conflicts += 1;
-                    live.reload(store).await?;
-                    Input::Stale
-                }
-                Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(live.id.clone())),
-                Err(error) => return Err(error.into()),
-            },
+            Step::Commit(events) => self.commit(live, events, run).await?,
             Step::Load(requests) => {
                 let mut loaded = Vec::with_capacity(requests.len());
                 for request in requests {
@@ -118,6 +122,30 @@ impl Driver<'_> {
             Step::CallTool(call) => self.call_host_tool(live, &call).await,
             Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
         })
+    }
+
+    async fn commit(
+        &self,
+        live: &mut Live,
+        events: Vec<Recorded>,
+        run: &mut Run<'_>,
+    ) -> Result<Input, EngineError> {
+        let store = self.parts.store.as_ref();
+        let done = operations(&events, live.sent.tokens());
+        match live.commit(store, events).await {
+            Ok(()) => {
+                self.parts.changed(&live.id);
+                run.committed(&live.id, &done);
+                Ok(Input::Committed)
+            }
+            Err(StoreError::Conflict { .. }) if run.conflicts < CONFLICTS_MAX => {
+                run.conflicts += 1;
+                live.reload(store).await?;
+                Ok(Input::Stale)
+            }
+            Err(StoreError::Conflict { .. }) => Err(EngineError::Contended(live.id.clone())),
+            Err(error) => Err(error.into()),
+        }
     }
 
     async fn call_model(&self, request: &ModelRequest, watch: &mut dyn Watch) -> Input {

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use neap_core::event::Event;
+use neap_core::account::{Account, SUMMARY_KINDS, accounts};
+use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::message::Message;
@@ -16,7 +17,7 @@ use neap_model::offline::Offline;
 use neap_model::summarize::Extractive;
 use neap_model::{ChatModel, Summarizer};
 use neap_store::folder::FolderViews;
-use neap_store::{SessionInfo, Store, StoreError};
+use neap_store::{SessionInfo, Store, StoreError, Stored};
 
 use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
@@ -185,6 +186,21 @@ impl Engine {
         let session = self.attach(id).await?;
         let exchanges = fetch(self.parts.store.as_ref(), id, session.state(), handle).await?;
         Ok(handle.pick(&exchanges).into_iter().cloned().collect())
+    }
+
+    /// What conclusions and compactions kept, newest first, at most `max`.
+    pub async fn receipts(&self, id: &SessionId, max: usize) -> Result<Vec<Account>, EngineError> {
+        let session = self.attach(id).await?;
+        // A conclusion may be two events.
+        let stored = self.parts.store.events_of(id, &SUMMARY_KINDS, None, max.saturating_mul(2)).await?;
+        let whole = stored.into_iter().filter_map(|stored| match stored {
+            Stored::Event(recorded) => Some(recorded),
+            Stored::Damaged { .. } => None,
+        });
+        let events: Vec<Recorded> = whole.collect();
+        let mut found = accounts(&events, session.state());
+        found.truncate(max);
+        Ok(found)
     }
 
     /// Erases a session: its words are gone from the store and its folder; a tombstone stays.

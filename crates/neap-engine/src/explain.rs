@@ -1,6 +1,6 @@
 //! What was in the context of a turn, and why.
 
-use neap_core::event::{AbandonReason, Event};
+use neap_core::event::{AbandonReason, EpochCause, Event, Recorded};
 use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::ledger::Ledger;
 use neap_core::message::{Scope, ToolRound};
@@ -28,10 +28,28 @@ pub struct Explained {
     pub scope: Option<Scope>,
     /// What the model saw.
     pub ledger: Option<Ledger>,
+    /// Why the prompt that it saw was last written anew, where it is one that grows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch_cause: Option<EpochCause>,
 }
 
 /// Reads the record of a turn.
 pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
+    let mut explained = read(store, id, turn).await?;
+    let since = explained.ledger.as_ref().and_then(|ledger| ledger.epoch_since);
+    if let Some((_, last)) = store.turn_span(id, since.unwrap_or(turn)).await?.filter(|_| since.is_some()) {
+        let began = store.events_of(id, &["epoch_began"], Some(last.next()), 1).await?;
+        explained.epoch_cause = began.iter().find_map(|stored| match stored {
+            Stored::Event(Recorded { event: Event::EpochBegan { turn, cause }, .. }) if Some(*turn) == since => {
+                Some(*cause)
+            }
+            Stored::Event(_) | Stored::Damaged { .. } => None,
+        });
+    }
+    Ok(explained)
+}
+
+async fn read(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
     let Some((first, last)) = store.turn_span(id, turn).await? else {
         return Err(EngineError::NoTurn { session: id.clone(), turn });
     };

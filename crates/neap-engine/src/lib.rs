@@ -40,6 +40,7 @@ mod original;
 mod parts;
 mod search;
 mod session;
+mod tell;
 mod verify;
 mod watch;
 

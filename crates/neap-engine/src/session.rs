@@ -96,6 +96,16 @@ impl Session {
 
     /// Carries out a tool outside a turn.
     pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<ToolReply, EngineError> {
+        self.call_tool_watched(name, arguments, &mut Quiet).await
+    }
+
+    /// The same, while someone watches.
+    pub async fn call_tool_watched(
+        &mut self,
+        name: &str,
+        arguments: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<ToolReply, EngineError> {
         // Before anything is done that could not be told.
         self.parts.keyring()?;
         self.settle().await?;
@@ -105,7 +115,7 @@ impl Session {
             arguments: arguments.to_owned(),
         };
         let (driver, live) = self.driver();
-        let outcome = driver.lone_call(live, LoneCall::new(call.clone())).await?;
+        let outcome = driver.lone_call(live, LoneCall::new(call.clone()), watch).await?;
         let LoneOutcome { text, banner, refusal } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
         let envelope = keyring.seal(&binding(self.live.id.as_str(), &call), text.clone(), now)?;
@@ -139,9 +149,14 @@ impl Session {
     /// for. Says how many were made. May be dropped half-way; a session that is never tended is bounded all the
     /// same, with the built-in summariser at the last moment.
     pub async fn tend(&mut self) -> Result<usize, EngineError> {
+        self.tend_watched(&mut Quiet).await
+    }
+
+    /// The same, while someone watches.
+    pub async fn tend_watched(&mut self, watch: &mut dyn Watch) -> Result<usize, EngineError> {
         self.settle().await?;
         let (driver, live) = self.driver();
-        driver.tend(live, Tending::default()).await
+        driver.tend(live, Tending::default(), watch).await
     }
 
     /// The session's id.

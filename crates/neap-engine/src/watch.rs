@@ -1,7 +1,9 @@
 //! Following a turn while it happens, and stopping it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use neap_core::memory_op::MemoryOp;
 use neap_core::tools::Banner;
 use tokio::sync::Notify;
 
@@ -12,6 +14,11 @@ pub trait Watch: Send {
 
     /// Something a tool, or time, did. Comes before the words that follow it.
     fn banner(&mut self, banner: &Banner);
+
+    /// Something was done to the memory, and is durable. `took` is the time since the step before it.
+    fn memory(&mut self, op: &MemoryOp, took: Duration) {
+        let _ = (op, took);
+    }
 }
 
 /// Looks away.
