@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::app::setting;
-use crate::env::{NEAP_DATA_DIR, NEAP_KEY_FILE};
+use crate::env::{NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG};
 
 /// Version and commit, for bug reports.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
@@ -50,7 +50,15 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Show what was in the context of a turn and why, and what was left out
     Explain(ExplainArgs),
-    /// Show the figures of a session: tokens, savings, decay, eviction
+    /// Print what was said, word for word, by its handle
+    ///
+    /// Handles stand in the context, in `neap explain`, `neap receipts` and search results: `t12` is all of turn 12, `t12.3`
+    /// its fourth message, `t3-41@auth-bug` turns 3 to 41 of an effort's log, `t3-41@-` the same of ambient chat. Into a
+    /// pipe or a file, one message is printed byte for byte.
+    Original(OriginalArgs),
+    /// Show what each summary kept of what it stands for, and what only the original has
+    Receipts(ReceiptsArgs),
+    /// Show the figures of a session: tokens, savings, decay, eviction, price
     Report(OfSession),
     /// List all settings with their defaults
     Settings,
@@ -79,6 +87,9 @@ pub(crate) struct ChatArgs {
     /// Change a setting of the session, for good (see `neap settings`)
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
+    /// Show what is done to the memory as it happens, on standard error
+    #[arg(long, env = NEAP_MEM_DEBUG, hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
+    pub(crate) mem_debug: bool,
 }
 
 #[derive(Debug, Args)]
@@ -106,7 +117,9 @@ pub(crate) enum Slice {
     Slice3,
     /// The context stays bounded, and what left it is found again
     Slice4,
-    /// All of them
+    /// Every transcript is bounded: the phases and figures of the design on windows, over long chats
+    Window,
+    /// All four slices
     All,
 }
 
@@ -115,6 +128,12 @@ pub(crate) struct ProofArgs {
     /// Which
     #[arg(value_enum, default_value = "all")]
     pub(crate) slice: Slice,
+    /// With `window`: how many turns the long chat has
+    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub(crate) turns: u64,
+    /// With `window`: play recorded sessions of coding agents instead, one a line of these files; - for standard input
+    #[arg(long, value_name = "FILE.jsonl", num_args = 1..)]
+    pub(crate) transcripts: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -212,6 +231,26 @@ pub(crate) struct ExplainArgs {
     /// Which turn [default: the latest]
     #[arg(long, short, value_name = "N")]
     pub(crate) turn: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct OriginalArgs {
+    /// What leads to the words, e.g. t12, t12.3 or t3-41@auth-bug
+    #[arg(value_name = "HANDLE")]
+    pub(crate) handle: String,
+    /// Which session
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    pub(crate) session: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReceiptsArgs {
+    /// Which session
+    #[arg(long, short, default_value = "default", value_name = "NAME")]
+    pub(crate) session: String,
+    /// How many, at most; the newest come first
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
+    pub(crate) limit: usize,
 }
 
 #[derive(Debug, Args)]

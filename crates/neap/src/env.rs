@@ -12,6 +12,10 @@ pub(crate) const NEAP_DATA_DIR: &str = "NEAP_DATA_DIR";
 pub(crate) const NEAP_KEY_FILE: &str = "NEAP_KEY_FILE";
 /// A key itself, in hexadecimal digits; a file that is named comes first.
 pub(crate) const NEAP_KEY: &str = "NEAP_KEY";
+/// How much is logged to standard error: a level of detail such as `debug`; nothing by default.
+pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
+/// Whether a chat shows what is done to the memory, as `--mem-debug` does.
+pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 /// The usual place is under this one, where it is set.
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
@@ -27,6 +31,12 @@ pub(crate) struct DataDir {
 /// The key that is given, if one is. What is not text is not a key, and is refused where it is read.
 pub(crate) fn key() -> Option<String> {
     let given = std::env::var_os(NEAP_KEY).filter(|value| !value.is_empty())?;
+    Some(given.to_string_lossy().into_owned())
+}
+
+/// How much is to be logged, if that was said.
+pub(crate) fn log() -> Option<String> {
+    let given = std::env::var_os(NEAP_LOG).filter(|value| !value.is_empty())?;
     Some(given.to_string_lossy().into_owned())
 }
 

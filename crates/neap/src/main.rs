@@ -8,6 +8,7 @@ mod cmd;
 mod env;
 mod files;
 mod keys;
+mod log;
 mod out;
 
 use std::process::ExitCode;
@@ -19,6 +20,9 @@ use out::Failure;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Err(failure) = log::start() {
+        return out::fail(&failure, cli.json);
+    }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return out::fail(&Failure::new(format!("cannot start: {error}")), false),
@@ -42,6 +46,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Efforts(args) => cmd::efforts::run(&data()?, &args, json).await,
         Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
+        Command::Original(args) => cmd::original::run(&data()?, &args, json).await,
+        Command::Receipts(args) => cmd::receipts::run(&data()?, &args, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Settings => cmd::settings::run(json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,

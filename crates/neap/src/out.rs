@@ -97,6 +97,25 @@ fn print(text: &str, end: &str) {
     }
 }
 
+/// Writes bytes to standard output exactly as they are: for pipes and files, never for a terminal.
+pub(crate) fn bytes(bytes: &[u8]) {
+    let mut stdout = std::io::stdout().lock();
+    if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Prints a quiet line on standard error.
+pub(crate) fn aside(text: impl AsRef<str>) {
+    // Nobody is left to be told that standard error is closed.
+    let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", text.as_ref());
+}
+
+/// Money.
+pub(crate) fn dollars(amount: f64) -> String {
+    if amount < 0.01 { format!("${amount:.6}") } else { format!("${amount:.4}") }
+}
+
 /// Prints a value as one line of JSON.
 pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
     line(json_text(value)?);

@@ -22,6 +22,16 @@ fn check(lines: &[&str], promised: &[&str]) -> Neap {
     neap
 }
 
+/// The same with a prompt that is written anew every turn: what leaves the context is gone from it at once.
+#[track_caller]
+fn check_every_turn(lines: &[&str], promised: &[&str]) -> Neap {
+    let neap = Neap::new();
+    let ran = neap.fed(&["chat", "--set", "epoch=every-turn"], lines.join("\n"));
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
+    in_order(&ran.out, promised);
+    neap
+}
+
 #[track_caller]
 fn in_order(said: &str, promised: &[&str]) {
     let mut rest = said;
@@ -63,7 +73,31 @@ fn an_explicit_sign_closes_it_and_a_pause_does_not() {
 #[test]
 fn a_question_about_a_concluded_effort_is_answered_from_its_log() {
     let asked = [&LOGIN[..], &["what exactly was the pool size in the login problem?"]].concat();
-    check(&asked, &["--- Expanded effort: login-failing-mobile (", "> The pool size was 5, we raised it to 20\n"]);
+    let quoted = "> The pool size was 5, we raised it to 20\n";
+    check_every_turn(&asked, &["--- Expanded effort: login-failing-mobile (", quoted]);
+    // A prompt that grows still has the log: nothing needs to come back.
+    let neap = check(&asked, &["From the log of login-failing-mobile:\n", quoted]);
+    assert_eq!(neap.json(&["explain"])["rounds"], json!([]));
+}
+
+/// What a person does between turns is told to the model, though its prompt only grows.
+#[test]
+fn a_switch_by_hand_is_followed_by_the_model() {
+    let lines = [
+        "Help me plan the kitchen renovation",
+        "New topic: garden irrigation",
+        "/switch kitchen-renovation",
+        "The budget is 4000 euros",
+        "That is done, thanks!",
+    ];
+    let neap = check(
+        &lines,
+        &["--- Switched to effort: kitchen-renovation ---", "--- Concluded effort: kitchen-renovation ---"],
+    );
+    let efforts = neap.json(&["efforts"]);
+    let open: Vec<&serde_json::Value> =
+        efforts.as_array().expect("efforts").iter().filter(|e| e["status"] == "open").map(|e| &e["id"]).collect();
+    assert_eq!(open, ["garden-irrigation"]);
 }
 
 /// Chatter that opens nothing and mentions nothing.
@@ -77,7 +111,7 @@ fn a_topic_evicted_long_ago_is_found_by_search() {
     let mut lines = LOGIN.to_vec();
     lines.extend(chatter(22));
     lines.extend(["/efforts", "what did we decide about the size of the database pool?"]);
-    let neap = check(
+    let neap = check_every_turn(
         &lines,
         &["login-failing-mobile  evicted", "From the record of login-failing-mobile:\n", "The pool size was 5"],
     );
@@ -88,7 +122,7 @@ fn a_topic_evicted_long_ago_is_found_by_search() {
 #[test]
 fn a_second_process_goes_on_where_the_first_ended() {
     let asked = [&LOGIN[..], &["what exactly was the pool size in the login problem?"]].concat();
-    let neap = check(&asked, &["--- Expanded effort"]);
+    let neap = check_every_turn(&asked, &["--- Expanded effort"]);
     assert_eq!(neap.json(&["efforts"])[0]["place"], "expanded");
     neap.chat(&["good morning"]);
     let shown = neap.json(&["session", "show"]);
@@ -145,7 +179,7 @@ fn every_command_answers() {
         "turn 6 in garden-irrigation\n",
         "turn 1 in login-failing-mobile\n  said: login keeps failing",
     ];
-    let neap = check(&lines, &promised);
+    let neap = check_every_turn(&lines, &promised);
     assert_eq!(neap.json(&["session", "show"])["turns"], 6, "commands are no turns, and /quit ends the chat");
 }
 

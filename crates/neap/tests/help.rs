@@ -35,6 +35,21 @@ fn keys_explain_themselves() {
 }
 
 #[test]
+fn proof_explains_itself() {
+    insta::assert_snapshot!(check(&["proof", "--help"]));
+}
+
+#[test]
+fn original_explains_itself() {
+    insta::assert_snapshot!(check(&["original", "--help"]));
+}
+
+#[test]
+fn receipts_explain_themselves() {
+    insta::assert_snapshot!(check(&["receipts", "--help"]));
+}
+
+#[test]
 fn the_version_names_its_commit() {
     let said = check(&["--version"]);
     let (version, commit) = said.trim_end().split_once(" (").expect("a version and a commit");

@@ -73,8 +73,19 @@ fn check(args: &[&str], turns: &[Value]) -> Vec<Value> {
 fn each_turn_has_exactly_the_documented_keys_and_layers() {
     let told = check(&[], &[say("Hello.")]);
     let layers: Vec<&str> = told[0]["tokens"].as_object().expect("layers").keys().map(String::as_str).collect();
-    let known =
-        ["active", "ambient", "expanded", "message", "note", "open", "protocol", "summaries", "tools", "total"];
+    let known = [
+        "active",
+        "ambient",
+        "expanded",
+        "message",
+        "note",
+        "open",
+        "protocol",
+        "summaries",
+        "tail",
+        "tools",
+        "total",
+    ];
     assert_eq!(layers, known);
 }
 
@@ -118,7 +129,8 @@ fn seed_names_set_thresholds() {
     let mut turns = effort("water-pump", "The water pump rattles at 40 Hz.");
     turns.push(call("Show it.", "expand_effort", json!({"id": "water-pump"})));
     turns.extend(chatter(6));
-    let set = ["--set", "DECAY_THRESHOLD=5", "--set", "SUMMARY_EVICTION_THRESHOLD=6", "--set", "AMBIENT_WINDOW=2"];
+    let set = ["DECAY_THRESHOLD=5", "SUMMARY_EVICTION_THRESHOLD=6", "AMBIENT_WINDOW=2", "EPOCH=every-turn"];
+    let set: Vec<&str> = set.into_iter().flat_map(|set| ["--set", set]).collect();
     let told = check(&set, &turns);
     let expanded: Vec<usize> = told[3..].iter().map(|t| t["expanded"].as_array().expect("ids").len()).collect();
     assert_eq!(expanded, [1, 1, 1, 1, 1, 0, 0]);

@@ -2,14 +2,16 @@
 
 use std::process::ExitCode;
 
-use neap_core::event::{CollapseCause, EpochCause, Event};
+use neap_core::event::{EpochCause, Event};
 use neap_core::ids::{EffortId, TurnNo};
 use neap_core::ledger::{Ledger, LogShown};
 use neap_core::message::Scope;
+use neap_core::receipt::Receipt;
 use neap_engine::Explained;
 
 use crate::app;
 use crate::cli::ExplainArgs;
+use crate::cmd::receipts;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
@@ -45,13 +47,19 @@ pub(crate) fn render(explained: &Explained) -> String {
         }
     }
     match &explained.ledger {
-        Some(ledger) => out.push_str(&render_ledger(ledger)),
+        Some(ledger) => {
+            out.push_str(&render_ledger(ledger));
+            out.push_str(&price(ledger, explained.epoch_cause));
+        }
         None => out.push_str("  no reply, so no record of a context\n"),
     }
     if !explained.happened.is_empty() {
         out.push_str(&format!("{BOLD}what happened{BOLD:#}\n"));
         for event in &explained.happened {
             out.push_str(&format!("  {}\n", describe(event)));
+            for line in receipt(event).map(accounted).unwrap_or_default() {
+                out.push_str(&format!("    {DIM}{line}{DIM:#}\n"));
+            }
         }
     }
     out
@@ -102,11 +110,60 @@ pub(crate) fn render_ledger(ledger: &Ledger) -> String {
     out
 }
 
+/// What the turn's calls cost, and since when the prompt only grows.
+fn price(ledger: &Ledger, cause: Option<EpochCause>) -> String {
+    let cost = &ledger.cost;
+    let mut out = String::new();
+    if cost.calls > 0 {
+        out.push_str(&format!(
+            "{BOLD}cost{BOLD:#} {} tokens sent in {}, {} % of them cached; {}\n",
+            thousands(cost.sent.0),
+            out::count(cost.calls, "call"),
+            cost.cached_percent(),
+            out::dollars(cost.dollars())
+        ));
+    }
+    if let Some(since) = ledger.epoch_since {
+        let why = cause.map_or_else(String::new, |cause| format!(", because {cause}"));
+        out.push_str(&format!("{BOLD}epoch{BOLD:#} the prompt was written anew for turn {since}{why}\n"));
+    }
+    out
+}
+
+/// What a summary kept, if the event made one.
+fn receipt(event: &Event) -> Option<&Receipt> {
+    match event {
+        Event::EffortConcluded { receipt, .. }
+        | Event::EffortSummarized { receipt, .. }
+        | Event::SpanCompacted { receipt, .. } => receipt.as_deref(),
+        Event::SessionCreated { .. }
+        | Event::PolicyChanged { .. }
+        | Event::TurnStarted { .. }
+        | Event::ToolsCalled { .. }
+        | Event::EffortOpened { .. }
+        | Event::EffortExpanded { .. }
+        | Event::EffortCollapsed { .. }
+        | Event::EffortSwitched { .. }
+        | Event::EffortReopened { .. }
+        | Event::EffortsReferenced { .. }
+        | Event::SummariesEvicted { .. }
+        | Event::EpochBegan { .. }
+        | Event::TurnCompleted { .. }
+        | Event::TurnAbandoned { .. }
+        | Event::Scrubbed { .. } => None,
+    }
+}
+
+fn accounted(receipt: &Receipt) -> Vec<String> {
+    std::iter::once(receipts::in_short(receipt)).chain(receipts::notes(receipt)).collect()
+}
+
 fn shown(log: &LogShown) -> String {
     let from = log.from.map_or_else(String::new, |turn| format!(", from turn {turn}"));
     let cut = if log.excerpted { ", cut to head and tail" } else { "" };
     let plural = if log.exchanges == 1 { "" } else { "s" };
-    format!("{}: {} exchange{plural}{from}{cut}", name(&log.scope), log.exchanges)
+    let short = log.in_short.as_ref().map_or_else(String::new, |handle| format!("{handle} in short, then "));
+    format!("{}: {short}{} exchange{plural}{from}{cut}", name(&log.scope), log.exchanges)
 }
 
 fn name(scope: &Scope) -> String {
@@ -132,22 +189,17 @@ fn describe(event: &Event) -> String {
         Event::EffortSummarized { id, summary, .. } => format!("summary of {id}: {}", one_line(&summary.text)),
         Event::EffortExpanded { id, tokens_loaded, .. } => format!("expanded {id}: {tokens_loaded} tokens loaded"),
         Event::EffortCollapsed { id, cause, tokens_freed, .. } => {
-            let why = match cause {
-                CollapseCause::Asked => "asked for".to_owned(),
-                CollapseCause::Decayed { inactive_turns } => format!("not referenced for {inactive_turns} turns"),
-                CollapseCause::Crowded => "too many others were expanded".to_owned(),
-                CollapseCause::Restarted => "the session was opened again".to_owned(),
-            };
-            format!("collapsed {id}: {why}; {tokens_freed} tokens freed")
+            format!("collapsed {id}: {cause}; {tokens_freed} tokens freed")
         }
         Event::EffortSwitched { id, .. } => format!("switched to {id}"),
         Event::EffortReopened { id, .. } => format!("reopened {id}"),
         Event::EffortsReferenced { ids: of, .. } => format!("referenced {}", ids(of)),
         Event::SummariesEvicted { ids: of, .. } => format!("evicted {}", ids(of)),
         Event::SpanCompacted { scope, span, .. } => {
-            format!("summarised {}: {} tokens in {}", span.handle(scope), span.size.tokens, span.tokens)
+            let (said, line) = (thousands(span.size.tokens.0), thousands(span.tokens.0));
+            format!("summarised {}: {said} tokens in {line}", span.handle(scope))
         }
-        Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", epoch_cause(*cause)),
+        Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }
@@ -155,15 +207,5 @@ fn describe(event: &Event) -> String {
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),
-    }
-}
-
-fn epoch_cause(cause: EpochCause) -> &'static str {
-    match cause {
-        EpochCause::First => "there was none",
-        EpochCause::Full => "it was full",
-        EpochCause::Expired => "the cache had forgotten it",
-        EpochCause::Cheaper => "a shorter one is cheaper",
-        EpochCause::TurnsOver => "its turns were over",
     }
 }

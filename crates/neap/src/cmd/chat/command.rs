@@ -4,6 +4,7 @@ use neap_core::ledger::Layer;
 use neap_engine::{Engine, Session};
 use serde_json::json;
 
+use super::screen::Screen;
 use crate::cmd::{efforts, explain, report, search};
 use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 
@@ -51,15 +52,20 @@ impl<'a> Command<'a> {
         is_word.then(|| Self { name, rest: text[name.len()..].trim() })
     }
 
-    pub(super) async fn run(&self, engine: &Engine, session: &mut Session) -> Result<Next, Failure> {
+    pub(super) async fn run(
+        &self,
+        engine: &Engine,
+        session: &mut Session,
+        screen: &mut Screen,
+    ) -> Result<Next, Failure> {
         match self.name {
             "/status" => out::piece(report::render(&session.report())),
             "/efforts" => out::piece(efforts::render(session.state())),
             "/search" => self.search(engine, session).await?,
-            "/expand" => self.tool(session, "expand_effort").await?,
-            "/collapse" => self.tool(session, "collapse_effort").await?,
-            "/switch" => self.tool(session, "switch_effort").await?,
-            "/close" => self.tool(session, "close_effort").await?,
+            "/expand" => self.tool(session, screen, "expand_effort").await?,
+            "/collapse" => self.tool(session, screen, "collapse_effort").await?,
+            "/switch" => self.tool(session, screen, "switch_effort").await?,
+            "/close" => self.tool(session, screen, "close_effort").await?,
             "/context" => context(session).await?,
             "/why" => self.why(engine, session).await?,
             "/help" => help(),
@@ -88,9 +94,9 @@ impl<'a> Command<'a> {
         Ok(())
     }
 
-    async fn tool(&self, session: &mut Session, tool: &str) -> Result<(), Failure> {
+    async fn tool(&self, session: &mut Session, screen: &mut Screen, tool: &str) -> Result<(), Failure> {
         let arguments = if self.rest.is_empty() { json!({}) } else { json!({"id": self.rest}) };
-        let outcome = session.call_tool(tool, &arguments.to_string()).await?;
+        let outcome = session.call_tool_watched(tool, &arguments.to_string(), screen).await?;
         if let Some(banner) = outcome.banner {
             out::line(format!("{BANNER}{}{BANNER:#}", out::clean(&banner.to_string())));
         }
@@ -137,7 +143,7 @@ fn help() {
 
 /// What the model would see, each part under the layer that pays for it.
 async fn context(session: &mut Session) -> Result<(), Failure> {
-    let context = session.assemble(None).await?;
+    let context = session.preview(None).await?;
     let heading = |layer: Layer| {
         let tokens = context.ledger.tokens.get(layer);
         format!("{BOLD}── {} · {} tokens{BOLD:#}", layer.as_str(), thousands(tokens.0))

@@ -24,9 +24,15 @@ pub(super) enum Typed {
     End,
 }
 
+type Lines = Editor<Completions, FileHistory>;
+
 /// Where it comes from.
 pub(super) enum Input {
-    Terminal { editor: Box<Editor<Completions, FileHistory>>, history: PathBuf },
+    /// The editor is away while a line is typed.
+    Terminal {
+        editor: Option<Box<Lines>>,
+        history: PathBuf,
+    },
     Pipe,
 }
 
@@ -37,11 +43,11 @@ impl Input {
         }
         let config = Config::builder().auto_add_history(true).history_ignore_dups(true);
         let config = config.and_then(|config| config.max_history_size(HISTORY_LINES_MAX)).map_err(failed)?;
-        let mut editor: Editor<Completions, FileHistory> = Editor::with_config(config.build()).map_err(failed)?;
+        let mut editor: Lines = Editor::with_config(config.build()).map_err(failed)?;
         editor.set_helper(Some(Completions::default()));
         // The first chat has no history yet.
         let _ = editor.load_history(history);
-        Ok(Input::Terminal { editor: Box::new(editor), history: history.to_owned() })
+        Ok(Input::Terminal { editor: Some(Box::new(editor)), history: history.to_owned() })
     }
 
     /// Whether someone types, rather than a program.
@@ -51,22 +57,31 @@ impl Input {
 
     /// Completes ids of this state.
     pub(super) fn complete_with(&mut self, state: &SessionState) {
-        if let Input::Terminal { editor, .. } = self
+        if let Input::Terminal { editor: Some(editor), .. } = self
             && let Some(helper) = editor.helper_mut()
         {
             helper.learn(state);
         }
     }
 
-    /// Waits for a line. Ctrl-C clears it, Ctrl-D ends the chat.
-    pub(super) fn read(&mut self) -> Result<Typed, Failure> {
-        let text = match self {
-            Input::Terminal { editor, .. } => match editor.readline(PROMPT) {
-                Ok(text) => text,
-                Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
-                Err(ReadlineError::Eof) => return Ok(Typed::End),
-                Err(error) => return Err(failed(error)),
-            },
+    /// Waits for a line, on a thread of its own. Ctrl-C clears it, Ctrl-D ends the chat.
+    pub(super) async fn read(&mut self) -> Result<Typed, Failure> {
+        let line = match self {
+            Input::Terminal { editor, .. } => {
+                let Some(mut lines) = editor.take() else { return Ok(Typed::End) };
+                let reading = tokio::task::spawn_blocking(move || {
+                    let line = lines.readline(PROMPT);
+                    (lines, line)
+                });
+                let (lines, line) = reading.await.map_err(|error| Failure::new(error.to_string()))?;
+                *editor = Some(lines);
+                match line {
+                    Ok(text) => text,
+                    Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
+                    Err(ReadlineError::Eof) => return Ok(Typed::End),
+                    Err(error) => return Err(failed(error)),
+                }
+            }
             Input::Pipe => {
                 let mut bytes = Vec::new();
                 if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
@@ -75,11 +90,11 @@ impl Input {
                 String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned()
             }
         };
-        Ok(if text.trim().is_empty() { Typed::Nothing } else { Typed::Text(text) })
+        Ok(if line.trim().is_empty() { Typed::Nothing } else { Typed::Text(line) })
     }
 
     pub(super) fn save(&mut self) {
-        if let Input::Terminal { editor, history } = self {
+        if let Input::Terminal { editor: Some(editor), history } = self {
             // A history that cannot be kept is no reason to fail at the end of a chat.
             let _ = history.parent().map_or(Ok(()), files::create_dir);
             let _ = editor.save_history(history);

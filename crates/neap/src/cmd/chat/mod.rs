@@ -21,7 +21,7 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
     let id = app::session_id(&args.session)?;
     let engine = app::engine(data)?.build();
     let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
-    let mut screen = Screen::new();
+    let mut screen = Screen::new(args.mem_debug);
     let mut input = Input::open(&data.history(&id))?;
     if input.is_terminal() {
         stop_replies_on_ctrl_c(session.interrupt()).await;
@@ -45,13 +45,13 @@ async fn talk(
     let mut not_taken = 0;
     loop {
         input.complete_with(session.state());
-        let text = match input.read()? {
+        let text = match next(session, screen, input).await? {
             Typed::Text(text) => text,
             Typed::Nothing => continue,
             Typed::End => return Ok(not_taken),
         };
         match Command::parse(&text) {
-            Some(command) => match command.run(engine, session).await {
+            Some(command) => match command.run(engine, session, screen).await {
                 Ok(Next::GoOn) => {}
                 Ok(Next::NoCommand) => not_taken += 1,
                 Ok(Next::Quit) => return Ok(not_taken),
@@ -61,6 +61,33 @@ async fn talk(
             },
             None => not_taken += u64::from(!turn(session, screen, &text).await),
         }
+    }
+}
+
+/// Waits for what is typed, and meanwhile prepares what the next turns will need. Nobody waits for that: it is dropped
+/// when a line is entered. A program in a pipe has its reply already, and its next line waits the little it takes.
+async fn next(session: &mut Session, screen: &mut Screen, input: &mut Input) -> Result<Typed, Failure> {
+    if !input.is_terminal() {
+        tend(session, screen).await;
+        return input.read().await;
+    }
+    screen.hold();
+    let typed = {
+        let mut reading = std::pin::pin!(input.read());
+        tokio::select! {
+            biased;
+            typed = &mut reading => typed,
+            () = tend(session, screen) => reading.await,
+        }
+    };
+    screen.release();
+    typed
+}
+
+/// Upkeep. What fails in it fails again in the next turn, which tells.
+async fn tend(session: &mut Session, screen: &mut Screen) {
+    if let Err(error) = session.tend_watched(screen).await {
+        tracing::debug!(%error, "upkeep failed");
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a chat looks like: on a terminal with colour and a status line, in a pipe plain.
 
 use std::io::IsTerminal;
+use std::time::Duration;
 
+use neap_core::memory_op::MemoryOp;
 use neap_core::tools::Banner;
 use neap_core::turn::INTERRUPTED;
 use neap_engine::{Session, TurnReply, Watch};
@@ -15,11 +17,28 @@ pub(super) struct Screen {
     mid_line: bool,
     /// Whether words of this reply were shown as they came.
     shown: bool,
+    /// Whether what is done to the memory is shown.
+    mem_debug: bool,
+    /// Lines about it that wait until what is being typed is entered.
+    held: Option<Vec<String>>,
 }
 
 impl Screen {
-    pub(super) fn new() -> Self {
-        Self { on_terminal: std::io::stdout().is_terminal(), mid_line: false, shown: false }
+    pub(super) fn new(mem_debug: bool) -> Self {
+        let on_terminal = std::io::stdout().is_terminal();
+        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None }
+    }
+
+    /// Someone types: nothing is written across that.
+    pub(super) fn hold(&mut self) {
+        self.held = Some(Vec::new());
+    }
+
+    /// It is entered.
+    pub(super) fn release(&mut self) {
+        for line in self.held.take().unwrap_or_default() {
+            out::aside(line);
+        }
     }
 
     pub(super) fn welcome(&self, session: &Session) {
@@ -59,7 +78,7 @@ impl Screen {
         self.end_line();
     }
 
-    /// A quiet line under each reply: turn, tokens of budget, active effort, expanded, evicted.
+    /// A quiet line under each reply: turn, tokens of budget, share of them that was cached, active effort, expanded, evicted.
     pub(super) fn status(&self, session: &Session, reply: &TurnReply) {
         if !self.on_terminal {
             return;
@@ -70,6 +89,9 @@ impl Screen {
             format!("turn {}", reply.turn),
             format!("{} of {} tokens", thousands(used.0), thousands(budget.0)),
         ];
+        if reply.ledger.cost.calls > 0 {
+            parts.push(format!("{} % cached", reply.ledger.cost.cached_percent()));
+        }
         parts.extend(state.active().map(|effort| format!("active {}", effort.id)));
         let expanded: Vec<&str> = state.expanded().map(|effort| effort.id.as_str()).collect();
         if !expanded.is_empty() {
@@ -103,5 +125,19 @@ impl Watch for Screen {
     fn banner(&mut self, banner: &Banner) {
         self.end_line();
         out::line(format!("{BANNER}{}{BANNER:#}", out::clean(&banner.to_string())));
+    }
+
+    fn memory(&mut self, op: &MemoryOp, took: Duration) {
+        if !self.mem_debug {
+            return;
+        }
+        let line = format!("memory · turn {} · {op} · {:.1} ms", op.turn, took.as_secs_f64() * 1_000.0);
+        match &mut self.held {
+            Some(held) => held.push(line),
+            None => {
+                self.end_line();
+                out::aside(line);
+            }
+        }
     }
 }

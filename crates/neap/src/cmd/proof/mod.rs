@@ -5,6 +5,7 @@ mod slice2;
 mod slice3;
 mod slice4;
 mod stage;
+mod window;
 
 use std::process::ExitCode;
 
@@ -67,6 +68,18 @@ impl Proof {
 }
 
 pub(crate) async fn run(args: &ProofArgs, json: bool) -> Result<ExitCode, Failure> {
+    if args.slice == Slice::Window {
+        let proofs = match args.transcripts.as_slice() {
+            [] => window::prove(args.turns).await?,
+            files => window::prove_over(files).await?,
+        };
+        return tell(&proofs, json);
+    }
+    if !args.transcripts.is_empty() {
+        return Err(
+            Failure::new("--transcripts is for the window proof").hint("neap proof window --transcripts FILE")
+        );
+    }
     let wanted = |slice: Slice| args.slice == slice || args.slice == Slice::All;
     let mut proofs = Vec::new();
     if wanted(Slice::Slice1) {
@@ -81,11 +94,16 @@ pub(crate) async fn run(args: &ProofArgs, json: bool) -> Result<ExitCode, Failur
     if wanted(Slice::Slice4) {
         proofs.push(slice4::prove(&mut Stage::new().await?).await?);
     }
+    tell(&proofs, json)
+}
+
+/// Prints proofs; the exit code says whether they hold.
+fn tell(proofs: &[Proof], json: bool) -> Result<ExitCode, Failure> {
     let ok = proofs.iter().all(|proof| proof.ok);
     if json {
         out::json_line(&proofs)?;
     } else {
-        for proof in &proofs {
+        for proof in proofs {
             proof.print();
         }
         let failed: usize = proofs.iter().flat_map(|proof| &proof.rows).filter(|row| !row.ok).count();

@@ -38,7 +38,9 @@ impl Stage {
         let model = Arc::new(Scripted::new());
         let engine = Engine::builder(Arc::new(store)).model(model.clone()).build();
         let id = SessionId::from_name("proof").map_err(|error| Failure::new(error.to_string()))?;
-        let session = engine.resume(&id, &SessionOptions::default()).await?;
+        // The seeds rewrite the prompt every turn.
+        let set = vec![("epoch".to_owned(), "every-turn".to_owned())];
+        let session = engine.resume(&id, &SessionOptions { set }).await?;
         Ok(Self { model, session, _folder: folder })
     }
 

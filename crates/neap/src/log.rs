@@ -1,0 +1,17 @@
+//! The log of what the program does, for those who look for a fault: off unless asked for, on standard error.
+
+use tracing::level_filters::LevelFilter;
+
+use crate::env::{self, NEAP_LOG};
+use crate::out::Failure;
+
+/// Begins to log, if `NEAP_LOG` says so.
+pub(crate) fn start() -> Result<(), Failure> {
+    let Some(asked) = env::log() else { return Ok(()) };
+    let level: LevelFilter = asked.trim().parse().map_err(|_| {
+        Failure::new(format!("{NEAP_LOG}='{}' is not a level of detail", crate::out::clean(&asked)))
+            .hint("use error, warn, info, debug, trace or off")
+    })?;
+    tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(std::io::stderr).init();
+    Ok(())
+}
