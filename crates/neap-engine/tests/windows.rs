@@ -236,7 +236,22 @@ async fn a_tended_session_is_summarised_by_whoever_is_configured() {
     assert!(by_model * 2 > spans.len(), "{spans:?}");
 }
 
-/// 5,000 turns hold the bound that 50 hold, and the tree of summaries stays small.
+/// A host that runs the model itself only tells what was said: upkeep alone bounds its windows.
+#[tokio::test]
+async fn what_a_host_tells_is_summarised_by_upkeep() {
+    let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "2000")]).await;
+    for n in 0..60 {
+        let said = format!("Entry {n}: {}", "the log goes on and on ".repeat(8));
+        stage.session.record(&said, "Kept.", None).await.unwrap();
+        stage.session.tend().await.unwrap();
+    }
+    let covered: u64 =
+        stage.session.state().window(&Scope::Ambient).spans().iter().map(|s| s.size.exchanges).sum();
+    assert!(covered > 40, "{covered}");
+    assert!(stage.text().await.contains("[t1-"));
+}
+
+/// 1,500 turns hold the bound that 50 hold, and the tree of summaries stays small.
 #[tokio::test]
 async fn a_long_session_holds_the_same_bound() {
     let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "3000")]).await;

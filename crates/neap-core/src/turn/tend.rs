@@ -88,7 +88,8 @@ impl Tending {
     fn due(&self, desk: &Desk<'_>) -> Option<Wish> {
         let policy = desk.state.policy();
         let near = policy.window_prepare_percent;
-        let percent = if policy.rewrites_every_turn() {
+        // Without a prompt that grows (a host runs the model, or nothing was sent yet), the window alone tells.
+        let percent = if policy.rewrites_every_turn() || !desk.sent.is_growing() {
             near
         } else if desk.sent.tokens() >= policy.context_budget().percent(near) {
             policy.epoch_low_percent
