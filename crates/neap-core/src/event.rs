@@ -242,6 +242,20 @@ pub enum Event {
         /// Where the message belongs.
         scope: Scope,
     },
+    /// A host that runs the model itself added a message to a turn.
+    MessageAdded {
+        /// The turn.
+        turn: TurnNo,
+        /// What was said.
+        message: Counted,
+    },
+    /// A turn that was told message by message is over.
+    TurnClosed {
+        /// The turn.
+        turn: TurnNo,
+        /// Where the exchange belongs.
+        scope: Scope,
+    },
     /// A person had the session erased. Nothing else of it is left.
     Scrubbed {
         /// How many events were erased.
@@ -270,6 +284,8 @@ impl Event {
             Event::EpochBegan { .. } => "epoch_began",
             Event::TurnCompleted { .. } => "turn_completed",
             Event::TurnAbandoned { .. } => "turn_abandoned",
+            Event::MessageAdded { .. } => "message_added",
+            Event::TurnClosed { .. } => "turn_closed",
             Event::Scrubbed { .. } => "scrubbed",
         }
     }
@@ -292,14 +308,18 @@ impl Event {
             | Event::SpanCompacted { turn, .. }
             | Event::EpochBegan { turn, .. }
             | Event::TurnCompleted { turn, .. }
-            | Event::TurnAbandoned { turn, .. } => Some(*turn),
+            | Event::TurnAbandoned { turn, .. }
+            | Event::MessageAdded { turn, .. }
+            | Event::TurnClosed { turn, .. } => Some(*turn),
         }
     }
 
     /// What it adds to the transcript: the user's words, a host's tool rounds, the reply.
     pub fn said(&self) -> Vec<&Counted> {
         match self {
-            Event::TurnStarted { message: said, .. } | Event::TurnCompleted { reply: said, .. } => vec![said],
+            Event::TurnStarted { message: said, .. }
+            | Event::MessageAdded { message: said, .. }
+            | Event::TurnCompleted { reply: said, .. } => vec![said],
             Event::ToolsCalled { round, visibility: RoundVisibility::Transcript, .. } => {
                 round.messages().collect()
             }
@@ -318,6 +338,7 @@ impl Event {
             | Event::SpanCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::TurnAbandoned { .. }
+            | Event::TurnClosed { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

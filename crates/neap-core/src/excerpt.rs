@@ -10,13 +10,25 @@ pub const EXCERPT_TOKENS_MIN: Tokens = Tokens(64);
 
 /// Cuts a message to at most `max` tokens by cutting what it says; calls and ids stay as they are.
 pub fn cut_message(counter: &dyn TokenCounter, said: &Counted, handle: &Handle, max: Tokens) -> Counted {
+    cut_message_as(counter, said, handle, max, prompt::EXCERPT)
+}
+
+/// The same with other words in place of what is missing.
+pub(crate) fn cut_message_as(
+    counter: &dyn TokenCounter,
+    said: &Counted,
+    handle: &Handle,
+    max: Tokens,
+    marker: &str,
+) -> Counted {
     if said.tokens <= max {
         return said.clone();
     }
     let bare = Message { content: "".into(), ..said.message.clone() };
     let around = message_tokens(counter, &bare);
     let whole = said.tokens - around;
-    let (text, tokens) = excerpt(counter, &said.message.content, whole, handle, max.saturating_sub(around));
+    let (text, tokens) =
+        excerpt_as(counter, &said.message.content, whole, handle, max.saturating_sub(around), marker);
     Counted { message: Message { content: text.into(), ..bare }, tokens: around + tokens }
 }
 
@@ -31,6 +43,17 @@ pub fn excerpt(
     handle: &Handle,
     max: Tokens,
 ) -> (String, Tokens) {
+    excerpt_as(counter, text, whole, handle, max, prompt::EXCERPT)
+}
+
+fn excerpt_as(
+    counter: &dyn TokenCounter,
+    text: &str,
+    whole: Tokens,
+    handle: &Handle,
+    max: Tokens,
+    marker: &str,
+) -> (String, Tokens) {
     let handle = handle.to_string();
     let mut room = max;
     loop {
@@ -38,7 +61,7 @@ pub fn excerpt(
         let tail = suffix_within(counter, &text[head.len()..], Tokens(room.0 / 3));
         let shown = counter.count(head) + counter.count(tail);
         let left_out = whole.saturating_sub(shown).to_string();
-        let marker = prompt::fill(prompt::EXCERPT, &[("count", &left_out), ("handle", &handle)]);
+        let marker = prompt::fill(marker, &[("count", &left_out), ("handle", &handle)]);
         let excerpt = format!("{head}{marker}{tail}");
         let tokens = counter.count(&excerpt);
         if tokens <= max {

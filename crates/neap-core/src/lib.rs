@@ -33,6 +33,7 @@ pub mod summary;
 pub mod terms;
 pub mod testing;
 pub mod tokens;
+pub mod told;
 pub mod tools;
 pub mod turn;
 pub mod vet;

@@ -114,7 +114,13 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
                 exchanges.extend(pending.remove(turn).map(|p| row(*turn, scope, &p, *seq, reply.tokens)));
                 touched.extend(scope.effort());
             }
-            Event::TurnAbandoned { turn, scope, .. } => {
+            Event::MessageAdded { turn, message } => {
+                texts.push(said(*turn, *seq, message));
+                if let Some(started) = pending.get_mut(turn) {
+                    started.tokens += message.tokens;
+                }
+            }
+            Event::TurnAbandoned { turn, scope, .. } | Event::TurnClosed { turn, scope } => {
                 exchanges.extend(pending.remove(turn).map(|p| row(*turn, scope, &p, *seq, Tokens::ZERO)));
                 touched.extend(scope.effort());
             }

@@ -30,6 +30,18 @@ pub const NOW: &str = include_str!("prompts/now.md");
 pub const SPAN: &str = include_str!("prompts/span.md");
 /// Stands in an over-long message for its middle: `{count}`, `{handle}`.
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
+/// Before the summaries of a conversation that is told message by message: `{older}`.
+pub const TOLD_BEFORE: &str = include_str!("prompts/told_before.md");
+/// Says that some of it is neither shown nor summarised: `{count}`.
+pub const TOLD_OLDER: &str = include_str!("prompts/told_older.md");
+/// After what is a record of it.
+pub const TOLD_END: &str = include_str!("prompts/told_end.md");
+/// Stands for messages of an exchange that is too long: `{count}`, `{handle}`.
+pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
+/// Stands in an over-long message of it for its middle: `{count}`, `{handle}`.
+pub const TOLD_EXCERPT: &str = include_str!("prompts/told_excerpt.md");
+/// Before what a search in it found.
+pub const TOLD_RECALLED: &str = include_str!("prompts/told_recalled.md");
 /// The schemas of the eight effort tools.
 pub const TOOLS: &str = include_str!("prompts/tools.json");
 /// The schema of the tool for hosts.

@@ -39,6 +39,7 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             }
             Event::ToolsCalled { turn, round, visibility }
         }
+        Event::MessageAdded { turn, message } => Event::MessageAdded { turn, message: count(message) },
         Event::TurnCompleted { turn, reply, scope, ledger } => {
             for (_, tokens) in ledger.tokens.entries() {
                 small(tokens)?;
@@ -80,6 +81,7 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::SummariesEvicted { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
+        | Event::TurnClosed { .. }
         | Event::Scrubbed { .. } => event,
     })
 }

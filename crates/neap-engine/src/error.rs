@@ -4,6 +4,7 @@ use neap_core::assemble::BudgetTooSmall;
 use neap_core::event::AbandonReason;
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::policy::PolicyError;
+use neap_core::tokens::Tokens;
 use neap_core::turn::TurnError;
 use neap_model::envelope::KeyError;
 use neap_store::StoreError;
@@ -48,6 +49,14 @@ pub enum EngineError {
         /// The turn.
         turn: TurnNo,
     },
+    /// A memory was asked to fit into less than it can.
+    #[error("a memory cannot fit into {budget} tokens: an excerpt of one message needs {floor}")]
+    MemoryTooSmall {
+        /// What was asked.
+        budget: Tokens,
+        /// What is needed at least.
+        floor: Tokens,
+    },
     /// What a tool answered could not be signed.
     #[error("cannot sign what the tool answered: {0}")]
     Key(#[from] KeyError),
@@ -77,6 +86,7 @@ impl EngineError {
             EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
             EngineError::SessionExists(_) => "choose another name with --session",
             EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",
+            EngineError::MemoryTooSmall { .. } => "give the memory more room, or leave more of the budget to it",
             EngineError::Key(_) => "what the tool did is stored; `neap keys list` tells which key signs",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }

@@ -97,7 +97,9 @@ impl Explained {
                 self.abandoned = Some(reason);
                 self.scope = Some(scope);
             }
+            Event::TurnClosed { scope, .. } => self.scope = Some(scope),
             Event::EffortOpened { .. }
+            | Event::MessageAdded { .. }
             | Event::EffortConcluded { .. }
             | Event::EffortSummarized { .. }
             | Event::EffortExpanded { .. }

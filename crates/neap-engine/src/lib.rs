@@ -25,9 +25,12 @@
 //! # }
 //! ```
 //!
+//! An agent that runs its own model needs three calls only: see [`agent_memory`].
+//!
 //! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); without one, the built-in offline model
 //! answers. [`EngineBuilder::host_tools`] adds the host's own tools to those for efforts.
 
+pub mod agent_memory;
 mod answer;
 mod clock;
 mod drive;
@@ -44,6 +47,7 @@ mod tell;
 mod verify;
 mod watch;
 
+pub use agent_memory::{AgentMemory, Layers, VectorMemory, WindowMemory};
 pub use answer::ToolAnswer;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, SessionOptions};

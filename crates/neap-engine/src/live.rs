@@ -51,7 +51,10 @@ impl Live {
         }
         let turn = events.iter().fold(self.turn, |turn, recorded| {
             let begins = matches!(recorded.event, Event::TurnStarted { .. });
-            let ends = matches!(recorded.event, Event::TurnCompleted { .. } | Event::TurnAbandoned { .. });
+            let ends = matches!(
+                recorded.event,
+                Event::TurnCompleted { .. } | Event::TurnAbandoned { .. } | Event::TurnClosed { .. }
+            );
             if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
         });
         let projection = project(&self.in_flight, &self.state, &events);

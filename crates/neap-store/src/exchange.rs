@@ -2,7 +2,7 @@
 
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::{Counted, Exchange, Message, Role};
+use neap_core::message::{Counted, Exchange, Message};
 use neap_core::project;
 use neap_core::tokens::Tokens;
 
@@ -22,12 +22,16 @@ pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange
         }
     }
     let mut exchange = project::exchange(turn, at, &events);
-    if exchange.messages.first().is_none_or(|first| first.message.role != Role::User) {
+    let begins = |first: &Recorded| matches!(first.event, Event::TurnStarted { turn: of, .. } if of == turn);
+    if !events.first().is_some_and(begins) {
         exchange.messages.insert(0, placeholder(Message::user(DAMAGED)));
         damaged = false;
     }
     let ended = events.last().is_some_and(|last| {
-        let ends = matches!(last.event, Event::TurnCompleted { .. } | Event::TurnAbandoned { .. });
+        let ends = matches!(
+            last.event,
+            Event::TurnCompleted { .. } | Event::TurnAbandoned { .. } | Event::TurnClosed { .. }
+        );
         ends && last.event.turn() == Some(turn)
     });
     if damaged && !ended {

@@ -12,6 +12,7 @@ mod this_turn;
 use std::sync::Arc;
 
 pub use select::Selection;
+pub(crate) use shares::level;
 pub(crate) use system::standing;
 
 use crate::ids::TurnNo;

@@ -33,7 +33,7 @@ pub(super) fn allot(room: Tokens, demands: &[Demand]) -> LayerTokens {
 }
 
 /// The level at which `room` is full when everyone takes what they want up to it.
-pub(super) fn level(room: Tokens, wants: &[Tokens]) -> Tokens {
+pub(crate) fn level(room: Tokens, wants: &[Tokens]) -> Tokens {
     let mut sorted: Vec<Tokens> = wants.to_vec();
     sorted.sort_unstable();
     let mut rest = room;

@@ -115,8 +115,11 @@ impl SessionState {
                 metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
                 metrics.cost += ledger.cost;
             }
-            Event::TurnAbandoned { turn, reason: _, scope } => {
+            Event::TurnAbandoned { turn, reason: _, scope } | Event::TurnClosed { turn, scope } => {
                 self.settle(*turn, scope, None, at);
+            }
+            Event::MessageAdded { turn, message } => {
+                self.in_turn(*turn, |pending| pending.tokens += message.tokens);
             }
             Event::Scrubbed { events: _ } => {
                 let seq = self.head.seq;

@@ -125,7 +125,13 @@ impl Oracle {
                     self.dead.insert(turn.0, in_turn);
                 }
             }
-            Event::SummariesEvicted { .. } | Event::SpanCompacted { .. } | Event::EpochBegan { .. } => {}
+            Event::TurnClosed { turn, scope } => {
+                self.ended(turn.0, scope, out);
+            }
+            Event::SummariesEvicted { .. }
+            | Event::SpanCompacted { .. }
+            | Event::EpochBegan { .. }
+            | Event::MessageAdded { .. } => {}
             Event::Scrubbed { .. } => {
                 *self = Self::new(self.plant);
             }

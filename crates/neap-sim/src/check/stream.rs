@@ -99,7 +99,9 @@ impl StreamWatch {
                     out.check("turns", is_new, || format!("the turn id {id} was accepted twice"));
                 }
             }
-            Event::TurnCompleted { turn, .. } | Event::TurnAbandoned { turn, .. } => {
+            Event::TurnCompleted { turn, .. }
+            | Event::TurnAbandoned { turn, .. }
+            | Event::TurnClosed { turn, .. } => {
                 let is_first = self.ended.insert(turn.0);
                 out.check("turns", is_first, || format!("turn {turn} ended twice"));
                 out.check("turns", turn.0 <= self.turns, || format!("turn {turn} ended but never began"));
@@ -120,6 +122,7 @@ impl StreamWatch {
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::EpochBegan { .. }
+            | Event::MessageAdded { .. }
             | Event::Scrubbed { .. } => {}
         }
     }

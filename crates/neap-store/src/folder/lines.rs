@@ -57,7 +57,12 @@ impl Lines {
                 said.extend(line(&reply.message, *at));
                 self.end(*seq, scope, said);
             }
-            Event::TurnAbandoned { turn, scope, .. } => {
+            Event::MessageAdded { turn, message } => {
+                if let Some(said) = self.in_flight.get_mut(turn) {
+                    said.extend(line(&message.message, *at));
+                }
+            }
+            Event::TurnAbandoned { turn, scope, .. } | Event::TurnClosed { turn, scope } => {
                 if let Some(said) = self.in_flight.remove(turn) {
                     self.end(*seq, scope, said);
                 }

@@ -199,6 +199,10 @@ fn describe(event: &Event) -> String {
             let (said, line) = (thousands(span.size.tokens.0), thousands(span.tokens.0));
             format!("summarised {}: {said} tokens in {line}", span.handle(scope))
         }
+        Event::MessageAdded { message, .. } => {
+            let said = &message.message;
+            format!("{} added: {}", said.role.as_str(), one_line(&said.content))
+        }
         Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
@@ -206,6 +210,7 @@ fn describe(event: &Event) -> String {
         | Event::ToolsCalled { .. }
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
+        | Event::TurnClosed { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),
     }
 }
