@@ -49,10 +49,14 @@ async fn chat_looking(
 
 /// Every message that was told is there, in order, byte for byte.
 async fn assert_nothing_lost(engine: &Engine, session: &SessionId, said: &[(Role, String)]) {
-    let turns = engine.attach(session).await.unwrap().state().turn().0;
+    let open = engine.attach(session).await.unwrap();
+    let state = open.state();
+    // What has ended by one handle, what is in flight by its own.
+    let ended = format!("t1-{}@-", state.turn());
+    let in_flight = state.head().pending.keys().map(|turn| format!("t{turn}"));
     let mut found: Vec<(Role, String)> = Vec::new();
-    for turn in 1..=turns {
-        let handle: Handle = format!("t{turn}").parse().unwrap();
+    for handle in std::iter::once(ended).chain(in_flight) {
+        let handle: Handle = handle.parse().unwrap();
         let original = engine.original(session, &handle).await.unwrap();
         found.extend(original.into_iter().map(|message| (message.role, message.content.to_string())));
     }
