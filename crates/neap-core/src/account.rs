@@ -84,6 +84,8 @@ impl Account {
             | Event::EpochBegan { .. }
             | Event::TurnCompleted { .. }
             | Event::TurnAbandoned { .. }
+            | Event::MessageAdded { .. }
+            | Event::TurnClosed { .. }
             | Event::Scrubbed { .. } => return None,
         };
         let (turn, at, receipt) = (*turn, *at, receipt.as_deref().cloned());

@@ -128,6 +128,8 @@ impl MemoryOp {
             | Event::EffortReopened { .. }
             | Event::TurnCompleted { .. }
             | Event::TurnAbandoned { .. }
+            | Event::MessageAdded { .. }
+            | Event::TurnClosed { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

@@ -70,7 +70,7 @@ impl Parts {
             (SummaryBy::Configured, None) => self.summarizer.summarize(request).await,
             (SummaryBy::Configured, Some(limit)) => {
                 let made = tokio::time::timeout(limit, self.summarizer.summarize(request)).await;
-                made.unwrap_or_else(|_| Err(ModelError::TimedOut(limit)))
+                made.unwrap_or(Err(ModelError::TimedOut(limit)))
             }
         }
     }

@@ -150,6 +150,8 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::EpochBegan { .. }
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
+        | Event::MessageAdded { .. }
+        | Event::TurnClosed { .. }
         | Event::Scrubbed { .. } => None,
     }
 }
