@@ -97,14 +97,30 @@ pub struct Ranked {
     pub score: f64,
 }
 
-/// A word in a log counts this much of the same word in an id or a summary.
-const SAID_WEIGHT: f64 = 0.4;
+/// What a word in a log counts against the same word in an id or a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Said {
+    /// Less: a topic is looked for, and a mention of it is not yet about it.
+    CountsLess,
+    /// As much: words are looked for, wherever they were said.
+    CountsAsMuch,
+}
+
+impl Said {
+    fn weight(self) -> f64 {
+        match self {
+            Said::CountsLess => 0.4,
+            Said::CountsAsMuch => 1.0,
+        }
+    }
+}
 
 /// Orders candidates, best first. `describe` gives an effort's id and summary as text with the turn it was
 /// last referenced, or nothing if it is not to be found this way.
 pub fn rank(
     query: &[String],
     found: &Found,
+    said: Said,
     describe: impl Fn(&EffortId) -> Option<(String, TurnNo)>,
 ) -> Vec<Ranked> {
     let weights = found.weights(query);
@@ -117,7 +133,7 @@ pub fn rank(
                     let (text, recency) = describe(id)?;
                     (score(&text, &weights), recency)
                 }
-                Candidate::Message { turn, text, .. } => (SAID_WEIGHT * score(text, &weights), *turn),
+                Candidate::Message { turn, text, .. } => (said.weight() * score(text, &weights), *turn),
             };
             (score > 0.0).then(|| (Ranked { candidate: candidate.clone(), score }, recency))
         })

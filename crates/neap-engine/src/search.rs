@@ -3,7 +3,7 @@
 use neap_core::ids::{EffortId, SessionId, TurnNo};
 use neap_core::message::{Role, Scope};
 use neap_core::project::effort_text;
-use neap_core::rank::{Candidate, Found, SearchRequest, quote, rank};
+use neap_core::rank::{Candidate, Found, Said, SearchRequest, quote, rank};
 use neap_core::terms::query_terms;
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ impl Engine {
                 Hit { session: id.clone(), effort: Some(effort), turn: None, role: None, text, score }
             };
             let named = named.clone().filter(|effort| state.effort(effort).is_some());
-            let ranked = rank(&terms, &found, describe);
+            let ranked = rank(&terms, &found, Said::CountsLess, describe);
             let best = ranked.first().map_or(0.0, |ranked| ranked.score);
             hits.extend(named.clone().map(|effort| as_hit(effort, best + 1.0)));
             for ranked in ranked {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::effort::Effort;
 use crate::ids::EffortId;
 use crate::project::effort_text;
-use crate::rank::{Candidate, Found, quote, rank};
+use crate::rank::{Candidate, Found, Said, quote, rank};
 use crate::state::SessionState;
 use crate::terms::query_terms;
 use crate::tools::{Refusal, SearchMatch};
@@ -45,7 +45,8 @@ impl Wanted {
             let effort = state.effort(id).filter(|e| e.is_concluded() || logs)?;
             Some((effort_text(effort), effort.last_referenced))
         };
-        let ranked = rank(terms, found, describe);
+        let said = if logs { Said::CountsAsMuch } else { Said::CountsLess };
+        let ranked = rank(terms, found, said, describe);
         let best = ranked.first().map_or(0.0, |ranked| ranked.score);
         let mut matches: Vec<SearchMatch> = Vec::new();
         matches.extend(named.as_ref().and_then(|id| state.effort(id)).map(|effort| SearchMatch {
