@@ -7,6 +7,7 @@ use rig::Neap;
 const README: &str = include_str!("../../../README.md");
 const GUIDE: &str = include_str!("../../../docs/guide.md");
 const EXAMPLE: &str = include_str!("../../../docs/example.jsonl");
+const TRANSCRIPT: &str = include_str!("../../../docs/transcript.jsonl");
 
 /// The commands between back quotes, with their placeholders filled in.
 fn commands(text: &str) -> Vec<String> {
@@ -33,13 +34,14 @@ fn words(command: &str) -> Vec<String> {
 fn every_command_shown_runs() {
     let neap = Neap::new();
     neap.file("example.jsonl", EXAMPLE);
+    neap.file("transcript.jsonl", TRANSCRIPT);
     for name in ["default", "work"] {
         let kept = neap.run(&["replay", "example.jsonl", "--session", name]);
         assert_eq!(kept.code, 0, "{}", kept.err);
     }
     let mut tried = 0;
     for command in commands(README).into_iter().chain(commands(GUIDE)) {
-        let command = command.replace("docs/example.jsonl", "example.jsonl");
+        let command = command.replace("docs/", "");
         let typed = words(&command);
         let args: Vec<&str> = typed.iter().skip(1).map(String::as_str).collect();
         // Import needs something to take in that is not there yet; its own tests do that.

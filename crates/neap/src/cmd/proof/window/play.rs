@@ -56,6 +56,9 @@ struct Sum {
     summaries: u64,
     accounted: u64,
     cost: Cost,
+    /// Bytes of the same messages as lines of JSON, and of what is stored, the index apart.
+    raw_bytes: u64,
+    stored_bytes: u64,
     /// Of each session whose window was full for long enough: its last third against its first.
     tokens_ratio: Vec<f64>,
     ms_per_call: Vec<f64>,
@@ -109,6 +112,15 @@ pub(super) async fn prove(transcripts: &[Transcript], budget: u64) -> Result<Pro
             flat <= 1.25,
         );
     }
+    let beyond = by_cost.stored_bytes as f64 * 100.0 / by_cost.raw_bytes.max(1) as f64 - 100.0;
+    let kib = |bytes: u64| thousands(bytes / 1_024);
+    proof.row(
+        &at,
+        "storage beyond the raw log, index apart",
+        "told, not judged: short sessions are not packed",
+        format!("{beyond:+.1} %: {} KiB for {} KiB", kib(by_cost.stored_bytes), kib(by_cost.raw_bytes)),
+        true,
+    );
     let shown = |cost: &Cost| format!("{} % cached, {}", cost.cached_percent(), out::dollars(cost.dollars()));
     proof.row(
         &at,
@@ -156,6 +168,9 @@ async fn play(transcript: &Transcript, budget: u64, set: &[(&str, &str)], sum: &
         sum.summaries += 1;
         sum.accounted += u64::from(account.receipt.is_some());
     }
+    let footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
+    sum.stored_bytes += footprint.events + footprint.derived;
+    sum.raw_bytes += transcript.raw_bytes();
     sum.said += stage.session.state().head().all_logs.tokens.0;
     sum.calls += seen.sent.len() as u64;
     sum.most = sum.most.max(seen.most());

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use neap_core::message::ToolCall;
 use neap_core::turn::ModelReply;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::out::Failure;
 
@@ -98,6 +99,21 @@ impl Transcript {
         }
         out.turns.extend(open.map(Open::end));
         out
+    }
+}
+
+impl Transcript {
+    /// What a bare log of the same messages takes, a line of JSON each.
+    pub(super) fn raw_bytes(&self) -> u64 {
+        let line = |role: &str, content: &str| {
+            json!({"role": role, "content": content, "timestamp": 1_750_000_000}).to_string().len() as u64 + 1
+        };
+        let of_turn = |turn: &Turn| {
+            let said = turn.replies.iter().map(|reply| line("assistant", &reply.text));
+            let results = turn.results.iter().map(|(_, text)| line("tool", text));
+            line("user", &turn.user) + said.sum::<u64>() + results.sum::<u64>()
+        };
+        self.turns.iter().map(of_turn).sum()
     }
 }
 
