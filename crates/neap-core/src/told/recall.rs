@@ -8,7 +8,7 @@ use crate::handle::Handle;
 use crate::ids::TurnNo;
 use crate::message::{Counted, Message, Role};
 use crate::prompt;
-use crate::rank::{Candidate, Found, rank};
+use crate::rank::{Candidate, Found, Said, rank};
 use crate::tokens::{TokenCounter, Tokens};
 
 /// Longest chunk, in bytes.
@@ -75,7 +75,8 @@ pub fn best(query: &[String], found: &Found, keep: impl Fn(TurnNo) -> bool) -> V
         }
         Candidate::Effort { .. } => None,
     };
-    let ranked = rank(query, &found, |_| None).into_iter().filter_map(|ranked| chunk(ranked.candidate));
+    let ranked =
+        rank(query, &found, Said::CountsAsMuch, |_| None).into_iter().filter_map(|ranked| chunk(ranked.candidate));
     ranked.filter(|chunk| seen.insert(chunk.text.trim().to_owned())).collect()
 }
 
