@@ -32,7 +32,7 @@ fn recorded_sessions_hold_every_bound() {
     neap.file("transcript.jsonl", TRANSCRIPT);
     let proofs = neap.json(&["proof", "window", "--transcripts", "transcript.jsonl"]);
     let rows = rows(&proofs);
-    assert!(rows.len() >= 18, "{rows:?}");
+    assert!(rows.len() >= 21, "{rows:?}");
     for row in &rows {
         assert_eq!(row["ok"], true, "{row}");
     }

@@ -11,17 +11,28 @@ pub(super) const FACT_EVERY: u64 = 10;
 const EFFORT_EVERY: u64 = 40;
 const EFFORT_TURNS: u64 = 24;
 
-const TOPICS: [&str; 8] = [
-    "billing export",
-    "login page",
-    "search index",
-    "mobile layout",
-    "backup job",
-    "release notes",
-    "cache layer",
-    "mail queue",
+const KINDS: [&str; 16] = [
+    "billing", "login", "search", "mobile", "backup", "release", "cache", "mail", "tariff", "weather", "booking",
+    "archive", "payroll", "camera", "sensor", "harvest",
 ];
-const PARTS: [&str; 9] = [
+const THINGS: [&str; 15] = [
+    "export",
+    "page",
+    "index",
+    "layout",
+    "job",
+    "notes",
+    "layer",
+    "ledger",
+    "gateway",
+    "planner",
+    "dashboard",
+    "survey",
+    "migration",
+    "forecast",
+    "catalogue",
+];
+const PARTS: [&str; 18] = [
     "parser",
     "writer",
     "scheduler",
@@ -31,6 +42,15 @@ const PARTS: [&str; 9] = [
     "config loader",
     "importer",
     "queue",
+    "formatter",
+    "validator",
+    "lookup table",
+    "batch step",
+    "error page",
+    "first screen",
+    "nightly check",
+    "upload",
+    "fallback",
 ];
 const STATES: [&str; 7] = [
     "works on my machine but fails in the nightly run",
@@ -124,9 +144,9 @@ impl Said {
 /// A turn, counted from 1; `sentences` says how much is said in it.
 pub(super) fn turn(n: u64, sentences: u64) -> Said {
     let (effort, step) = (n / EFFORT_EVERY, n % EFFORT_EVERY);
-    let topic = TOPICS[(effort % 8) as usize];
+    let topic = format!("{} {}", KINDS[(effort % 16) as usize], THINGS[(effort % 15) as usize]);
     let sentence = |at: u64| {
-        let part = PARTS[((n * 5 + at * 3) % 9) as usize];
+        let part = PARTS[((n * 5 + at * 7) % 18) as usize];
         let state = STATES[((n * 3 + at) % 7) as usize];
         format!("The {part} of the {topic} {state}.")
     };
@@ -136,7 +156,7 @@ pub(super) fn turn(n: u64, sentences: u64) -> Said {
     }
     let advice = |at: u64| {
         let next = NEXT[((n + at * 5) % 6) as usize];
-        format!("About the {}: {next}.", PARTS[((n + at) % 9) as usize])
+        format!("About the {}: {next}.", PARTS[((n + at) % 18) as usize])
     };
     let reply: Vec<String> = (0..sentences.max(1)).map(advice).collect();
     let call = match step {
