@@ -123,7 +123,7 @@ mod tests {
         let summary = |text: &str| Summary::new(&WordCounter, &id, text);
         let turn = TurnNo(7);
         let size = LogSize { exchanges: 2, tokens: Tokens(400) };
-        let span = Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(2)), size, 0, "short");
+        let span = Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(2)), (size, size), 0, "short");
         let events = [
             Event::SpanCompacted { scope: Scope::Ambient, turn, span, receipt: None },
             Event::EffortSummarized { id: id.clone(), summary: summary("better one"), turn, receipt: None },

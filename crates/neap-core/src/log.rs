@@ -14,9 +14,9 @@ use crate::tokens::Tokens;
 /// From which end a log is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum From {
-    /// Backwards from its newest exchange.
+    /// Backwards from the exchange that ended last; they come in the order in which they ended.
     Newest,
-    /// Forwards from its oldest.
+    /// Forwards from the oldest turn; they come by turn, so that what is read is all there is up to its last turn.
     Oldest,
 }
 

@@ -202,7 +202,8 @@ mod tests {
 
     fn span(depth: u32) -> Event {
         let size = LogSize { exchanges: 4, tokens: Tokens(900) };
-        let span = Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(4)), size, depth, "CANARY text");
+        let span =
+            Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(4)), (size, size), depth, "CANARY text");
         Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(9), span, receipt: None }
     }
 

@@ -28,6 +28,8 @@ pub const RECALLED: &str = include_str!("prompts/recalled.md");
 pub const NOW: &str = include_str!("prompts/now.md");
 /// A span of a log in short: `{handle}`, `{text}`.
 pub const SPAN: &str = include_str!("prompts/span.md");
+/// Stands for a span of which no summary could be made: `{count}`.
+pub const UNSUMMARISED: &str = include_str!("prompts/unsummarised.md");
 /// Stands in an over-long message for its middle: `{count}`, `{handle}`.
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
 /// Before the summaries of a conversation that is told message by message: `{older}`.

@@ -3,7 +3,7 @@
 //! Counts are made again, because the budget rests on them (I1); turns must follow each other; settings must be
 //! such as could have been made.
 
-use crate::effort::Summary;
+use crate::effort::{LogSize, Summary};
 use crate::event::Event;
 use crate::message::{Counted, ToolRound};
 use crate::state::SessionState;
@@ -12,6 +12,8 @@ use crate::window::Span;
 
 /// More tokens than any session has; beyond it, sums could overflow.
 const TOKENS_MAX: Tokens = Tokens(1 << 40);
+/// A longer text is no summary.
+const SPAN_BYTES_MAX: usize = 65_536;
 
 /// The event with its own counts, if it can follow this state.
 pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Result<Event, String> {
@@ -62,10 +64,20 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             if span.first > span.last || span.last > latest {
                 return Err(format!("a span of turns {} to {} cannot be", span.first, span.last));
             }
-            small(span.size.tokens)?;
-            small(Tokens(span.size.exchanges))?;
-            let span =
-                Span::new(counter, &scope, (span.first, span.last), span.size, span.depth.min(64), &span.text);
+            let log = state.log_size(&scope);
+            let within = |size: LogSize| size.exchanges <= log.exchanges && size.tokens <= log.tokens;
+            let cuts = |old: &Span| {
+                (old.first < span.first && span.first <= old.last)
+                    || (old.first <= span.last && span.last < old.last)
+            };
+            if !within(span.size) || !within(span.upto) || state.window(&scope).spans().iter().any(cuts) {
+                return Err("a span that its log does not have".to_owned());
+            }
+            if span.text.len() > SPAN_BYTES_MAX {
+                return Err(format!("a summary of {} bytes", span.text.len()));
+            }
+            let (turns, sizes) = ((span.first, span.last), (span.size, span.upto));
+            let span = Span::new(counter, &scope, turns, sizes, span.depth.min(64), &span.text);
             small(span.tokens)?;
             Event::SpanCompacted { scope, turn, span, receipt }
         }

@@ -333,7 +333,7 @@ async fn a_hundred_open_efforts_stay_bounded() {
     assert_eq!(stage.open().len(), 100);
     let text = stage.text().await;
     assert_eq!(text.matches("[Log of the open effort").count(), 3);
-    assert!(text.contains("Open but idle, in short: work-0, work-1,") && text.contains(" and 88 more."), "{text}");
+    assert!(text.contains("Open but idle: work-0, work-1,") && text.contains(" and 88 more."), "{text}");
 }
 
 /// A name that was erased can be used again: nothing of the old session is left, and the new one is whole.

@@ -166,8 +166,9 @@ impl Store for MemStore {
         let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
         let LogRequest { scope, turns: (first, last), from, tokens_max, exchanges_max } = request;
         let mut rows: Vec<_> = stream.derived.exchanges.values().collect();
-        if *from == From::Newest {
-            rows.reverse();
+        match from {
+            From::Newest => rows.reverse(),
+            From::Oldest => rows.sort_by_key(|row| row.turn),
         }
         let mut tokens = Tokens::ZERO;
         let mut met = Vec::new();

@@ -30,11 +30,15 @@ pub(super) struct Section<'a> {
 }
 
 impl Section<'_> {
+    /// Whether only summaries of it are shown: an open effort that has been idle for long.
+    fn is_in_short(&self) -> bool {
+        self.layer == Layer::Open && self.framed.raw_max == 0
+    }
+
     fn marker(&self, left_out: u64, has_spans: bool) -> Option<String> {
-        let is_idle = self.framed.raw_max == 0;
         let template = match self.layer {
             Layer::Expanded => prompt::LOG_EXPANDED,
-            Layer::Open if is_idle => prompt::LOG_IDLE,
+            Layer::Open if self.is_in_short() => prompt::LOG_IDLE,
             Layer::Open => prompt::LOG_OPEN,
             Layer::Active => prompt::LOG_ACTIVE,
             Layer::Ambient if left_out > 0 || has_spans => prompt::LOG_AMBIENT,
@@ -111,12 +115,35 @@ pub(super) fn render(
     ledger: &mut Ledger,
 ) -> Rendered {
     let mut out = Rendered::default();
-    for section in sections.iter().filter(|section| section.demand > Tokens::ZERO) {
-        let peers: Vec<Tokens> = sections.iter().filter(|s| s.layer == section.layer).map(|s| s.demand).collect();
-        let room = section.demand.min(level(granted.get(section.layer), &peers));
-        render_one(counter, section, room, ledger, &mut out);
+    for (section, room) in sections.iter().zip(rooms(sections, granted)) {
+        if room > Tokens::ZERO {
+            render_one(counter, section, room, ledger, &mut out);
+        }
     }
     out
+}
+
+/// What each section may cost. Raw logs of a layer share it evenly; what they leave is for those in short, the least
+/// idle first, each whole or not at all.
+fn rooms(sections: &[Section<'_>], granted: &LayerTokens) -> Vec<Tokens> {
+    let mut rooms = vec![Tokens::ZERO; sections.len()];
+    for layer in [Layer::Ambient, Layer::Expanded, Layer::Open, Layer::Active] {
+        let of_layer = || sections.iter().enumerate().filter(|(_, section)| section.layer == layer);
+        let raw: Vec<Tokens> = of_layer().filter(|(_, s)| !s.is_in_short()).map(|(_, s)| s.demand).collect();
+        let level = level(granted.get(layer), &raw);
+        let mut left = granted.get(layer);
+        for (at, section) in of_layer().filter(|(_, s)| !s.is_in_short()) {
+            rooms[at] = section.demand.min(level);
+            left = left.saturating_sub(rooms[at]);
+        }
+        for (at, section) in of_layer().collect::<Vec<_>>().into_iter().rev().filter(|(_, s)| s.is_in_short()) {
+            if section.demand <= left {
+                rooms[at] = section.demand;
+                left -= section.demand;
+            }
+        }
+    }
+    rooms
 }
 
 fn render_one(
@@ -132,7 +159,7 @@ fn render_one(
         exchanges: shown.iter().filter(|(exchange, _)| exchange.turn > fit.after).count() as u64,
         tokens: shown.iter().map(|(exchange, _)| exchange.tokens()).sum(),
     };
-    out.wishes.extend(section.framed.wish(&section.scope, &fit, whole_size(section, &shown)));
+    out.wishes.extend(section.framed.wish(&section.scope, &fit, whole_size(section, &fit, shown.len())));
 
     let spans = &section.framed.window.spans()[fit.spans.clone()];
     let uncovered = section.framed.window.spans()[..fit.spans.start].iter().map(|span| span.size.exchanges);
@@ -171,7 +198,8 @@ fn newest(counter: &dyn TokenCounter, section: &Section<'_>, fit: &Fit) -> Vec<(
     let mut room = fit.raw_room;
     let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
     let held = section.held.into_iter().flat_map(|log| log.exchanges().rev());
-    for exchange in held.take(raw_max).take_while(|exchange| exchange.turn > fit.after) {
+    // Turns of two processes may end out of order.
+    for exchange in held.filter(|exchange| exchange.turn > fit.after).take(raw_max) {
         if exchange.tokens() <= room {
             room -= exchange.tokens();
             shown.push((exchange.clone(), false));
@@ -188,9 +216,10 @@ fn newest(counter: &dyn TokenCounter, section: &Section<'_>, fit: &Fit) -> Vec<(
 }
 
 /// How much of the log what is shown stands for: one that was cut counts as it is.
-fn whole_size(section: &Section<'_>, shown: &[(Arc<Exchange>, bool)]) -> LogSize {
-    let held = section.held.into_iter().flat_map(|log| log.exchanges().rev()).take(shown.len());
-    LogSize { exchanges: shown.len() as u64, tokens: held.map(|exchange| exchange.tokens()).sum() }
+fn whole_size(section: &Section<'_>, fit: &Fit, shown: usize) -> LogSize {
+    let held = section.held.into_iter().flat_map(|log| log.exchanges().rev());
+    let held = held.filter(|exchange| exchange.turn > fit.after).take(shown);
+    LogSize { exchanges: shown as u64, tokens: held.map(|exchange| exchange.tokens()).sum() }
 }
 
 /// An exchange too long for the room, each over-long message shown head and tail; its tool pairs stay whole.

@@ -64,7 +64,7 @@ fn efforts_in_play(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) ->
     };
     let parts = [
         (" Open in the background: ", &selection.open),
-        (" Open but idle, in short: ", &selection.idle),
+        (" Open but idle: ", &selection.idle),
         (" Expanded: ", &selection.expanded),
     ];
     for (label, efforts) in parts.into_iter().filter(|(_, efforts)| !efforts.is_empty()) {

@@ -132,7 +132,6 @@ impl View<'_> {
     /// The prompt so far with what is new; none if that does not fit.
     fn longer(&self, epoch: &Epoch, selection: &Selection<'_>, turn: ThisTurn<'_>) -> Option<Draft> {
         let mut next = epoch.clone();
-        let room = self.state.policy().context_budget().saturating_sub(epoch.tokens());
         let mut added = Vec::new();
         if epoch.turn.is_empty() {
             added.extend(recall::now(self, &mut next, selection));
@@ -144,7 +143,8 @@ impl View<'_> {
             added.extend(rounds.iter().flat_map(|round| round.messages().cloned()));
             added.extend(recall::logs(self, &mut next, selection)?);
         }
-        if sum(&added) > room {
+        // A long reply may have filled it by itself.
+        if epoch.tokens() + sum(&added) > self.state.policy().context_budget() {
             return None;
         }
         next.turn.extend(added);

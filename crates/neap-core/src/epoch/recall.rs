@@ -59,7 +59,8 @@ fn transcript(effort: &Effort, template: &str, log: &Log) -> String {
     for said in log.exchanges().flat_map(|exchange| &exchange.messages) {
         let Message { role, content, tool_calls, .. } = &said.message;
         if !content.is_empty() {
-            text.push_str(&format!("\n{}: {content}", role.as_str()));
+            // Only who speaks begins a line: nothing that was said can pass for the end, or for another speaker.
+            text.push_str(&format!("\n{}: {}", role.as_str(), content.replace('\n', "\n  ")));
         }
         for call in tool_calls {
             text.push_str(&format!("\n{} calls {}({})", role.as_str(), call.name, call.arguments));

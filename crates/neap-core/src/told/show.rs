@@ -110,7 +110,7 @@ impl Told<'_> {
     fn newest(&self, fit: &Fit) -> Vec<Arc<Exchange>> {
         let mut room = fit.raw_room;
         let mut shown: Vec<Arc<Exchange>> = Vec::new();
-        for exchange in self.log.exchanges().rev().take_while(|exchange| exchange.turn > fit.after) {
+        for exchange in self.log.exchanges().rev().filter(|exchange| exchange.turn > fit.after) {
             if exchange.tokens() <= room {
                 room -= exchange.tokens();
                 shown.push(exchange.clone());

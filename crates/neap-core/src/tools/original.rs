@@ -9,6 +9,9 @@ use crate::message::{Exchange, Message};
 use crate::policy::Policy;
 use crate::tokens::{TokenCounter, Tokens};
 
+/// What a page may take of the budget, in per cent: it must be seen whole.
+const PAGE_PERCENT: u64 = 20;
+
 /// A page of what a handle leads to. One message is given as it is; several with who said each.
 pub fn fetched(
     counter: &dyn TokenCounter,
@@ -24,7 +27,11 @@ pub fn fetched(
     }
     let whole = words(handle, &messages);
     let rest = &whole[whole.ceil_char_boundary(offset.min(whole.len()))..];
-    let page = prefix_within(counter, rest, Tokens(policy.fetch_tokens_max));
+    let page = prefix_within(
+        counter,
+        rest,
+        Tokens(policy.fetch_tokens_max).min(policy.context_budget().percent(PAGE_PERCENT)),
+    );
     let end = whole.len() - rest.len() + page.len();
     let next = if end < whole.len() { json!(end) } else { Value::Null };
     let reply = json!({"status": "ok", "handle": handle, "bytes": whole.len(), "text": page, "next_offset": next});

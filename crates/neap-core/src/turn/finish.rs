@@ -1,7 +1,5 @@
 //! The end of a turn: route, references, decay, eviction, in one commit.
 
-use std::collections::BTreeSet;
-
 use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
 use super::perform::collapsed;
@@ -22,46 +20,22 @@ use crate::tools::Banner;
 pub const INTERRUPTED: &str = " [interrupted]";
 
 impl Turn {
-    /// The reply is known. What the turn concluded got its summary from the built-in summariser; now that nobody
-    /// waits, whoever is configured makes a better one, which covers the closing exchange where that belongs to it.
+    /// The reply is known.
     pub(super) fn finish(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
-        let concluded: BTreeSet<EffortId> =
-            self.pending(desk).into_iter().flat_map(|pending| pending.concluded.iter().cloned()).collect();
-        self.conclude_better(desk, reply, concluded.into_iter().collect(), Vec::new())
+        let concluded = self.pending(desk).into_iter().flat_map(|pending| pending.concluded.iter().cloned());
+        self.concluded = concluded.collect();
+        self.complete(desk, reply)
     }
 
-    pub(super) fn conclude_better(
-        &mut self,
-        desk: &mut Desk<'_>,
-        reply: Counted,
-        mut rest: Vec<EffortId>,
-        better: Vec<Concluded>,
-    ) -> Step {
-        rest.retain(|id| desk.state.effort(id).is_some_and(|effort| effort.is_concluded()));
-        let Some(id) = rest.pop() else { return self.complete(desk, reply, better) };
-        let closes_it = self.scope(desk).effort() == Some(&id);
-        let also = if closes_it { self.exchange(Some(reply.clone())).messages } else { Vec::new() };
-        let also = also.into_iter().map(|said| said.message).collect();
-        let (concluding, step) = Concluding::start(desk, id, also, SummaryBy::Configured);
-        self.phase = Phase::Summing { reply, concluding, rest, better };
-        step
-    }
-
-    pub(super) fn complete(&mut self, desk: &mut Desk<'_>, reply: Counted, better: Vec<Concluded>) -> Step {
+    pub(super) fn complete(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
         let requests = desk.missing(&Selection::of(desk.state));
         if !requests.is_empty() && desk.state.expanded().next().is_some() {
-            self.phase = Phase::Refilling { reply, better };
+            self.phase = Phase::Refilling { reply };
             return Step::Load(requests);
         }
         self.start_again_if_lost(desk);
         let (turn, scope) = (self.turn, self.scope(desk));
         let mut banners = self.banners.clone();
-        for Concluded { id, summary, receipt } in better.clone() {
-            if desk.state.effort(&id).is_some_and(|effort| effort.is_concluded()) {
-                retell(&mut banners, &id, &summary);
-                self.record(desk, Event::EffortSummarized { id, summary, turn, receipt: Some(receipt) });
-            }
-        }
         let ledger = Box::new(self.ledger.clone());
         let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
         self.record(desk, completed);
@@ -71,7 +45,31 @@ impl Turn {
         let text = reply.message.content.to_string();
         let outcome = self.outcome(Ok(text), banners, scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
-        self.commit(Phase::Completing { reply, better, ended })
+        self.commit(Phase::Completing { reply, ended })
+    }
+
+    /// The turn is durable. What it concluded got its summary from the built-in summariser; now whoever is configured
+    /// makes a better one, which covers the closing exchange. If that fails, the first stays (I12).
+    pub(super) fn conclude_better(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
+        let is_concluded = |id: &EffortId| desk.state.effort(id).is_some_and(|effort| effort.is_concluded());
+        while let Some(id) = self.concluded.pop_first() {
+            if is_concluded(&id) {
+                let (concluding, step) = Concluding::start(desk, id, Vec::new(), SummaryBy::Configured);
+                self.phase = Phase::Bettering { concluding, outcome };
+                return step;
+            }
+        }
+        if self.batch.is_empty() {
+            return Step::Done(outcome);
+        }
+        self.commit(Phase::Bettered { outcome })
+    }
+
+    pub(super) fn better(&mut self, desk: &mut Desk<'_>, made: Concluded, outcome: &mut Outcome) {
+        let Concluded { id, summary, receipt } = made;
+        retell(&mut outcome.banners, &id, &summary);
+        let event = Event::EffortSummarized { id, summary, turn: self.turn, receipt: Some(receipt) };
+        self.record(desk, event);
     }
 
     /// No reply: what the user said stays, and belongs where it would have.

@@ -43,7 +43,7 @@ use crate::ledger::Ledger;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
-use concluding::{Concluded, Concluding};
+use concluding::Concluding;
 use round::Round;
 
 /// A turn in progress.
@@ -70,6 +70,8 @@ pub struct Turn {
     touched: BTreeSet<EffortId>,
     ledger: Ledger,
     cost: Cost,
+    /// What it concluded, until it has its better summary.
+    concluded: BTreeSet<EffortId>,
     /// What the model said last, without what it said beside earlier calls.
     last_said: String,
     /// Summaries of spans made on the way, and logs of which none could be made.
@@ -93,24 +95,23 @@ enum Phase {
     Calling(Box<Round>),
     /// A round of calls is being committed.
     Called(Box<Round>),
-    /// What the turn concluded is being summarised once more, by whoever is configured.
-    Summing {
-        reply: Counted,
-        concluding: Concluding,
-        /// What else it concluded.
-        rest: Vec<EffortId>,
-        better: Vec<Concluded>,
-    },
     /// Logs are fetched again after another process's commit, so that what fades is measured against them.
     Refilling {
         reply: Counted,
-        better: Vec<Concluded>,
     },
     /// The turn's end is being committed.
     Completing {
         reply: Counted,
-        better: Vec<Concluded>,
         ended: Box<Ended>,
+    },
+    /// What the turn concluded is being summarised once more, by whoever is configured.
+    Bettering {
+        concluding: Concluding,
+        outcome: Box<Outcome>,
+    },
+    /// Better summaries are being committed.
+    Bettered {
+        outcome: Box<Outcome>,
     },
     /// The turn ends without a reply.
     Abandoning {
@@ -162,6 +163,7 @@ impl Turn {
             touched: BTreeSet::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
+            concluded: BTreeSet::new(),
             last_said: String::new(),
             compactions: 0,
             given_up: BTreeSet::new(),
@@ -197,33 +199,34 @@ impl Turn {
             (Phase::Calling(round), input) => self.call(desk, round, input),
             (Phase::Called(round), Input::Committed) => self.called(desk, *round),
             (Phase::Called(round), Input::Stale) => self.call_again(desk, *round),
-            (Phase::Summing { reply, mut concluding, rest, mut better }, input) => {
-                match concluding.step(desk, input) {
-                    summing::Progress::Ask(step) => {
-                        self.phase = Phase::Summing { reply, concluding, rest, better };
-                        step
-                    }
-                    // I12: if it failed, the summary made at the tool call stays.
-                    summing::Progress::Ready(made) => {
-                        better.extend(made);
-                        self.conclude_better(desk, reply, rest, better)
-                    }
-                }
-            }
             (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
                 let Ended { scope, exchange, outcome } = *ended;
                 self.end_of_prompt(desk, &exchange);
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
-                Step::Done(Box::new(outcome))
+                self.conclude_better(desk, Box::new(outcome))
             }
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
                 self.accept(desk)
             }
-            (Phase::Completing { reply, better, .. }, Input::Stale) => self.complete(desk, reply, better),
-            (Phase::Refilling { reply, better }, Input::Loaded(loaded)) => {
+            (Phase::Completing { reply, .. }, Input::Stale) => self.complete(desk, reply),
+            (Phase::Refilling { reply }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
-                self.complete(desk, reply, better)
+                self.complete(desk, reply)
             }
+            (Phase::Bettering { mut concluding, mut outcome }, input) => match concluding.step(desk, input) {
+                summing::Progress::Ask(step) => {
+                    self.phase = Phase::Bettering { concluding, outcome };
+                    step
+                }
+                summing::Progress::Ready(made) => {
+                    if let Ok(made) = made {
+                        self.better(desk, made, &mut outcome);
+                    }
+                    self.conclude_better(desk, outcome)
+                }
+            },
+            // Another process came first: the summary of the tool call stays.
+            (Phase::Bettered { outcome }, Input::Committed | Input::Stale) => Step::Done(outcome),
             (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
         }

@@ -39,7 +39,10 @@ impl Tending {
     /// If the input does not answer the last step: that is a fault of the driver.
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> TendStep {
         match (self.compacting.take(), input) {
-            (_, Input::Begin | Input::Stale) => self.next(desk),
+            (_, Input::Begin | Input::Stale) => {
+                self.is_loaded = false;
+                self.next(desk)
+            }
             (None, Input::Committed) => {
                 self.made += 1;
                 self.next(desk)

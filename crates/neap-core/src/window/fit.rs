@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Span, Window, Wish, line_tokens, run_to_merge, size_of};
+use super::{Span, Window, Wish, line_tokens, run_to_merge};
 use crate::effort::LogSize;
 use crate::ids::TurnNo;
 use crate::message::Scope;
@@ -22,6 +22,8 @@ const SPAN_TOKENS_MAX: Tokens = Tokens(8_192);
 /// What a summary that is still to be made may cost, about.
 const LINE_TOKENS: Tokens = Tokens(256);
 
+/// Summaries of one log at most, whatever the room: they are part of the session's row.
+const SPANS_MAX: usize = 24;
 /// Summaries that fit their share at least.
 const SPANS_SHOWN: u64 = 6;
 /// A shorter summary says nothing.
@@ -61,7 +63,8 @@ pub struct Fit {
 
 /// What is left of a log when some spans stand for their part of it.
 fn rest(size: LogSize, spans: &[Span]) -> LogSize {
-    let covered = size_of(spans);
+    // What the last one knows, not a sum: a span whose record is lost costs that span.
+    let covered = spans.last().map(|span| span.upto).unwrap_or_default();
     LogSize {
         exchanges: size.exchanges.saturating_sub(covered.exchanges),
         tokens: size.tokens.saturating_sub(covered.tokens),
@@ -78,8 +81,8 @@ pub fn fit(framed: Framed<'_>, room: Tokens) -> Fit {
         if raw.exchanges <= raw_max && lines + raw.tokens <= room {
             let after = before.last().map_or(TurnNo(0), |span| span.last);
             let raw_room = room - lines;
-            let line_max = line_max(room.percent(spans_percent));
-            return Fit { spans: 0..count, after, raw_room, raw, is_whole: true, is_crowded: false, line_max };
+            let (line_max, is_crowded) = (line_max(room.percent(spans_percent)), spans.len() > SPANS_MAX);
+            return Fit { spans: 0..count, after, raw_room, raw, is_whole: true, is_crowded, line_max };
         }
     }
     let raw = rest(size, spans);
@@ -96,7 +99,7 @@ pub fn fit(framed: Framed<'_>, room: Tokens) -> Fit {
         raw_room: room - used,
         raw,
         is_whole: false,
-        is_crowded: line_tokens(spans) > share,
+        is_crowded: line_tokens(spans) > share || spans.len() > SPANS_MAX,
         line_max: line_max(share),
     }
 }
@@ -147,10 +150,13 @@ mod tests {
     use super::*;
 
     fn span(first: u64, last: u64, tokens: u64, source: u64) -> Span {
+        let size = LogSize { exchanges: last - first + 1, tokens: Tokens(source) };
         Span {
             first: TurnNo(first),
             last: TurnNo(last),
-            size: LogSize { exchanges: last - first + 1, tokens: Tokens(source) },
+            size,
+            // In these tests every exchange of a window costs the same.
+            upto: LogSize { exchanges: last, tokens: Tokens(source / (last - first + 1) * last) },
             depth: 0,
             text: "".into(),
             tokens: Tokens(tokens),

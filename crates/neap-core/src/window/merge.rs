@@ -43,6 +43,7 @@ mod tests {
             first: TurnNo(at as u64),
             last: TurnNo(at as u64),
             size: LogSize::default(),
+            upto: LogSize::default(),
             depth: *depth,
             text: "".into(),
             tokens: Tokens::ZERO,

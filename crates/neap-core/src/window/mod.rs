@@ -29,6 +29,8 @@ pub struct Span {
     pub last: TurnNo,
     /// How much was said in it.
     pub size: LogSize,
+    /// How much was said in the log up to its end, this span included.
+    pub upto: LogSize,
     /// How many summaries lie between it and what was said: 0 if it was made from the words themselves.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub depth: u32,
@@ -44,12 +46,12 @@ impl Span {
         counter: &dyn TokenCounter,
         scope: &Scope,
         (first, last): (TurnNo, TurnNo),
-        size: LogSize,
+        (size, upto): (LogSize, LogSize),
         depth: u32,
         text: &str,
     ) -> Self {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let mut span = Self { first, last, size, depth, text: text.into(), tokens: Tokens::ZERO };
+        let mut span = Self { first, last, size, upto, depth, text: text.into(), tokens: Tokens::ZERO };
         span.tokens = counter.count(&span.line(scope));
         span
     }
@@ -95,9 +97,9 @@ impl Window {
         self.spans.last().map_or(TurnNo(0), |span| span.last)
     }
 
-    /// How much was said in all spans together.
-    pub fn size(&self) -> LogSize {
-        size_of(&self.spans)
+    /// How much was said up to the end of the last span.
+    pub fn upto(&self) -> LogSize {
+        self.spans.last().map(|span| span.upto).unwrap_or_default()
     }
 
     /// Takes a span up, in place of those it covers.

@@ -5,9 +5,10 @@ mod check;
 mod dice;
 mod world;
 
-use neap_core::assemble::{Selection, ThisTurn, assemble};
+use neap_core::assemble::{ThisTurn, assemble};
 use neap_core::handle::Handle;
 use neap_core::log::Logs;
+use neap_core::message::Scope;
 use neap_core::state::SessionState;
 use neap_core::testing::WordCounter;
 use world::World;
@@ -34,6 +35,7 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
                 0 => world.command(),
                 1 | 2 => world.tend(),
                 3 => world.restart(),
+                4..=6 => world.peek(),
                 _ => {}
             }
         }
@@ -58,9 +60,15 @@ fn end(world: &World) {
         assemble(state, logs, &world.tools, &WordCounter, ThisTurn::default()).expect("above the floor")
     };
     assert_eq!(look(&replayed, &world.logs), look(&world.state, &world.logs));
-    // Whatever stands for something leads back to it.
-    for scope in Selection::of(&world.state).scopes() {
-        for span in world.state.window(&scope).spans() {
+    // Whatever stands for something leads back to it, and nothing lies between what does.
+    let efforts = world.state.efforts().map(|effort| Scope::Effort(effort.id.clone()));
+    for scope in efforts.chain([Scope::Ambient]) {
+        let window = world.state.window(&scope);
+        let (exchanges, tokens) = world.said_upto(&scope, window.covered());
+        assert_eq!((window.upto().exchanges, window.upto().tokens.0), (exchanges, tokens), "{scope:?}");
+        let covered: u64 = window.spans().iter().map(|span| span.size.exchanges).sum();
+        assert_eq!(covered, exchanges, "{scope:?}: every exchange before the raw part is in a span");
+        for span in window.spans() {
             let handle: Handle = span.handle(&scope).to_string().parse().expect("a handle");
             let found = world.fetch(&handle);
             assert_eq!(found.len() as u64, span.size.exchanges, "{handle} leads to all it stands for");

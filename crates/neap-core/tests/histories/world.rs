@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use neap_core::assemble::{ThisTurn, View};
 use neap_core::epoch::Sent;
 use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
@@ -117,6 +118,20 @@ impl World {
             }
             input = self.perform(step);
         }
+    }
+
+    /// A look at what would be sent, as a person takes.
+    pub(crate) fn peek(&mut self) {
+        let view = View { state: &self.state, logs: &self.logs, tools: &self.tools, counter: &WordCounter };
+        let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
+        let context = view.preview(&self.sent, turn, Stamp(self.now)).expect("above the floor");
+        assert!(context.tokens() <= context.ledger.budget);
+    }
+
+    /// How many exchanges of a log there are up to a turn.
+    pub(crate) fn said_upto(&self, scope: &Scope, turn: TurnNo) -> (u64, u64) {
+        let all = self.exchanges.get(scope).into_iter().flatten().filter(|exchange| exchange.turn <= turn);
+        all.fold((0, 0), |(count, tokens), exchange| (count + 1, tokens + exchange.tokens().0))
     }
 
     /// A person's command between turns.

@@ -144,8 +144,9 @@ fn ended(told: &Told) -> Vec<(TurnNo, Scope, Tokens)> {
 fn looked_through(ended: &[(TurnNo, Scope, Tokens)], request: &LogRequest) -> Vec<u64> {
     let (first, last) = request.turns;
     let mut all: Vec<_> = ended.iter().filter(|e| e.1 == request.scope && first <= e.0 && e.0 <= last).collect();
-    if request.from == From::Newest {
-        all.reverse();
+    match request.from {
+        From::Newest => all.reverse(),
+        From::Oldest => all.sort_by_key(|(turn, ..)| *turn),
     }
     let mut tokens = Tokens::ZERO;
     let mut kept = Vec::new();

@@ -47,10 +47,9 @@ fn rows(db: &Connection, stream: i64, request: &LogRequest) -> rusqlite::Result<
     let mut met = Vec::new();
     while tokens < *tokens_max && met.len() < *exchanges_max {
         let heads = lanes.iter_mut().filter(|(_, next)| next.is_some());
-        let place = |(_, next): &&mut (Rows<'_>, Option<ExchangeRow>)| next.as_ref().map(|row| row.last_seq);
         let lane = match from {
-            From::Newest => heads.max_by_key(place),
-            From::Oldest => heads.min_by_key(place),
+            From::Newest => heads.max_by_key(|(_, next)| next.as_ref().map(|row| row.last_seq)),
+            From::Oldest => heads.min_by_key(|(_, next)| next.as_ref().map(|row| row.turn)),
         };
         let Some((rows, head)) = lane else { break };
         let Some(row) = std::mem::replace(head, next(rows)?) else { break };
@@ -73,7 +72,11 @@ fn lanes<'a>(
     };
     if schema::format(db)? == 1 {
         // An old store that may not be written to: its log is looked through from the end.
-        let query = format!("{ROW} AND ?3 = 0 AND turn BETWEEN ?4 AND ?5 ORDER BY last_seq {end}");
+        let order = match from {
+            From::Newest => "last_seq",
+            From::Oldest => "turn",
+        };
+        let query = format!("{ROW} AND ?3 = 0 AND turn BETWEEN ?4 AND ?5 ORDER BY {order} {end}");
         return Ok(vec![db.prepare_cached(&query)?]);
     }
     let last: Option<i64> = db
