@@ -1,0 +1,252 @@
+//! Windows where things go wrong: turns that end out of order, records that are lost or forged, upkeep that comes too
+//! late, more open efforts than there is room for.
+
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble};
+use neap_core::effort::LogSize;
+use neap_core::epoch::Sent;
+use neap_core::event::Event;
+use neap_core::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::ledger::Layer;
+use neap_core::log::{From, Log, LogRequest, Logs};
+use neap_core::message::{Counted, Exchange, Message, Scope};
+use neap_core::policy::Policy;
+use neap_core::state::SessionState;
+use neap_core::testing::WordCounter;
+use neap_core::tokens::Tokens;
+use neap_core::tools::ToolSet;
+use neap_core::turn::{Desk, Input, Step, TendStep, Tending};
+use neap_core::vet::vet;
+use neap_core::window::Span;
+
+/// A session of which only the rules are there.
+struct Bare {
+    state: SessionState,
+    logs: BTreeMap<Scope, Vec<Arc<Exchange>>>,
+}
+
+impl Bare {
+    fn new(policy: Policy) -> Self {
+        let mut bare = Self { state: SessionState::default(), logs: BTreeMap::new() };
+        let session = SessionId::parse("s").unwrap();
+        let encoding = "words".to_owned();
+        bare.record(Event::SessionCreated { session, encoding, policy, imported_from: None });
+        bare
+    }
+
+    /// One in which ambient chat is bounded by its room alone.
+    fn ambient() -> Self {
+        let (context_tokens_max, epoch_turns_max, ambient_window) = (1_200, 1, 1_000);
+        Self::new(Policy { context_tokens_max, epoch_turns_max, ambient_window, ..Policy::default() })
+    }
+
+    fn record(&mut self, event: Event) {
+        self.state.record(Stamp(1), event);
+    }
+
+    fn start(&mut self, word: &str, count: usize) -> (TurnNo, Counted) {
+        let turn = self.state.turn().next();
+        let message = Counted::new(&WordCounter, Message::user(vec![word; count].join(" ")));
+        self.record(Event::TurnStarted { turn, message: message.clone(), turn_id: None });
+        (turn, message)
+    }
+
+    fn end(&mut self, (turn, message): (TurnNo, Counted), scope: Scope) {
+        let reply = Counted::new(&WordCounter, Message::assistant("ok"));
+        let (told, ledger) = (scope.clone(), Box::default());
+        self.record(Event::TurnCompleted { turn, reply: reply.clone(), scope: told, ledger });
+        let exchange = Exchange { turn, at: Stamp(0), messages: vec![message, reply] };
+        self.logs.entry(scope).or_default().push(Arc::new(exchange));
+    }
+
+    fn chat(&mut self, turns: usize, words: usize) {
+        for _ in 0..turns {
+            let turn = self.start("w", words);
+            self.end(turn, Scope::Ambient);
+        }
+    }
+
+    fn load(&self, request: &LogRequest) -> Log {
+        let within = |e: &&Arc<Exchange>| (request.turns.0..=request.turns.1).contains(&e.turn);
+        let all = self.logs.get(&request.scope).into_iter().flatten().filter(within);
+        let mut all: Vec<Arc<Exchange>> = all.cloned().collect();
+        match request.from {
+            From::Newest => all.reverse(),
+            From::Oldest => all.sort_by_key(|exchange| exchange.turn),
+        }
+        let mut tokens = Tokens::ZERO;
+        let mut met = Vec::new();
+        for exchange in all {
+            if tokens < request.tokens_max && met.len() < request.exchanges_max {
+                tokens += exchange.tokens();
+                met.push(exchange);
+            }
+        }
+        if request.from == From::Newest {
+            met.reverse();
+        }
+        Log::new(met)
+    }
+
+    /// Upkeep to its end; the first commit may come too late.
+    fn tend(&mut self, is_stale: bool) -> Vec<(u64, u64)> {
+        let tools = ToolSet::none();
+        let (mut logs, mut sent, mut is_stale) = (Logs::default(), Sent::default(), is_stale);
+        let mut tending = Tending::default();
+        let (mut made, mut committed, mut input) = (Vec::new(), self.state.clone(), Input::Begin);
+        loop {
+            let (state, counter, now) = (&mut self.state, &WordCounter, Stamp(9));
+            let mut desk = Desk { state, logs: &mut logs, sent: &mut sent, counter, tools: &tools, now };
+            let TendStep::Ask(step) = tending.step(&mut desk, input) else { return made };
+            input = if let Step::Load(requests) = step {
+                Input::Loaded(requests.into_iter().map(|r| (r.scope.clone(), self.load(&r))).collect())
+            } else if let Step::Summarize(request) = step {
+                let words = request.messages.iter().flat_map(|m| m.content.split_whitespace());
+                let some: Vec<&str> = words.take(request.tokens_max.0 as usize / 2).collect();
+                Input::Summarized(Ok(some.join(" ")))
+            } else if let Step::Commit(events) = step {
+                if std::mem::take(&mut is_stale) {
+                    (self.state, logs, sent) = (committed.clone(), Logs::default(), Sent::default());
+                    Input::Stale
+                } else {
+                    committed = self.state.clone();
+                    let span = |event: &Event| match event {
+                        Event::SpanCompacted { span, .. } => Some((span.first.0, span.last.0)),
+                        other => panic!("upkeep recorded {other:?}"),
+                    };
+                    made.extend(events.iter().filter_map(|recorded| span(&recorded.event)));
+                    Input::Committed
+                }
+            } else {
+                panic!("upkeep asked for {step:?}");
+            };
+        }
+    }
+
+    fn look(&self) -> WorkingContext {
+        let mut logs = Logs::default();
+        for request in Selection::of(&self.state).requests(self.state.policy(), |_| false) {
+            logs.put(request.scope.clone(), self.load(&request));
+        }
+        assemble(&self.state, &logs, &ToolSet::none(), &WordCounter, ThisTurn::default()).unwrap()
+    }
+
+    fn text(&self) -> String {
+        self.look().messages.iter().map(|placed| format!("{}\n", placed.said.message.content)).collect()
+    }
+}
+
+/// After a commit that came too late, upkeep had no logs, took everything for gone, and summarised what was new.
+#[test]
+fn upkeep_that_came_too_late_decides_the_same_again() {
+    let made = [false, true].map(|is_stale| {
+        let mut bare = Bare::ambient();
+        bare.chat(12, 80);
+        bare.tend(is_stale)
+    });
+    assert!(!made[0].is_empty());
+    assert_eq!(made[0], made[1]);
+}
+
+/// A turn that ended after a later one was in no span and not raw: out of view for good.
+#[test]
+fn turns_that_end_out_of_order_stay_in_view() {
+    let mut bare = Bare::ambient();
+    bare.chat(6, 80);
+    let slow = bare.start("SLOW", 200);
+    let quick = bare.start("QUICK", 300);
+    bare.end(quick, Scope::Ambient);
+    bare.end(slow, Scope::Ambient);
+    for _ in 0..12 {
+        bare.chat(1, 80);
+        bare.tend(false);
+        let logs = bare.look().ledger.logs;
+        assert_eq!(logs[0].left_out, 0, "{logs:?}");
+        let text = bare.text();
+        let covered = bare.state.window(&Scope::Ambient).covered();
+        assert!(text.contains("SLOW") || covered >= TurnNo(7), "{text}");
+    }
+    let spans = bare.state.window(&Scope::Ambient).spans();
+    assert!(spans.windows(2).all(|pair| pair[0].last.next() == pair[1].first), "{spans:?}");
+}
+
+/// One lost record costs that record: what was in it counted as raw ever after, and left no room for what is.
+#[test]
+fn a_lost_span_costs_that_span() {
+    let mut bare = Bare::ambient();
+    bare.chat(11, 100);
+    let size = |from: usize| {
+        let part = &bare.logs[&Scope::Ambient][from..11];
+        LogSize { exchanges: part.len() as u64, tokens: part.iter().map(|e| e.tokens()).sum() }
+    };
+    // The span of turns 1 to 9 was a damaged record; a later one is there.
+    let (turns, sizes) = ((TurnNo(10), TurnNo(11)), (size(9), size(0)));
+    let span = Span::new(&WordCounter, &Scope::Ambient, turns, sizes, 0, "later");
+    bare.record(Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(11), span, receipt: None });
+    bare.chat(4, 70);
+    assert_eq!(bare.tend(false), []);
+    assert_eq!(bare.look().ledger.logs[0].exchanges, 4, "what came after is raw");
+}
+
+/// Any number of idle efforts leave the raw ones what they need.
+#[test]
+fn idle_efforts_do_not_starve_the_others() {
+    for idle in [0, 20, 120] {
+        let mut bare = Bare::new(Policy { context_tokens_max: 8_000, epoch_turns_max: 1, ..Policy::default() });
+        for n in 0..idle + 9 {
+            let turn = bare.start("w", 60);
+            let id = EffortId::parse(&format!("e{n}")).unwrap();
+            bare.record(Event::EffortOpened { id: id.clone(), name: id.to_string(), turn: turn.0 });
+            bare.end(turn, Scope::Effort(id));
+        }
+        for _ in 0..10 {
+            bare.tend(false);
+        }
+        let ledger = bare.look().ledger;
+        let open = ledger.logs.iter().filter(|log| log.layer == Layer::Open);
+        let (raw, short): (Vec<_>, Vec<_>) = open.partition(|log| log.exchanges > 0);
+        assert_eq!(raw.len(), 8, "{idle} idle");
+        assert!(short.len() as u64 >= idle.min(10), "{idle} idle: {} in short", short.len());
+    }
+}
+
+/// However long a session and however large its budget, its row stays small.
+#[test]
+fn a_window_has_few_spans() {
+    let mut bare = Bare::new(Policy { context_tokens_max: 64_000, epoch_turns_max: 1, ..Policy::default() });
+    for _ in 0..600 {
+        bare.chat(2, 200);
+        bare.tend(false);
+    }
+    let window = bare.state.window(&Scope::Ambient);
+    assert!(window.spans().len() <= 25, "{}", window.spans().len());
+    assert!(window.covered() > TurnNo(1_100));
+}
+
+/// A span from a file is believed only if its log has it.
+#[test]
+fn a_forged_span_is_refused() {
+    let mut bare = Bare::ambient();
+    bare.chat(40, 80);
+    let small = LogSize { exchanges: 1, tokens: Tokens(80) };
+    let large = LogSize { exchanges: 1 << 40, tokens: Tokens(1 << 40) };
+    let forged = |turns: (u64, u64), sizes, text: &str| {
+        let turns = (TurnNo(turns.0), TurnNo(turns.1));
+        let span = Span::new(&WordCounter, &Scope::Ambient, turns, sizes, 0, text);
+        vet(
+            &bare.state,
+            &WordCounter,
+            Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(40), span, receipt: None },
+        )
+    };
+    assert!(forged((1, 1), (small, small), "fine").is_ok());
+    assert!(forged((1, 1), (large, small), "too much").is_err());
+    assert!(forged((1, 1), (small, large), "too much").is_err());
+    assert!(forged((2, 1), (small, small), "backwards").is_err());
+    assert!(forged((1, 41), (small, small), "the future").is_err());
+    assert!(forged((1, 1), (small, small), &"long ".repeat(20_000)).is_err());
+}
