@@ -114,11 +114,12 @@ impl Bare {
                     Input::Stale
                 } else {
                     committed = self.state.clone();
-                    let span = |event: &Event| match event {
-                        Event::SpanCompacted { span, .. } => Some((span.first.0, span.last.0)),
-                        other => panic!("upkeep recorded {other:?}"),
-                    };
-                    made.extend(events.iter().filter_map(|recorded| span(&recorded.event)));
+                    for recorded in &events {
+                        let Event::SpanCompacted { span, .. } = &recorded.event else {
+                            panic!("upkeep recorded {recorded:?}")
+                        };
+                        made.push((span.first.0, span.last.0));
+                    }
                     Input::Committed
                 }
             } else {
