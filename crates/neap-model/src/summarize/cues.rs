@@ -51,8 +51,8 @@ const FILLERS: &str = "\
 
 /// How much a sentence's cues are worth, from about -2 to 6. Expects lower case.
 pub(super) fn weight(lower: &str) -> f64 {
-    let has = |cues: &str| cues.split('|').any(|cue| at_word_start(lower, cue));
-    let worth = |cues: &str, value: f64| if has(cues) { value } else { 0.0 };
+    let starts = Starts::of(lower);
+    let worth = |cues: &str, value: f64| if starts.have(cues) { value } else { 0.0 };
     worth(DECISIONS, 1.8)
         + worth(CAUSES, 2.2)
         + worth(OUTCOMES, 2.0)
@@ -63,12 +63,12 @@ pub(super) fn weight(lower: &str) -> f64 {
 
 /// Whether it only tells what was kept. Expects lower case.
 pub(super) fn is_keeping(lower: &str) -> bool {
-    KEEPING.split('|').any(|cue| at_word_start(lower, cue))
+    Starts::of(lower).have(KEEPING)
 }
 
 /// Whether a sentence says how something came out. Expects lower case.
 pub(super) fn is_outcome(lower: &str) -> bool {
-    OUTCOMES.split('|').any(|cue| at_word_start(lower, cue))
+    Starts::of(lower).have(OUTCOMES)
 }
 
 /// Whether nothing but courtesy is said. Expects lower case.
@@ -79,10 +79,35 @@ pub(super) fn is_filler(lower: &str) -> bool {
         .all(|word| FILLERS.split('|').any(|filler| filler == word))
 }
 
-/// Cues in scripts without spaces stand anywhere.
-fn at_word_start(text: &str, cue: &str) -> bool {
-    let spaced = cue.is_ascii() || cue.chars().all(|c| (c as u32) < 0x2E80);
-    text.match_indices(cue).any(|(at, _)| !spaced || !text[..at].ends_with(char::is_alphanumeric))
+/// Where the words of a text begin, found once for all the cues it is held against.
+struct Starts<'a> {
+    text: &'a str,
+    at: Vec<usize>,
+}
+
+/// First byte of the first letters of scripts without spaces, in UTF-8.
+const UNSPACED: u8 = 0xE3;
+
+impl<'a> Starts<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut in_word = false;
+        let mut at = Vec::new();
+        for (place, c) in text.char_indices() {
+            let is_word = c.is_alphanumeric();
+            if is_word && !in_word {
+                at.push(place);
+            }
+            in_word = is_word;
+        }
+        Self { text, at }
+    }
+
+    /// Whether a word begins with one of the cues; those in scripts without spaces stand anywhere.
+    fn have(&self, cues: &str) -> bool {
+        let begins = |cue: &str| self.at.iter().any(|at| self.text.as_bytes()[*at..].starts_with(cue.as_bytes()));
+        let is_spaced = |cue: &str| cue.bytes().next().is_some_and(|first| first < UNSPACED);
+        cues.split('|').any(|cue| if is_spaced(cue) { begins(cue) } else { self.text.contains(cue) })
+    }
 }
 
 #[cfg(test)]
