@@ -60,34 +60,18 @@ impl Account {
     /// The account that an event gives, if it made a summary.
     pub fn of(recorded: &Recorded, state: &SessionState) -> Option<Self> {
         let Recorded { at, event, .. } = recorded;
-        let (turn, of, kind, source_tokens, summary_tokens, receipt) = match event {
-            Event::EffortConcluded { id, summary, turn, receipt, .. }
-            | Event::EffortSummarized { id, summary, turn, receipt } => {
+        let (turn, of, kind, source_tokens, summary_tokens, receipt) =
+            if let Event::EffortConcluded { id, summary, turn, receipt, .. }
+            | Event::EffortSummarized { id, summary, turn, receipt } = event
+            {
                 let source = state.effort(id).map_or(Tokens::ZERO, |effort| effort.log.tokens);
                 (turn, id.to_string(), AccountKind::Conclusion, source, summary.tokens, receipt)
-            }
-            Event::SpanCompacted { scope, turn, span, receipt } => {
+            } else if let Event::SpanCompacted { scope, turn, span, receipt } = event {
                 let kind = if span.depth == 0 { AccountKind::Compaction } else { AccountKind::Merge };
                 (turn, span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt)
-            }
-            Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::TurnStarted { .. }
-            | Event::ToolsCalled { .. }
-            | Event::EffortOpened { .. }
-            | Event::EffortExpanded { .. }
-            | Event::EffortCollapsed { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. }
-            | Event::EpochBegan { .. }
-            | Event::TurnCompleted { .. }
-            | Event::TurnAbandoned { .. }
-            | Event::MessageAdded { .. }
-            | Event::TurnClosed { .. }
-            | Event::Scrubbed { .. } => return None,
-        };
+            } else {
+                return None;
+            };
         let (turn, at, receipt) = (*turn, *at, receipt.as_deref().cloned());
         Some(Self { turn, at, of, kind, source_tokens, summary_tokens, receipt })
     }

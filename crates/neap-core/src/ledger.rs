@@ -78,7 +78,7 @@ impl Layer {
 #[serde(from = "Written", into = "Written")]
 pub struct LayerTokens([Tokens; 10]);
 
-/// How tokens of layers are written: by name. The first version wrote nine numbers in order.
+/// How tokens of layers are written: by name. The first version had no tail and wrote the others in order.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -86,25 +86,14 @@ enum Written {
     Listed(Vec<Tokens>),
 }
 
-const FIRST_VERSION: [Layer; 9] = [
-    Layer::Protocol,
-    Layer::Tools,
-    Layer::Summaries,
-    Layer::Note,
-    Layer::Ambient,
-    Layer::Expanded,
-    Layer::Open,
-    Layer::Active,
-    Layer::Message,
-];
-
 impl From<Written> for LayerTokens {
     fn from(written: Written) -> Self {
         let mut tokens = Self::default();
         match written {
             Written::Named(layers) => layers.into_iter().for_each(|(layer, of)| tokens.add(layer, of)),
             Written::Listed(layers) => {
-                FIRST_VERSION.into_iter().zip(layers).for_each(|(layer, of)| tokens.add(layer, of));
+                let first_version = Layer::ALL.into_iter().filter(|layer| *layer != Layer::Tail);
+                first_version.zip(layers).for_each(|(layer, of)| tokens.add(layer, of));
             }
         }
         tokens

@@ -4,8 +4,7 @@
 
 use neap_core::event::Recorded;
 use neap_core::turn::{
-    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Shrinking, Step, TendStep,
-    Tending, Turn,
+    Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
 use neap_model::ModelError;
 use neap_store::StoreError;
@@ -14,7 +13,7 @@ use crate::error::EngineError;
 use crate::live::Live;
 use crate::parts::Parts;
 use crate::tell::{Run, operations};
-use crate::watch::{Interrupt, Quiet, Watch};
+use crate::watch::{Interrupt, Watch};
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::{Banner, ToolSet};
 
@@ -91,19 +90,6 @@ impl Driver<'_> {
         let mut input = Input::Begin;
         loop {
             input = match tending.step(&mut self.desk(live), input) {
-                TendStep::Ask(step) => self.perform(live, step, &mut run).await?,
-                TendStep::Done(made) => return Ok(made),
-            };
-        }
-    }
-
-    /// Makes the summaries without which a told conversation does not fit; says how many were made.
-    pub(crate) async fn shrink(&self, live: &mut Live, mut shrinking: Shrinking) -> Result<usize, EngineError> {
-        let mut quiet = Quiet;
-        let mut run = Run::new(&mut quiet);
-        let mut input = Input::Begin;
-        loop {
-            input = match shrinking.step(&mut self.desk(live), input) {
                 TendStep::Ask(step) => self.perform(live, step, &mut run).await?,
                 TendStep::Done(made) => return Ok(made),
             };

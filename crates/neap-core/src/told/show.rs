@@ -95,7 +95,7 @@ impl Told<'_> {
         let newest = self.newest(&fit);
         let whole = LogSize {
             exchanges: newest.len() as u64,
-            tokens: self.log.exchanges().rev().take(newest.len()).map(|exchange| exchange.tokens()).sum(),
+            tokens: self.after(&fit).take(newest.len()).map(|exchange| exchange.tokens()).sum(),
         };
         let wish = framed.wish(&Scope::Ambient, &fit, whole);
         let raw_from = newest.last().map(|exchange| exchange.turn);
@@ -106,11 +106,16 @@ impl Told<'_> {
         Shown { messages, in_flight_at: 0, raw_from, is_whole: false, wish }
     }
 
+    /// What no span stands for, newest first.
+    fn after(&self, fit: &Fit) -> impl Iterator<Item = &Arc<Exchange>> {
+        self.log.exchanges().rev().filter(|exchange| exchange.turn > fit.after)
+    }
+
     /// The newest exchanges that fit, newest first; if not even one does, that one cut.
     fn newest(&self, fit: &Fit) -> Vec<Arc<Exchange>> {
         let mut room = fit.raw_room;
         let mut shown: Vec<Arc<Exchange>> = Vec::new();
-        for exchange in self.log.exchanges().rev().filter(|exchange| exchange.turn > fit.after) {
+        for exchange in self.after(fit) {
             if exchange.tokens() <= room {
                 room -= exchange.tokens();
                 shown.push(exchange.clone());

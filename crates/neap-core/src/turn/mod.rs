@@ -17,7 +17,6 @@ mod lone;
 mod perform;
 mod round;
 mod search;
-mod shrink;
 mod step;
 mod summing;
 mod tend;
@@ -31,7 +30,6 @@ pub use desk::Desk;
 pub use finish::INTERRUPTED;
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
-pub use shrink::Shrinking;
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
 pub use tend::{TendStep, Tending};
 

@@ -6,8 +6,11 @@ use super::compacting::{Compacting, Progress};
 use super::desk::Desk;
 use super::step::{Input, Step};
 use crate::assemble::{Selection, ThisTurn};
-use crate::message::Scope;
+use crate::log::LogRequest;
+use crate::message::{Counted, Scope};
 use crate::summary::SummaryBy;
+use crate::tokens::Tokens;
+use crate::told::Told;
 use crate::window::Wish;
 
 /// Summaries made in one go, at most.
@@ -23,8 +26,10 @@ pub enum TendStep {
 }
 
 /// Upkeep in progress. It may be dropped at any time: what it committed stays, the rest was never there.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Tending {
+    what: Tended,
+    by: SummaryBy,
     compacting: Option<Compacting>,
     /// Logs of which no summary could be made that is worth it.
     given_up: BTreeSet<Scope>,
@@ -32,7 +37,36 @@ pub struct Tending {
     is_loaded: bool,
 }
 
+/// What is tended.
+#[derive(Debug)]
+enum Tended {
+    /// The windows of a session, before its prompt is full.
+    Session,
+    /// A conversation that is told message by message, so that it fits.
+    Told {
+        room: Tokens,
+        /// The exchange in flight.
+        in_flight: Vec<Counted>,
+    },
+}
+
+impl Default for Tending {
+    /// Of a session, by whoever is configured.
+    fn default() -> Self {
+        Self::new(Tended::Session, SummaryBy::Configured)
+    }
+}
+
 impl Tending {
+    /// Of a conversation that is told message by message: what is shown of it in a room of this size is made better.
+    pub fn told(room: Tokens, by: SummaryBy, in_flight: Vec<Counted>) -> Self {
+        Self::new(Tended::Told { room, in_flight }, by)
+    }
+
+    fn new(what: Tended, by: SummaryBy) -> Self {
+        Self { what, by, compacting: None, given_up: BTreeSet::new(), made: 0, is_loaded: false }
+    }
+
     /// Takes what the last step gave, and says what to do next.
     ///
     /// # Panics
@@ -61,13 +95,13 @@ impl Tending {
     }
 
     fn next(&mut self, desk: &mut Desk<'_>) -> TendStep {
-        let missing = desk.missing(&Selection::of(desk.state));
+        let missing = self.missing(desk);
         if !missing.is_empty() && !self.is_loaded {
             return TendStep::Ask(Step::Load(missing));
         }
         let wish = if self.made < WISHES_MAX { self.due(desk) } else { None };
         let Some(wish) = wish else { return TendStep::Done(self.made) };
-        let (compacting, progress) = Compacting::start(desk, wish, SummaryBy::Configured);
+        let (compacting, progress) = Compacting::start(desk, wish, self.by);
         self.go_on(desk, compacting, progress)
     }
 
@@ -87,19 +121,42 @@ impl Tending {
         }
     }
 
-    /// The first summary that will soon be needed: when the prompt, or its window, is nearly full.
-    fn due(&self, desk: &Desk<'_>) -> Option<Wish> {
-        let policy = desk.state.policy();
-        let near = policy.window_prepare_percent;
-        // Without a prompt that grows (a host runs the model, or nothing was sent yet), the window alone tells.
-        let percent = if policy.rewrites_every_turn() || !desk.sent.is_growing() {
-            near
-        } else if desk.sent.tokens() >= policy.context_budget().percent(near) {
-            policy.epoch_low_percent
-        } else {
-            return None;
-        };
-        let assembled = desk.view().assemble(&Selection::of(desk.state), ThisTurn::default(), percent).ok()?;
-        assembled.wishes.into_iter().find(|wish| !self.given_up.contains(wish.scope()))
+    fn missing(&self, desk: &Desk<'_>) -> Vec<LogRequest> {
+        match &self.what {
+            Tended::Session => desk.missing(&Selection::of(desk.state)),
+            Tended::Told { room, .. } => match desk.logs.get(&Scope::Ambient) {
+                Some(_) => Vec::new(),
+                None => vec![LogRequest::newest(Scope::Ambient, *room)],
+            },
+        }
     }
+
+    /// The first summary that is, or will soon be, needed.
+    fn due(&self, desk: &Desk<'_>) -> Option<Wish> {
+        let wishes = match &self.what {
+            Tended::Session => due_soon(desk),
+            Tended::Told { room, in_flight } => {
+                let log = desk.logs.get(&Scope::Ambient)?;
+                let told = Told { state: desk.state, log, in_flight, counter: desk.counter };
+                told.show(*room).wish.into_iter().collect()
+            }
+        };
+        wishes.into_iter().find(|wish| !self.given_up.contains(wish.scope()))
+    }
+}
+
+/// What a session wants when its prompt, or its window, is nearly full.
+fn due_soon(desk: &Desk<'_>) -> Vec<Wish> {
+    let policy = desk.state.policy();
+    let near = policy.window_prepare_percent;
+    // Without a prompt that grows (a host runs the model, or nothing was sent yet), the window alone tells.
+    let percent = if policy.rewrites_every_turn() || !desk.sent.is_growing() {
+        near
+    } else if desk.sent.tokens() >= policy.context_budget().percent(near) {
+        policy.epoch_low_percent
+    } else {
+        return Vec::new();
+    };
+    let assembled = desk.view().assemble(&Selection::of(desk.state), ThisTurn::default(), percent);
+    assembled.map(|assembled| assembled.wishes).unwrap_or_default()
 }

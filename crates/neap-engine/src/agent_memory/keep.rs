@@ -13,7 +13,7 @@ use neap_core::summary::SummaryBy;
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::told::{Chunk, Shown, Told, best, tell};
 use neap_core::tools::ToolSet;
-use neap_core::turn::{Shrinking, TurnError};
+use neap_core::turn::{Tending, TurnError};
 use neap_model::bpe::counter_for;
 use neap_store::StoreError;
 
@@ -23,7 +23,7 @@ use crate::error::EngineError;
 use crate::live::Live;
 use crate::original::fetch;
 use crate::parts::Parts;
-use crate::watch::Interrupt;
+use crate::watch::{Interrupt, Quiet};
 
 /// Longest message of a new memory, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
@@ -153,14 +153,14 @@ impl Keeper {
         loop {
             // Held here in full: upkeep would load no more than it needs itself.
             self.log().await?;
-            let shrinking = Shrinking::new(room, by, self.in_flight.clone());
+            let tending = Tending::told(room, by, self.in_flight.clone());
             let driver = Driver {
                 parts: &self.parts,
                 counter: self.counter.as_ref(),
                 tools: &self.tools,
                 interrupt: &self.interrupt,
             };
-            let made = driver.shrink(&mut self.live, shrinking).await?;
+            let made = driver.tend(&mut self.live, tending, &mut Quiet).await?;
             all += made;
             if made == 0 {
                 return Ok(all);
