@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::effort::Summary;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
+use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
 use crate::message::{Counted, Scope, ToolRound};
 use crate::policy::Policy;
 use crate::receipt::Receipt;
@@ -256,6 +258,35 @@ pub enum Event {
         /// Where the exchange belongs.
         scope: Scope,
     },
+    /// What an agent knows was searched for this turn, and a part of it chosen for the context.
+    MemoriesLoaded {
+        /// The turn.
+        turn: TurnNo,
+        /// What was chosen, and why.
+        loaded: Box<Loaded>,
+    },
+    /// A censor found something.
+    CensorTriggered {
+        /// The turn.
+        turn: TurnNo,
+        /// Which.
+        id: MemoryId,
+        /// Where.
+        side: Side,
+        /// What it did.
+        action: Action,
+    },
+    /// An agent learnt something, or what it knew changed. Only in an agent's stream.
+    MemoryChanged {
+        /// What happened.
+        #[serde(flatten)]
+        change: Change,
+        /// The whole record, as it is after that.
+        memory: Box<Memory>,
+        /// What it counted as before; none if it is new.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        was: Option<Standing>,
+    },
     /// A person had the session erased. Nothing else of it is left.
     Scrubbed {
         /// How many events were erased.
@@ -286,6 +317,9 @@ impl Event {
             Event::TurnAbandoned { .. } => "turn_abandoned",
             Event::MessageAdded { .. } => "message_added",
             Event::TurnClosed { .. } => "turn_closed",
+            Event::MemoriesLoaded { .. } => "memories_loaded",
+            Event::CensorTriggered { .. } => "censor_triggered",
+            Event::MemoryChanged { .. } => "memory_changed",
             Event::Scrubbed { .. } => "scrubbed",
         }
     }
@@ -293,7 +327,10 @@ impl Event {
     /// The turn it belongs to.
     pub fn turn(&self) -> Option<TurnNo> {
         match self {
-            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => None,
+            Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::MemoryChanged { .. }
+            | Event::Scrubbed { .. } => None,
             Event::TurnStarted { turn, .. }
             | Event::ToolsCalled { turn, .. }
             | Event::EffortOpened { turn, .. }
@@ -310,6 +347,8 @@ impl Event {
             | Event::TurnCompleted { turn, .. }
             | Event::TurnAbandoned { turn, .. }
             | Event::MessageAdded { turn, .. }
+            | Event::MemoriesLoaded { turn, .. }
+            | Event::CensorTriggered { turn, .. }
             | Event::TurnClosed { turn, .. } => Some(*turn),
         }
     }
@@ -339,6 +378,9 @@ impl Event {
             | Event::EpochBegan { .. }
             | Event::TurnAbandoned { .. }
             | Event::TurnClosed { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
+            | Event::MemoryChanged { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

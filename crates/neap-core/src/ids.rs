@@ -51,7 +51,7 @@ fn slug(name: &str) -> Result<String, NameError> {
 }
 
 macro_rules! slug_id {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident read by $read:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -88,7 +88,7 @@ macro_rules! slug_id {
         impl TryFrom<String> for $name {
             type Error = NameError;
             fn try_from(text: String) -> Result<Self, NameError> {
-                Self::parse(&text)
+                Self::$read(&text)
             }
         }
 
@@ -102,11 +102,40 @@ macro_rules! slug_id {
 
 slug_id! {
     /// An effort's id: the slug of the name it was opened with, unique in its session.
-    EffortId
+    EffortId read by parse
 }
 slug_id! {
-    /// A session's id: the slug of its name.
-    SessionId
+    /// A session's id: the slug of its name. An agent's stream has one, too, which no name becomes (see [`AgentId`]).
+    SessionId read by stored
+}
+slug_id! {
+    /// An agent's id: the slug of its name. It owns memories; sessions are its conversations.
+    AgentId read by parse
+}
+
+/// What the id of an agent's stream begins with.
+const AGENT: char = '@';
+
+impl AgentId {
+    /// The stream of what it knows: kept like a session's, under an id that no name becomes.
+    pub fn stream(&self) -> SessionId {
+        SessionId(format!("{AGENT}{}", self.0))
+    }
+}
+
+impl SessionId {
+    /// Whose stream this is, if it is an agent's.
+    pub fn agent(&self) -> Option<AgentId> {
+        self.0.strip_prefix(AGENT).map(|name| AgentId(name.to_owned()))
+    }
+
+    /// Reads an id as it was stored: that of a session, or of an agent's stream.
+    pub fn stored(text: &str) -> Result<Self, NameError> {
+        match text.strip_prefix(AGENT) {
+            Some(name) => AgentId::parse(name).map(|agent| agent.stream()),
+            None => Self::parse(text),
+        }
+    }
 }
 
 macro_rules! number {
@@ -191,6 +220,18 @@ mod tests {
         assert_eq!(EffortId::parse(id.as_str()), Ok(id.clone()));
         let wide = EffortId::from_name(&"修".repeat(4000)).expect("has letters");
         assert!(wide.as_str().len() <= SLUG_BYTES_MAX);
+    }
+
+    /// An agent's stream is no session that anyone could name.
+    #[test]
+    fn an_agents_stream_has_an_id_that_no_name_becomes() {
+        let agent = AgentId::from_name("Newton").expect("has letters");
+        let stream = agent.stream();
+        assert_eq!((stream.as_str(), stream.agent()), ("@newton", Some(agent)));
+        assert_eq!(serde_json::from_str::<SessionId>("\"@newton\"").expect("stored so"), stream);
+        assert!(SessionId::parse("@newton").is_err());
+        assert_eq!(SessionId::from_name("@newton").expect("has letters").as_str(), "newton");
+        assert!(serde_json::from_str::<SessionId>("\"@../x\"").is_err());
     }
 
     #[test]

@@ -18,6 +18,26 @@ pub enum Layer {
     Protocol,
     /// The schemas of the tools.
     Tools,
+    /// Who the agent is, in its own configuration.
+    Identity,
+    /// Preferences and standing rules.
+    Profile,
+    /// What not to do.
+    Censors,
+    /// The stance, and what to ask oneself.
+    Frame,
+    /// The current task and open threads.
+    Focus,
+    /// Decisions that bear on this.
+    Decisions,
+    /// Facts that bear on this.
+    Facts,
+    /// Procedures that bear on this.
+    Procedures,
+    /// Episodes that bear on this.
+    Episodes,
+    /// How good the agent's own judgement was.
+    Calibration,
     /// Summaries of concluded efforts.
     Summaries,
     /// Where we are and how to reach what is not shown.
@@ -38,9 +58,19 @@ pub enum Layer {
 
 impl Layer {
     /// All layers, in the order of the context.
-    pub const ALL: [Layer; 10] = [
+    pub const ALL: [Layer; 20] = [
         Layer::Protocol,
         Layer::Tools,
+        Layer::Identity,
+        Layer::Profile,
+        Layer::Censors,
+        Layer::Frame,
+        Layer::Focus,
+        Layer::Decisions,
+        Layer::Facts,
+        Layer::Procedures,
+        Layer::Episodes,
+        Layer::Calibration,
         Layer::Summaries,
         Layer::Note,
         Layer::Ambient,
@@ -56,6 +86,16 @@ impl Layer {
         match self {
             Layer::Protocol => "protocol",
             Layer::Tools => "tools",
+            Layer::Identity => "identity",
+            Layer::Profile => "profile",
+            Layer::Censors => "censors",
+            Layer::Frame => "frame",
+            Layer::Focus => "focus",
+            Layer::Decisions => "decisions",
+            Layer::Facts => "facts",
+            Layer::Procedures => "procedures",
+            Layer::Episodes => "episodes",
+            Layer::Calibration => "calibration",
             Layer::Summaries => "summaries",
             Layer::Note => "note",
             Layer::Ambient => "ambient",
@@ -71,14 +111,20 @@ impl Layer {
     pub fn is_variable(self) -> bool {
         !matches!(self, Layer::Protocol | Layer::Tools)
     }
+
+    /// Whether what an agent knows pays from it.
+    pub fn is_of_memory(self) -> bool {
+        (Layer::Identity..=Layer::Calibration).contains(&self)
+    }
 }
 
 /// Tokens of every layer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
-pub struct LayerTokens([Tokens; 10]);
+pub struct LayerTokens([Tokens; 20]);
 
-/// How tokens of layers are written: by name. The first version had no tail and wrote the others in order.
+/// How tokens of layers are written: by name. The first version had neither tail nor memories
+/// and wrote the others in order.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -92,7 +138,7 @@ impl From<Written> for LayerTokens {
         match written {
             Written::Named(layers) => layers.into_iter().for_each(|(layer, of)| tokens.add(layer, of)),
             Written::Listed(layers) => {
-                let first_version = Layer::ALL.into_iter().filter(|layer| *layer != Layer::Tail);
+                let first_version = Layer::ALL.into_iter().filter(|of| *of != Layer::Tail && !of.is_of_memory());
                 first_version.zip(layers).for_each(|(layer, of)| tokens.add(layer, of));
             }
         }

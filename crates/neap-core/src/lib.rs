@@ -6,17 +6,21 @@
 
 pub mod account;
 pub mod assemble;
+pub mod censor;
 pub mod cost;
 pub mod decay;
 pub mod effort;
 pub mod epoch;
 pub mod event;
 pub mod excerpt;
+pub mod frame;
 pub mod handle;
 pub mod ids;
 pub mod import;
+pub mod knowledge;
 pub mod ledger;
 pub mod log;
+pub mod memory;
 pub mod memory_op;
 pub mod message;
 pub mod policy;

@@ -130,6 +130,9 @@ impl MemoryOp {
             | Event::TurnAbandoned { .. }
             | Event::MessageAdded { .. }
             | Event::TurnClosed { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
+            | Event::MemoryChanged { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::effort::Effort;
 use crate::event::{Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
+use crate::memory::Memory;
 use crate::message::{Counted, Exchange, Role, Scope};
 use crate::state::{Head, Pending, SessionState};
 use crate::tokens::Tokens;
@@ -51,6 +52,19 @@ pub enum Indexed {
     },
 }
 
+/// A memory in its new form, and what it is found by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryRow {
+    /// The record.
+    pub memory: Memory,
+    /// The event that made it so.
+    pub seq: Seq,
+    /// What search finds it by.
+    pub text: String,
+    /// When it is next looked at for what time does to it.
+    pub due: Option<Stamp>,
+}
+
 /// New rows, and rows in their new form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Projection {
@@ -60,6 +74,8 @@ pub struct Projection {
     pub efforts: Vec<Effort>,
     /// Exchanges that ended.
     pub exchanges: Vec<ExchangeRow>,
+    /// Memories that changed, each once.
+    pub memories: Vec<MemoryRow>,
     /// Texts to index.
     pub texts: Vec<Indexed>,
 }
@@ -96,6 +112,7 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
     let mut indexed: Vec<&EffortId> = Vec::new();
     let mut exchanges = Vec::new();
     let mut texts = Vec::new();
+    let mut memories = BTreeMap::new();
     for Recorded { seq, at, event } in events {
         match event {
             Event::TurnStarted { turn, message, .. } => {
@@ -139,7 +156,14 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
             | Event::EffortReopened { id, .. } => touched.push(id),
             Event::EffortsReferenced { ids, .. } | Event::SummariesEvicted { ids, .. } => touched.extend(ids),
             Event::SpanCompacted { scope, .. } => touched.extend(scope.effort()),
+            Event::MemoryChanged { memory, .. } => {
+                let row =
+                    MemoryRow { memory: Memory::clone(memory), seq: *seq, text: memory.text(), due: memory.due() };
+                memories.insert(memory.id, row);
+            }
             Event::SessionCreated { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
             | Event::PolicyChanged { .. }
             | Event::EpochBegan { .. }
             | Event::Scrubbed { .. } => {}
@@ -152,7 +176,8 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
     let effort_texts = indexed.into_iter().filter_map(|id| state.effort(id));
     texts.extend(effort_texts.map(|e| Indexed::Effort { id: e.id.clone(), text: effort_text(e) }));
     let efforts = touched.into_iter().filter_map(|id| state.effort(id)).cloned().collect();
-    Projection { head: state.head().clone(), efforts, exchanges, texts }
+    let memories = memories.into_values().collect();
+    Projection { head: state.head().clone(), efforts, exchanges, memories, texts }
 }
 
 fn said(turn: TurnNo, seq: Seq, said: &Counted) -> Indexed {

@@ -94,6 +94,9 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
+        | Event::MemoriesLoaded { .. }
+        | Event::CensorTriggered { .. }
         | Event::Scrubbed { .. } => event,
+        Event::MemoryChanged { .. } => return Err("a memory is not part of a session".to_owned()),
     })
 }

@@ -109,8 +109,13 @@ impl Explained {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
-            | Event::EpochBegan { .. } => self.happened.push(event),
-            Event::SessionCreated { .. } | Event::PolicyChanged { .. } | Event::Scrubbed { .. } => {}
+            | Event::EpochBegan { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. } => self.happened.push(event),
+            Event::SessionCreated { .. }
+            | Event::PolicyChanged { .. }
+            | Event::MemoryChanged { .. }
+            | Event::Scrubbed { .. } => {}
         }
     }
 }

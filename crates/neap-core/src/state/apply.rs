@@ -121,6 +121,12 @@ impl SessionState {
             Event::MessageAdded { turn, message } => {
                 self.in_turn(*turn, |pending| pending.tokens += message.tokens);
             }
+            Event::MemoriesLoaded { turn: _, loaded } => self.head.metrics.memories.follow(loaded),
+            Event::CensorTriggered { .. } => self.head.metrics.memories.censored += 1,
+            Event::MemoryChanged { change: _, memory, was } => {
+                let agent = self.head.agent.get_or_insert_default();
+                agent.follow(memory, was.as_ref(), at);
+            }
             Event::Scrubbed { events: _ } => {
                 let seq = self.head.seq;
                 *self = Self::default();

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::cost::Cost;
 use crate::effort::LogSize;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::knowledge::MemoryMetrics;
+use crate::memory::AgentHead;
 use crate::policy::Policy;
 use crate::tokens::Tokens;
 use crate::window::Window;
@@ -59,6 +61,9 @@ pub struct Head {
     pub policy: Policy,
     /// The running figures.
     pub metrics: Metrics,
+    /// What an agent must always have at hand; only in an agent's stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<AgentHead>>,
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,
@@ -110,4 +115,7 @@ pub struct Metrics {
     pub epochs: u64,
     /// What all calls of the model cost.
     pub cost: Cost,
+    /// Memories in the context.
+    #[serde(skip_serializing_if = "MemoryMetrics::is_nothing")]
+    pub memories: MemoryMetrics,
 }

@@ -131,6 +131,9 @@ impl Oracle {
             Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::EpochBegan { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
+            | Event::MemoryChanged { .. }
             | Event::MessageAdded { .. } => {}
             Event::Scrubbed { .. } => {
                 *self = Self::new(self.plant);

@@ -123,6 +123,9 @@ impl StreamWatch {
             | Event::SpanCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::MessageAdded { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
+            | Event::MemoryChanged { .. }
             | Event::Scrubbed { .. } => {}
         }
     }

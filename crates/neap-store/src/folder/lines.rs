@@ -85,7 +85,10 @@ impl Lines {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
-            | Event::EpochBegan { .. } => {}
+            | Event::EpochBegan { .. }
+            | Event::MemoriesLoaded { .. }
+            | Event::CensorTriggered { .. }
+            | Event::MemoryChanged { .. } => {}
         }
     }
 

@@ -152,6 +152,9 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::TurnAbandoned { .. }
         | Event::MessageAdded { .. }
         | Event::TurnClosed { .. }
+        | Event::MemoriesLoaded { .. }
+        | Event::CensorTriggered { .. }
+        | Event::MemoryChanged { .. }
         | Event::Scrubbed { .. } => None,
     }
 }
@@ -213,6 +216,9 @@ fn describe(event: &Event) -> String {
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
+        | Event::MemoriesLoaded { .. }
+        | Event::CensorTriggered { .. }
+        | Event::MemoryChanged { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),
     }
 }

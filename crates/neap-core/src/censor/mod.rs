@@ -1,0 +1,1 @@
+//! What a censor looks for, and what comes of finding it.

@@ -1,0 +1,99 @@
+//! What happened to a memory.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Memory, MemoryId, Standing, Status};
+use crate::event::Event;
+use crate::ids::Seq;
+
+/// What happened to a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// It was written.
+    Remembered,
+    /// It was met again, or someone said that it still holds.
+    Confirmed,
+    /// A newer fact took its place.
+    Superseded {
+        /// Which.
+        by: MemoryId,
+        /// How one could tell.
+        evidence: String,
+    },
+    /// Another contradicts it, and it is not clear which is right.
+    Contested {
+        /// Which.
+        with: MemoryId,
+        /// How one could tell.
+        evidence: String,
+    },
+    /// A fact that it rests on holds no longer.
+    Shaken {
+        /// Which.
+        by: MemoryId,
+    },
+    /// A person or a model changed what it says.
+    Edited,
+    /// A decision's outcome became known.
+    Reviewed,
+    /// A procedure was used, or a use of it came out.
+    Activated {
+        /// How it came out, if that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        succeeded: Option<bool>,
+    },
+    /// A censor found something.
+    Triggered,
+    /// A censor found something wrongly.
+    FalsePositive,
+    /// It went on in its life.
+    Moved {
+        /// From where.
+        from: Status,
+        /// Why.
+        reason: String,
+    },
+    /// Its lines were worded better.
+    Reworded,
+    /// A model asked that a person remove it.
+    ForgetAsked {
+        /// Why.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// An earlier change was undone.
+    Undone {
+        /// Which event.
+        seq: Seq,
+    },
+}
+
+/// A change that was decided: the record after it, and what it counted as before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryWrite {
+    /// What happened.
+    pub change: Change,
+    /// The record after it.
+    pub memory: Memory,
+    /// What it counted as before; none if it was not there.
+    pub was: Option<Standing>,
+}
+
+impl MemoryWrite {
+    /// A new record.
+    pub fn new(memory: Memory) -> Self {
+        Self { change: Change::Remembered, memory, was: None }
+    }
+
+    /// A record that is changed.
+    pub fn of(change: Change, before: &Memory, after: Memory) -> Self {
+        Self { change, memory: after, was: Some(Standing::of(before)) }
+    }
+
+    /// As the stream has it.
+    pub fn event(self) -> Event {
+        let MemoryWrite { change, memory, was } = self;
+        Event::MemoryChanged { change, memory: Box::new(memory), was }
+    }
+}

@@ -1,0 +1,34 @@
+//! What search finds a memory by.
+
+use super::{Body, Memory, Pattern};
+
+impl Memory {
+    /// All of its words: what it says, its tags and its field.
+    pub fn text(&self) -> String {
+        let mut parts: Vec<&str> = Vec::new();
+        match &self.body {
+            Body::Decision(decision) => {
+                parts.extend([decision.description.as_str(), &decision.context, &decision.category]);
+                parts.extend(decision.reasons.iter().map(|reason| reason.text.as_str()));
+                parts.extend(decision.alternatives.iter().map(String::as_str));
+                parts.push(&decision.outcome_notes);
+            }
+            Body::Fact(fact) => parts.extend([fact.subject.as_str(), &fact.content]),
+            Body::Procedure(procedure) => {
+                parts.push(&procedure.name);
+                parts.extend(procedure.core_patterns.iter().chain(&procedure.steps).map(String::as_str));
+            }
+            Body::Episode(episode) => {
+                parts.extend([episode.summary.as_str(), &episode.detail, &episode.outcome]);
+                parts.extend(episode.participants.iter().chain(&episode.lessons).map(String::as_str));
+            }
+            Body::Censor(censor) => {
+                let (Pattern::Words(of) | Pattern::Regex(of) | Pattern::Like(of)) = &censor.pattern;
+                parts.extend([of.as_str(), &censor.reason]);
+            }
+        }
+        parts.extend(self.tags.iter().chain(&self.domain).map(String::as_str));
+        parts.retain(|part| !part.is_empty());
+        parts.join("\n")
+    }
+}
