@@ -45,6 +45,16 @@ impl Section<'_> {
             Layer::Ambient
             | Layer::Protocol
             | Layer::Tools
+            | Layer::Identity
+            | Layer::Profile
+            | Layer::Censors
+            | Layer::Frame
+            | Layer::Focus
+            | Layer::Decisions
+            | Layer::Facts
+            | Layer::Procedures
+            | Layer::Episodes
+            | Layer::Calibration
             | Layer::Summaries
             | Layer::Note
             | Layer::Tail
