@@ -12,10 +12,13 @@ mod draft;
 mod head;
 mod id;
 pub mod lifecycle;
+mod lines;
 mod provenance;
 mod recall;
 mod status;
+mod tame;
 mod text;
+mod when;
 
 pub use body::{
     Action, Body, Censor, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind, Side, Stakes,
@@ -25,6 +28,7 @@ pub use confidence::Confidence;
 pub use draft::MemoryDraft;
 pub use head::{AgentHead, CENSORS_MAX, KindCount, PINNED_MAX, PendingDecision, Reviews, Standing};
 pub use id::{MemoryId, MemoryKind};
+pub use lines::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
 pub use provenance::{Author, Provenance, Trust};
 pub use recall::{RecallRequest, Recalled};
 pub use status::Status;

@@ -1,0 +1,1 @@
+//! How records stand in a context: forms, caps, and texts that imitate ours.
