@@ -5,6 +5,8 @@
 //! events, and undoing a change is writing the record before it again. What an agent must always have at hand
 //! (censors, standing rules, running figures) is its [`AgentHead`]; everything else is found through the store.
 
+pub mod admit;
+pub mod amend;
 mod body;
 mod change;
 mod confidence;
@@ -13,13 +15,18 @@ mod head;
 mod id;
 pub mod lifecycle;
 mod lines;
+mod mask;
 mod provenance;
 mod recall;
+pub mod remember;
+mod renew;
+mod similar;
 mod status;
 mod tame;
 mod text;
 mod when;
 
+pub use admit::admit;
 pub use body::{
     Action, Body, Censor, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind, Side, Stakes,
 };
@@ -29,8 +36,11 @@ pub use draft::MemoryDraft;
 pub use head::{AgentHead, CENSORS_MAX, KindCount, PINNED_MAX, PendingDecision, Reviews, Standing};
 pub use id::{MemoryId, MemoryKind};
 pub use lines::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
+pub use mask::mask;
 pub use provenance::{Author, Provenance, Trust};
 pub use recall::{RecallRequest, Recalled};
+pub use remember::{Learnt, WhatLearnt, dependants, remember, shaken, wanted};
+pub use similar::similarity;
 pub use status::Status;
 
 use serde::{Deserialize, Serialize};

@@ -1,17 +1,21 @@
 //! What search finds a memory by.
 
 use super::{Body, Memory, Pattern};
+use crate::ids::{EffortId, SessionId};
 
 impl Memory {
-    /// All of its words: what it says, its tags and its field.
+    /// All of its words: what it says, the ids of what it rests on or tells of, its tags and its field.
     pub fn text(&self) -> String {
         let mut parts: Vec<&str> = Vec::new();
+        let rests_on;
         match &self.body {
             Body::Decision(decision) => {
                 parts.extend([decision.description.as_str(), &decision.context, &decision.category]);
                 parts.extend(decision.reasons.iter().map(|reason| reason.text.as_str()));
                 parts.extend(decision.alternatives.iter().map(String::as_str));
                 parts.push(&decision.outcome_notes);
+                rests_on = decision.rests_on.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+                parts.push(&rests_on);
             }
             Body::Fact(fact) => parts.extend([fact.subject.as_str(), &fact.content]),
             Body::Procedure(procedure) => {
@@ -21,6 +25,8 @@ impl Memory {
             Body::Episode(episode) => {
                 parts.extend([episode.summary.as_str(), &episode.detail, &episode.outcome]);
                 parts.extend(episode.participants.iter().chain(&episode.lessons).map(String::as_str));
+                parts.extend(episode.session.as_ref().map(SessionId::as_str));
+                parts.extend(episode.effort.as_ref().map(EffortId::as_str));
             }
             Body::Censor(censor) => {
                 let (Pattern::Words(of) | Pattern::Regex(of) | Pattern::Like(of)) = &censor.pattern;

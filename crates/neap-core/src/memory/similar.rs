@@ -1,0 +1,31 @@
+//! How like each other two texts are, by their words alone.
+
+use std::collections::BTreeMap;
+
+use crate::terms::terms;
+
+/// How like each other two texts are, from 0 to 1: the cosine of their counts of search terms. It is the same both
+/// ways. Texts of which nothing but stop words is left are alike if they are the same.
+pub fn similarity(a: &str, b: &str) -> f64 {
+    let (a_terms, b_terms) = (terms(a), terms(b));
+    if a_terms.is_empty() || b_terms.is_empty() {
+        let same = a.split_whitespace().eq(b.split_whitespace());
+        return f64::from(u8::from(same));
+    }
+    cosine(&a_terms, &b_terms)
+}
+
+/// The cosine of two lists of terms.
+pub(super) fn cosine(a: &[String], b: &[String]) -> f64 {
+    let counts = |terms: &[String]| {
+        let mut counts = BTreeMap::<String, u64>::new();
+        terms.iter().for_each(|term| *counts.entry(term.clone()).or_default() += 1);
+        counts
+    };
+    let (a, b) = (counts(a), counts(b));
+    let product: u64 = a.iter().map(|(term, n)| n * b.get(term).copied().unwrap_or(0)).sum();
+    let squares = |counts: &BTreeMap<String, u64>| counts.values().map(|n| n * n).sum::<u64>();
+    let both = squares(&a) * squares(&b);
+    // Whole numbers until here: the same texts give one exactly.
+    if both == 0 { 0.0 } else { (product as f64 / (both as f64).sqrt()).min(1.0) }
+}
