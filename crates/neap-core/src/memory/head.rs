@@ -162,7 +162,7 @@ impl AgentHead {
 }
 
 impl Reviews {
-    fn tally(&mut self, confidence: Confidence, outcome: Outcome, add: bool) {
+    pub(super) fn tally(&mut self, confidence: Confidence, outcome: Outcome, add: bool) {
         let Some(value) = outcome.value() else { return };
         let sure = confidence.thousandths();
         let by = |sum: &mut u64, n: u64| *sum = if add { *sum + n } else { sum.saturating_sub(n) };

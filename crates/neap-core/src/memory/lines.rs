@@ -6,7 +6,7 @@
 
 use super::tame::{tame, tame_first, tame_quoted};
 use super::{
-    Action, Body, Censor, Decision, Episode, Fact, Lines, Memory, MemoryId, Outcome, Pattern, Procedure, Reason,
+    Action, Body, Censor, Decision, Episode, Fact, Lines, Memory, MemoryId, Pattern, Procedure, Reason,
     ReasonKind, Status,
 };
 use crate::excerpt::prefix_within;
@@ -336,18 +336,6 @@ fn took(minutes: u32) -> String {
 /// A name within round brackets of ours.
 fn name_of(name: &str) -> String {
     tame(name).replace(['(', ')', ',', ';'], "").chars().take(40).collect()
-}
-
-impl Outcome {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Pending => "pending",
-            Outcome::Success => "success",
-            Outcome::Partial => "partial",
-            Outcome::Failure => "failure",
-        }
-    }
 }
 
 #[cfg(test)]

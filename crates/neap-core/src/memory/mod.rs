@@ -8,14 +8,17 @@
 pub mod admit;
 pub mod amend;
 mod body;
+mod calibration;
 mod change;
 mod confidence;
 mod draft;
+mod full;
 mod head;
 mod id;
 pub mod lifecycle;
 mod lines;
 mod mask;
+mod names;
 mod provenance;
 mod recall;
 pub mod remember;
@@ -30,6 +33,7 @@ pub use admit::admit;
 pub use body::{
     Action, Body, Censor, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind, Side, Stakes,
 };
+pub use calibration::{Advice, Calibration, REVIEWS_MIN};
 pub use change::{Change, MemoryWrite};
 pub use confidence::Confidence;
 pub use draft::MemoryDraft;

@@ -1,0 +1,1 @@
+//! Patterns, rules and dry runs, with what must be refused.
