@@ -44,6 +44,38 @@ pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
 pub const TOLD_EXCERPT: &str = include_str!("prompts/told_excerpt.md");
 /// Before what a search in it found.
 pub const TOLD_RECALLED: &str = include_str!("prompts/told_recalled.md");
+/// The heading over who the agent is.
+pub const KNOW_IDENTITY: &str = include_str!("prompts/know_identity.md");
+/// The heading over preferences and standing rules.
+pub const KNOW_PROFILE: &str = include_str!("prompts/know_profile.md");
+/// The heading over censors.
+pub const KNOW_CENSORS: &str = include_str!("prompts/know_censors.md");
+/// The heading over the stance: `{name}`.
+pub const KNOW_FRAME: &str = include_str!("prompts/know_frame.md");
+/// Before what to ask oneself.
+pub const KNOW_CONSIDER: &str = include_str!("prompts/know_consider.md");
+/// The heading over the current task.
+pub const KNOW_FOCUS: &str = include_str!("prompts/know_focus.md");
+/// Before open threads.
+pub const KNOW_THREADS: &str = include_str!("prompts/know_threads.md");
+/// The heading over decisions.
+pub const KNOW_DECISIONS: &str = include_str!("prompts/know_decisions.md");
+/// The heading over facts.
+pub const KNOW_FACTS: &str = include_str!("prompts/know_facts.md");
+/// The heading over procedures that stand in one line; others bring their own.
+pub const KNOW_PROCEDURES: &str = include_str!("prompts/know_procedures.md");
+/// The heading over episodes.
+pub const KNOW_EPISODES: &str = include_str!("prompts/know_episodes.md");
+/// The heading over how good the agent's judgement was.
+pub const KNOW_CALIBRATION: &str = include_str!("prompts/know_calibration.md");
+/// Before recalled memories in the system text.
+pub const KNOW_OPEN: &str = include_str!("prompts/know_open.md");
+/// After them.
+pub const KNOW_CLOSE: &str = include_str!("prompts/know_close.md");
+/// Before all that is known, where it stands at the end of a prompt.
+pub const KNOW_TAIL_OPEN: &str = include_str!("prompts/know_tail_open.md");
+/// After it.
+pub const KNOW_TAIL_CLOSE: &str = include_str!("prompts/know_tail_close.md");
 /// The schemas of the eight effort tools.
 pub const TOOLS: &str = include_str!("prompts/tools.json");
 /// The schema of the tool for hosts.
