@@ -60,7 +60,11 @@ pub enum Complexity {
 /// words, or at least 12 and names alternatives.
 pub fn complexity(frame: &Frame, input: &str) -> Complexity {
     let said = words(input);
-    let asks = input.trim_end().ends_with('?') || matches!(said.first().map(String::as_str), Some("what" | "who" | "when" | "where" | "which" | "why" | "how"));
+    let asks = input.trim_end().ends_with('?')
+        || matches!(
+            said.first().map(String::as_str),
+            Some("what" | "who" | "when" | "where" | "which" | "why" | "how")
+        );
     if said.len() <= SHORT_WORDS_MAX && asks {
         return Complexity::Short;
     }

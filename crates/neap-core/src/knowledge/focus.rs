@@ -6,6 +6,7 @@
 //! equals the oldest.
 
 use crate::ids::Stamp;
+use crate::memory::tame::tame;
 use crate::memory::{AgentHead, Stakes};
 use crate::reference::words;
 use crate::state::SessionState;
@@ -15,6 +16,8 @@ use crate::terms::query_terms;
 pub const ITEMS_MAX: usize = 20;
 /// Longest task or thread, in characters.
 const TEXT_CHARS_MAX: usize = 200;
+/// No line needs more of a text than this.
+const TEXT_BYTES_MAX: usize = 4_096;
 /// Longest message that its first word can make a follow-up, in words.
 const LINKED_WORDS_MAX: usize = 8;
 
@@ -51,19 +54,14 @@ impl Focus {
             return;
         }
         self.threads.push(Thread { text, priority, since });
-        self.threads.sort_by(|a, b| (b.priority, b.since).cmp(&(a.priority, a.since)).then_with(|| a.text.cmp(&b.text)));
+        self.threads
+            .sort_by(|a, b| (b.priority, b.since).cmp(&(a.priority, a.since)).then_with(|| a.text.cmp(&b.text)));
         self.threads.truncate(ITEMS_MAX - usize::from(self.task.is_some()));
     }
 
     /// Whether nothing is open.
     pub fn is_empty(&self) -> bool {
         self.task.is_none() && self.threads.is_empty()
-    }
-
-    /// As lines: the task, then the threads.
-    pub(super) fn lines(&self) -> Vec<String> {
-        let task = self.task.iter().map(|task| format!("{task}\n"));
-        task.chain(self.threads.iter().map(|thread| format!("- {}\n", thread.text))).collect()
     }
 }
 
@@ -77,8 +75,13 @@ pub fn focus(state: &SessionState, agent: &AgentHead, asked: Option<&str>) -> Fo
         focus.add(&format!("Open effort: {}", effort.name), Stakes::Medium, effort.created);
     }
     let session = state.head().session.as_ref();
-    for pending in agent.pending.iter().filter(|pending| session.is_some() && pending.session.as_ref() == session) {
-        focus.add(&format!("Awaiting the outcome of {}: {}", pending.id, pending.text), pending.stakes, pending.at);
+    for pending in agent.pending.iter().filter(|pending| session.is_some() && pending.session.as_ref() == session)
+    {
+        focus.add(
+            &format!("Awaiting the outcome of {}: {}", pending.id, pending.text),
+            pending.stakes,
+            pending.at,
+        );
     }
     focus
 }
@@ -108,41 +111,22 @@ fn content(message: &str) -> Vec<String> {
 
 /// Terms that point at something said before, agree or greet.
 const FILLERS: [&str; 41] = [
-    "one", "two", "three", "first", "second", "third", "next", "last", "go", "ok", "okay", "sure", "yeah", "yep", "no",
-    "nope", "thank", "hello", "hi", "hey", "continu", "proceed", "anoth", "thing", "way", "good", "great", "nice", "cool",
-    "fine", "right", "correct", "exact", "tell", "show", "mean", "sorri", "work", "explain", "want", "well",
+    "one", "two", "three", "first", "second", "third", "next", "last", "go", "ok", "okay", "sure", "yeah", "yep",
+    "no", "nope", "thank", "hello", "hi", "hey", "continu", "proceed", "anoth", "thing", "way", "good", "great",
+    "nice", "cool", "fine", "right", "correct", "exact", "tell", "show", "mean", "sorri", "work", "explain",
+    "want", "well",
 ];
 
-/// A text as one line that cannot be taken for a heading, a mark or a list entry of ours.
-pub(super) fn one_line(text: &str) -> String {
-    let mut out = String::new();
-    let mut chars = 0;
-    let visible = |word: &str| word.chars().filter(|c| !is_hidden(*c)).collect::<String>();
-    let spaced = text.split(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'));
-    for word in spaced.map(visible).filter(|word| !word.is_empty()) {
-        if out.is_empty() && !word.chars().any(char::is_alphanumeric) {
-            continue;
+/// A text as one line that imitates nothing of ours, cut at a word.
+fn one_line(text: &str) -> String {
+    let tamed = tame(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)]);
+    let line = tamed.trim_start_matches(['#', '-', '*', '+', '>', '/', '[', '=', ' ']);
+    match line.char_indices().nth(TEXT_CHARS_MAX) {
+        None => line.to_owned(),
+        Some((end, _)) => {
+            let part = &line[..end];
+            let whole = part.rfind(' ').filter(|at| *at >= end / 2).map_or(part, |at| &part[..at]);
+            format!("{whole} …")
         }
-        let word = if out.is_empty() { word.trim_start_matches(['#', '-', '*', '+', '>', '/', '[', '=']) } else { &word };
-        let length = word.chars().count();
-        if chars + length + 1 > TEXT_CHARS_MAX {
-            if out.is_empty() {
-                out.extend(word.chars().take(TEXT_CHARS_MAX));
-            }
-            out.push_str(" …");
-            break;
-        }
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-        chars += length + 1;
     }
-    out.replace('[', "(").replace(']', ")")
-}
-
-/// Whether a character changes how others are shown, and shows nothing itself.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{00AD}')
-        || matches!(c as u32, 0xE0000..=0xE0FFF)
 }

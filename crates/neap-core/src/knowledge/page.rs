@@ -71,7 +71,7 @@ impl Part {
         if is_headed { cost + heading.tokens } else { cost }
     }
 
-    fn tokens(&self) -> Tokens {
+    pub(super) fn tokens(&self) -> Tokens {
         Self::cost(&self.heading, self.pieces.iter().map(|piece| &piece.line))
     }
 
@@ -122,6 +122,24 @@ impl Page {
             part.pieces.retain(|piece| !is_out(layer, piece));
         }
         self.parts.retain(|part| !part.pieces.is_empty());
+    }
+
+    /// Takes the last piece of a layer out, if there is one.
+    pub(super) fn take_last(&mut self, layer: Layer) -> bool {
+        let part = self.parts.iter_mut().find(|part| part.layer == layer);
+        let taken = part.and_then(|part| part.pieces.pop()).is_some();
+        self.parts.retain(|part| !part.pieces.is_empty());
+        taken
+    }
+
+    /// What stands on it, piece by piece, without headings and marks.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flat_map(|part| &part.pieces).map(|piece| piece.line.text.as_str())
+    }
+
+    /// The tokens of it.
+    pub(super) fn tokens(&self) -> Tokens {
+        self.render().1.total()
     }
 
     fn is_marked(&self, layer: Layer) -> bool {

@@ -13,18 +13,65 @@ const RECAP_DAYS: i64 = 7;
 
 /// Phrases that ask for a recap.
 const RECAPS: [&str; 10] = [
-    "catch me up", "catch up", "recap", "bring me up to speed", "up to speed", "where were we", "where did we leave off",
-    "what is new", "what s new", "what did i miss",
+    "catch me up",
+    "catch up",
+    "recap",
+    "bring me up to speed",
+    "up to speed",
+    "where were we",
+    "where did we leave off",
+    "what is new",
+    "what s new",
+    "what did i miss",
 ];
 /// Words that ask about the past.
 const PAST: [&str; 25] = [
-    "did", "done", "was", "were", "been", "happened", "happen", "decided", "worked", "discussed", "talked", "said",
-    "learned", "learnt", "changed", "finished", "made", "had", "have", "has", "went", "built", "fixed", "agreed", "wrote",
+    "did",
+    "done",
+    "was",
+    "were",
+    "been",
+    "happened",
+    "happen",
+    "decided",
+    "worked",
+    "discussed",
+    "talked",
+    "said",
+    "learned",
+    "learnt",
+    "changed",
+    "finished",
+    "made",
+    "had",
+    "have",
+    "has",
+    "went",
+    "built",
+    "fixed",
+    "agreed",
+    "wrote",
 ];
 /// What a question, or a request to tell, begins with.
 const ASKING: [&str; 18] = [
-    "what", "which", "who", "when", "where", "why", "how", "did", "have", "has", "was", "were", "tell", "summarize",
-    "summarise", "show", "list", "remind",
+    "what",
+    "which",
+    "who",
+    "when",
+    "where",
+    "why",
+    "how",
+    "did",
+    "have",
+    "has",
+    "was",
+    "were",
+    "tell",
+    "summarize",
+    "summarise",
+    "show",
+    "list",
+    "remind",
 ];
 
 /// From when until when (the end is not part of it) a question asks for; none if it is no question about a time.
@@ -33,7 +80,8 @@ pub fn window(question: &str, now: Stamp) -> Option<(Stamp, Stamp)> {
     let recap = RECAPS.iter().any(|phrase| has(&said, phrase));
     let first = said.first().map(String::as_str).unwrap_or_default();
     let asks = ASKING.contains(&first) || question.trim_end().ends_with('?');
-    let about_past = said.iter().any(|word| PAST.contains(&word.as_str())) || ["summarize", "summarise", "remind"].contains(&first);
+    let about_past = said.iter().any(|word| PAST.contains(&word.as_str()))
+        || ["summarize", "summarise", "remind"].contains(&first);
     let span = span(&said, now);
     match (recap, asks && about_past) {
         (true, _) => Some(span.unwrap_or_else(|| since(now, RECAP_DAYS - 1))),
@@ -109,13 +157,7 @@ fn has(said: &[String], phrase: &str) -> bool {
     said.windows(wanted.len()).any(|run| run.iter().zip(&wanted).all(|(word, wanted)| word == wanted))
 }
 
-/// The first day of a day's month, both counted from 1970-01-01, in the Gregorian calendar.
+/// The first day of a day's month, both counted from 1970-01-01.
 fn first_of_month(day: i64) -> i64 {
-    // Years are counted from March, so that the leap day is their last, in cycles of 400 years.
-    let shifted = day + 719_468;
-    let of_cycle = shifted.rem_euclid(146_097);
-    let year = (of_cycle - of_cycle / 1_460 + of_cycle / 36_524 - of_cycle / 146_096) / 365;
-    let of_year = of_cycle - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    day - (of_year - (153 * month + 2) / 5)
+    day + 1 - Stamp(day * DAY_MS).day_of_month()
 }

@@ -77,14 +77,20 @@ impl<'a> Question<'a> {
             let with = recalled.texts_with.get(at).copied().unwrap_or(0) as f64;
             (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
         };
-        let weights: Vec<(&str, f64)> = terms.iter().enumerate().map(|(at, term)| (term.as_str(), rarity(at))).collect();
+        let weights: Vec<(&str, f64)> =
+            terms.iter().enumerate().map(|(at, term)| (term.as_str(), rarity(at))).collect();
         Self { whole: weights.iter().map(|(_, weight)| weight).sum(), weights }
     }
 
-    /// How like the question a record is, by its words.
-    pub fn similarity(&self, memory: &Memory) -> Confidence {
+    /// How like the question a record is: as an embedder says, if one did, else by its words.
+    pub fn similarity(&self, memory: &Memory, said: Option<f64>) -> Confidence {
+        said.map_or_else(|| self.by_words(memory), share)
+    }
+
+    fn by_words(&self, memory: &Memory) -> Confidence {
         let has: BTreeSet<String> = terms(&memory.text()).into_iter().collect();
-        let shared: f64 = self.weights.iter().filter(|(term, _)| has.contains(*term)).map(|(_, weight)| weight).sum();
+        let shared: f64 =
+            self.weights.iter().filter(|(term, _)| has.contains(*term)).map(|(_, weight)| weight).sum();
         if self.whole <= 0.0 {
             return share(0.0);
         }

@@ -25,7 +25,7 @@ pub mod remember;
 mod renew;
 mod similar;
 mod status;
-mod tame;
+pub(crate) mod tame;
 mod text;
 mod when;
 

@@ -10,7 +10,7 @@
 use super::{Author, MemoryId};
 
 /// As one line that imitates nothing of ours.
-pub(super) fn tame(text: &str) -> String {
+pub(crate) fn tame(text: &str) -> String {
     let line = brackets(&one_line(text));
     names(&line)
 }
@@ -31,7 +31,7 @@ pub(super) fn tame_first(text: &str) -> String {
 }
 
 /// Whether a character breaks a line or the columns in it.
-pub(super) fn is_break(c: char) -> bool {
+pub(crate) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 

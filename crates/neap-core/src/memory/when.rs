@@ -11,6 +11,11 @@ impl Stamp {
         format!("{year:04}-{month:02}-{day:02}")
     }
 
+    /// Its day of the month in UTC, from 1 on.
+    pub(crate) fn day_of_month(self) -> i64 {
+        civil(self.0.div_euclid(DAY)).2
+    }
+
     /// To the second, in UTC: `2026-05-01T09:30:00Z`.
     pub fn iso(self) -> String {
         let seconds = self.0.rem_euclid(DAY) / 1_000;
