@@ -287,6 +287,12 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         was: Option<Standing>,
     },
+    /// A person had one memory erased: this stands in the place of each of its events, and once more at the end of
+    /// the stream, when that happened. Only a store writes it.
+    MemoryErased {
+        /// Which; its number is never used again.
+        id: MemoryId,
+    },
     /// A person had the session erased. Nothing else of it is left.
     Scrubbed {
         /// How many events were erased.
@@ -320,8 +326,17 @@ impl Event {
             Event::MemoriesLoaded { .. } => "memories_loaded",
             Event::CensorTriggered { .. } => "censor_triggered",
             Event::MemoryChanged { .. } => "memory_changed",
+            Event::MemoryErased { .. } => "memory_erased",
             Event::Scrubbed { .. } => "scrubbed",
         }
+    }
+
+    /// The memory that it is the history of.
+    pub fn memory(&self) -> Option<MemoryId> {
+        if let Event::MemoryChanged { memory, .. } = self {
+            return Some(memory.id);
+        }
+        if let Event::MemoryErased { id } = self { Some(*id) } else { None }
     }
 
     /// The turn it belongs to.
@@ -330,6 +345,7 @@ impl Event {
             Event::SessionCreated { .. }
             | Event::PolicyChanged { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::Scrubbed { .. } => None,
             Event::TurnStarted { turn, .. }
             | Event::ToolsCalled { turn, .. }
@@ -381,6 +397,7 @@ impl Event {
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

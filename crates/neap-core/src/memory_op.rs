@@ -133,6 +133,7 @@ impl MemoryOp {
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::Scrubbed { .. } => Vec::new(),
         }
     }

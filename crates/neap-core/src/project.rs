@@ -161,6 +161,9 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
                     MemoryRow { memory: Memory::clone(memory), seq: *seq, text: memory.text(), due: memory.due() };
                 memories.insert(memory.id, row);
             }
+            Event::MemoryErased { id } => {
+                memories.remove(id);
+            }
             Event::SessionCreated { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

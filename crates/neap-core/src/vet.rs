@@ -97,6 +97,8 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::Scrubbed { .. } => event,
-        Event::MemoryChanged { .. } => return Err("a memory is not part of a session".to_owned()),
+        Event::MemoryChanged { .. } | Event::MemoryErased { .. } => {
+            return Err("a memory is not part of a session".to_owned());
+        }
     })
 }

@@ -115,6 +115,7 @@ impl Explained {
             Event::SessionCreated { .. }
             | Event::PolicyChanged { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::Scrubbed { .. } => {}
         }
     }

@@ -7,9 +7,10 @@ use async_trait::async_trait;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::rank::{Found, SearchRequest};
 use neap_core::state::SessionState;
-use neap_store::{Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
+use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
 use crate::rng::Rng;
 use crate::tape::{Fault, Tape};
@@ -109,6 +110,11 @@ impl Store for FaultyStore {
         self.inner.load(session).await
     }
 
+    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        self.read()?;
+        self.inner.seq(session).await
+    }
+
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
         self.inner.events(session, from, max).await
     }
@@ -141,6 +147,38 @@ impl Store for FaultyStore {
         self.inner.sessions().await
     }
 
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.inner.agents().await
+    }
+
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+        self.read()?;
+        self.inner.recall(agent, request).await
+    }
+
+    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+        self.read()?;
+        self.inner.memories(agent, ids).await
+    }
+
+    async fn list_memories(
+        &self,
+        agent: &SessionId,
+        kind: Option<MemoryKind>,
+        before: Option<MemoryId>,
+        max: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        self.inner.list_memories(agent, kind, before, max).await
+    }
+
+    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        self.inner.memories_due(agent, now, max).await
+    }
+
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+        self.inner.memory_history(agent, id).await
+    }
+
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         self.inner.turn_of(session, turn_id).await
     }
@@ -163,5 +201,9 @@ impl Store for FaultyStore {
 
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
         self.inner.scrub(session, now).await
+    }
+
+    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+        self.inner.erase_memory(agent, id, now).await
     }
 }

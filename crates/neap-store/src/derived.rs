@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use neap_core::effort::Effort;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
+use neap_core::memory::{Memory, MemoryId};
 use neap_core::message::Scope;
-use neap_core::project::{ExchangeRow, InFlight, Indexed, Projection, project};
+use neap_core::project::{ExchangeRow, InFlight, Indexed, MemoryRow, Projection, project};
 use neap_core::state::{Head, SessionState};
 use neap_core::terms::terms;
 use neap_core::tokens::Tokens;
@@ -21,6 +22,15 @@ pub(crate) enum TextKey {
     Effort(EffortId),
     /// What one event says.
     Message(Seq),
+    /// What an agent's memory says.
+    Memory(MemoryId),
+}
+
+/// A memory's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptMemory {
+    pub(crate) memory: Memory,
+    pub(crate) due: Option<Stamp>,
 }
 
 /// All rows that are derived from one stream.
@@ -33,6 +43,9 @@ pub(crate) struct Derived {
     /// The words of each text, joined by spaces.
     pub(crate) texts: BTreeMap<TextKey, String>,
     pub(crate) turn_ids: BTreeMap<String, TurnNo>,
+    pub(crate) memories: BTreeMap<MemoryId, KeptMemory>,
+    /// The places of each memory's events, in order.
+    pub(crate) history: BTreeMap<MemoryId, Vec<Seq>>,
 }
 
 impl Derived {
@@ -43,11 +56,27 @@ impl Derived {
                 *self = Self::default();
             }
             self.turn_ids.extend(turn_id(&recorded.event).map(|(id, turn)| (id.to_owned(), turn)));
+            if let Some(id) = recorded.event.memory() {
+                self.history.entry(id).or_default().push(recorded.seq);
+            }
+            if let Event::MemoryErased { id } = recorded.event {
+                self.memories.remove(&id);
+                self.texts.remove(&TextKey::Memory(id));
+            }
         }
         self.head = projection.head;
         self.efforts.extend(projection.efforts.into_iter().map(|effort| (effort.id.clone(), effort)));
         self.exchanges.extend(projection.exchanges.into_iter().map(|row| (row.last_seq, row)));
         self.texts.extend(projection.texts.iter().map(words));
+        for row in projection.memories {
+            let (key, words) = memory_words(&row);
+            match words {
+                Some(words) => self.texts.insert(key, words),
+                None => self.texts.remove(&key),
+            };
+            let MemoryRow { memory, due, .. } = row;
+            self.memories.insert(memory.id, KeptMemory { memory, due });
+        }
     }
 
     /// The state that the rows are parts of.
@@ -67,6 +96,12 @@ pub(crate) fn words(indexed: &Indexed) -> (TextKey, String) {
         Indexed::Message { seq, text, .. } => (TextKey::Message(*seq), terms(text).join(" ")),
         Indexed::Effort { id, text } => (TextKey::Effort(id.clone()), terms(text).join(" ")),
     }
+}
+
+/// A memory's text as the word index keeps it; none if search does not find it.
+pub(crate) fn memory_words(row: &MemoryRow) -> (TextKey, Option<String>) {
+    let words = row.memory.status.is_searched().then(|| terms(&row.text).join(" "));
+    (TextKey::Memory(row.memory.id), words)
 }
 
 /// A stream followed event by event.

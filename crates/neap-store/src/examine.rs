@@ -30,6 +30,8 @@ pub(crate) fn differences(session: &SessionId, kept: &Derived, folded: &Derived)
     found.extend(differing("efforts", &kept.efforts, &folded.efforts, |a, b| a == b));
     found.extend(differing("exchanges", &kept.exchanges, &folded.exchanges, |a, b| a == b));
     found.extend(differing("turn ids", &kept.turn_ids, &folded.turn_ids, |a, b| a == b));
+    found.extend(differing("memories", &kept.memories, &folded.memories, |a, b| a == b));
+    found.extend(differing("histories of memories", &kept.history, &folded.history, |a, b| a == b));
     // Not every backend can read the words of a text back, so only what is indexed is compared.
     found.extend(differing("indexed texts", &kept.texts, &folded.texts, |_, _| true));
     let finding = |what| Finding { severity: Severity::Repairable, session: Some(session.clone()), what };

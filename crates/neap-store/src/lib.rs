@@ -1,7 +1,7 @@
-//! Where sessions live: is it safe?
+//! Where sessions and what agents know live: is it safe?
 //!
-//! Truth is one stream of events per session. Everything else a backend keeps (the session's row, its
-//! efforts, where exchanges are, the word index) is derived from the stream by [`neap_core::project`], changes
+//! Truth is one stream of events per session, and one per agent. Everything else a backend keeps (the session's row,
+//! its efforts, where exchanges are, memories, the word index) is derived from the stream by [`neap_core::project`], changes
 //! in the same transaction, and can be dropped and made again ([`Store::rebuild`]).
 //!
 //! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
@@ -16,6 +16,7 @@ pub mod folder;
 mod footprint;
 mod mem;
 mod propose;
+mod recall;
 mod search;
 pub mod sqlite;
 
@@ -26,8 +27,9 @@ pub use sqlite::SqliteStore;
 
 use async_trait::async_trait;
 use neap_core::event::Recorded;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::project::Projection;
 use neap_core::rank::{Found, SearchRequest};
 use neap_core::state::{Head, SessionState};
@@ -87,6 +89,30 @@ impl SessionInfo {
     }
 }
 
+/// An agent in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// Its id.
+    pub agent: AgentId,
+    /// When its stream began.
+    pub created: Stamp,
+    /// When it last changed.
+    pub updated: Stamp,
+    /// Memories, of any status.
+    pub memories: u64,
+    /// Events in its stream.
+    pub events: Seq,
+    /// Whether it was erased; then only this tombstone is left.
+    pub scrubbed: bool,
+}
+
+impl AgentInfo {
+    fn new(agent: AgentId, head: &Head, memories: u64) -> Self {
+        let Head { created, updated, seq, scrubbed, .. } = *head;
+        Self { agent, created, updated, memories, events: seq, scrubbed }
+    }
+}
+
 /// Asserts what every caller of [`Store::commit`] must see to (I10), before anything is written.
 fn check_commit(commit: &Commit) {
     assert!(!commit.events.is_empty(), "I10: a commit has at least one event");
@@ -136,6 +162,8 @@ pub struct Finding {
 /// - *Any number of processes* may use one store at once; nobody is locked out.
 /// - *A session's cost does not grow with its length*: [`load`](Store::load) costs as much as it has efforts,
 ///   [`log`](Store::log) as much as is asked for.
+/// - *An agent's stream is kept like a session's*, under [`AgentId::stream`]; no list and no search of sessions shows
+///   it, and no agent's memories are ever another's.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Adds events to a stream, and changes the derived tables with them.
@@ -143,6 +171,9 @@ pub trait Store: Send + Sync {
 
     /// A session's state; none if it never was. After an erasure, the state says so.
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;
+
+    /// The place of a stream's last event, 0 if there is none: one look, to see whether what is known is all.
+    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError>;
 
     /// Events from `from` on, in order, at most `max`.
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError>;
@@ -163,15 +194,44 @@ pub trait Store: Send + Sync {
     /// An exchange whose record is damaged is there with a line that says so in place of its words.
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
 
-    /// Texts that have any of the terms, in one session or in all.
+    /// Texts that have any of the terms, in one session or in all. Memories are not among them.
     async fn search(
         &self,
         session: Option<&SessionId>,
         request: &SearchRequest,
     ) -> Result<Vec<(SessionId, Found)>, StoreError>;
 
-    /// Every session, by id.
+    /// Every session, by id; agents' streams are none.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// Every agent, by id.
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError>;
+
+    /// Memories of an agent, kind by kind, each kind at most as often as asked for. With terms: those that have any
+    /// of them, the rarer the sooner, then the newer by number. Without: the newest by when they were written. What
+    /// is inactive or retired is never among them, what is superseded only when asked for. `texts` and `texts_with`
+    /// count the memories that the request searches: of its kinds, statuses and times.
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError>;
+
+    /// Those of these memories that exist, whatever their status, in the order asked. A point read each.
+    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
+
+    /// Memories of one kind or of all, whatever their status, newest first by when they were written, then by id; from
+    /// where the last page ended (also if that memory was erased meanwhile), at most `max`. Costs as much as it gives.
+    async fn list_memories(
+        &self,
+        agent: &SessionId,
+        kind: Option<MemoryKind>,
+        before: Option<MemoryId>,
+        max: usize,
+    ) -> Result<Vec<Memory>, StoreError>;
+
+    /// Memories whose time has come ([`MemoryRow::due`](neap_core::project::MemoryRow::due)), the longest due first,
+    /// then by id; at most `max`. Costs as much as is due.
+    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
+
+    /// All events of a memory, in order. Costs as much as it gives.
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError>;
 
     /// The turn that a caller's own id was given to.
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
@@ -190,4 +250,10 @@ pub trait Store: Send + Sync {
 
     /// Erases what a session holds, physically, and leaves a tombstone. Returns how many events went.
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError>;
+
+    /// Erases one memory, physically: in the place of each of its events, and once more at the end of the stream, is
+    /// [`Event::MemoryErased`](neap_core::event::Event::MemoryErased). So whoever knew the stream before finds that
+    /// another commit came first, and loads it anew. Returns how many events were erased, 0 if there was nothing left
+    /// to erase. What other records or sessions say about it is theirs, and stays.
+    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
 }

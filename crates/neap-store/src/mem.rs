@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{From, Log, LogRequest};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::project::ExchangeRow;
 use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
@@ -18,7 +19,7 @@ use crate::exchange::exchange;
 use crate::footprint::{Footprint, said};
 use crate::propose::{is_term, propose};
 use crate::search::candidate;
-use crate::{Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, Stored};
 
 /// A store that forgets everything when it is dropped.
 #[derive(Default)]
@@ -45,6 +46,19 @@ impl MemStore {
 }
 
 impl Stream {
+    fn seq(&self) -> Seq {
+        self.events.last().map_or(Seq(0), |last| last.seq)
+    }
+
+    /// When a memory was written; of one that was erased, when its first event was.
+    fn written_at(&self, id: MemoryId) -> Option<Stamp> {
+        if let Some(kept) = self.derived.memories.get(&id) {
+            return Some(kept.memory.created);
+        }
+        let first = *self.derived.history(id).first()?;
+        self.events.iter().find(|recorded| recorded.seq == first).map(|recorded| recorded.at)
+    }
+
     fn between(&self, first: Seq, last: Seq) -> Vec<Stored> {
         let from = self.events.partition_point(|e| e.seq < first);
         self.events[from..].iter().take_while(|e| e.seq <= last).cloned().map(Stored::Event).collect()
@@ -60,12 +74,14 @@ impl Stream {
 
     /// Adds what this stream would take if it were written down.
     fn footprint(&self, mut sum: Footprint) -> Footprint {
-        let Derived { head, efforts, exchanges, texts, turn_ids } = &self.derived;
+        let Derived { head, efforts, exchanges, texts, turn_ids, memories, history } = &self.derived;
         sum.said += self.events.iter().map(|e| said(&e.event)).sum::<u64>();
         sum.events += self.events.iter().map(written).sum::<u64>();
         sum.derived += written(head) + efforts.values().map(written).sum::<u64>();
         sum.derived += (exchanges.len() * size_of::<ExchangeRow>()) as u64;
         sum.derived += turn_ids.keys().map(|id| (id.len() + size_of::<TurnNo>()) as u64).sum::<u64>();
+        sum.derived += memories.values().map(|kept| written(&kept.memory)).sum::<u64>();
+        sum.derived += history.values().map(|seqs| size_of_val(seqs.as_slice()) as u64).sum::<u64>();
         sum.index += texts.values().map(|words| words.len() as u64).sum::<u64>();
         sum
     }
@@ -86,6 +102,7 @@ impl Stream {
                 match key {
                     TextKey::Effort(id) => by_effort.extend(efforts.binary_search(&id).ok().map(|at| at as u64)),
                     TextKey::Message(seq) => by_message.push(seq.0),
+                    TextKey::Memory(_) => {}
                 }
             }
             efforts_having.push(by_effort);
@@ -122,7 +139,7 @@ impl Store for MemStore {
         crate::check_commit(&commit);
         let mut sessions = self.sessions();
         let known = sessions.get(&commit.session);
-        let actual = known.and_then(|s| s.events.last()).map_or(Seq(0), |last| last.seq);
+        let actual = known.map_or(Seq(0), Stream::seq);
         for (id, _) in commit.events.iter().filter_map(|e| turn_id(&e.event)) {
             if let Some(turn) = known.and_then(|s| s.derived.turn_ids.get(id)) {
                 return Err(StoreError::DuplicateTurn { turn: *turn });
@@ -139,6 +156,10 @@ impl Store for MemStore {
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
         Ok(self.sessions().get(session).map(|stream| stream.derived.state()))
+    }
+
+    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        Ok(self.sessions().get(session).map_or(Seq(0), Stream::seq))
     }
 
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
@@ -192,7 +213,7 @@ impl Store for MemStore {
         request: &SearchRequest,
     ) -> Result<Vec<(SessionId, Found)>, StoreError> {
         let sessions = self.sessions();
-        let asked = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
+        let asked = sessions.iter().filter(|(id, _)| id.agent().is_none() && session.is_none_or(|s| s == *id));
         Ok(asked.map(|(id, stream)| (id.clone(), stream.search(request))).collect())
     }
 
@@ -201,7 +222,58 @@ impl Store for MemStore {
         let info = |(id, stream): (&SessionId, &Stream)| {
             SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
         };
-        Ok(sessions.iter().map(info).collect())
+        Ok(sessions.iter().filter(|(id, _)| id.agent().is_none()).map(info).collect())
+    }
+
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        let sessions = self.sessions();
+        let info = |(id, stream): (&SessionId, &Stream)| {
+            Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
+        };
+        Ok(sessions.iter().filter_map(info).collect())
+    }
+
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+        let sessions = self.sessions();
+        let none = || Recalled { texts_with: vec![0; request.terms.len()], ..Recalled::default() };
+        Ok(sessions.get(agent).map_or_else(none, |stream| stream.derived.recall(request)))
+    }
+
+    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+        let sessions = self.sessions();
+        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let kept = ids.iter().filter_map(|id| stream.derived.memories.get(id));
+        Ok(kept.map(|kept| kept.memory.clone()).collect())
+    }
+
+    async fn list_memories(
+        &self,
+        agent: &SessionId,
+        kind: Option<MemoryKind>,
+        before: Option<MemoryId>,
+        max: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let sessions = self.sessions();
+        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let before = match before {
+            Some(id) => match stream.written_at(id) {
+                Some(at) => Some((at, id)),
+                None => return Ok(Vec::new()),
+            },
+            None => None,
+        };
+        Ok(stream.derived.listed(kind, before, max))
+    }
+
+    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        Ok(self.sessions().get(agent).map_or_else(Vec::new, |stream| stream.derived.due(now, max)))
+    }
+
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+        let sessions = self.sessions();
+        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let places = stream.derived.history(id).iter();
+        Ok(places.flat_map(|seq| stream.between(*seq, *seq)).collect())
     }
 
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
@@ -247,9 +319,28 @@ impl Store for MemStore {
         if let [Recorded { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
             return Ok(0);
         }
-        let seq = stream.events.last().map_or(Seq(1), |last| last.seq.next());
+        let seq = stream.seq().next();
         stream.events = vec![Recorded { seq, at: now, event: Event::Scrubbed { events } }];
         stream.derived = stream.fold().derived;
         Ok(events)
+    }
+
+    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+        let mut sessions = self.sessions();
+        let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
+        let mut erased = 0;
+        for recorded in &mut stream.events {
+            let event = Event::MemoryErased { id };
+            if recorded.event.memory() == Some(id) && recorded.event != event {
+                recorded.event = event;
+                erased += 1;
+            }
+        }
+        if erased > 0 {
+            let seq = stream.seq().next();
+            stream.events.push(Recorded { seq, at: now, event: Event::MemoryErased { id } });
+            stream.derived = stream.fold().derived;
+        }
+        Ok(erased)
     }
 }

@@ -51,4 +51,16 @@ contract! {
     candidates_are_the_most_telling
     a_rebuild_gives_the_same
     an_erased_session_is_gone
+    memories_are_read_back
+    memories_are_listed_newest_first
+    a_memory_is_recalled_by_its_words
+    memories_are_recalled_by_time
+    a_superseded_fact_is_found_on_request
+    what_is_set_aside_is_never_found
+    a_memory_has_its_history
+    memories_come_due
+    an_erased_memory_is_gone
+    memories_are_rebuilt_the_same
+    agents_are_apart
+    a_stale_memory_changes_nothing
 }

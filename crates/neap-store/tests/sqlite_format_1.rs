@@ -141,7 +141,7 @@ fn an_old_store_is_brought_up_in_place() {
         assert_eq!(block_on(store.rebuild(&told.id)).unwrap(), []);
         check(&store, &told);
     }
-    assert_eq!(format(&path), 2);
+    assert_eq!(format(&path), 3);
     assert_eq!(tree(dir.path()).len(), 1, "nothing is left beside it");
 }
 
@@ -156,7 +156,7 @@ fn an_old_store_is_opened_by_many() {
             scope.spawn(|| check(&SqliteStore::open(&path).unwrap(), &told));
         }
     });
-    assert_eq!(format(&path), 2);
+    assert_eq!(format(&path), 3);
 }
 
 #[test]

@@ -128,6 +128,19 @@ impl AgentHead {
         self.kinds.get(&kind).copied().unwrap_or_default()
     }
 
+    /// Follows an erasure. The events of the record are gone as well, so nothing here was ever counted of it, but
+    /// that its number was given.
+    pub(crate) fn forget(&mut self, id: MemoryId, at: Stamp) {
+        let count = self.kinds.entry(id.kind()).or_default();
+        if count.last == 0 {
+            count.first_at = at;
+        }
+        count.last = count.last.max(id.number());
+        self.pinned.remove(&id);
+        self.censors.remove(&id);
+        self.pending.retain(|pending| pending.id != id);
+    }
+
     /// Follows a change.
     pub(crate) fn follow(&mut self, memory: &Memory, was: Option<&Standing>, at: Stamp) {
         let now = Standing::of(memory);

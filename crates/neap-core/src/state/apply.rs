@@ -127,6 +127,7 @@ impl SessionState {
                 let agent = self.head.agent.get_or_insert_default();
                 agent.follow(memory, was.as_ref(), at);
             }
+            Event::MemoryErased { id } => self.head.agent.get_or_insert_default().forget(*id, at),
             Event::Scrubbed { events: _ } => {
                 let seq = self.head.seq;
                 *self = Self::default();

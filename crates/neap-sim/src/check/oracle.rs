@@ -134,6 +134,7 @@ impl Oracle {
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::MessageAdded { .. } => {}
             Event::Scrubbed { .. } => {
                 *self = Self::new(self.plant);

@@ -126,6 +126,7 @@ impl StreamWatch {
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. }
             | Event::Scrubbed { .. } => {}
         }
     }

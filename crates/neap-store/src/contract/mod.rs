@@ -6,6 +6,7 @@
 mod commits;
 mod lists;
 mod logs;
+mod memories;
 mod repairs;
 mod searches;
 mod told;
@@ -13,6 +14,7 @@ mod told;
 pub use commits::*;
 pub use lists::*;
 pub use logs::*;
+pub use memories::*;
 pub use repairs::*;
 pub use searches::*;
 pub use told::*;

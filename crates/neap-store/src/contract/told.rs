@@ -2,8 +2,12 @@
 
 use neap_core::effort::Summary;
 use neap_core::event::{Event, Recorded, RoundVisibility};
-use neap_core::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::ids::{AgentId, EffortId, Seq, SessionId, Stamp, TurnNo};
 use neap_core::ledger::Ledger;
+use neap_core::memory::{
+    Author, Body, Censor, Change, Confidence, Decision, Episode, Fact, Lines, Memory, MemoryId, MemoryKind,
+    MemoryWrite, Outcome, Pattern, Procedure, Provenance, Side, Stakes, Status,
+};
 use neap_core::message::{Counted, Message, Scope, ToolCall, ToolRound};
 use neap_core::policy::Policy;
 use neap_core::project::{InFlight, project};
@@ -16,6 +20,11 @@ use crate::{Commit, Store, StoreError};
 /// The id of a name.
 pub fn session(name: &str) -> SessionId {
     SessionId::from_name(name).expect("a test's name has letters")
+}
+
+/// The id of an agent's stream.
+pub fn agent(name: &str) -> SessionId {
+    AgentId::from_name(name).expect("a test's name has letters").stream()
 }
 
 /// The id of a name.
@@ -45,6 +54,26 @@ impl Told {
         let mut told = Self::new(name);
         told.tell(store, vec![told.created()]).await.expect("a new session can be stored");
         told
+    }
+
+    /// An agent's stream that exists from now on.
+    pub async fn begin_agent(store: &dyn Store, name: &str) -> Self {
+        let mut told = Self { id: agent(name), ..Self::new(name) };
+        told.tell(store, vec![told.created()]).await.expect("a new agent can be stored");
+        told
+    }
+
+    /// Stores a new memory.
+    pub async fn learn(&mut self, store: &dyn Store, memory: &Memory) {
+        let event = MemoryWrite::new(memory.clone()).event();
+        self.tell(store, vec![event]).await.expect("a memory can be stored");
+    }
+
+    /// Stores a memory in another status.
+    pub async fn move_to(&mut self, store: &dyn Store, memory: &Memory, status: Status) -> Memory {
+        let (event, after) = moved(memory, status);
+        self.tell(store, vec![event]).await.expect("a memory can be changed");
+        after
     }
 
     /// The event that begins it.
@@ -129,4 +158,89 @@ pub fn open(name: &str, turn: TurnNo) -> Event {
 pub fn conclude(name: &str, summary: &str, turn: TurnNo) -> Event {
     let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64) };
     Event::EffortConcluded { id: effort(name), summary, turn, next_active: None, receipt: None }
+}
+
+/// The id of a memory.
+pub fn memory_id(text: &str) -> MemoryId {
+    text.parse().expect("a test's id is one")
+}
+
+/// A memory with this id that says this, written at this moment.
+pub fn memory(id: &str, says: &str, created: i64) -> Memory {
+    let id = memory_id(id);
+    let says = says.to_owned();
+    let body = match id.kind() {
+        MemoryKind::Decision => Body::Decision(Decision {
+            description: says,
+            context: String::new(),
+            reasons: Vec::new(),
+            confidence: Confidence::FULL,
+            category: String::new(),
+            stakes: Stakes::Medium,
+            alternatives: Vec::new(),
+            outcome: Outcome::Pending,
+            outcome_notes: String::new(),
+            rests_on: Vec::new(),
+        }),
+        MemoryKind::Fact => Body::Fact(Fact {
+            subject: String::new(),
+            content: says,
+            confidence: Confidence::FULL,
+            confirmations: 0,
+            last_confirmed: None,
+            superseded_by: None,
+        }),
+        MemoryKind::Procedure => Body::Procedure(Procedure {
+            name: says,
+            core_patterns: Vec::new(),
+            steps: Vec::new(),
+            activations: 0,
+            successes: 0,
+            failures: 0,
+        }),
+        MemoryKind::Episode => Body::Episode(Episode {
+            summary: says,
+            detail: String::new(),
+            detail_at: None,
+            participants: Vec::new(),
+            minutes: None,
+            outcome: String::new(),
+            lessons: Vec::new(),
+            session: None,
+            effort: None,
+        }),
+        MemoryKind::Censor => Body::Censor(Censor {
+            pattern: Pattern::Words(says.clone()),
+            side: Side::Output,
+            action: neap_core::memory::Action::Steer,
+            reason: says,
+            triggers: 0,
+            false_positives: 0,
+        }),
+    };
+    Memory {
+        id,
+        body,
+        status: Status::first(id.kind()),
+        provenance: Provenance::of(Author::Person),
+        tags: Vec::new(),
+        domain: None,
+        pinned: false,
+        created: Stamp(created),
+        updated: Stamp(created),
+        valid_from: None,
+        valid_until: None,
+        contested_with: Vec::new(),
+        shaken_by: Vec::new(),
+        masked: 0,
+        forget_asked: false,
+        lines: Lines::default(),
+    }
+}
+
+/// A memory in another status, and the event that moves it there.
+pub fn moved(memory: &Memory, status: Status) -> (Event, Memory) {
+    let after = Memory { status, ..memory.clone() };
+    let change = Change::Moved { from: memory.status, reason: "a test says so".to_owned() };
+    (MemoryWrite::of(change, memory, after.clone()).event(), after)
 }

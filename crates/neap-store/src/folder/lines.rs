@@ -88,7 +88,8 @@ impl Lines {
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
-            | Event::MemoryChanged { .. } => {}
+            | Event::MemoryChanged { .. }
+            | Event::MemoryErased { .. } => {}
         }
     }
 

@@ -5,7 +5,7 @@ use neap_core::message::Scope;
 use neap_core::project::ExchangeRow;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::schema;
+use super::{memories, schema};
 use crate::derived::TextKey;
 
 /// How a scope is written; no effort's id is empty.
@@ -86,27 +86,27 @@ pub(super) fn put_text(db: &Connection, stream: i64, key: &TextKey, words: &str)
             .prepare_cached("SELECT text FROM efforts WHERE stream = ? AND id = ?")?
             .query_row(params![stream, id.as_str()], |row| row.get(0))
             .optional()?,
+        TextKey::Memory(id) => memories::text_of(db, stream, *id)?,
     };
     let Some(text) = text else { return Ok(false) };
-    let known = db
-        .prepare_cached("SELECT 1 FROM words_docsize WHERE id = ?")?
-        .query_row([text], |_| Ok(()))
-        .optional()?
-        .is_some();
-    if known {
-        db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([text])?;
-    }
+    let known = remove_text(db, text)?;
     db.prepare_cached("INSERT INTO words(rowid, terms) VALUES (?, ?)")?.execute(params![text, words])?;
     Ok(!known)
 }
 
-/// Writes a session's row.
-pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: u64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?.execute(params![
-        head,
-        number(new_texts),
-        stream
-    ])?;
+/// Removes a text from the word index. Returns whether it was there.
+pub(super) fn remove_text(db: &Connection, text: i64) -> rusqlite::Result<bool> {
+    let known = db.prepare_cached("SELECT 1 FROM words_docsize WHERE id = ?")?.exists([text])?;
+    if known {
+        db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([text])?;
+    }
+    Ok(known)
+}
+
+/// Writes a session's row, and by how many its texts have grown.
+pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: i64) -> rusqlite::Result<()> {
+    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?
+        .execute(params![head, new_texts, stream])?;
     Ok(())
 }
 
@@ -122,6 +122,7 @@ pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
     for table in ["efforts", "exchanges", "turn_ids"] {
         db.execute(&format!("DELETE FROM {table} WHERE stream = ?"), [stream])?;
     }
+    memories::clear(db, stream)?;
     db.execute("UPDATE sessions SET texts = 0 WHERE stream = ?", [stream])?;
     Ok(())
 }

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use neap_core::event::Recorded;
+use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, Stamp};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::cold;
-use crate::Stored;
+use super::fault::Stop;
+use crate::{StoreError, Stored};
 
 /// An event as it lies in its row.
 pub(super) struct EventRow {
@@ -32,6 +33,22 @@ impl EventRow {
             .execute(params![stream, self.seq, self.at, self.kind, self.sum, self.body])?;
         Ok(())
     }
+}
+
+/// Writes an event in the place of another, at the time of that one, also if that one is damaged. Returns whether
+/// there was one.
+pub(super) fn replace(db: &Connection, stream: i64, seq: Seq, event: &Event) -> Result<bool, Stop> {
+    let place = i64::try_from(seq.0).unwrap_or(i64::MAX);
+    let at: Option<i64> = db
+        .prepare_cached("SELECT at FROM events WHERE stream = ? AND seq = ?")?
+        .query_row([stream, place], |row| row.get(0))
+        .optional()?;
+    let Some(at) = at else { return Ok(false) };
+    let row = EventRow::new(&Recorded { seq, at: Stamp(at), event: event.clone() })
+        .map_err(|e| StoreError::Failed(e.to_string()))?;
+    db.prepare_cached("UPDATE events SET kind = ?, sum = ?, body = ? WHERE stream = ? AND seq = ?")?
+        .execute(params![row.kind, row.sum, row.body, stream, place])?;
+    Ok(true)
 }
 
 /// Whether a plain body is what was written, in a row of place, time, checksum and body.

@@ -25,7 +25,12 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
         }
         let folded = read::fold(db, stream)?;
         findings.extend(losses(&id, &folded));
-        findings.extend(differences(&id, &kept(db, stream, &folded.derived)?, &folded.derived));
+        let (kept, misplaced) = kept(db, stream, &id, &folded.derived)?;
+        findings.extend(differences(&id, &kept, &folded.derived));
+        if misplaced > 0 {
+            let what = format!("{misplaced} texts are indexed that belong to no memory");
+            findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+        }
         let texts: i64 =
             db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
         if texts != folded.derived.texts.len() as i64 {
@@ -62,7 +67,7 @@ fn strays(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     }
     let mut statement = db.prepare("SELECT name FROM sessions")?;
     let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let no_ids = names.into_iter().filter(|name| SessionId::parse(name).is_err());
+    let no_ids = names.into_iter().filter(|name| SessionId::stored(name).is_err());
     findings.extend(no_ids.map(|name| note(Severity::Damaged, format!("{name:?} is no session's id"))));
     Ok(findings)
 }
@@ -81,8 +86,9 @@ pub(super) fn name(db: &Connection, stream: i64) -> rusqlite::Result<Option<Sess
     Ok(if let Event::SessionCreated { session, .. } = recorded.event { Some(session) } else { None })
 }
 
-/// The derived rows as they are. The words of a text cannot be read back, so they are left empty.
-fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Derived> {
+/// The derived rows as they are, and how many texts are indexed that belong to no memory. The words of a text cannot be
+/// read back, so they are left empty.
+fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> rusqlite::Result<(Derived, u64)> {
     let mut kept = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };
     let mut statement = db.prepare_cached("SELECT text, id, body FROM efforts WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
@@ -106,6 +112,17 @@ fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Deri
     while let Some(row) = rows.next()? {
         kept.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
     }
+    let Derived { memories, history, .. } = &mut kept;
+    super::memories::kept(
+        db,
+        stream,
+        |id, row| {
+            memories.insert(id, row);
+        },
+        |id, seq| history.entry(id).or_default().push(seq),
+    )?;
+    let is_agent = session.agent().is_some();
+    let mut misplaced = 0;
     let (first, last) = schema::all_texts(stream);
     let (_, last_effort) = schema::effort_texts(stream);
     let mut statement = db.prepare_cached("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
@@ -114,10 +131,14 @@ fn kept(db: &Connection, stream: i64, folded: &Derived) -> rusqlite::Result<Deri
         let text: i64 = row.get(0)?;
         let key = if text > last_effort {
             Some(TextKey::Message(Seq(schema::message_seq(text) as u64)))
+        } else if is_agent {
+            let memory = super::memories::indexed(db, text)?;
+            misplaced += u64::from(memory.is_none());
+            memory
         } else {
             numbers.get(&text).cloned().map(TextKey::Effort)
         };
         kept.texts.extend(key.map(|key| (key, String::new())));
     }
-    Ok(kept)
+    Ok((kept, misplaced))
 }

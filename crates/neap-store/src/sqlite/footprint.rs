@@ -55,8 +55,15 @@ fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
         "SELECT sum(2 * ({ROW} + octet_length(scope))) FROM exchanges WHERE stream = ?",
         "SELECT sum({ROW} + octet_length(turn_id)) FROM turn_ids WHERE stream = ?",
     ];
+    let of_memories = [
+        // Where it is in time is in an index.
+        "SELECT sum(2 * {ROW} + octet_length(body)) FROM memories
+         WHERE shelf BETWEEN ?1 << 5 AND (?1 << 5) + 31",
+        "SELECT sum({ROW}) FROM memory_events WHERE stream = ?",
+    ];
+    let of_memories = if schema::has_memories(db)? { &of_memories[..] } else { &[] };
     let mut sum = 0;
-    for query in queries {
+    for query in queries.iter().chain(of_memories) {
         sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
     }
     Ok(sum)

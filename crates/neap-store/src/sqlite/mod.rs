@@ -6,16 +6,19 @@
 mod cold;
 mod connect;
 mod effects;
+mod erase;
 mod events;
 mod examine;
 mod fault;
 mod footprint;
 mod kinds;
 mod log;
+mod memories;
 mod pool;
 mod prepare;
 mod read;
 mod rebuild;
+mod recall;
 mod schema;
 mod scrub;
 mod search;
@@ -27,10 +30,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::rank::{Found, SearchRequest};
 use neap_core::state::SessionState;
 
-use crate::{Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
+use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use connect::Place;
 use pool::Pool;
 use prepare::Prepared;
@@ -62,6 +66,11 @@ impl Store for SqliteStore {
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::load(db, &session)).await
+    }
+
+    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::seq(db, &session)).await
     }
 
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
@@ -99,6 +108,41 @@ impl Store for SqliteStore {
         self.readers.read(read::sessions).await
     }
 
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.readers.read(read::agents).await
+    }
+
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+        let (agent, request) = (agent.clone(), request.clone());
+        self.readers.read(move |db| recall::recall(db, &agent, &request)).await
+    }
+
+    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+        let (agent, ids) = (agent.clone(), ids.to_vec());
+        self.readers.read(move |db| memories::memories(db, &agent, &ids)).await
+    }
+
+    async fn list_memories(
+        &self,
+        agent: &SessionId,
+        kind: Option<MemoryKind>,
+        before: Option<MemoryId>,
+        max: usize,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let agent = agent.clone();
+        self.readers.read(move |db| memories::list(db, &agent, kind, before, max)).await
+    }
+
+    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        let agent = agent.clone();
+        self.readers.read(move |db| memories::due(db, &agent, now, max)).await
+    }
+
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+        let agent = agent.clone();
+        self.readers.read(move |db| memories::history(db, &agent, id)).await
+    }
+
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         let (session, turn_id) = (session.clone(), turn_id.to_owned());
         self.readers.read(move |db| read::turn_of(db, &session, &turn_id)).await
@@ -125,5 +169,9 @@ impl Store for SqliteStore {
 
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
         self.writer.scrub(session.clone(), now).await
+    }
+
+    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+        self.writer.erase_memory(agent.clone(), id, now).await
     }
 }

@@ -1,11 +1,14 @@
 //! A commit in the form of its rows. Made before it queues for the writer, so that nobody waits for another's
 //! encoding.
 
+use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::memory::MemoryId;
 use neap_core::project::{ExchangeRow, Indexed};
 
 use super::events::EventRow;
-use crate::derived::{TextKey, turn_id, words};
+use super::memories::PreparedMemory;
+use crate::derived::{TextKey, memory_words, turn_id, words};
 use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text the work would hold up other tasks.
@@ -20,13 +23,20 @@ pub(super) struct Prepared {
     pub(super) head: String,
     pub(super) efforts: Vec<(EffortId, String)>,
     pub(super) exchanges: Vec<ExchangeRow>,
+    /// Memories in their new form.
+    pub(super) memories: Vec<PreparedMemory>,
+    /// Memories that are no more.
+    pub(super) erased: Vec<MemoryId>,
+    /// Which event belongs to the history of which memory.
+    pub(super) memory_events: Vec<(MemoryId, i64)>,
     pub(super) texts: Vec<(TextKey, String)>,
 }
 
 impl Prepared {
     pub(super) async fn new(commit: Commit) -> Result<Self, StoreError> {
         check_commit(&commit);
-        let bytes: usize = commit.projection.texts.iter().map(text_bytes).sum();
+        let bytes = commit.projection.texts.iter().map(text_bytes).sum::<usize>()
+            + commit.projection.memories.iter().map(|row| row.text.len()).sum::<usize>();
         let prepared = if bytes <= INLINE_BYTES_MAX {
             Self::encode(commit)
         } else {
@@ -39,18 +49,34 @@ impl Prepared {
     fn encode(commit: Commit) -> Result<Self, serde_json::Error> {
         let Commit { session, expected, events, projection } = commit;
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
+        let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
         let efforts = projection.efforts.iter().map(|e| Ok((e.id.clone(), serde_json::to_string(e)?)));
+        let memory_words = projection.memories.iter().map(memory_words);
+        let texts = projection.texts.iter().map(words);
+        let texts = texts.chain(memory_words.filter_map(|(key, words)| Some((key, words?)))).collect();
+        let erased = events.iter().filter_map(|recorded| erased(&recorded.event)).collect();
+        let events: Vec<_> = events
+            .iter()
+            .map(|recorded| Ok((recorded.event.memory(), EventRow::new(recorded)?)))
+            .collect::<Result<_, serde_json::Error>>()?;
         Ok(Self {
             session,
             expected,
-            turn_ids: turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect(),
-            events: events.iter().map(EventRow::new).collect::<Result<_, _>>()?,
+            turn_ids,
+            memory_events: events.iter().filter_map(|(memory, row)| Some(((*memory)?, row.seq))).collect(),
+            events: events.into_iter().map(|(_, row)| row).collect(),
             head: serde_json::to_string(&projection.head)?,
             efforts: efforts.collect::<Result<_, serde_json::Error>>()?,
             exchanges: projection.exchanges,
-            texts: projection.texts.iter().map(words).collect(),
+            memories: projection.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,
+            erased,
+            texts,
         })
     }
+}
+
+fn erased(event: &Event) -> Option<MemoryId> {
+    if let Event::MemoryErased { id } = event { Some(*id) } else { None }
 }
 
 fn text_bytes(indexed: &Indexed) -> usize {

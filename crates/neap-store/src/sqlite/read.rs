@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::Stop;
 use super::log::scope;
-use super::schema;
+use super::{memories, schema};
 use crate::derived::{Fold, Folded};
-use crate::{SessionInfo, Stored};
+use crate::{AgentInfo, SessionInfo, Stored};
 
 pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<SessionState>, Stop> {
     let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(None) };
@@ -65,25 +65,22 @@ pub(super) fn scope_of(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::
     Ok(name.as_deref().and_then(scope))
 }
 
-/// Every session's stream and id, by id; one whose name is no id is left out.
+/// Every stream and its id, by id: sessions' and agents'. One whose name is no id is left out.
 pub(super) fn streams(db: &Connection) -> rusqlite::Result<Vec<(i64, SessionId)>> {
     let mut statement = db.prepare_cached("SELECT stream, name FROM sessions ORDER BY name")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
     let mut streams = Vec::new();
     for row in rows {
         let (stream, name) = row?;
-        streams.extend(SessionId::parse(&name).ok().map(|id| (stream, id)));
+        streams.extend(SessionId::stored(&name).ok().map(|id| (stream, id)));
     }
     Ok(streams)
 }
 
 pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo>, Stop> {
     let mut sessions = Vec::new();
-    for (stream, id) in streams(db)? {
-        let head = match head(db, stream)? {
-            Some(head) => head,
-            None => fold(db, stream)?.derived.head,
-        };
+    for (stream, id) in streams(db)?.into_iter().filter(|(_, id)| id.agent().is_none()) {
+        let head = head_or_fold(db, stream)?;
         let (first, last) = schema::effort_texts(stream);
         let efforts: i64 = db
             .prepare_cached("SELECT count(*) FROM efforts WHERE text BETWEEN ? AND ?")?
@@ -91,6 +88,28 @@ pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo
         sessions.push(SessionInfo::new(id, &head, efforts as u64));
     }
     Ok(sessions)
+}
+
+pub(super) fn agents(db: &rusqlite::Transaction<'_>) -> Result<Vec<AgentInfo>, Stop> {
+    let mut agents = Vec::new();
+    for (stream, id) in streams(db)? {
+        if let Some(agent) = id.agent() {
+            agents.push(AgentInfo::new(agent, &head_or_fold(db, stream)?, memories::count(db, stream)?));
+        }
+    }
+    Ok(agents)
+}
+
+fn head_or_fold(db: &Connection, stream: i64) -> rusqlite::Result<Head> {
+    match head(db, stream)? {
+        Some(head) => Ok(head),
+        None => Ok(fold(db, stream)?.derived.head),
+    }
+}
+
+pub(super) fn seq(db: &Connection, session: &SessionId) -> Result<Seq, Stop> {
+    let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Seq(0)) };
+    Ok(super::events::last_seq(db, stream)?)
 }
 
 pub(super) fn turn_of(db: &Connection, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, Stop> {

@@ -4,7 +4,8 @@ use neap_core::ids::SessionId;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::fault::Stop;
-use super::{effects, events, examine, read};
+use super::memories::PreparedMemory;
+use super::{effects, events, examine, memories, read};
 use crate::derived::Derived;
 use crate::examine::losses;
 use crate::{Finding, StoreError};
@@ -48,9 +49,17 @@ pub(super) fn write(db: &Connection, stream: i64, derived: &Derived) -> Result<(
     for (id, turn) in &derived.turn_ids {
         effects::put_turn_id(db, stream, id, *turn)?;
     }
+    for kept in derived.memories.values() {
+        PreparedMemory::new(&kept.memory, kept.due).map_err(json)?.put(db, stream)?;
+    }
+    for (id, places) in &derived.history {
+        for seq in places {
+            memories::put_event(db, stream, *id, effects::number(seq.0))?;
+        }
+    }
     let mut texts = 0;
     for (key, words) in &derived.texts {
-        texts += u64::from(effects::put_text(db, stream, key, words)?);
+        texts += i64::from(effects::put_text(db, stream, key, words)?);
     }
     effects::put_head(db, stream, &serde_json::to_string(&derived.head).map_err(json)?, texts)?;
     Ok(())

@@ -3,20 +3,29 @@
 //! `events` and the names in `sessions` are truth; everything else is derived from them.
 //!
 //! A text in the word index has a number that says whose it is: the stream in the upper half, then one bit
-//! that is set for messages, then the number of the effort or the place of the event. So one session's texts of
-//! one kind are one range, and no table is needed to tell what a number means.
+//! that is set for messages, then the number of the effort or the place of the event. An agent has no efforts: there
+//! the lower half is four bits for a kind of memories and where search finds them (a shelf), then the memory's number.
+//! So one session's texts of one kind are one range, and no table is needed to tell what a number means.
 
+use neap_core::memory::{MemoryId, MemoryKind};
 use rusqlite::Connection;
 
 use super::{effects, log};
+use crate::recall::Place;
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 2;
+pub(super) const FORMAT: i64 = 3;
+/// The first format with memories.
+const FORMAT_WITH_MEMORIES: i64 = 3;
 
 const STREAM_SHIFT: u32 = 32;
 const MESSAGE: i64 = 1 << 31;
+/// A memory's number is below this; above it is its shelf.
+const SHELF_SHIFT: u32 = 27;
+const SHELVES_SHIFT: u32 = STREAM_SHIFT - SHELF_SHIFT;
+const KINDS_OF_MEMORIES: i64 = MemoryKind::ALL.len() as i64;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -80,11 +89,32 @@ CREATE TABLE exchanges(
 CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
 ";
 
+/// What an agent knows, and which events are whose history.
+const MEMORIES: &str = "
+CREATE TABLE memories(
+  text INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  shelf INTEGER NOT NULL AS (text >> 27),
+  at INTEGER NOT NULL,
+  due INTEGER,
+  body TEXT NOT NULL
+);
+CREATE INDEX memories_by_time ON memories(shelf, at);
+CREATE INDEX memories_by_due ON memories(stream, due) WHERE due IS NOT NULL;
+CREATE TABLE memory_events(
+  stream INTEGER NOT NULL,
+  memory INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY(stream, memory, seq)
+) WITHOUT ROWID;
+";
+
 /// Makes the tables in an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
     db.execute_batch(KINDS)?;
     db.execute_batch(EXCHANGES)?;
+    db.execute_batch(MEMORIES)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -92,6 +122,11 @@ pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
 /// The format of a database.
 pub(super) fn format(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// Whether a database is of a format with memories; an older one that may not be written to has none.
+pub(super) fn has_memories(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_MEMORIES)
 }
 
 /// Brings an older database to the present format, inside a transaction of the caller's.
@@ -117,6 +152,10 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         drop(old);
         db.execute_batch("DROP TABLE exchanges_1")?;
         db.pragma_update(None, "user_version", 2)?;
+    }
+    if format(db)? < FORMAT_WITH_MEMORIES {
+        db.execute_batch(MEMORIES)?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_MEMORIES)?;
     }
     Ok(())
 }
@@ -147,9 +186,103 @@ pub(super) fn message_seq(text: i64) -> i64 {
     text & (MESSAGE - 1)
 }
 
+/// A kind's number; they are stored, so they never change.
+fn kind_code(kind: MemoryKind) -> i64 {
+    match kind {
+        MemoryKind::Decision => 0,
+        MemoryKind::Fact => 1,
+        MemoryKind::Procedure => 2,
+        MemoryKind::Episode => 3,
+        MemoryKind::Censor => 4,
+    }
+}
+
+fn place_code(place: Place) -> i64 {
+    match place {
+        Place::Current => 0,
+        Place::Superseded => 1,
+        Place::Aside => 2,
+    }
+}
+
+/// The number of the shelf where an agent's memories of a kind are that are found in one place.
+pub(super) fn shelf(stream: i64, kind: MemoryKind, place: Place) -> i64 {
+    (stream << SHELVES_SHIFT) | (place_code(place) * KINDS_OF_MEMORIES + kind_code(kind))
+}
+
+/// The first and the last number that an agent's shelves may have.
+pub(super) fn shelves(stream: i64) -> (i64, i64) {
+    let (first, last) = effort_texts(stream);
+    (first >> SHELF_SHIFT, last >> SHELF_SHIFT)
+}
+
+/// The numbers that the memories of a shelf may have; none has the first.
+pub(super) fn shelf_texts(shelf: i64) -> (i64, i64) {
+    (shelf << SHELF_SHIFT, (shelf << SHELF_SHIFT) | i64::from(MemoryId::NUMBER_MAX))
+}
+
+/// The numbers of all memories of an agent that are found in these places, the first and those that follow it.
+pub(super) fn searched_texts(stream: i64, places: &[Place]) -> (i64, i64) {
+    let code = |place: Option<&Place>| place.map_or(0, |place| place_code(*place)) * KINDS_OF_MEMORIES;
+    let shelves = stream << SHELVES_SHIFT;
+    let (first, _) = shelf_texts(shelves | code(places.first()));
+    let (_, last) = shelf_texts(shelves | (code(places.last()) + KINDS_OF_MEMORIES - 1));
+    (first, last)
+}
+
+/// The number of a memory's text.
+pub(super) fn memory_text(stream: i64, id: MemoryId, place: Place) -> i64 {
+    shelf_texts(shelf(stream, id.kind(), place)).0 | i64::from(id.number())
+}
+
+/// The memory that a number of an agent's text names, and where it is found.
+pub(super) fn memory_of(text: i64) -> Option<(MemoryId, Place)> {
+    if text & MESSAGE != 0 {
+        return None;
+    }
+    let code = (text >> SHELF_SHIFT) & ((1 << (SHELVES_SHIFT - 1)) - 1);
+    let place = Place::ALL.into_iter().find(|place| place_code(*place) == code / KINDS_OF_MEMORIES)?;
+    let kind = MemoryKind::ALL.into_iter().find(|kind| kind_code(*kind) == code % KINDS_OF_MEMORIES)?;
+    let number = u32::try_from(text & i64::from(MemoryId::NUMBER_MAX)).ok()?;
+    MemoryId::new(kind, number).map(|id| (id, place))
+}
+
+/// The number of a memory, wherever search finds it.
+pub(super) fn memory_number(id: MemoryId) -> i64 {
+    memory_text(0, id, Place::Current)
+}
+
+/// The memory with this number.
+pub(super) fn numbered_memory(number: i64) -> Option<MemoryId> {
+    memory_of(number).map(|(id, _)| id)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_memories_say_what_they_are() {
+        for kind in MemoryKind::ALL {
+            for place in Place::ALL {
+                for number in [1, 2, MemoryId::NUMBER_MAX] {
+                    let id = MemoryId::new(kind, number).expect("it is a number");
+                    let text = memory_text(7, id, place);
+                    assert_eq!(memory_of(text), Some((id, place)));
+                    let (first, last) = effort_texts(7);
+                    assert!((first..=last).contains(&text));
+                    let (first, last) = searched_texts(7, &[Place::Current, Place::Superseded]);
+                    assert_eq!((first..=last).contains(&text), place != Place::Aside);
+                    let (first, last) = shelves(7);
+                    assert!((first..=last).contains(&(text >> 27)));
+                    assert_eq!(shelf(7, kind, place), text >> 27);
+                    assert_eq!(numbered_memory(memory_number(id)), Some(id));
+                }
+            }
+        }
+        assert_eq!(memory_of(message_text(7, 12)), None);
+        assert_eq!(memory_of(all_texts(7).0), None, "no memory has the number 0");
+    }
 
     #[test]
     fn numbers_of_texts_do_not_overlap() {

@@ -12,6 +12,12 @@ use crate::StoreError;
 
 pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Stop> {
     let erased = erase(db, session, now)?;
+    forget(db)?;
+    Ok(erased)
+}
+
+/// Sees to it that what was removed is nowhere in the file or beside it.
+pub(super) fn forget(db: &Connection) -> Result<(), Stop> {
     // Merging rewrites the index without what was removed; freed pages are overwritten (`secure_delete`).
     db.execute("INSERT INTO words(words) VALUES ('optimize')", [])?;
     let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -20,7 +26,7 @@ pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Res
         let path = db.path().map(std::path::PathBuf::from).unwrap_or_default();
         return Err(StoreError::Busy { path }.into());
     }
-    Ok(erased)
+    Ok(())
 }
 
 fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Stop> {

@@ -15,11 +15,13 @@ pub(super) fn search(
     session: Option<&SessionId>,
     request: &SearchRequest,
 ) -> Result<Vec<(SessionId, Found)>, Stop> {
-    let asked = match session {
+    let asked: Vec<_> = match session {
         Some(id) => events::stream(db, id.as_str())?.map(|stream| (stream, id.clone())).into_iter().collect(),
         None => read::streams(db)?,
     };
-    let mut found = Vec::with_capacity(asked.len());
+    // Memories are not part of sessions.
+    let asked = asked.into_iter().filter(|(_, id)| id.agent().is_none());
+    let mut found = Vec::new();
     for (stream, id) in asked {
         found.push((id, search_one(db, stream, request)?));
     }
@@ -56,7 +58,11 @@ fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite
 }
 
 /// For each term, the numbers within a range of the texts that have it.
-fn having(db: &Connection, terms: &[String], (first, last): (i64, i64)) -> rusqlite::Result<Vec<Vec<u64>>> {
+pub(super) fn having(
+    db: &Connection,
+    terms: &[String],
+    (first, last): (i64, i64),
+) -> rusqlite::Result<Vec<Vec<u64>>> {
     let mut statement =
         db.prepare_cached("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?")?;
     let mut all = Vec::with_capacity(terms.len());

@@ -8,13 +8,14 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::memory::MemoryId;
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use super::connect::{Access, Place};
 use super::fault::Stop;
 use super::prepare::Prepared;
-use super::{cold, effects, events, rebuild, scrub};
+use super::{cold, effects, erase, events, memories, rebuild, scrub};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
@@ -26,6 +27,7 @@ enum Job {
     Commit(Box<Prepared>, Answer<()>),
     Rebuild(SessionId, Answer<Vec<Finding>>),
     Scrub(SessionId, Stamp, Answer<u64>),
+    EraseMemory(SessionId, MemoryId, Stamp, Answer<u64>),
 }
 
 /// The handle to it. Dropping it waits until all that was handed over is done.
@@ -59,6 +61,15 @@ impl Writer {
 
     pub(super) async fn scrub(&self, session: SessionId, now: Stamp) -> Result<u64, StoreError> {
         self.ask(|answer| Job::Scrub(session, now, answer)).await
+    }
+
+    pub(super) async fn erase_memory(
+        &self,
+        agent: SessionId,
+        id: MemoryId,
+        now: Stamp,
+    ) -> Result<u64, StoreError> {
+        self.ask(|answer| Job::EraseMemory(agent, id, now, answer)).await
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
@@ -99,7 +110,7 @@ impl Desk {
                     while batch.len() < BATCH_MAX {
                         match queue.try_recv() {
                             Ok(Job::Commit(prepared, answer)) => batch.push((prepared, answer)),
-                            Ok(other @ (Job::Rebuild(..) | Job::Scrub(..))) => {
+                            Ok(other @ (Job::Rebuild(..) | Job::Scrub(..) | Job::EraseMemory(..))) => {
                                 next = Some(other);
                                 break;
                             }
@@ -113,6 +124,9 @@ impl Desk {
                 }
                 Job::Scrub(session, now, answer) => {
                     let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
+                }
+                Job::EraseMemory(agent, id, now, answer) => {
+                    let _ = answer.send(self.with(|db| erase::erase_memory(db, &agent, id, now)));
                 }
             }
             next = next.or_else(|| self.wait(queue));
@@ -232,8 +246,17 @@ fn write(db: &Connection, commit: &Prepared) -> Result<i64, Stop> {
         effects::put_exchange(db, stream, row)?;
     }
     let mut new_texts = 0;
+    for id in &commit.erased {
+        new_texts -= memories::remove(db, stream, *id)?;
+    }
+    for memory in &commit.memories {
+        new_texts -= memory.put(db, stream)?;
+    }
+    for (id, seq) in &commit.memory_events {
+        memories::put_event(db, stream, *id, *seq)?;
+    }
     for (key, words) in &commit.texts {
-        new_texts += u64::from(effects::put_text(db, stream, key, words)?);
+        new_texts += i64::from(effects::put_text(db, stream, key, words)?);
     }
     effects::put_head(db, stream, &commit.head, new_texts)?;
     Ok(stream)

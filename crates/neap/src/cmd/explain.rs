@@ -155,6 +155,7 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::MemoryChanged { .. }
+        | Event::MemoryErased { .. }
         | Event::Scrubbed { .. } => None,
     }
 }
@@ -219,6 +220,7 @@ fn describe(event: &Event) -> String {
         | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::MemoryChanged { .. }
+        | Event::MemoryErased { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),
     }
 }

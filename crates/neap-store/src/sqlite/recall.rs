@@ -1,0 +1,114 @@
+//! Which memories have which words, or are the newest. One query for each term, whatever the kinds.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use neap_core::ids::SessionId;
+use neap_core::memory::{MemoryKind, RecallRequest, Recalled};
+use rusqlite::{Connection, params};
+
+use super::effects::number;
+use super::fault::Stop;
+use super::search::having;
+use super::{memories, schema};
+use crate::recall::{Having, Place, limits, proposed, texts_with};
+
+pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, Stop> {
+    let Some(stream) = memories::stream(db, agent)? else {
+        return Ok(Recalled { texts_with: vec![0; request.terms.len()], ..Recalled::default() });
+    };
+    let limits = limits(request);
+    let places = Place::searched(request);
+    let span = span(request);
+    let mut texts = 0;
+    for kind in limits.keys() {
+        for place in places {
+            texts += count(db, schema::shelf(stream, *kind, *place), span)?;
+        }
+    }
+    if request.terms.is_empty() {
+        let mut newest = Vec::new();
+        for (kind, max) in limits {
+            newest.extend(newest_of(db, stream, kind, places, span, max)?);
+        }
+        let memories = memories::bodies(db, newest)?;
+        return Ok(Recalled { memories, texts, texts_with: Vec::new() });
+    }
+    let within = if request.from.is_some() || request.until.is_some() {
+        let mut within = BTreeSet::new();
+        for kind in limits.keys() {
+            for place in places {
+                within.extend(texts_within(db, schema::shelf(stream, *kind, *place), span)?);
+            }
+        }
+        Some(within)
+    } else {
+        None
+    };
+    let mut by_kind: Having = limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
+    let hits = having(db, &request.terms, schema::searched_texts(stream, places))?;
+    for (term, texts) in hits.into_iter().enumerate() {
+        for text in texts {
+            let Some((id, place)) = schema::memory_of(text as i64) else { continue };
+            let is_within = within.as_ref().is_none_or(|within| within.contains(&(text as i64)));
+            if let Some(of_kind) = by_kind.get_mut(&id.kind())
+                && is_within
+                && places.contains(&place)
+            {
+                of_kind[term].push(u64::from(id.number()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for id in proposed(&by_kind, texts, &limits) {
+        found.extend(memories::text_of(db, stream, id)?);
+    }
+    let memories = memories::bodies(db, found)?;
+    Ok(Recalled { memories, texts, texts_with: texts_with(&by_kind, request.terms.len()) })
+}
+
+/// The first and the last moment that is searched.
+fn span(request: &RecallRequest) -> (i64, i64) {
+    let first = request.from.map_or(i64::MIN, |from| from.0);
+    (first, request.until.map_or(i64::MAX, |until| until.0.saturating_sub(1)))
+}
+
+fn count(db: &Connection, shelf: i64, (first, last): (i64, i64)) -> rusqlite::Result<u64> {
+    let count: i64 = db
+        .prepare_cached("SELECT count(*) FROM memories WHERE shelf = ? AND at BETWEEN ? AND ?")?
+        .query_row([shelf, first, last], |row| row.get(0))?;
+    Ok(count as u64)
+}
+
+fn texts_within(db: &Connection, shelf: i64, (first, last): (i64, i64)) -> rusqlite::Result<Vec<i64>> {
+    db.prepare_cached("SELECT text FROM memories WHERE shelf = ? AND at BETWEEN ? AND ?")?
+        .query_map([shelf, first, last], |row| row.get(0))?
+        .collect()
+}
+
+/// The rows of the newest memories of a kind, newest first.
+fn newest_of(
+    db: &Connection,
+    stream: i64,
+    kind: MemoryKind,
+    places: &[Place],
+    (first, last): (i64, i64),
+    max: usize,
+) -> rusqlite::Result<Vec<i64>> {
+    let mut found = Vec::new();
+    for place in places {
+        let shelf = schema::shelf(stream, kind, *place);
+        let mut statement = db.prepare_cached(
+            "SELECT at, text FROM memories WHERE shelf = ? AND at BETWEEN ? AND ?
+             ORDER BY at DESC, text DESC LIMIT ?",
+        )?;
+        let mut rows = statement.query(params![shelf, first, last, number(max as u64)])?;
+        while let Some(row) = rows.next()? {
+            let (at, text): (i64, i64) = (row.get(0)?, row.get(1)?);
+            found.push((at, text - schema::shelf_texts(shelf).0, text));
+        }
+    }
+    found.sort_unstable_by_key(|(at, number, _)| Reverse((*at, *number)));
+    found.truncate(max);
+    Ok(found.into_iter().map(|(_, _, text)| text).collect())
+}

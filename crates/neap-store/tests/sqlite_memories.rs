@@ -1,0 +1,114 @@
+//! What only a file can suffer: words that stay in it after an erasure, rows that are lost or misplaced.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+
+mod scene;
+
+use std::path::Path;
+
+use neap_core::ids::{Seq, Stamp};
+use neap_core::memory::{Body, Change, Memory, MemoryKind, MemoryWrite, RecallRequest};
+use neap_core::terms::query_terms;
+use neap_store::contract::{Told, agent, faults, memory, memory_id};
+use neap_store::sqlite::SqliteStore;
+use neap_store::{Severity, Store};
+use rusqlite::Connection;
+use scene::{block_on, tree};
+
+const CANARY: &str = "xyzzycanard";
+
+/// The files under a directory that hold the canary.
+fn with_canary(dir: &Path) -> Vec<String> {
+    let holds = |bytes: &[u8]| bytes.windows(CANARY.len()).any(|w| w.eq_ignore_ascii_case(CANARY.as_bytes()));
+    tree(dir).into_iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name).collect()
+}
+
+/// A decision that says the canary, pending and pinned, so that it is in the agent's row as well.
+fn canary(n: usize) -> Memory {
+    Memory { pinned: true, ..memory("d1", &format!("{CANARY} {CANARY}{n} {}", "and more ".repeat(n * 20)), 1) }
+}
+
+/// Erasure on request: the bytes are gone from every file, not only from what a query sees. Also when so much came
+/// after them that they lie far behind.
+#[test]
+fn an_erased_memory_is_in_no_file() {
+    for after in [0, 1_000] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let store = SqliteStore::open(&path).unwrap();
+        block_on(async {
+            let mut told = Told::begin_agent(&store, "newton").await;
+            told.learn(&store, &canary(0)).await;
+            for n in 1..=9 {
+                let fact = memory(&format!("f{n}"), "this stays", 2);
+                told.learn(&store, &fact).await;
+                let event = MemoryWrite::of(Change::Edited, &canary(n - 1), canary(n)).event();
+                told.tell(&store, vec![event]).await.unwrap();
+            }
+            for part in 0..after / 100 {
+                let says = |n| memory(&format!("f{n}"), &format!("word{n} and word{}", n * 7), 3);
+                let events = (0..100).map(|n| MemoryWrite::new(says(10 + part * 100 + n)).event());
+                told.tell(&store, events.collect()).await.unwrap();
+            }
+        });
+        drop(store);
+        assert!(!with_canary(dir.path()).is_empty() || after > 0, "the scene is set");
+        let store = SqliteStore::open(&path).unwrap();
+        block_on(async {
+            let newton = agent("newton");
+            assert_eq!(store.memory_history(&newton, memory_id("d1")).await.unwrap().len(), 10);
+            assert_eq!(store.erase_memory(&newton, memory_id("d1"), Stamp(1)).await.unwrap(), 10);
+            assert_eq!(with_canary(dir.path()), Vec::<String>::new());
+            assert_eq!(faults(&store).await, []);
+            let left = store.memory_history(&newton, memory_id("d1")).await.unwrap();
+            assert_eq!(left.len(), 11);
+            assert!(!format!("{left:?}").contains(CANARY));
+            let events = store.events(&newton, Seq(1), 10_000).await.unwrap();
+            assert!(!format!("{events:?}").contains(CANARY), "not even packed");
+            let request = RecallRequest::new(query_terms("stays"), vec![(MemoryKind::Fact, 99)]);
+            assert_eq!(store.recall(&newton, &request).await.unwrap().memories.len(), 9);
+        });
+        drop(store);
+        assert_eq!(with_canary(dir.path()), Vec::<String>::new());
+    }
+}
+
+/// Each loss is found, mended by a rebuild, and costs no more than itself until then.
+#[test]
+fn lost_rows_of_memories_are_found_and_mended() {
+    for (harm, words) in [
+        ("DELETE FROM memories WHERE text & 134217727 = 2", "memories differ"),
+        ("UPDATE memories SET body = 'no json' WHERE text & 134217727 = 2", "memories differ"),
+        ("UPDATE memories SET due = 7", "memories differ"),
+        ("UPDATE memories SET at = 7", "memories differ"),
+        ("UPDATE memories SET text = text + 134217728 * 5 WHERE text & 134217727 = 2", "memories differ"),
+        ("DELETE FROM memory_events WHERE seq = 3", "histories of memories differ"),
+        ("DELETE FROM words WHERE rowid & 134217727 = 2", "indexed texts differ"),
+        ("INSERT INTO words(rowid, terms) SELECT max(text) + 5, 'apple' FROM memories", "belong to no memory"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let store = SqliteStore::open(&path).unwrap();
+        let told = block_on(async {
+            let mut told = Told::begin_agent(&store, "newton").await;
+            for n in 1..=3 {
+                told.learn(&store, &memory(&format!("f{n}"), "apple", n)).await;
+            }
+            told
+        });
+        drop(store);
+        let changed = Connection::open(&path).unwrap().execute(harm, []).unwrap();
+        assert!(changed > 0, "{harm}");
+        let store = SqliteStore::open(&path).unwrap();
+        block_on(async {
+            let found = faults(&store).await;
+            assert!(found.iter().any(|finding| finding.what.contains(words)), "{harm}: {found:?}");
+            assert!(found.iter().all(|finding| finding.severity == Severity::Repairable), "{found:?}");
+            let one = store.memories(&told.id, &[memory_id("f1")]).await.unwrap();
+            assert!(matches!(&one[0].body, Body::Fact(fact) if fact.content == "apple"), "{harm}");
+            assert_eq!(store.rebuild(&told.id).await.unwrap(), []);
+            assert_eq!(faults(&store).await, [], "{harm}");
+            let request = RecallRequest::new(query_terms("apple"), vec![(MemoryKind::Fact, 9)]);
+            assert_eq!(store.recall(&told.id, &request).await.unwrap().memories.len(), 3, "{harm}");
+        });
+    }
+}
