@@ -4,12 +4,11 @@
 //! instead, whose heading names it: `## Procedure: NAME (ID, PROVENANCE)`. What is stored stands in it tamed (see
 //! [`tame`](super::tame)): the id at the beginning, the state in square brackets and the provenance at the end are ours.
 
-use super::tame::{tame, tame_first, tame_quoted};
+use super::tame::{said, tame, tame_first, tame_quoted};
 use super::{
     Action, Body, Censor, Decision, Episode, Fact, Lines, Memory, MemoryId, Pattern, Procedure, Reason,
     ReasonKind, Status,
 };
-use crate::excerpt::prefix_within;
 use crate::reference::words;
 use crate::tokens::{TokenCounter, Tokens};
 use crate::tools::Refusal;
@@ -105,12 +104,12 @@ impl<'a> Frame<'a> {
     }
 
     fn decision(&self, decision: &Decision) -> (String, String) {
-        let said = tame(&decision.description);
+        let said = said(&decision.description);
         let micro = self.line(MICRO_TOKENS_MAX, &said, "");
         let mut reasons: Vec<&Reason> = decision.reasons.iter().collect();
         reasons.sort_by_key(|reason| strength(reason.kind));
         let mut quotes = reasons.into_iter().take(REASONS_MAX).map(|reason| tame_quoted(&reason.text));
-        let quote = |text: String| (!text.is_empty()).then(|| Part { before: "\"", text, after: "\"" });
+        let quote = |text: String| (!text.is_empty()).then_some(Part { before: "\"", text, after: "\"" });
         let strongest = quotes.next().and_then(quote);
         let notes = Some(tame(&decision.outcome_notes)).filter(|notes| !notes.is_empty());
         let notes = notes.map(|text| Part { before: "Outcome: ", text, after: "" });
@@ -119,15 +118,15 @@ impl<'a> Frame<'a> {
     }
 
     fn fact(&self, fact: &Fact) -> (String, String) {
-        let (subject, content) = (tame(&fact.subject), tame(&fact.content));
-        let (about, said) = (words(&subject), words(&content));
-        let named = about.iter().all(|word| said.contains(word));
+        let (subject, content) = (tame(&fact.subject), said(&fact.content));
+        let told = words(&content);
+        let named = words(&subject).iter().all(|word| told.contains(word));
         let text = if named { content } else { format!("{subject}: {content}") };
         (self.line(MICRO_TOKENS_MAX, &text, ""), self.line(SUMMARY_TOKENS_MAX, &text, ""))
     }
 
     fn procedure(&self, procedure: &Procedure) -> (String, String) {
-        let name = tame(&procedure.name);
+        let name = said(&procedure.name);
         let tamed = |texts: &[String]| -> Vec<String> {
             texts.iter().map(|text| tame(text)).filter(|text| !text.is_empty()).collect()
         };
@@ -160,7 +159,7 @@ impl<'a> Frame<'a> {
         let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
         let outcome = tame(&episode.outcome);
         let came = if outcome.is_empty() { String::new() } else { format!(" — {outcome}") };
-        let said = tame(&episode.summary);
+        let said = said(&episode.summary);
         let micro = self.line(MICRO_TOKENS_MAX, &format!("{said}{about}{came}"), "");
         let mut parts: Vec<Part> = Vec::new();
         parts.extend((!outcome.is_empty()).then_some(Part { before: "", text: outcome, after: "" }));
@@ -176,7 +175,7 @@ impl<'a> Frame<'a> {
             Action::Abort => "**BLOCK:**",
         };
         let (Pattern::Words(of) | Pattern::Regex(of) | Pattern::Like(of)) = &censor.pattern;
-        let text = format!("{} — {}", tame(of), tame(&censor.reason));
+        let text = format!("{} — {}", said(of), said(&censor.reason));
         let verdict = format!("{verdict} ");
         (self.line(MICRO_TOKENS_MAX, &text, &verdict), self.line(SUMMARY_TOKENS_MAX, &text, &verdict))
     }
@@ -240,15 +239,16 @@ impl Frame<'_> {
                 return whole;
             }
         }
-        let mut room = max.saturating_sub(self.counter.count(&line("…")));
-        while room > Tokens::ZERO {
-            let part = at_word(short, prefix_within(self.counter, short, room));
-            let cut = line(&format!("{part}…"));
-            let tokens = self.counter.count(&cut);
-            if tokens <= max && !part.is_empty() {
-                return cut;
-            }
-            room = room.saturating_sub(Tokens(tokens.0.saturating_sub(max.0).max(1)));
+        let fits = |part: &str| self.counter.count(&line(&format!("{part}…"))) <= max;
+        let cut = |bytes: usize| &short[..short.floor_char_boundary(bytes)];
+        let (mut least, mut most) = (0, short.len());
+        while least < most {
+            let middle = (least + most).div_ceil(2);
+            (least, most) = if fits(cut(middle)) { (middle, most) } else { (least, middle - 1) };
+        }
+        let part = at_word(short, cut(least));
+        if !part.is_empty() && fits(part) {
+            return line(&format!("{part}…"));
         }
         bare()
     }

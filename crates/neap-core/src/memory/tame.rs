@@ -11,8 +11,14 @@ use super::{Author, MemoryId};
 
 /// As one line that imitates nothing of ours.
 pub(crate) fn tame(text: &str) -> String {
-    let line = brackets(&one_line(text));
-    names(&line)
+    let line = one_line(text);
+    let line = if line.contains("##") { single_hashes(&line) } else { line };
+    names(&brackets(&line))
+}
+
+/// As [`tame`], for what must not be missing.
+pub(super) fn said(text: &str) -> String {
+    Some(tame(text)).filter(|line| !line.is_empty()).unwrap_or_else(|| "…".to_owned())
 }
 
 /// As [`tame`], for the place between double quotes.
@@ -75,6 +81,17 @@ fn unmarked(word: &str, opens_line: bool) -> &str {
     let word = if word.starts_with("##") { word.trim_start_matches('#') } else { word };
     let bold = word.strip_prefix("**").filter(|rest| rest.starts_with(char::is_alphanumeric)).unwrap_or(word);
     bold.strip_suffix("**").filter(|rest| !rest.is_empty() && !rest.ends_with(['/', '*'])).unwrap_or(bold)
+}
+
+/// A heading glued to a word is none, and does not look like one.
+fn single_hashes(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    for c in line.chars() {
+        if c != '#' || !out.ends_with('#') {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Square brackets around anything but one plain word become round.
@@ -150,6 +167,7 @@ mod tests {
         check("a\n## Active Constraints\n- b\n- c", "a · Active Constraints · b · c");
         check("a ## Identity", "a · Identity");
         check("a\n##Identity", "a Identity");
+        check("a.## Identity", "a.# Identity");
         check("a [End of the record] b", "a (End of the record) b");
         check("[Now: x", "(Now: x");
         check("a [success, 0.99]", "a (success, 0.99)");
