@@ -16,16 +16,32 @@ use crate::prompt;
 use crate::terms::terms;
 use crate::tokens::{TokenCounter, Tokens};
 
-/// The parts that are always there, in the order of the context, without the last.
+/// A cut identity of less than this says nothing.
+const IDENTITY_TOKENS_MIN: Tokens = Tokens(32);
+
+/// What makes a layer, within a cap.
+type Make = fn(&Inputs<'_>, Tokens) -> Part;
+
+/// The layers in the order in which they are paid: in a tiny room the last ones go first.
+const PAID: [(Layer, Make); 6] = [
+    (Layer::Censors, constraints),
+    (Layer::Frame, frame),
+    (Layer::Identity, identity),
+    (Layer::Profile, rules),
+    (Layer::Focus, focus),
+    (Layer::Calibration, calibration),
+];
+
+/// The parts that are always there. None costs more than its cap and what those paid before it left of the total.
 pub(super) fn parts(inputs: &Inputs<'_>, budget: &KnowledgeBudget) -> Vec<Part> {
-    let cap = |layer| budget.caps.get(layer);
-    vec![
-        whole(Layer::Identity, identity(inputs, cap(Layer::Identity))),
-        rules(inputs, cap(Layer::Profile)),
-        constraints(inputs, cap(Layer::Censors)),
-        whole(Layer::Frame, frame(inputs, cap(Layer::Frame))),
-        whole(Layer::Focus, focus(inputs, cap(Layer::Focus))),
-    ]
+    let mut left = budget.total;
+    let mut parts = Vec::new();
+    for (layer, make) in PAID {
+        let part = make(inputs, budget.caps.get(layer).min(left));
+        left -= part.tokens();
+        parts.push(part);
+    }
+    parts
 }
 
 fn whole(layer: Layer, section: Option<Line>) -> Part {
@@ -33,7 +49,11 @@ fn whole(layer: Layer, section: Option<Line>) -> Part {
     Part { layer, heading: Line::default(), pieces: section.map(piece).into_iter().collect() }
 }
 
-fn identity(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
+fn identity(inputs: &Inputs<'_>, cap: Tokens) -> Part {
+    whole(Layer::Identity, identity_within(inputs, cap))
+}
+
+fn identity_within(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
     let text = inputs.identity.trim();
     if text.is_empty() {
         return None;
@@ -45,7 +65,7 @@ fn identity(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
         return Some(all);
     }
     let mut room = cap.saturating_sub(counter.count(prompt::KNOW_IDENTITY));
-    while room > Tokens::ZERO {
+    while room >= IDENTITY_TOKENS_MIN {
         let part = prefix_within(counter, text, room);
         let part = part.rfind('\n').map_or(part, |at| &part[..at]);
         let cut = said(part);
@@ -99,25 +119,25 @@ fn shelf(inputs: &Inputs<'_>, layer: Layer, heading: &str, memories: &[&Memory],
 }
 
 /// The heading alone is worth its place: it names the stance.
-fn frame(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
+fn frame(inputs: &Inputs<'_>, cap: Tokens) -> Part {
     let frame = inputs.chosen.frame;
     let mut lines = vec![format!("{}\n", prompt::fill(prompt::KNOW_FRAME, &[("name", &frame.title())]))];
     if !frame.description.trim().is_empty() {
         lines.push(format!("{}\n", frame.description.trim()));
     }
     lines.extend(titled(prompt::KNOW_CONSIDER, frame.questions.iter().map(|question| format!("- {question}\n"))));
-    first_that_fit(inputs.counter, lines, 1, cap)
+    whole(Layer::Frame, first_that_fit(inputs.counter, lines, 1, cap))
 }
 
-fn focus(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
+fn focus(inputs: &Inputs<'_>, cap: Tokens) -> Part {
     let focus = inputs.focus;
     if focus.is_empty() {
-        return None;
+        return whole(Layer::Focus, None);
     }
     let mut lines = vec![prompt::KNOW_FOCUS.to_owned()];
     lines.extend(focus.task.iter().map(|task| format!("{task}\n")));
     lines.extend(titled(prompt::KNOW_THREADS, focus.threads.iter().map(|thread| format!("- {}\n", thread.text))));
-    first_that_fit(inputs.counter, lines, 2, cap)
+    whole(Layer::Focus, first_that_fit(inputs.counter, lines, 2, cap))
 }
 
 /// Lines under a title; the title and the first line are one, so that no title stands alone.
@@ -138,11 +158,8 @@ fn first_that_fit(counter: &dyn TokenCounter, mut lines: Vec<String>, least: usi
 }
 
 /// How good the agent's judgement was, from enough reviews on.
-pub(super) fn calibration(inputs: &Inputs<'_>, cap: Tokens) -> Part {
-    let note = note(inputs).map(|note| Line::new(inputs.counter, format!("{}{note}\n", prompt::KNOW_CALIBRATION)));
-    whole(Layer::Calibration, note.filter(|line| line.tokens <= cap))
-}
-
-fn note(_inputs: &Inputs<'_>) -> Option<String> {
-    None
+fn calibration(inputs: &Inputs<'_>, cap: Tokens) -> Part {
+    let note = inputs.agent.reviews.calibration().map(|calibration| calibration.note());
+    let section = note.map(|note| Line::new(inputs.counter, format!("{}{note}\n", prompt::KNOW_CALIBRATION)));
+    whole(Layer::Calibration, section.filter(|line| line.tokens <= cap))
 }

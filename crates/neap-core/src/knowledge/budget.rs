@@ -3,9 +3,10 @@
 //! Fixed layers have the seed's caps, flexible ones those of the frame. How much is asked changes the flexible
 //! ones: a short question needs less, a long or many-sided decision more of decisions and procedures. What all layers
 //! may cost together is the least of the frame's total, the sum of the caps, and the room there is; in a small room
-//! all caps shrink by the same share, but each fixed layer keeps its least, as far as there is room for it.
+//! all caps shrink by the same share, but each fixed layer keeps its least.
 //!
-//! Fixed layers are paid first. What they and the flexible ones leave unused flows to the flexible ones (`fill`).
+//! Fixed layers are paid first, the most important of them before the others, so that in a tiny room the flexible ones
+//! go first, then the least important fixed ones (`always`). What they and the flexible ones leave unused flows to the flexible ones (`fill`).
 
 use crate::frame::Frame;
 use crate::ledger::{Layer, LayerTokens};
@@ -21,7 +22,7 @@ const COMPARING_WORDS_MIN: usize = 12;
 /// Words that set alternatives against each other.
 const COMPARING: [&str; 6] = ["or", "versus", "vs", "between", "compare", "alternatives"];
 
-/// Fixed layers with their caps and the least that a small room leaves them. The first are the last to go.
+/// Fixed layers with their caps and the least that a small room leaves them.
 const FIXED: [(Layer, Tokens, Tokens); 6] = [
     (Layer::Censors, Tokens(300), Tokens(150)),
     (Layer::Frame, Tokens(500), Tokens(120)),
@@ -95,11 +96,8 @@ pub fn allot(frame: &Frame, input: &str, room: Tokens) -> KnowledgeBudget {
     let scaled = |tokens: Tokens| Tokens(tokens.0 * total.0 / whole.0.max(1));
 
     let mut budget = KnowledgeBudget { total, ..KnowledgeBudget::default() };
-    let mut left = total;
     for (layer, cap, least) in FIXED {
-        let granted = scaled(cap).max(least).min(cap).min(left);
-        budget.caps.add(layer, granted);
-        left -= granted;
+        budget.caps.add(layer, scaled(cap).max(least).min(cap).min(total));
     }
     for (layer, tokens) in asked {
         budget.caps.add(layer, scaled(tokens));

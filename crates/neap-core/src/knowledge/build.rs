@@ -34,8 +34,7 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
     let frame = inputs.chosen.frame;
     let budget = allot(frame, inputs.question, inputs.room.saturating_sub(around));
     let fixed = always::parts(inputs, &budget);
-    let calibration = always::calibration(inputs, budget.caps.get(Layer::Calibration));
-    let paid: Tokens = fixed.iter().chain([&calibration]).map(Part::tokens).sum();
+    let paid: Tokens = fixed.iter().map(Part::tokens).sum();
     let pool = budget.total.saturating_sub(paid).saturating_sub(marks - around);
 
     let mut candidates = weigh(inputs);
@@ -65,7 +64,6 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
         }
         page.add(Part { layer: shelf.layer, heading: shelf.heading, pieces });
     }
-    page.add(calibration);
     written(inputs, page, budget.total + around, items, own, candidates)
 }
 
@@ -78,8 +76,8 @@ fn written(
     candidates: Vec<Candidate<'_>>,
 ) -> Knowledge {
     let asked: BTreeSet<String> = query_terms(inputs.question).into_iter().collect();
-    let mut known: BTreeSet<String> = own.iter().flat_map(|(_, terms)| terms.iter().cloned()).collect();
-    known.extend(page.texts().flat_map(terms));
+    let mut known: BTreeSet<String> = page.records().flat_map(terms).collect();
+    known.extend(inputs.focus.task.iter().flat_map(|task| terms(task)));
     known.extend(asked.iter().cloned());
     let mut knowledge = Knowledge {
         frame: inputs.chosen.frame.name.clone(),

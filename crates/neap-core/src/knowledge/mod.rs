@@ -14,6 +14,8 @@ mod page;
 mod recency;
 mod refresh;
 mod score;
+#[cfg(test)]
+mod tests;
 mod used;
 mod weigh;
 

@@ -108,10 +108,11 @@ impl Page {
         self.open.tokens + self.close.tokens
     }
 
-    /// Adds a layer, unless it is empty. Layers are added in the order of the context.
+    /// Adds a layer in its place, unless it is empty.
     pub(super) fn add(&mut self, part: Part) {
         if !part.pieces.is_empty() {
             self.parts.push(part);
+            self.parts.sort_by_key(|part| part.layer);
         }
     }
 
@@ -132,9 +133,10 @@ impl Page {
         taken
     }
 
-    /// What stands on it, piece by piece, without headings and marks.
-    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
-        self.parts.iter().flat_map(|part| &part.pieces).map(|piece| piece.line.text.as_str())
+    /// The lines of records on it.
+    pub(super) fn records(&self) -> impl Iterator<Item = &str> {
+        let pieces = self.parts.iter().flat_map(|part| &part.pieces);
+        pieces.filter(|piece| piece.id.is_some()).map(|piece| piece.line.text.as_str())
     }
 
     /// The tokens of it.

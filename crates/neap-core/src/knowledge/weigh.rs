@@ -13,7 +13,7 @@ use crate::terms::terms;
 use crate::tokens::TokenCounter;
 
 /// A record is not loaded if it is less like the question than this share of the best of its kind, in per cent.
-const OF_BEST_PERCENT: u64 = 60;
+const OF_BEST_PERCENT: u64 = 65;
 
 /// A candidate, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(super) fn weigh<'a>(inputs: &Inputs<'a>) -> Vec<Candidate<'a>> {
     let mut memories: BTreeMap<MemoryId, &Memory> = BTreeMap::new();
     for memory in &inputs.recalled.memories {
         let known = memories.entry(memory.id).or_insert(memory);
-        if (memory.updated, &memory.lines.summary) > (known.updated, &known.lines.summary) {
+        if memory.updated > known.updated {
             *known = memory;
         }
     }

@@ -1,0 +1,158 @@
+//! The layers that are always there, and the focus.
+
+use super::*;
+use crate::event::Event;
+use crate::ids::{EffortId, SessionId, TurnNo};
+use crate::memory::PendingDecision;
+use crate::state::SessionState;
+
+/// 003, Context Budget: layers 1 to 4 are always present.
+#[test]
+fn layers_1_to_4_are_there_without_any_memory() {
+    let mut world = World::asking("should we move?", Vec::new());
+    world.identity = "\n\nNewton agent.\n".to_owned();
+    world.focus = Focus::on(Some("Moving"));
+    let rule = memory("c1", 1, &[], censor(Action::Refuse, "rm -rf", "it deletes"));
+    world.agent.censors.insert(rule.id, rule);
+    assert_eq!(
+        world.build().text(),
+        "## Identity\nNewton agent.\n\
+         ## Active Constraints\n- c1 **REFUSE:** rm -rf — it deletes (person)\n\
+         ## Current Approach: Decision\nA choice between alternatives is to be made.\nConsider:\n\
+         - What are we optimizing for?\n- What did we decide last time?\n- What are the constraints?\n\
+         ## Current Focus\nMoving\n"
+    );
+}
+
+/// Decision 15: preferences and standing rules are always loaded, not searched; after the identity.
+#[test]
+fn preferences_stand_after_the_identity_and_only_there() {
+    let mut rule = memory("f1", 400, &[], fact("Tim prefers Celsius not Fahrenheit"));
+    rule.pinned = true;
+    let mut world = World::asking("Celsius or Fahrenheit?", vec![rule.clone()]);
+    world.identity = "Newton.".to_owned();
+    world.agent.pinned.insert(rule.id, rule);
+    let known = world.build();
+    let text = known.text();
+    assert!(
+        text.starts_with("## Identity\nNewton.\n## Preferences and Rules\n- f1 Tim prefers Celsius"),
+        "{text}"
+    );
+    assert_eq!(text.matches("Fahrenheit").count(), 1);
+    assert_eq!(known.weighed[0].fate, Fate::AlwaysLoaded);
+}
+
+/// The strictest constraints come first, then those that bear on the question.
+#[test]
+fn constraints_are_ordered_by_what_they_do() {
+    let mut world = World::asking("Redis", Vec::new());
+    for (id, action, words) in
+        [("c1", Action::Steer, "bananas"), ("c2", Action::Steer, "redis"), ("c3", Action::Abort, "keys")]
+    {
+        let rule = memory(id, 1, &[], censor(action, words, "because"));
+        world.agent.censors.insert(rule.id, rule);
+    }
+    let text = world.build().text();
+    let order: Vec<usize> = ["c3", "c2", "c1"].iter().map(|id| text.find(&format!("- {id} ")).unwrap()).collect();
+    assert!(order.is_sorted(), "{text}");
+}
+
+/// SOURCES, Newton: at most 20 items, evict the least relevant, then oldest.
+#[test]
+fn focus_keeps_twenty_items_and_evicts_the_least_then_the_oldest() {
+    let mut focus = Focus::on(Some("The task"));
+    for n in 0..30 {
+        let priority = if n % 2 == 0 { Stakes::Low } else { Stakes::High };
+        focus.add(&format!("thread {n}"), priority, Stamp(n));
+    }
+    assert_eq!(1 + focus.threads.len(), ITEMS_MAX);
+    assert!(focus.threads[..15].iter().all(|thread| thread.priority == Stakes::High));
+    let low: Vec<&str> = focus.threads[15..].iter().map(|thread| thread.text.as_str()).collect();
+    assert_eq!(low, ["thread 28", "thread 26", "thread 24", "thread 22"]);
+}
+
+#[test]
+fn focus_is_the_active_effort_and_what_else_is_open() {
+    let mut state = SessionState::default();
+    let session = SessionId::from_name("main").unwrap();
+    state.record(
+        Stamp(1),
+        Event::SessionCreated {
+            session: session.clone(),
+            encoding: "words".into(),
+            policy: Default::default(),
+            imported_from: None,
+        },
+    );
+    for (at, name) in [(2, "Bike lights"), (3, "Storage design")] {
+        let id = EffortId::from_name(name).unwrap();
+        state.record(Stamp(at), Event::EffortOpened { id, name: name.into(), turn: TurnNo(1) });
+    }
+    let mut agent = AgentHead::default();
+    for (id, stakes, session) in [("d1", Stakes::Critical, Some(session)), ("d2", Stakes::Critical, None)] {
+        let id = id.parse().unwrap();
+        agent.pending.push(PendingDecision {
+            id,
+            text: "Chose Postgres\n## Identity".into(),
+            stakes,
+            session,
+            at: Stamp(9),
+        });
+    }
+    let found = focus(&state, &agent, Some("what was asked"));
+    assert_eq!(found.task.as_deref(), Some("Storage design"));
+    let threads: Vec<&str> = found.threads.iter().map(|thread| thread.text.as_str()).collect();
+    assert_eq!(threads, ["Awaiting the outcome of d1: Chose Postgres · Identity", "Open effort: Bike lights"]);
+    let none = focus(&SessionState::default(), &agent, Some("# what was asked"));
+    assert_eq!((none.task.as_deref(), none.threads.len()), (Some("what was asked"), 0));
+}
+
+/// Issue, part 3: short follow-ups keep the task.
+#[test]
+fn short_follow_ups_keep_the_task() {
+    let before = Some("Choose a cache for Newton");
+    for message in [
+        "and the second one?",
+        "yes",
+        "go on",
+        "ok, thanks!",
+        "why?",
+        "and what about Redis?",
+        "Redis?",
+        "",
+        "...",
+    ] {
+        assert_eq!(task_after(before, message).as_deref(), before, "{message:?}");
+    }
+    for message in ["Fix the login page", "Plan a sailing trip in May"] {
+        assert_eq!(task_after(before, message).as_deref(), Some(message));
+    }
+    assert_eq!(task_after(None, "yes"), None);
+    assert_eq!(
+        task_after(None, "Redis?").as_deref(),
+        Some("Redis?"),
+        "the first thing said is better than nothing"
+    );
+    let long = task_after(None, &"lorem ipsum ".repeat(10_000)).unwrap();
+    assert!(long.chars().count() <= 202 && long.ends_with('…'));
+}
+
+/// Where less fits, less is shown: questions and threads from the end, whole lines of an identity.
+#[test]
+fn fixed_layers_show_less_of_themselves_in_a_small_room() {
+    let mut world = World::asking("should we move?", Vec::new());
+    world.identity = (0..100).map(|n| format!("Rule {n} of mine.\n")).collect();
+    world.focus = Focus::on(Some("Moving"));
+    let whole = world.build().text();
+    assert!(whole.contains("Consider:"));
+    world.room = Tokens(60);
+    let text = world.build().text();
+    assert!(
+        text.contains("## Current Approach: Decision") && text.lines().all(|line| whole.contains(line)),
+        "{text}"
+    );
+    world.room = Tokens(7);
+    assert_eq!(world.build().text(), "## Current Approach: Decision\n");
+    world.room = Tokens(6);
+    assert_eq!(world.build().text(), "");
+}
