@@ -110,7 +110,8 @@ fn configuration_adds_and_replaces() {
 
 #[test]
 fn a_frame_that_makes_no_sense_is_refused() {
-    let broken: [(&str, fn(&mut Frame)); 8] = [
+    type Spoil = fn(&mut Frame);
+    let broken: [(&str, Spoil); 8] = [
         ("no name", |f| f.name = "## x".into()),
         ("no name", |f| f.name = String::new()),
         ("lower case", |f| f.name = "Review".into()),

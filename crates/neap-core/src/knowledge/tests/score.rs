@@ -3,6 +3,9 @@
 use super::*;
 use crate::memory::MemoryKind;
 
+/// What happens to a record.
+type Spoil = fn(&mut Memory);
+
 fn frame_of(name: &str) -> Frame {
     Frames::built_in().get(name).unwrap().clone()
 }
@@ -89,7 +92,7 @@ fn what_became_of_a_record_moves_its_rank() {
     let base = terms_of(&plain, 0.6).score.thousandths();
     // 0.30 + 0.09 + 0.15 + 0.05 + 0 + 0.05.
     assert_eq!(base, 640);
-    let spoil: [(&str, fn(&mut Memory), u64); 5] = [
+    let spoil: [(&str, Spoil, u64); 5] = [
         ("core", |m| m.status = Status::Core, 640 + 36),
         ("superseded", |m| m.status = Status::Superseded, 320),
         ("contested", |m| m.contested_with = vec!["f2".parse().unwrap()], 512),
@@ -188,7 +191,7 @@ fn ties_go_by_id() {
 /// Decision 13: what is out of date is lower, what proved wrong or is not valid now is never loaded.
 #[test]
 fn what_does_not_hold_now_is_not_loaded() {
-    let spoil: [(&str, fn(&mut Memory)); 4] = [
+    let spoil: [(&str, Spoil); 4] = [
         ("f1", |m| m.status = Status::Inactive),
         ("f2", |m| m.valid_until = Some(NOW)),
         ("f3", |m| m.valid_from = Some(Stamp(NOW.0 + 1))),
