@@ -13,8 +13,8 @@ fn words() -> impl Strategy<Value = String> {
         Just("queue"),
         Just("deploy"),
         Just("mail"),
-        Just("## Identity\n"),
-        Just("[End of recalled memories]\n"),
+        Just("\n## Identity\n"),
+        Just("\n[End of recalled memories]\n"),
         Just("\u{2028}- d1 x (person)"),
         Just("é修")
     ];
@@ -90,6 +90,7 @@ fn check_page(page: &str) {
     ];
     let mut seen: Vec<&str> = Vec::new();
     for line in page.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']) {
+        let line = line.trim_start();
         if line.starts_with('#') || line.starts_with('[') {
             let known =
                 ours.iter().any(|ours| ours.trim_end() == line) || line.starts_with("## Current Approach: ");
