@@ -252,3 +252,143 @@ fn capital(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::remember::tests::{by, censor, decision, episode, fact, procedure};
+    use super::*;
+    use crate::memory::{Action, Author, Outcome, Reason, ReasonKind, Trust};
+
+    #[track_caller]
+    fn refused(draft: MemoryDraft, error: &str) {
+        let refusal = admit(draft).unwrap_err();
+        assert!(refusal.error.contains(error), "{refusal:?}");
+        assert!(refusal.hint.is_some(), "{refusal:?}");
+    }
+
+    /// Issue, bad input: a 1 MB fact.
+    #[test]
+    fn a_megabyte_is_refused_with_the_numbers() {
+        refused(fact("x", &"a".repeat(1 << 20)), "The content has 1048576 characters; at most 2000 are kept.");
+        assert!(admit(fact("x", &"ä".repeat(TEXT_CHARS_MAX))).is_ok());
+        refused(fact("x", &"ä".repeat(TEXT_CHARS_MAX + 1)), "2001");
+        let mut long = episode("It took long", None);
+        if let Body::Episode(episode) = &mut long.body {
+            episode.detail = "word ".repeat(3_000);
+            episode.lessons = vec!["lesson ".repeat(200); 16];
+        }
+        refused(long, "at most 32768 are kept");
+    }
+
+    #[test]
+    fn what_makes_a_record_useful_is_needed() {
+        refused(fact("Tim", " \n\t "), "A fact needs content.");
+        refused(fact("Tim", "…!"), "A fact needs content.");
+        refused(decision("", Outcome::Pending), "A decision needs a description.");
+        refused(procedure("Deploy", &[]), "A procedure needs a core pattern or a step.");
+        refused(procedure("Deploy", &[" "]), "A procedure needs a core pattern or a step.");
+        refused(procedure("", &["merge"]), "A procedure needs a name.");
+        refused(episode(" ", None), "An episode needs a summary.");
+        refused(censor(" ", Action::Steer, Author::Person), "A censor needs a pattern.");
+    }
+
+    #[test]
+    fn lists_have_a_length() {
+        let many = vec!["step"; LIST_MAX + 1];
+        refused(procedure("Deploy", &many), "There are 33 steps; at most 32");
+        refused(MemoryDraft { tags: vec!["a".into(); TAGS_MAX + 1], ..fact("x", "y") }, "17 tags; at most 16");
+        let tags = ["Big Data", "big-data", "../x", "!"].map(str::to_owned).to_vec();
+        assert_eq!(admit(MemoryDraft { tags, ..fact("x", "y") }).unwrap().0.tags, ["big-data", "x"]);
+    }
+
+    /// Issue, bad input: wrong dates.
+    #[test]
+    fn times_are_in_order_and_in_reach() {
+        let held = |from: i64, until: i64| MemoryDraft {
+            valid_from: Some(Stamp(from)),
+            valid_until: Some(Stamp(until)),
+            ..fact("x", "y")
+        };
+        assert!(admit(held(5, 5)).is_ok());
+        refused(held(6, 5), "cease to hold before");
+        refused(held(YEARS.0 - 1, 5), "from 1900 to 2200");
+        refused(held(5, YEARS.1), "from 1900 to 2200");
+        refused(held(i64::MIN, i64::MAX), "from 1900 to 2200");
+        assert_eq!((Stamp(YEARS.0).date(), Stamp(YEARS.1).date()), ("1900-01-01".into(), "2200-01-01".into()));
+    }
+
+    #[test]
+    fn a_decision_rests_on_facts() {
+        let on = |ids: &[&str]| {
+            let mut draft = decision("Use Postgres", Outcome::Pending);
+            if let Body::Decision(decision) = &mut draft.body {
+                decision.rests_on = ids.iter().map(|id| id.parse().unwrap()).collect();
+            }
+            draft
+        };
+        refused(on(&["f1", "d2"]), "d2 is a decision");
+        let many: Vec<String> = (1..=17).map(|n| format!("f{n}")).collect();
+        refused(on(&many.iter().map(String::as_str).collect::<Vec<_>>()), "17 facts that it rests on; at most 16");
+        match admit(on(&["f2", "f1", "f2"])).unwrap().0.body {
+            Body::Decision(decision) => assert_eq!(decision.rests_on.len(), 2),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Issue, bad input: cyclic supersession. What takes a fact's place is not the writer's to say.
+    #[test]
+    fn what_is_counted_or_decided_is_not_the_writers_to_give() {
+        let mut draft = fact("x", "y");
+        if let Body::Fact(fact) = &mut draft.body {
+            (fact.confirmations, fact.last_confirmed) = (99, Some(Stamp(1)));
+        }
+        assert_eq!(admit(draft.clone()).unwrap().0.body, admit(fact("x", "y")).unwrap().0.body);
+        if let Body::Fact(fact) = &mut draft.body {
+            fact.superseded_by = "f1".parse().ok();
+        }
+        refused(draft, "cannot be superseded by f1");
+        let mut forged = by(Author::Tool, fact("x", "y"));
+        forged.provenance.trust = Trust::High;
+        assert_eq!(admit(forged).unwrap().0.provenance.trust, Trust::Low);
+    }
+
+    #[test]
+    fn texts_are_tidied_and_masked_in_every_field() {
+        let key = format!("ghp_{}", "a1B2".repeat(9));
+        let mut draft = decision(&format!("Use\u{2028}{key}\u{202e}\t now"), Outcome::Pending);
+        if let Body::Decision(decision) = &mut draft.body {
+            decision.context = format!("one \r\n\x07two {key}");
+            decision.reasons = vec![Reason { kind: ReasonKind::Evidence, text: key.clone() }];
+            decision.alternatives = vec![key.clone(), " ".into()];
+        }
+        draft.domain = Some(" Storage ".into());
+        let (draft, masked) = admit(draft).unwrap();
+        assert_eq!((masked, draft.domain.as_deref()), (4, Some("storage")));
+        match draft.body {
+            Body::Decision(decision) => {
+                assert_eq!(decision.description, "Use [masked] now");
+                assert_eq!(decision.context, "one\n\ntwo [masked]");
+                assert_eq!((decision.reasons[0].text.as_str(), decision.alternatives.len()), ("[masked]", 1));
+            }
+            other => panic!("{other:?}"),
+        }
+        let mut rule = censor("x", Action::Steer, Author::Person);
+        if let Body::Censor(censor) = &mut rule.body {
+            censor.pattern = Pattern::Regex("ghp_[A-Za-z0-9]{36}|password=\\S+".into());
+        }
+        assert_eq!(admit(rule.clone()).unwrap().0.body, rule.body, "a form is no secret");
+        if let Body::Censor(censor) = &mut rule.body {
+            censor.pattern = Pattern::Words(key);
+        }
+        refused(rule, "holds a secret");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_admitted_is_admitted_again_as_it_is(content in "\\PC{0,60}|[\\s\\x00-\\x20a-z=:]{0,60}") {
+            if let Ok((draft, _)) = admit(fact("x", &content)) {
+                proptest::prop_assert_eq!(admit(draft.clone()), Ok((draft, 0)));
+            }
+        }
+    }
+}

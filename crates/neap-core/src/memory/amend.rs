@@ -87,7 +87,10 @@ pub fn edit(agent: &AgentHead, memory: &Memory, edit: Edit, counter: &dyn TokenC
         return Err(Refusal::new(format!("{} was written by someone more trusted.", memory.id))
             .hint("Remember what you know beside it, or ask the person to edit it."));
     }
-    let wanted = edit.body.unwrap_or_else(|| memory.body.clone());
+    let mut wanted = edit.body.unwrap_or_else(|| memory.body.clone());
+    if let Body::Fact(fact) = &mut wanted {
+        fact.superseded_by = None;
+    }
     if wanted.kind() != memory.kind() {
         return Err(Refusal::new(format!("{} is a {} and stays one.", memory.id, memory.kind()))
             .hint(format!("Remember a new {} instead.", wanted.kind())));
@@ -332,3 +335,6 @@ fn permanent(memory: &Memory) -> Refusal {
     Refusal::new(format!("{} is a {}, and those are permanent records.", memory.id, memory.kind()))
         .hint(format!("A person can erase it: neap memory forget {}", memory.id))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,6 +10,7 @@ pub mod amend;
 mod body;
 mod calibration;
 mod change;
+mod clash;
 mod confidence;
 mod draft;
 mod full;

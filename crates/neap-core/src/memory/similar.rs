@@ -29,3 +29,33 @@ pub(super) fn cosine(a: &[String], b: &[String]) -> f64 {
     // Whole numbers until here: the same texts give one exactly.
     if both == 0 { 0.0 } else { (product as f64 / (both as f64).sqrt()).min(1.0) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cosine_of_counts() {
+        for (a, b, want) in [
+            ("Tim prefers Celsius", "tim prefers celsius!", 1.0),
+            ("Tim prefers Celsius", "Tim prefers Fahrenheit", 2.0 / 3.0),
+            ("alpha alpha bravo", "alpha bravo", 3.0 / 10_f64.sqrt()),
+            ("alpha", "bravo", 0.0),
+            ("", "alpha", 0.0),
+            ("it is", "it is", 1.0),
+            ("it is", "is it", 0.0),
+        ] {
+            assert!((similarity(a, b) - want).abs() < 1e-12, "{a} | {b}: {}", similarity(a, b));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn it_is_the_same_both_ways_and_a_share(a in "[a-d ]{0,24}|\\PC{0,24}", b in "[a-d ]{0,24}|\\PC{0,24}") {
+            let alike = similarity(&a, &b);
+            proptest::prop_assert_eq!(alike, similarity(&b, &a));
+            proptest::prop_assert!((0.0..=1.0).contains(&alike));
+            proptest::prop_assert_eq!(similarity(&a, &a), 1.0);
+        }
+    }
+}

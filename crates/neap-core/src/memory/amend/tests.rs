@@ -1,0 +1,201 @@
+//! What each change needs and writes; that undoing gives the record before is in `remember`'s sequences.
+
+use super::super::remember::tests::{Mind, by, censor, decision, episode, fact, procedure};
+use super::*;
+use crate::memory::{Action, Censor, Decision, Fact, Procedure};
+use crate::testing::WordCounter;
+
+const NOW: Stamp = Stamp(50_000);
+
+/// A record, as it is written.
+fn written(draft: MemoryDraft) -> Memory {
+    let mut mind = Mind::default();
+    let id = mind.say(draft).unwrap().id;
+    mind.records[&id].clone()
+}
+
+/// The record after the last of the writes, which each say where they came from.
+#[track_caller]
+fn after(writes: Writes) -> Memory {
+    let writes = writes.unwrap();
+    for pair in writes.windows(2) {
+        assert_eq!(pair[1].was, Some(crate::memory::Standing::of(&pair[0].memory)));
+    }
+    writes.last().unwrap().memory.clone()
+}
+
+#[track_caller]
+fn refused(writes: Writes, error: &str) {
+    let refusal = writes.unwrap_err();
+    assert!(refusal.error.contains(error), "{refusal:?}");
+}
+
+fn as_procedure(memory: &Memory) -> &Procedure {
+    match &memory.body {
+        Body::Procedure(procedure) => procedure,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// 003, Facts: "CORE: confirmed 3+ times OR manually marked."
+#[test]
+fn facts_are_confirmed_and_marked() {
+    let mut memory = written(fact("Tim", "Tim lives in Oslo"));
+    let marked = after(mark_core(&memory, &WordCounter, NOW));
+    assert_eq!(marked.status, Status::Core);
+    refused(mark_core(&marked, &WordCounter, NOW), "f1 is core already");
+    for want in [Status::Confirmed, Status::Confirmed, Status::Core] {
+        memory = after(confirm(&memory, &WordCounter, NOW));
+        assert_eq!(memory.status, want);
+    }
+    let wrong = after(deactivate(&memory, &WordCounter, NOW));
+    assert_eq!(wrong.status, Status::Inactive);
+    refused(confirm(&wrong, &WordCounter, NOW), "f1 is inactive");
+    refused(mark_core(&wrong, &WordCounter, NOW), "f1 is inactive");
+    refused(deactivate(&wrong, &WordCounter, NOW), "inactive already");
+    refused(retire(&memory, &WordCounter, NOW), "facts are not retired");
+}
+
+/// 003, Decisions: "RECORDED → PENDING → REVIEWED"; "Outcome logged. Feeds calibration."
+#[test]
+fn decisions_are_carried_out_and_reviewed() {
+    let memory = written(decision("Use Postgres", Outcome::Pending));
+    assert_eq!(memory.status, Status::Recorded);
+    let pending = after(carried_out(&memory, &WordCounter, NOW));
+    assert_eq!(pending.status, Status::Pending);
+    refused(carried_out(&pending, &WordCounter, NOW), "pending already");
+    let writes = review(&pending, Outcome::Success, "fast, password: hunter2", &WordCounter, NOW).unwrap();
+    let mut head = AgentHead::default();
+    head.follow(&pending, None, NOW);
+    for write in &writes {
+        head.follow(&write.memory, write.was.as_ref(), NOW);
+    }
+    assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 1_000, 250_000));
+    let reviewed = after(Ok(writes));
+    match &reviewed.body {
+        Body::Decision(Decision { outcome_notes, .. }) => assert_eq!(outcome_notes, "fast, password: [masked]"),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((reviewed.status, reviewed.masked), (Status::Reviewed, 1));
+    // Reviewing again corrects the outcome, and the figures follow.
+    let again = review(&reviewed, Outcome::Failure, "", &WordCounter, NOW).unwrap();
+    head.follow(&again[0].memory, again[0].was.as_ref(), NOW);
+    assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 0, 250_000));
+    refused(review(&memory, Outcome::Pending, "", &WordCounter, NOW), "must say how it came out");
+    refused(retire(&memory, &WordCounter, NOW), "permanent");
+    refused(deactivate(&memory, &WordCounter, NOW), "only a fact");
+}
+
+/// 003, Procedures: "EFFECTIVE: effectiveness > 0.6 after 5+ activations."
+#[test]
+fn procedures_are_used_and_judged() {
+    let mut memory = written(procedure("Deploy", &["merge"]));
+    memory = after(activate(&memory, None, &WordCounter, NOW));
+    for succeeded in [true, true, true, false] {
+        memory = after(activate(&memory, Some(succeeded), &WordCounter, NOW));
+        assert_eq!(memory.status, Status::Active);
+    }
+    memory = after(activate(&memory, Some(true), &WordCounter, NOW));
+    assert_eq!((memory.status, as_procedure(&memory).activations), (Status::Effective, 5));
+    let retired = after(retire(&memory, &WordCounter, NOW));
+    assert_eq!(retired.status, Status::Retired);
+    refused(activate(&retired, None, &WordCounter, NOW), "p1 is retired");
+    refused(retire(&retired, &WordCounter, NOW), "retired already");
+}
+
+/// 003, Censors: "ESCALATED: activation_count > threshold → severity upgraded"; "RETIRED: false_positive_count too high".
+#[test]
+fn censors_trigger_escalate_and_retire() {
+    let mut memory = written(censor("push main", Action::Steer, Author::Person));
+    refused(false_positive(&memory, &WordCounter, NOW), "found something 0 times");
+    for want in [Status::Active, Status::Active, Status::Escalated] {
+        memory = after(trigger(&memory, &WordCounter, NOW));
+        assert_eq!(memory.status, want);
+    }
+    match &memory.body {
+        Body::Censor(Censor { action, .. }) => assert_eq!(*action, Action::Refuse),
+        other => panic!("{other:?}"),
+    }
+    for _ in 0..2 {
+        memory = after(trigger(&memory, &WordCounter, NOW));
+    }
+    for want in [Status::Escalated, Status::Escalated, Status::Retired] {
+        memory = after(false_positive(&memory, &WordCounter, NOW));
+        assert_eq!(memory.status, want);
+    }
+    refused(trigger(&memory, &WordCounter, NOW), "retired");
+}
+
+#[test]
+fn an_edit_changes_what_is_said_and_never_what_is_counted() {
+    let head = AgentHead::default();
+    let memory = after(confirm(&written(fact("Tim", "Tim lives in Oslo")), &WordCounter, NOW));
+    let body = Some(fact("Tim", "Tim lives in Oslo, token=abc").body);
+    let edited =
+        Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::by(Author::Person) };
+    let edited = after(edit(&head, &memory, edited, &WordCounter, NOW));
+    match &edited.body {
+        Body::Fact(Fact { content, confirmations, .. }) => {
+            assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked]", 1));
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!((edited.pinned, edited.domain.as_deref(), edited.masked), (true, Some("people"), 1));
+    assert!(edited.lines.micro.contains("token"));
+    let wrong = Edit { body: Some(procedure("x", &["y"]).body), ..Edit::by(Author::Person) };
+    refused(edit(&head, &memory, wrong, &WordCounter, NOW), "f1 is a fact and stays one");
+    let empty = Edit { body: Some(fact("Tim", "").body), ..Edit::by(Author::Person) };
+    refused(edit(&head, &memory, empty, &WordCounter, NOW), "needs content");
+    refused(edit(&head, &memory, Edit::by(Author::Model), &WordCounter, NOW), "more trusted");
+    let valid = Edit { valid: Some((Some(Stamp(2)), Some(Stamp(1)))), ..Edit::by(Author::Person) };
+    refused(edit(&head, &memory, valid, &WordCounter, NOW), "before it begins");
+    let models = written(by(Author::Model, fact("Tim", "Tim lives in Oslo")));
+    assert!(edit(&head, &models, Edit::by(Author::Person), &WordCounter, NOW).is_ok());
+}
+
+/// A model never deletes: it asks.
+#[test]
+fn forgetting_is_asked_for() {
+    let memory = written(episode("Moved house", None));
+    let asked = after(forget_asked(&memory, "out of date", &WordCounter, NOW));
+    assert!(asked.forget_asked && asked.status == memory.status);
+    refused(forget_asked(&asked, "", &WordCounter, NOW), "asked before");
+}
+
+#[test]
+fn undoing_a_supersession_brings_the_old_fact_back() {
+    let mut mind = Mind::default();
+    mind.say(fact("Tim", "Tim lives in Oslo")).unwrap();
+    mind.say(fact("Tim", "Tim lives in Oslo")).unwrap();
+    let f1 = "f1".parse().unwrap();
+    let before = mind.records[&f1].clone();
+    let learnt = mind.say(fact("Tim", "Tim lives in Bergen")).unwrap();
+    assert_eq!(learnt.superseded, [f1]);
+    let writes = undo(&mind.head, &mind.records[&f1], Some(&before), Seq(7), &WordCounter, NOW).unwrap();
+    assert_eq!(writes[0].change, Change::Undone { seq: Seq(7) });
+    assert_eq!(writes[0].memory, Memory { updated: NOW, ..before });
+    assert_eq!(writes[0].memory.status, Status::Confirmed);
+    mind.keep(&writes, NOW);
+    let is = &mind.records[&f1];
+    refused(undo(&mind.head, is, Some(is), Seq(7), &WordCounter, NOW), "already as it was");
+    let other = &mind.records[&learnt.id];
+    refused(undo(&mind.head, is, Some(other), Seq(7), &WordCounter, NOW), "did not change f1");
+}
+
+#[test]
+fn undoing_the_first_writing_takes_a_record_out_of_use() {
+    let head = AgentHead::default();
+    for (draft, want) in [
+        (fact("Tim", "Tim lives in Oslo"), Status::Inactive),
+        (procedure("Deploy", &["merge"]), Status::Retired),
+        (censor("push main", Action::Steer, Author::Person), Status::Retired),
+    ] {
+        let undone = after(undo(&head, &written(draft), None, Seq(1), &WordCounter, NOW));
+        assert_eq!(undone.status, want);
+        refused(undo(&head, &undone, None, Seq(1), &WordCounter, NOW), "already");
+    }
+    for draft in [decision("Use Postgres", Outcome::Pending), episode("Moved house", None)] {
+        let refusal = undo(&head, &written(draft), None, Seq(1), &WordCounter, NOW).unwrap_err();
+        assert!(refusal.hint.unwrap().contains("neap memory forget"));
+    }
+}

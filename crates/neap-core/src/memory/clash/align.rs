@@ -1,0 +1,52 @@
+//! Two lists of words, aligned on the longest run of words that both have in the same order.
+
+use std::ops::Range;
+
+use super::word::Word;
+
+/// Words of both sides between words that they share; one side may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) old: Range<usize>,
+    pub(super) new: Range<usize>,
+}
+
+/// Words of a side that are aligned, at most: a fact is a sentence or two.
+const WORDS_MAX: usize = 512;
+
+/// Where the two differ, in order.
+pub(super) fn align(old: &[Word], new: &[Word]) -> Vec<Gap> {
+    let (a, b) = (&old[..old.len().min(WORDS_MAX)], &new[..new.len().min(WORDS_MAX)]);
+    // Length of the longest common run of what follows each pair of places.
+    let mut longest = vec![vec![0_u16; b.len() + 1]; a.len() + 1];
+    for i in (0..a.len()).rev() {
+        for j in (0..b.len()).rev() {
+            longest[i][j] = if a[i].key == b[j].key {
+                longest[i + 1][j + 1] + 1
+            } else {
+                longest[i + 1][j].max(longest[i][j + 1])
+            };
+        }
+    }
+    let (mut gaps, mut i, mut j) = (Vec::new(), 0, 0);
+    let (mut from_i, mut from_j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        if a[i].key == b[j].key {
+            push(&mut gaps, from_i..i, from_j..j);
+            (i, j) = (i + 1, j + 1);
+            (from_i, from_j) = (i, j);
+        } else if longest[i + 1][j] >= longest[i][j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    push(&mut gaps, from_i..old.len(), from_j..new.len());
+    gaps
+}
+
+fn push(gaps: &mut Vec<Gap>, old: Range<usize>, new: Range<usize>) {
+    if !(old.is_empty() && new.is_empty()) {
+        gaps.push(Gap { old, new });
+    }
+}
