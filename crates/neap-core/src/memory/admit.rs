@@ -2,6 +2,7 @@
 
 use super::mask::{holds_key, mask};
 use super::{Body, MemoryDraft, MemoryId, MemoryKind, Pattern};
+use crate::censor::compile;
 use crate::ids::Stamp;
 use crate::reference::words;
 use crate::tools::Refusal;
@@ -122,7 +123,8 @@ impl Gate {
                 }
                 (censor.triggers, censor.false_positives) = (0, 0);
                 needed(kind, "a pattern", of)?;
-                needed(kind, "a reason", &censor.reason)
+                needed(kind, "a reason", &censor.reason)?;
+                compile(&censor.pattern).map(drop)
             }
         }
     }
@@ -329,10 +331,10 @@ mod tests {
         refused(on(&["f1", "d2"]), "d2 is a decision");
         let many: Vec<String> = (1..=17).map(|n| format!("f{n}")).collect();
         refused(on(&many.iter().map(String::as_str).collect::<Vec<_>>()), "17 facts that it rests on; at most 16");
-        match admit(on(&["f2", "f1", "f2"])).unwrap().0.body {
-            Body::Decision(decision) => assert_eq!(decision.rests_on.len(), 2),
-            other => panic!("{other:?}"),
-        }
+        let Body::Decision(decision) = admit(on(&["f2", "f1", "f2"])).unwrap().0.body else {
+            panic!("another kind")
+        };
+        assert_eq!(decision.rests_on.len(), 2);
     }
 
     /// Issue, bad input: cyclic supersession. What takes a fact's place is not the writer's to say.
@@ -364,14 +366,10 @@ mod tests {
         draft.domain = Some(" Storage ".into());
         let (draft, masked) = admit(draft).unwrap();
         assert_eq!((masked, draft.domain.as_deref()), (4, Some("storage")));
-        match draft.body {
-            Body::Decision(decision) => {
-                assert_eq!(decision.description, "Use [masked] now");
-                assert_eq!(decision.context, "one\n\ntwo [masked]");
-                assert_eq!((decision.reasons[0].text.as_str(), decision.alternatives.len()), ("[masked]", 1));
-            }
-            other => panic!("{other:?}"),
-        }
+        let Body::Decision(decision) = draft.body else { panic!("another kind") };
+        assert_eq!(decision.description, "Use [masked] now");
+        assert_eq!(decision.context, "one\n\ntwo [masked]");
+        assert_eq!((decision.reasons[0].text.as_str(), decision.alternatives.len()), ("[masked]", 1));
         let mut rule = censor("x", Action::Steer, Author::Person);
         if let Body::Censor(censor) = &mut rule.body {
             censor.pattern = Pattern::Regex("ghp_[A-Za-z0-9]{36}|password=\\S+".into());

@@ -31,10 +31,8 @@ fn refused(writes: Writes, error: &str) {
 }
 
 fn as_procedure(memory: &Memory) -> &Procedure {
-    match &memory.body {
-        Body::Procedure(procedure) => procedure,
-        other => panic!("{other:?}"),
-    }
+    let Body::Procedure(procedure) = &memory.body else { panic!("another kind") };
+    procedure
 }
 
 /// 003, Facts: "CORE: confirmed 3+ times OR manually marked."
@@ -72,10 +70,8 @@ fn decisions_are_carried_out_and_reviewed() {
     }
     assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 1_000, 250_000));
     let reviewed = after(Ok(writes));
-    match &reviewed.body {
-        Body::Decision(Decision { outcome_notes, .. }) => assert_eq!(outcome_notes, "fast, password: [masked]"),
-        other => panic!("{other:?}"),
-    }
+    let Body::Decision(Decision { outcome_notes, .. }) = &reviewed.body else { panic!("another kind") };
+    assert_eq!(outcome_notes, "fast, password: [masked]");
     assert_eq!((reviewed.status, reviewed.masked), (Status::Reviewed, 1));
     // Reviewing again corrects the outcome, and the figures follow.
     let again = review(&reviewed, Outcome::Failure, "", &WordCounter, NOW).unwrap();
@@ -112,10 +108,8 @@ fn censors_trigger_escalate_and_retire() {
         memory = after(trigger(&memory, &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
-    match &memory.body {
-        Body::Censor(Censor { action, .. }) => assert_eq!(*action, Action::Refuse),
-        other => panic!("{other:?}"),
-    }
+    let Body::Censor(Censor { action, .. }) = &memory.body else { panic!("another kind") };
+    assert_eq!(*action, Action::Refuse);
     for _ in 0..2 {
         memory = after(trigger(&memory, &WordCounter, NOW));
     }
@@ -134,12 +128,8 @@ fn an_edit_changes_what_is_said_and_never_what_is_counted() {
     let edited =
         Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::by(Author::Person) };
     let edited = after(edit(&head, &memory, edited, &WordCounter, NOW));
-    match &edited.body {
-        Body::Fact(Fact { content, confirmations, .. }) => {
-            assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked]", 1));
-        }
-        other => panic!("{other:?}"),
-    }
+    let Body::Fact(Fact { content, confirmations, .. }) = &edited.body else { panic!("another kind") };
+    assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked]", 1));
     assert_eq!((edited.pinned, edited.domain.as_deref(), edited.masked), (true, Some("people"), 1));
     assert!(edited.lines.micro.contains("token"));
     let wrong = Edit { body: Some(procedure("x", &["y"]).body), ..Edit::by(Author::Person) };

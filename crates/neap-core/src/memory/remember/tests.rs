@@ -49,10 +49,8 @@ impl Mind {
     }
 
     fn as_fact(&self, id: &str) -> &Fact {
-        match &self.one(id).body {
-            Body::Fact(fact) => fact,
-            _ => panic!("{id} is no fact"),
-        }
+        let Body::Fact(fact) = &self.one(id).body else { panic!("another kind") };
+        fact
     }
 }
 
@@ -175,13 +173,9 @@ fn a_newer_value_takes_the_place_of_the_older_with_evidence() {
         assert_eq!(learnt.superseded, ["f1".parse().unwrap()]);
         assert_eq!((mind.one("f1").status, mind.one("f2").status), (Status::Superseded, Status::New));
         assert_eq!(mind.as_fact("f1").superseded_by, "f2".parse().ok());
-        match &learnt.writes[1].change {
-            Change::Superseded { by, evidence: told } => {
-                assert_eq!(by.to_string(), "f2");
-                assert!(told.ends_with(evidence), "{told}");
-            }
-            other => panic!("{other:?}"),
-        }
+        let Change::Superseded { by, evidence: told } = &learnt.writes[1].change else { panic!("another kind") };
+        assert_eq!(by.to_string(), "f2");
+        assert!(told.ends_with(evidence), "{told}");
     }
 }
 
@@ -349,10 +343,8 @@ fn a_procedure_of_the_same_name_is_added_to() {
         procedure("deploy", &["Tag", "announce"]),
         WhatLearnt::Confirmed,
     );
-    match &mind.one("p1").body {
-        Body::Procedure(procedure) => assert_eq!(procedure.steps, ["merge", "tag", "announce"]),
-        other => panic!("{other:?}"),
-    }
+    let Body::Procedure(is) = &mind.one("p1").body else { panic!("another kind") };
+    assert_eq!(is.steps, ["merge", "tag", "announce"]);
     assert_eq!(learnt.writes[0].change, Change::Edited);
     check(procedure("Deploy", &["merge"]), procedure("Deploy", &["merge"]), WhatLearnt::Known);
     check(procedure("Deploy", &["merge"]), procedure("Roll back", &["merge"]), WhatLearnt::New);
@@ -369,10 +361,8 @@ fn an_effort_leaves_one_episode() {
         episode("Moved house", Some("move")),
         WhatLearnt::Confirmed,
     );
-    match &mind.one("e1").body {
-        Body::Episode(episode) => assert_eq!(episode.summary, "Moved house"),
-        other => panic!("{other:?}"),
-    }
+    let Body::Episode(is) = &mind.one("e1").body else { panic!("another kind") };
+    assert_eq!(is.summary, "Moved house");
     check(episode("Moved house", Some("move")), episode("Moved house", Some("garden")), WhatLearnt::New);
     check(episode("Moved house", None), episode("Planted trees", None), WhatLearnt::New);
     check(episode("Moved house", None), episode("Moved house", None), WhatLearnt::Known);
@@ -403,10 +393,8 @@ fn pins_and_censors_have_a_limit() {
 fn a_censor_is_no_stricter_than_its_author_may_set() {
     let mut mind = Mind::default();
     let learnt = mind.say(censor("push main", Action::Abort, Author::Model)).unwrap();
-    match &mind.one("c1").body {
-        Body::Censor(censor) => assert_eq!(censor.action, Action::Refuse),
-        other => panic!("{other:?}"),
-    }
+    let Body::Censor(is) = &mind.one("c1").body else { panic!("another kind") };
+    assert_eq!(is.action, Action::Refuse);
     assert!(learnt.note.contains("milder"), "{}", learnt.note);
 }
 
