@@ -64,7 +64,7 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
         }
         page.add(Part { layer: shelf.layer, heading: shelf.heading, pieces });
     }
-    written(inputs, page, budget.total + around, items, own, candidates)
+    written(inputs, page, (budget.total + around).min(inputs.room), items, own, candidates)
 }
 
 fn written(

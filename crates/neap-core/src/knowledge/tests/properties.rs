@@ -114,12 +114,14 @@ proptest! {
         let frames = Frames::built_in();
         let budget = allot(select(&frames, &world.question).frame, &world.question, world.room);
         let fixed = [Layer::Identity, Layer::Profile, Layer::Censors, Layer::Frame, Layer::Focus, Layer::Calibration];
-        let marks = WordCounter.count(prompt::KNOW_TAIL_OPEN) + WordCounter.count(prompt::KNOW_TAIL_CLOSE);
+        let marks = match world.placement {
+            Placement::System => Tokens::ZERO,
+            Placement::Tail => WordCounter.count(prompt::KNOW_TAIL_OPEN) + WordCounter.count(prompt::KNOW_TAIL_CLOSE),
+        };
         for layer in fixed {
             prop_assert!(known.tokens.get(layer) <= budget.caps.get(layer) + marks, "{}", layer.as_str());
         }
-        prop_assert!(known.budget <= world.room.max(marks));
-        prop_assert!(known.tokens.total() <= budget.total.max(known.budget));
+        prop_assert!(known.budget <= world.room && known.tokens.total() <= known.budget);
         prop_assert!(Layer::ALL.into_iter().all(|l| l.is_of_memory() || known.tokens.get(l) == Tokens::ZERO));
     }
 
