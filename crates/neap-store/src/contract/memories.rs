@@ -229,7 +229,7 @@ pub async fn a_superseded_fact_is_found_on_request(store: &dyn Store) {
         assert_eq!(all.memories[1], old);
     }
     assert_eq!(recall(store, &told.id, &request("timeout", true)).await.texts_with, [4]);
-    assert_eq!(read(store, &told.id, &["f3"]).await, [old.clone()]);
+    assert_eq!(read(store, &told.id, &["f3"]).await, std::slice::from_ref(&old));
     assert_eq!(faults(store).await, []);
     told.move_to(store, &old, Status::New).await;
     assert_eq!(found(store, &told.id, "timeout").await, ["f4", "f3", "f2", "f1"]);
