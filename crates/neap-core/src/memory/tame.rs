@@ -30,10 +30,9 @@ pub(super) fn tame_quoted(text: &str) -> String {
 pub(super) fn tame_first(text: &str) -> String {
     let line = tame(text);
     let (first, rest) = line.split_once(' ').unwrap_or((&line, ""));
-    match first.trim_end_matches([':', ',', '.']).parse::<MemoryId>() {
-        Ok(_) => format!("'{first}' {rest}").trim_end().to_owned(),
-        Err(_) => line,
-    }
+    let is_id = first.trim_end_matches([':', ',', '.']).parse::<MemoryId>().is_ok();
+    let is_ours = is_id || first.starts_with("**");
+    if is_ours { format!("'{first}' {rest}").trim_end().to_owned() } else { line }
 }
 
 /// Whether a character breaks a line or the columns in it.
@@ -204,6 +203,8 @@ mod tests {
         assert_eq!(tame_first("d1 Chose X"), "'d1' Chose X");
         assert_eq!(tame_first("- f7: so it is"), "'f7:' so it is");
         assert_eq!(tame_first("draft first"), "draft first");
+        assert_eq!(tame_first("**/x.rs only"), "'**/x.rs' only");
+        assert_eq!(tame_first("**\u{1aa0}"), "'**\u{1aa0}'");
         assert_eq!(tame_quoted("he said \"no\" — “never”"), "he said 'no' — 'never'");
     }
 }
