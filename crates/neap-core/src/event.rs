@@ -80,6 +80,13 @@ pub enum AbandonReason {
     },
     /// The user interrupted.
     Interrupted,
+    /// A person's rule ended it.
+    Censored {
+        /// Which.
+        id: MemoryId,
+        /// What it says.
+        reason: String,
+    },
 }
 
 /// What happened to one session.

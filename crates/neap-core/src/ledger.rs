@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::Cost;
 use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
+use crate::memory::MemoryId;
 use crate::message::Scope;
 use crate::tokens::Tokens;
 
@@ -233,6 +234,12 @@ pub struct Ledger {
     /// Concluded efforts whose summaries had been evicted before.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub evicted: u64,
+    /// Memories shown, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<MemoryId>,
+    /// Memories that were chosen before and that this turn's reply was the first to make use of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memories_used: Vec<MemoryId>,
     /// Logs, in their order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<LogShown>,

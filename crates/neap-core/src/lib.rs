@@ -18,6 +18,7 @@ pub mod handle;
 pub mod ids;
 pub mod import;
 pub mod knowledge;
+pub mod learn;
 pub mod ledger;
 pub mod log;
 pub mod memory;

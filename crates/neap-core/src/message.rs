@@ -130,6 +130,9 @@ pub struct ToolRound {
     /// What proves results that came from outside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seals: Vec<Seal>,
+    /// What the program has to say about it, in its own turn: a rule that was met.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Counted>,
 }
 
 /// What proves that a result is the one that was issued for its call: a signed envelope, less what the round and
@@ -159,6 +162,11 @@ impl ToolRound {
     /// What showing it costs.
     pub fn tokens(&self) -> Tokens {
         self.messages().map(|counted| counted.tokens).sum()
+    }
+
+    /// The round as its own turn shows it.
+    pub fn with_notes(&self) -> impl Iterator<Item = &Counted> {
+        self.messages().chain(&self.notes)
     }
 
     /// Whether every call has exactly its own result (I7).

@@ -94,6 +94,11 @@ policy! {
     /// Share of the variable budget for the active effort's log, in per cent.
     active_share_percent = 25 in 0..=100,
 
+    /// Most that all layers of memory may cost.
+    memory_tokens_max = 8_000 in 0..=1_000_000,
+    /// Share of the room that memories may take from the conversation, in per cent.
+    memory_share_percent = 40 in 0..=80,
+
     /// Share of a log's room that summaries of its older spans may always have, in per cent.
     window_summaries_percent = 35 in 5..=95,
     /// Fullness at which the next summaries of spans are prepared, in per cent.

@@ -76,6 +76,18 @@ pub const KNOW_CLOSE: &str = include_str!("prompts/know_close.md");
 pub const KNOW_TAIL_OPEN: &str = include_str!("prompts/know_tail_open.md");
 /// After it.
 pub const KNOW_TAIL_CLOSE: &str = include_str!("prompts/know_tail_close.md");
+/// What a model is told of an agent's memory.
+pub const MEMORIES: &str = include_str!("prompts/memories.md");
+/// An answer that a rule refuses: `{id}`, `{reason}`.
+pub const REFUSED: &str = include_str!("prompts/refused.md");
+/// What stands for an answer that a rule refused to the last: `{id}`, `{reason}`.
+pub const WITHHELD: &str = include_str!("prompts/withheld.md");
+/// A rule that gives guidance: `{id}`, `{reason}`.
+pub const STEERED: &str = include_str!("prompts/steered.md");
+/// A rule that forbids what was asked: `{id}`, `{reason}`.
+pub const FORBIDDEN: &str = include_str!("prompts/forbidden.md");
+/// The schemas of the eight memory tools.
+pub const MEMORY_TOOLS: &str = include_str!("prompts/memory_tools.json");
 /// The schemas of the eight effort tools.
 pub const TOOLS: &str = include_str!("prompts/tools.json");
 /// The schema of the tool for hosts.

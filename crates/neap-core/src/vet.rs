@@ -35,7 +35,8 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         }
         Event::ToolsCalled { turn, round, visibility } => {
             let results = round.results.into_iter().map(count).collect();
-            let round = ToolRound { assistant: count(round.assistant), results, seals: round.seals };
+            let notes = round.notes.into_iter().map(count).collect();
+            let round = ToolRound { assistant: count(round.assistant), results, seals: round.seals, notes };
             if !round.is_whole() {
                 return Err("a tool call without its result".to_owned());
             }

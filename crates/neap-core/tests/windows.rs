@@ -100,7 +100,8 @@ impl Bare {
         let (mut made, mut committed, mut input) = (Vec::new(), self.state.clone(), Input::Begin);
         loop {
             let (state, counter, now) = (&mut self.state, &WordCounter, Stamp(9));
-            let mut desk = Desk { state, logs: &mut logs, sent: &mut sent, counter, tools: &tools, now };
+            let mut desk =
+                Desk { state, logs: &mut logs, sent: &mut sent, counter, tools: &tools, mind: None, now };
             let TendStep::Ask(step) = tending.step(&mut desk, input) else { return made };
             input = if let Step::Load(requests) = step {
                 Input::Loaded(requests.into_iter().map(|r| (r.scope.clone(), self.load(&r))).collect())

@@ -3,6 +3,8 @@
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
 use neap_core::event::Recorded;
+use neap_core::learn::{MemoryGiven, Wish};
+use neap_core::memory::Recalled;
 use neap_core::turn::{
     Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
@@ -11,10 +13,11 @@ use neap_store::StoreError;
 
 use crate::error::EngineError;
 use crate::live::Live;
+use crate::mind::{ask, given};
 use crate::parts::Parts;
 use crate::tell::{Run, operations};
 use crate::watch::{Interrupt, Watch};
-use neap_core::tokens::TokenCounter;
+use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::{Banner, ToolSet};
 
 /// A commit is decided anew this often if others keep coming first.
@@ -38,17 +41,23 @@ impl Driver<'_> {
     ) -> Result<Outcome, EngineError> {
         let mut run = Run::new(watch);
         let mut told = 0;
+        // Words that a rule has to look at first are told when it has.
+        let mut held = false;
         let mut input = Input::Begin;
         loop {
             let step = turn.step(&mut self.desk(live), input);
             tell(run.watch, turn.banners(), &mut told);
             input = match step {
                 Step::CallModel(request) => {
+                    held = request.hold;
                     let answer = self.call_model(&request, run.watch).await;
                     run.model_answered();
                     answer
                 }
                 Step::Done(outcome) => {
+                    if let (true, Ok(reply)) = (held, &outcome.reply) {
+                        run.watch.text(reply);
+                    }
                     tell_rest(run.watch, &outcome.banners, &turn.banners()[..told]);
                     return Ok(*outcome);
                 }
@@ -57,6 +66,8 @@ impl Driver<'_> {
                 | Step::Fetch(_)
                 | Step::Search(_)
                 | Step::Summarize(_)
+                | Step::Recall(_)
+                | Step::Learn(_)
                 | Step::CallTool(_) => self.perform(live, step, &mut run).await?,
             };
         }
@@ -96,6 +107,14 @@ impl Driver<'_> {
         }
     }
 
+    /// Does what time calls for to what the agent knows.
+    pub(crate) async fn sweep(&self, live: &mut Live) -> Result<(), EngineError> {
+        if let Some(mind) = &mut live.mind {
+            ask(self.parts, mind.counter.as_ref(), &mut mind.live, Wish::Sweep).await?;
+        }
+        Ok(())
+    }
+
     async fn perform(&self, live: &mut Live, step: Step, run: &mut Run<'_>) -> Result<Input, EngineError> {
         let store = self.parts.store.as_ref();
         Ok(match step {
@@ -119,6 +138,11 @@ impl Driver<'_> {
                 let made = self.parts.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
+            Step::Recall(ask) => match &live.mind {
+                Some(mind) => Input::Given(given(store, &mind.live, ask).await?),
+                None => Input::Given(MemoryGiven::Recalled(Recalled::default())),
+            },
+            Step::Learn(events) => self.learn(live, events, run).await?,
             Step::CallTool(call) => self.call_host_tool(live, &call).await,
             Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
         })
@@ -148,12 +172,39 @@ impl Driver<'_> {
         }
     }
 
+    /// Makes durable what the agent learnt.
+    async fn learn(
+        &self,
+        live: &mut Live,
+        events: Vec<Recorded>,
+        run: &mut Run<'_>,
+    ) -> Result<Input, EngineError> {
+        let store = self.parts.store.as_ref();
+        let Some(mind) = &mut live.mind else { return Ok(Input::Learnt) };
+        let done = operations(&events, Tokens::ZERO);
+        match mind.live.commit(store, events).await {
+            Ok(()) => {
+                run.committed(&mind.live.id, &done);
+                Ok(Input::Learnt)
+            }
+            Err(StoreError::Conflict { .. }) if run.conflicts < CONFLICTS_MAX => {
+                run.conflicts += 1;
+                mind.live.reload(store).await?;
+                Ok(Input::Outdated)
+            }
+            Err(StoreError::Conflict { .. }) => Err(EngineError::Contended(mind.live.id.clone())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     async fn call_model(&self, request: &ModelRequest, watch: &mut dyn Watch) -> Input {
         let mut partial = String::new();
         let reply: Option<Result<ModelReply, ModelError>> = {
             let mut on_text = |words: &str| {
                 partial.push_str(words);
-                watch.text(words);
+                if !request.hold {
+                    watch.text(words);
+                }
             };
             tokio::select! {
                 biased;
@@ -170,6 +221,7 @@ impl Driver<'_> {
 
     pub(crate) fn desk<'a>(&'a self, live: &'a mut Live) -> Desk<'a> {
         Desk {
+            mind: live.mind.as_mut().map(|mind| mind.mind()),
             state: &mut live.state,
             logs: &mut live.logs,
             sent: &mut live.sent,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use neap_core::account::{Account, SUMMARY_KINDS, accounts};
 use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
-use neap_core::ids::{SessionId, TurnNo};
+use neap_core::ids::{AgentId, SessionId, TurnNo};
+use neap_core::knowledge::Outlook;
 use neap_core::message::Message;
 use neap_core::policy::Policy;
 use neap_core::resume::resume;
@@ -19,10 +20,12 @@ use neap_model::{ChatModel, Summarizer};
 use neap_store::folder::FolderViews;
 use neap_store::{SessionInfo, Store, StoreError, Stored};
 
+use crate::agent::Agent;
 use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
 use crate::live::Live;
+use crate::mind::{AgentPart, MindLive};
 use crate::original::fetch;
 use crate::parts::{HostTools, NoHostTools, Parts};
 use crate::session::Session;
@@ -97,6 +100,13 @@ impl EngineBuilder {
         self
     }
 
+    /// The agent whose conversations the sessions are: what it knows comes into their contexts, and memory tools are
+    /// offered. By default there is none.
+    pub fn agent(mut self, id: AgentId, outlook: Outlook) -> Self {
+        self.parts.agent = Some(AgentPart { id, outlook: Arc::new(outlook) });
+        self
+    }
+
     /// Keeps a folder view of every session that changes.
     pub fn views(mut self, views: FolderViews) -> Self {
         self.parts.views = Some(views);
@@ -127,6 +137,7 @@ impl Engine {
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),
+            agent: None,
             views: None,
             keyring: Keyring::generate().map(Arc::new),
         };
@@ -148,7 +159,7 @@ impl Engine {
             let events = self.opening(&live, policy);
             let now = self.parts.clock.now();
             let decided = events.into_iter().map(|event| live.state.record(now, event)).collect();
-            let mut session = self.session_of(live);
+            let mut session = self.session_of(live).await?;
             session.check_budget()?;
             match session.commit(decided).await {
                 Ok(()) => return Ok(session),
@@ -164,7 +175,17 @@ impl Engine {
         if live.state.head().session.is_none() {
             return Err(EngineError::NoSession(id.clone()));
         }
-        Ok(self.session_of(live))
+        self.session_of(live).await
+    }
+
+    /// The agent, without a conversation; none if the engine has none.
+    pub async fn memory(&self) -> Result<Option<Agent>, EngineError> {
+        match &self.parts.agent {
+            Some(AgentPart { id, outlook }) => {
+                Ok(Some(Agent::open(self.parts.clone(), id.clone(), outlook.clone()).await?))
+            }
+            None => Ok(None),
+        }
     }
 
     /// Every session there is.
@@ -231,9 +252,19 @@ impl Engine {
         resume(&live.state).into_iter().chain(changed).collect()
     }
 
-    pub(crate) fn session_of(&self, live: Live) -> Session {
+    pub(crate) async fn session_of(&self, mut live: Live) -> Result<Session, EngineError> {
         let counter = counter_for(&live.state.head().encoding);
-        let tools = ToolSet::with_efforts(counter.as_ref(), self.parts.host_tools.specs());
-        Session::new(self.parts.clone(), live, counter, tools)
+        let host = self.parts.host_tools.specs();
+        let tools = match &self.parts.agent {
+            Some(agent) => {
+                let mind = MindLive::load(&self.parts, agent).await?;
+                let tools =
+                    ToolSet::with_memories(counter.as_ref(), mind.live.state.head().agent.as_deref(), host);
+                live.mind = Some(Box::new(mind));
+                tools
+            }
+            None => ToolSet::with_efforts(counter.as_ref(), host),
+        };
+        Ok(Session::new(self.parts.clone(), live, counter, tools))
     }
 }

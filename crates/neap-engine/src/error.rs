@@ -60,6 +60,9 @@ pub enum EngineError {
     /// What a tool answered could not be signed.
     #[error("cannot sign what the tool answered: {0}")]
     Key(#[from] KeyError),
+    /// There is no such frame.
+    #[error("{0}")]
+    NoFrame(String),
     /// Other processes kept changing the session.
     #[error("session '{0}' is changed by other processes faster than it can be read")]
     Contended(SessionId),
@@ -88,6 +91,7 @@ impl EngineError {
             EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",
             EngineError::MemoryTooSmall { .. } => "give the memory more room, or leave more of the budget to it",
             EngineError::Key(_) => "what the tool did is stored; `neap keys list` tells which key signs",
+            EngineError::NoFrame(_) => "`neap frames` shows the frames there are",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }
     }
@@ -98,5 +102,6 @@ fn describe(reason: &AbandonReason) -> String {
         AbandonReason::ProcessEnded => "the process ended".to_owned(),
         AbandonReason::ModelFailed { message } => message.clone(),
         AbandonReason::Interrupted => "interrupted".to_owned(),
+        AbandonReason::Censored { id, reason } => format!("rule {id} ended the turn: {reason}"),
     }
 }

@@ -30,6 +30,7 @@
 //! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); without one, the built-in offline model
 //! answers. [`EngineBuilder::host_tools`] adds the host's own tools to those for efforts.
 
+mod agent;
 pub mod agent_memory;
 mod answer;
 mod clock;
@@ -39,6 +40,7 @@ mod error;
 mod explain;
 mod import;
 mod live;
+mod mind;
 mod original;
 mod parts;
 mod search;
@@ -47,6 +49,7 @@ mod tell;
 mod verify;
 mod watch;
 
+pub use agent::Agent;
 pub use agent_memory::{AgentMemory, Layers, VectorMemory, WindowMemory};
 pub use answer::ToolAnswer;
 pub use clock::{Clock, FixedClock, SystemClock};

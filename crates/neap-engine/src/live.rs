@@ -9,6 +9,8 @@ use neap_core::state::SessionState;
 use neap_model::envelope::Seen;
 use neap_store::{Commit, Store, StoreError};
 
+use crate::mind::MindLive;
+
 /// What the driver works on.
 pub(crate) struct Live {
     pub(crate) id: SessionId,
@@ -22,6 +24,8 @@ pub(crate) struct Live {
     pub(crate) turn: Option<TurnNo>,
     /// Envelopes that were accepted here.
     pub(crate) seen: Seen,
+    /// The agent whose conversation it is, if what it knows is used.
+    pub(crate) mind: Option<Box<MindLive>>,
 }
 
 impl Live {
@@ -29,13 +33,13 @@ impl Live {
         let state = store.load(&id).await?.unwrap_or_default();
         let (committed, in_flight) = (state.seq(), InFlight::of(&state));
         let (logs, sent, seen) = (Logs::default(), Sent::default(), Seen::new());
-        Ok(Self { id, state, logs, sent, committed, in_flight, turn: None, seen })
+        Ok(Self { id, state, logs, sent, committed, in_flight, turn: None, seen, mind: None })
     }
 
     /// Forgets everything that is not durable, and what others have overtaken.
     pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         let loaded = Self::load(store, self.id.clone()).await?;
-        *self = Self { turn: self.turn, seen: std::mem::take(&mut self.seen), ..loaded };
+        *self = Self { turn: self.turn, seen: std::mem::take(&mut self.seen), mind: self.mind.take(), ..loaded };
         Ok(())
     }
 

@@ -15,6 +15,7 @@ use neap_store::folder::FolderViews;
 
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
+use crate::mind::AgentPart;
 
 /// Runs the host's own tools.
 #[async_trait]
@@ -53,6 +54,8 @@ pub(crate) struct Parts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,
+    /// The agent whose conversations sessions are.
+    pub(crate) agent: Option<AgentPart>,
     pub(crate) views: Option<FolderViews>,
     /// Who signs; or why nobody can.
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,

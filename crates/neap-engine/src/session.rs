@@ -128,10 +128,11 @@ impl Session {
         self.load_logs().await?;
         let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
         let turn = self.live.state.turn().next();
-        let this_turn = ThisTurn { turn, message: message.as_ref(), rounds: &[] };
+        let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
-        let Live { state, logs, sent, .. } = &self.live;
-        let view = View { state, logs, tools: &self.tools, counter: self.counter.as_ref() };
+        let Live { state, logs, sent, mind, .. } = &self.live;
+        let known = mind.as_ref().and_then(|mind| mind.known.page());
+        let view = View { state, logs, tools: &self.tools, counter: self.counter.as_ref(), known };
         Ok(view.preview(sent, this_turn, now)?)
     }
 
@@ -141,7 +142,7 @@ impl Session {
         self.load_logs().await?;
         let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
         let turn = self.live.state.turn().next();
-        let this_turn = ThisTurn { turn, message: message.as_ref(), rounds: &[] };
+        let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         Ok(assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?)
     }
 
@@ -156,7 +157,9 @@ impl Session {
     pub async fn tend_watched(&mut self, watch: &mut dyn Watch) -> Result<usize, EngineError> {
         self.settle().await?;
         let (driver, live) = self.driver();
-        driver.tend(live, Tending::default(), watch).await
+        let made = driver.tend(live, Tending::default(), watch).await?;
+        driver.sweep(live).await?;
+        Ok(made)
     }
 
     /// The session's id.
@@ -224,6 +227,9 @@ impl Session {
         begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
     ) -> Result<TurnReply, EngineError> {
         self.settle().await?;
+        if let Some(mind) = &mut self.live.mind {
+            mind.follow(self.parts.store.as_ref()).await?;
+        }
         if let Some(turn_id) = turn_id
             && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
         {

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     fn request(reply_may_call: bool) -> ModelRequest {
-        ModelRequest { messages: vec![Message::user("hi")], tools: Arc::new([]), reply_may_call }
+        ModelRequest { messages: vec![Message::user("hi")], tools: Arc::new([]), reply_may_call, hold: false }
     }
 
     async fn ask(model: &Scripted, reply_may_call: bool) -> Result<ModelReply, ModelError> {

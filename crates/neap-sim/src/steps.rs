@@ -160,6 +160,7 @@ impl World {
             | EngineError::SessionExists(_)
             | EngineError::NoTurn { .. }
             | EngineError::Key(_)
+            | EngineError::NoFrame(_)
             | EngineError::MemoryTooSmall { .. }
             | EngineError::Contended(_) => false,
         };

@@ -16,6 +16,7 @@ pub(crate) use shares::level;
 pub(crate) use system::standing;
 
 use crate::ids::TurnNo;
+use crate::knowledge::Knowledge;
 use crate::ledger::{Layer, LayerTokens, Ledger};
 use crate::log::Logs;
 use crate::message::{Counted, Message, ToolRound};
@@ -34,6 +35,8 @@ pub struct ThisTurn<'a> {
     pub turn: TurnNo,
     /// The new message; none when only looking.
     pub message: Option<&'a Counted>,
+    /// What rules say about it.
+    pub guidance: Option<&'a Counted>,
     /// Tool rounds so far.
     pub rounds: &'a [ToolRound],
 }
@@ -41,8 +44,8 @@ pub struct ThisTurn<'a> {
 impl ThisTurn<'_> {
     /// What showing all of it would cost.
     pub(crate) fn tokens(&self) -> Tokens {
-        let message = self.message.map_or(Tokens::ZERO, |message| message.tokens);
-        message + self.rounds.iter().map(ToolRound::tokens).sum()
+        let said = self.message.into_iter().chain(self.guidance);
+        said.chain(self.rounds.iter().flat_map(ToolRound::with_notes)).map(|said| said.tokens).sum()
     }
 }
 
@@ -115,6 +118,14 @@ pub fn check_budget(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter
     Err(BudgetTooSmall { budget, floor, protocol, tools: tools.tokens(), message })
 }
 
+/// What layers of memory may cost together: a share of what is left when everything is there that must be.
+pub fn memory_room(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter) -> Tokens {
+    let rules = counter.count(&system::protocol(tools));
+    let fixed = REPLY_PRIMING + system::MESSAGE_TOKENS + rules + system::NOTE_TOKENS_MAX + tools.tokens();
+    let room = policy.context_budget().saturating_sub(fixed + this_turn::least());
+    room.percent(policy.memory_share_percent).min(Tokens(policy.memory_tokens_max))
+}
+
 /// Assembles what the state says should be in the context.
 pub fn assemble(
     state: &SessionState,
@@ -123,7 +134,7 @@ pub fn assemble(
     counter: &dyn TokenCounter,
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
-    let view = View { state, logs, tools, counter };
+    let view = View { state, logs, tools, counter, known: None };
     Ok(view.assemble(&Selection::of(state), this_turn, ALL)?.context)
 }
 
@@ -141,6 +152,8 @@ pub struct View<'a> {
     pub tools: &'a ToolSet,
     /// How tokens are counted.
     pub counter: &'a dyn TokenCounter,
+    /// What the agent knows that bears on this.
+    pub known: Option<&'a Knowledge>,
 }
 
 /// A context, and what would have served it better.
@@ -161,7 +174,7 @@ impl View<'_> {
         this_turn: ThisTurn<'_>,
         history_percent: u64,
     ) -> Result<Assembled, BudgetTooSmall> {
-        let View { state, logs, tools, counter } = *self;
+        let View { state, logs, tools, counter, known } = *self;
         check_budget(state.policy(), tools, counter)?;
         let budget = state.policy().context_budget();
         let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
@@ -178,24 +191,42 @@ impl View<'_> {
         ledger.tokens.add(Layer::Message, turn_part.tokens);
         ledger.rounds_left_out = turn_part.rounds_left_out;
 
+        let room = room - turn_part.tokens;
+        let known = known.map(|known| known.within(room.percent(state.policy().memory_share_percent)));
+        let aside = self.enter(known.as_deref(), &mut ledger);
+        let memories = ledger.tokens.total() - (budget - room);
+
         let sections = logs::sections(counter, selection, state, logs);
-        let granted = self.grant(selection, &sections, (room - turn_part.tokens).percent(history_percent));
+        let granted = self.grant(selection, &sections, (room - memories).percent(history_percent));
         let heading = counter.count(crate::prompt::SUMMARIES);
         let summaries = system::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
         let logs::Rendered { mut messages, wishes } = logs::render(counter, &sections, &granted, &mut ledger);
+        messages.extend(aside);
         let turn_at = messages.len();
         messages.extend(turn_part.messages);
         ledger.naive_tokens = fixed + state.head().all_logs.tokens + this_turn.tokens();
 
         assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
-        let system = [(Layer::Protocol, protocol), (Layer::Summaries, summaries), (Layer::Note, note)];
+        let ours = [(Layer::Protocol, protocol)].into_iter();
+        let system = ours.chain(known.map_or_else(Vec::new, |known| known.system()));
+        let system = system.chain([(Layer::Summaries, summaries), (Layer::Note, note)]);
         let context = WorkingContext {
-            system: system.into_iter().filter(|(_, text)| !text.is_empty()).collect(),
+            system: system.filter(|(_, text)| !text.is_empty()).collect(),
             messages,
             tools: tools.specs().clone(),
             ledger,
         };
         Ok(Assembled { context, turn_at, wishes })
+    }
+
+    /// Enters what is known into the ledger; where the system text is not ours, it is a message of its own, and what is
+    /// around that is paid from the note's layer.
+    fn enter(&self, known: Option<&Knowledge>, ledger: &mut Ledger) -> Option<Placed> {
+        let known = known?;
+        known.enter(ledger);
+        let said = known.message(self.counter)?;
+        ledger.tokens.add(Layer::Note, said.tokens.saturating_sub(known.tokens.total()));
+        Some(Placed { layer: Layer::Note, said })
     }
 
     /// What each layer of the past may cost.

@@ -20,8 +20,9 @@ pub(super) const NOTE_TOKENS_MAX: Tokens = Tokens(320);
 
 /// Identity, and the rules where the tools are offered (DESIGN, decision 10).
 pub(super) fn protocol(tools: &ToolSet) -> String {
-    let rules = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
-    format!("{}{rules}", prompt::IDENTITY)
+    let efforts = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
+    let memories = if tools.has_memory_tools() { prompt::MEMORIES } else { "" };
+    format!("{}{efforts}{memories}", prompt::IDENTITY)
 }
 
 /// How to reach what is not shown, and which efforts are in play.

@@ -35,6 +35,10 @@ pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: 
         used += shown.tokens;
         said.push(shown);
     }
+    if let Some(guidance) = this_turn.guidance.filter(|guidance| used + guidance.tokens <= room) {
+        used += guidance.tokens;
+        said.push(guidance.clone());
+    }
 
     let mut rounds: Vec<Vec<Counted>> = Vec::new();
     for round in this_turn.rounds.iter().rev() {
@@ -55,12 +59,13 @@ fn fit_round(
     round: &ToolRound,
     room: Tokens,
 ) -> Option<Vec<Counted>> {
-    if round.tokens() <= room {
-        return Some(round.messages().cloned().collect());
+    let whole: Tokens = round.with_notes().map(|counted| counted.tokens).sum();
+    if whole <= room {
+        return Some(round.with_notes().cloned().collect());
     }
-    let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
+    let costs: Vec<Tokens> = round.with_notes().map(|counted| counted.tokens).collect();
     let level = level(room, &costs);
     let cut: Vec<Counted> =
-        round.messages().map(|said| cut_message(counter, said, &Handle::Turn(this_turn.turn), level)).collect();
+        round.with_notes().map(|said| cut_message(counter, said, &Handle::Turn(this_turn.turn), level)).collect();
     (cut.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(cut)
 }

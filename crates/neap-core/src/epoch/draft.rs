@@ -123,6 +123,8 @@ impl View<'_> {
             rounds: turn.rounds.len(),
             logs: selection.scopes().collect(),
             summaries: selection.summaries.iter().map(|effort| effort.id.clone()).collect(),
+            memories: self.known.into_iter().flat_map(|known| known.items.iter().map(|item| item.id)).collect(),
+            frame: self.known.map_or_else(String::new, |known| known.frame.clone()),
             standing: standing(self.counter, selection, self.tools),
             ledger: Ledger { tokens, epoch_since: Some(turn.turn), ..Ledger::default() },
         };
@@ -137,10 +139,11 @@ impl View<'_> {
             added.extend(recall::now(self, &mut next, selection));
             added.extend(recall::summaries(self, &mut next, selection));
             added.extend(recall::logs(self, &mut next, selection)?);
-            added.extend(turn.message.cloned());
+            added.extend(recall::memories(self, &mut next));
+            added.extend(turn.message.into_iter().chain(turn.guidance).cloned());
         } else {
             let rounds = turn.rounds.get(epoch.rounds..)?;
-            added.extend(rounds.iter().flat_map(|round| round.messages().cloned()));
+            added.extend(rounds.iter().flat_map(|round| round.with_notes().cloned()));
             added.extend(recall::logs(self, &mut next, selection)?);
         }
         // A long reply may have filled it by itself.

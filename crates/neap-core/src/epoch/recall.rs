@@ -69,3 +69,12 @@ fn transcript(effort: &Effort, template: &str, log: &Log) -> String {
     text.push_str(prompt::LOG_END.trim_end());
     text
 }
+
+/// What the agent knows that bears on the message and is not in the prompt yet.
+pub(super) fn memories(view: &View<'_>, next: &mut Epoch) -> Option<Counted> {
+    let known = view.known?;
+    let added = known.addition(view.counter, &next.memories, &next.frame);
+    next.memories.extend(known.items.iter().map(|item| item.id));
+    next.frame.clone_from(&known.frame);
+    added
+}

@@ -7,10 +7,13 @@
 mod always;
 mod budget;
 mod build;
+pub mod context;
 mod fill;
 mod focus;
 mod loaded;
+mod mind;
 mod page;
+mod place;
 mod recency;
 mod refresh;
 mod score;
@@ -23,9 +26,11 @@ use std::collections::BTreeSet;
 
 pub use budget::{Complexity, KnowledgeBudget, allot, complexity};
 pub use build::build;
+pub use context::Context;
 pub use fill::Detail;
 pub use focus::{Focus, ITEMS_MAX, Thread, focus, is_follow_up, task_after};
 pub use loaded::{LoadCause, Loaded, LoadedItem, MemoryMetrics};
+pub use mind::{Known, Mind, Outlook};
 pub use page::Placement;
 pub use recency::window;
 pub use refresh::{announces_action, cause, press};

@@ -13,6 +13,12 @@ impl Confidence {
     /// Certain.
     pub const FULL: Confidence = Confidence(1_000);
 
+    /// From thousandths that are known to be one.
+    pub(crate) const fn of_thousandths(thousandths: u16) -> Self {
+        assert!(thousandths <= 1_000, "a confidence is not above 1");
+        Self(thousandths)
+    }
+
     /// From thousandths; none above a thousand.
     pub fn from_thousandths(thousandths: u16) -> Option<Self> {
         (thousandths <= 1_000).then_some(Self(thousandths))

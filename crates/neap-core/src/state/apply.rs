@@ -4,6 +4,7 @@ use super::{Pending, SessionState};
 use crate::effort::{Decayed, Effort, EffortStatus, Expansion, LogSize};
 use crate::event::{CollapseCause, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Stamp, TurnNo};
+use crate::knowledge::task_after;
 use crate::ledger::Layer;
 use crate::message::Scope;
 use crate::tokens::Tokens;
@@ -36,6 +37,7 @@ impl SessionState {
                 };
                 self.head.pending.insert(*turn, pending);
                 self.head.turn = *turn;
+                self.head.task = task_after(self.head.task.as_deref(), &message.message.content);
             }
             Event::ToolsCalled { turn, round, visibility } => match visibility {
                 RoundVisibility::Transcript => {

@@ -48,6 +48,9 @@ pub struct Head {
     pub turn: TurnNo,
     /// The effort that receives messages.
     pub active: Option<EffortId>,
+    /// What was last asked for, in short; follow-ups leave it as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// Size of the ambient log.
     pub ambient: LogSize,
     /// Summaries that can stand for older spans of the ambient log.

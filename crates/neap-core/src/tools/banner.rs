@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::EffortId;
+use crate::memory::{Action, MemoryId};
 use crate::tokens::Tokens;
 
 /// One announcement.
@@ -52,6 +53,24 @@ pub enum Banner {
         /// Turns without a reference.
         inactive_turns: u64,
     },
+    /// What the agent knows changed.
+    Learnt {
+        /// What was done: `Remembered`.
+        did: String,
+        /// Which.
+        id: MemoryId,
+        /// The record, in one line.
+        text: String,
+    },
+    /// A rule was met.
+    Censored {
+        /// Which.
+        id: MemoryId,
+        /// What it did.
+        action: Action,
+        /// What it says.
+        reason: String,
+    },
 }
 
 impl fmt::Display for Banner {
@@ -69,6 +88,16 @@ impl fmt::Display for Banner {
             Banner::Reopened { id } => write!(f, "--- Reopened effort: {id} ---"),
             Banner::AutoCollapsed { id, inactive_turns } => {
                 write!(f, "--- Auto-collapsed effort: {id} (inactive for {inactive_turns} turns) ---")
+            }
+            Banner::Learnt { did, id, text } if text.is_empty() => write!(f, "--- {did} {id} ---"),
+            Banner::Learnt { did, id, text } => write!(f, "--- {did} {id}: {text} ---"),
+            Banner::Censored { id, action, reason } => {
+                let did = match action {
+                    Action::Steer => "warns",
+                    Action::Refuse => "refused this",
+                    Action::Abort => "ended the turn",
+                };
+                write!(f, "--- Rule {id} {did}: {reason} ---")
             }
         }
     }

@@ -1,7 +1,9 @@
 //! Reading what a model wrote.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
+use super::arguments::Arguments;
+use super::memory::MemoryCall;
 use crate::message::ToolCall;
 
 /// Why a call was not carried out, in words the model can act on.
@@ -87,6 +89,8 @@ pub enum Call {
     },
     /// `summarize_text(text, max_tokens?)`.
     SummarizeText(TextToSummarize),
+    /// One of the memory tools.
+    Memory(MemoryCall),
 }
 
 /// A text from outside, to be summarised.
@@ -118,15 +122,18 @@ impl Call {
     /// The tool for hosts; it is understood, and not offered in chat, where its schema would cost tokens.
     pub const SUMMARIZE_TEXT: &str = "summarize_text";
 
-    /// Whether a name is one of the effort tools.
-    pub fn is_effort_tool(name: &str) -> bool {
-        Self::TOOLS.contains(&name)
+    /// Whether a name is one of ours.
+    pub fn is_ours(name: &str) -> bool {
+        Self::TOOLS.contains(&name) || MemoryCall::TOOLS.contains(&name)
     }
 
     /// Reads a call. Undeclared arguments are dropped; missing or ill-typed ones are refused.
     pub fn parse(call: &ToolCall) -> Result<Self, Refusal> {
         let name = call.name.as_str();
-        if !Self::is_effort_tool(name) && name != Self::SUMMARIZE_TEXT {
+        if MemoryCall::TOOLS.contains(&name) {
+            return MemoryCall::parse(call).map(Call::Memory);
+        }
+        if !Self::is_ours(name) && name != Self::SUMMARIZE_TEXT {
             let hint = format!("available tools: {}", Self::TOOLS.join(", "));
             return Err(Refusal::new(format!("Unknown tool: {name}")).hint(hint));
         }
@@ -146,83 +153,6 @@ impl Call {
             }),
             _ => Call::Reopen { id: args.needed_id()? },
         })
-    }
-}
-
-struct Arguments<'a> {
-    tool: &'a str,
-    values: Map<String, Value>,
-}
-
-impl<'a> Arguments<'a> {
-    fn parse(tool: &'a str, text: &str) -> Result<Self, Refusal> {
-        if text.trim().is_empty() {
-            return Ok(Self { tool, values: Map::new() });
-        }
-        match serde_json::from_str(text) {
-            Ok(Value::Object(values)) => Ok(Self { tool, values }),
-            Ok(Value::Null) => Ok(Self { tool, values: Map::new() }),
-            Ok(_) => Err(Refusal::new(format!("Arguments of {tool} must be a JSON object."))),
-            Err(error) => Err(Refusal::new(format!("Arguments of {tool} are not valid JSON: {error}."))),
-        }
-    }
-
-    fn optional(&self, key: &str) -> Result<Option<String>, Refusal> {
-        match self.values.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) if text.trim().is_empty() => Ok(None),
-            Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(Refusal::new(format!("Argument '{key}' of {} must be text.", self.tool))),
-        }
-    }
-
-    fn needed(&self, key: &str) -> Result<String, Refusal> {
-        self.optional(key)?.ok_or_else(|| Refusal::new(format!("{} needs the argument '{key}'.", self.tool)))
-    }
-
-    /// Results call it `effort_id`, so small models send it back under that name.
-    fn id(&self) -> Result<Option<String>, Refusal> {
-        Ok(self.optional("id")?.or(self.optional("effort_id")?))
-    }
-
-    fn needed_id(&self) -> Result<String, Refusal> {
-        match self.id()? {
-            Some(id) => Ok(id),
-            None => self.needed("id"),
-        }
-    }
-
-    /// A whole number that is not negative; zero if it is not given.
-    fn number(&self, key: &str) -> Result<usize, Refusal> {
-        let number = match self.values.get(key) {
-            None | Some(Value::Null) => Some(0),
-            Some(value) => value.as_u64().and_then(|number| usize::try_from(number).ok()),
-        };
-        let refusal =
-            || Refusal::new(format!("Argument '{key}' of {} must be a whole number from 0 on.", self.tool));
-        number.ok_or_else(refusal)
-    }
-
-    /// A whole number above zero; one that no machine could hold is as large as any.
-    fn count(&self, key: &str) -> Result<Option<u64>, Refusal> {
-        let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
-        match self.values.get(key) {
-            None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_u64().or(value.as_f64().filter(whole).map(|_| u64::MAX)) {
-                Some(count) if count > 0 => Ok(Some(count)),
-                Some(_) | None => {
-                    Err(Refusal::new(format!("Argument '{key}' of {} must be a whole number above 0.", self.tool)))
-                }
-            },
-        }
-    }
-
-    fn flag(&self, key: &str) -> Result<bool, Refusal> {
-        match self.values.get(key) {
-            None | Some(Value::Null) => Ok(false),
-            Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(Refusal::new(format!("Argument '{key}' of {} must be true or false.", self.tool))),
-        }
     }
 }
 

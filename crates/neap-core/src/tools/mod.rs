@@ -4,8 +4,10 @@
 //! over several steps is [`perform`](crate::turn)'s. A senseless call is never an error of ours: it is a
 //! [`Refusal`] that the model reads.
 
+mod arguments;
 mod banner;
 mod call;
+mod memory;
 mod original;
 mod plan;
 mod reply;
@@ -13,6 +15,7 @@ mod spec;
 
 pub use banner::Banner;
 pub use call::{Call, Refusal, TextToSummarize};
+pub use memory::MemoryCall;
 pub use original::{fetched, words};
 pub use plan::{Plan, plan};
 pub use reply::{SearchMatch, status, success};

@@ -2,6 +2,7 @@
 
 use super::banner::Banner;
 use super::call::{Call, Refusal, TextToSummarize};
+use super::memory::MemoryCall;
 use crate::effort::{Effort, EffortStatus};
 use crate::event::Event;
 use crate::handle::Handle;
@@ -58,6 +59,8 @@ pub enum Plan {
     },
     /// A text from outside must be summarised.
     Summarize(TextToSummarize),
+    /// The agent's memory must be asked or taught.
+    Memory(MemoryCall),
 }
 
 /// Checks a call, made in this turn, against the state.
@@ -113,6 +116,7 @@ pub fn plan(state: &SessionState, turn: TurnNo, call: Call) -> Result<Plan, Refu
             Err(error) => Err(Refusal::new(format!("Cannot fetch: {error}."))),
         },
         Call::SummarizeText(text) => Ok(Plan::Summarize(text)),
+        Call::Memory(asked) => Ok(Plan::Memory(asked)),
     }
 }
 

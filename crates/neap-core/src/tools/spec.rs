@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::call::Call;
+use super::memory::MemoryCall;
+use crate::memory::AgentHead;
 use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -38,6 +40,7 @@ pub struct ToolSet {
     specs: Arc<[ToolSpec]>,
     tokens: Tokens,
     effort_tools: bool,
+    memory_tools: bool,
 }
 
 impl ToolSet {
@@ -45,23 +48,36 @@ impl ToolSet {
     pub fn with_efforts(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
         let ours: Vec<ToolSpec> =
             serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
-        let host = host.into_iter().filter(|tool| !Call::is_effort_tool(&tool.name));
+        let host = host.into_iter().filter(|tool| !Call::is_ours(&tool.name));
         Self { effort_tools: true, ..Self::of(counter, ours.into_iter().chain(host).collect()) }
+    }
+
+    /// The effort tools, those of the memory tools that are of use to an agent that knows this much, and those of the
+    /// host.
+    pub fn with_memories(counter: &dyn TokenCounter, head: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
+        let efforts: Vec<ToolSpec> =
+            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
+        let memories: Vec<ToolSpec> =
+            serde_json::from_str(prompt::MEMORY_TOOLS).expect("prompts/memory_tools.json is tested to parse");
+        let memories = memories.into_iter().filter(|tool| MemoryCall::is_of_use(&tool.name, head));
+        let host = host.into_iter().filter(|tool| !Call::is_ours(&tool.name));
+        let all = efforts.into_iter().chain(memories).chain(host).collect();
+        Self { effort_tools: true, memory_tools: true, ..Self::of(counter, all) }
     }
 
     /// The host's tools alone: efforts are not announced either.
     pub fn of_host(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
-        Self::of(counter, host.into_iter().filter(|tool| !Call::is_effort_tool(&tool.name)).collect())
+        Self::of(counter, host.into_iter().filter(|tool| !Call::is_ours(&tool.name)).collect())
     }
 
     /// No tool at all: efforts are not announced either (DESIGN, decision 10).
     pub fn none() -> Self {
-        Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false }
+        Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false, memory_tools: false }
     }
 
     fn of(counter: &dyn TokenCounter, specs: Vec<ToolSpec>) -> Self {
         let tokens = specs.iter().map(|tool| counter.count(&tool.wire().to_string())).sum();
-        Self { specs: specs.into(), tokens, effort_tools: false }
+        Self { specs: specs.into(), tokens, effort_tools: false, memory_tools: false }
     }
 
     /// The tools, in a fixed order.
@@ -79,9 +95,14 @@ impl ToolSet {
         self.effort_tools
     }
 
+    /// Whether memory tools are among them.
+    pub fn has_memory_tools(&self) -> bool {
+        self.memory_tools
+    }
+
     /// Whether a tool of the host has this name.
     pub fn is_host_tool(&self, name: &str) -> bool {
-        !Call::is_effort_tool(name) && self.specs.iter().any(|tool| tool.name == name)
+        !Call::is_ours(name) && self.specs.iter().any(|tool| tool.name == name)
     }
 
     /// Names of all tools.

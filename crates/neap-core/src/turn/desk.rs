@@ -3,6 +3,8 @@
 use crate::assemble::{ALL, Selection, ThisTurn, View};
 use crate::epoch::Sent;
 use crate::ids::Stamp;
+use crate::knowledge::Mind;
+use crate::learn::AgentDesk;
 use crate::log::{Log, LogRequest, Logs};
 use crate::message::{Counted, Message, Scope};
 use crate::state::SessionState;
@@ -21,13 +23,22 @@ pub struct Desk<'a> {
     pub counter: &'a dyn TokenCounter,
     /// The tools offered.
     pub tools: &'a ToolSet,
+    /// The agent whose conversation this is, if what it knows is used.
+    pub mind: Option<Mind<'a>>,
     /// The time.
     pub now: Stamp,
 }
 
 impl Desk<'_> {
     pub(super) fn view(&self) -> View<'_> {
-        View { state: self.state, logs: self.logs, tools: self.tools, counter: self.counter }
+        let known = self.mind.as_ref().and_then(|mind| mind.known.page());
+        View { state: self.state, logs: self.logs, tools: self.tools, counter: self.counter, known }
+    }
+
+    /// What it takes to teach the agent; none if there is none.
+    pub(super) fn agent(&mut self) -> Option<AgentDesk<'_>> {
+        let now = self.now;
+        self.mind.as_mut().map(|mind| AgentDesk { id: mind.id, agent: mind.agent, counter: mind.counter, now })
     }
 
     pub(super) fn count(&self, message: Message) -> Counted {

@@ -36,6 +36,7 @@ impl Turn {
         self.start_again_if_lost(desk);
         let (turn, scope) = (self.turn, self.scope(desk));
         let mut banners = self.banners.clone();
+        self.ledger.memories_used = self.note_uses(desk, &reply.message.content);
         let ledger = Box::new(self.ledger.clone());
         let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
         self.record(desk, completed);

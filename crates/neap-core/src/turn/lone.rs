@@ -1,5 +1,6 @@
 //! A tool call from outside a turn: a person's command, or a host that runs the model itself.
 
+use super::censoring::refused_call;
 use super::desk::Desk;
 use super::perform::{Caller, Performed, Performing, Progress};
 use super::step::{Input, Step};
@@ -45,8 +46,15 @@ impl LoneCall {
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> LoneStep {
         let progress = match (&mut self.performing, input) {
             (_, Input::Begin | Input::Stale) => {
-                let (performing, progress) =
-                    Performing::start(desk, desk.state.turn(), Caller::Outside, self.call.clone());
+                if let Some(refusal) = refused_call(desk, &self.call) {
+                    return self.finished(desk, Performed::refused(&refusal));
+                }
+                // What was done outside the session is not done again.
+                if let Some(performed) = self.performed.take().filter(|performed| performed.once) {
+                    return self.finished(desk, performed);
+                }
+                let turn = desk.state.turn();
+                let (performing, progress) = Performing::start(desk, turn, Caller::Outside, self.call.clone());
                 self.performing = Some(performing);
                 progress
             }
@@ -74,7 +82,12 @@ impl LoneCall {
         }
         let assistant = Message { tool_calls: vec![self.call.clone()], ..Message::assistant("") };
         let result = desk.count(Message::tool(self.call.id.as_str(), performed.text.as_str()));
-        let round = ToolRound { assistant: desk.count(assistant), results: vec![result], seals: Vec::new() };
+        let round = ToolRound {
+            assistant: desk.count(assistant),
+            results: vec![result],
+            seals: Vec::new(),
+            notes: Vec::new(),
+        };
         events.push(Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn });
         let batch = events.into_iter().map(|event| desk.state.record(desk.now, event)).collect();
         self.performed = Some(performed);

@@ -8,11 +8,14 @@
 //! commit turns out stale, the driver reloads the state and says [`Input::Stale`]; the machine then decides
 //! that part again.
 
+mod censoring;
 mod compacting;
 mod concluding;
 mod desk;
 mod finish;
 mod intake;
+mod knowing;
+mod learning;
 mod lone;
 mod perform;
 mod round;
@@ -37,7 +40,10 @@ use crate::assemble::{Selection, ThisTurn, assemble};
 use crate::cost::Cost;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
+use crate::knowledge::LoadCause;
+use crate::learn::{Learning, Use};
 use crate::ledger::Ledger;
+use crate::memory::MemoryId;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
@@ -75,12 +81,31 @@ pub struct Turn {
     /// Summaries of spans made on the way, and logs of which none could be made.
     compactions: usize,
     given_up: BTreeSet<Scope>,
+    /// What rules say about the message.
+    guidance: Option<Counted>,
+    /// Answers that a rule refused.
+    refused: u64,
+    /// Memories that it made use of, to be counted when it is over.
+    uses: Vec<(MemoryId, Use)>,
 }
 
 #[derive(Debug)]
 enum Phase {
     /// The message is being accepted.
     Accepting,
+    /// What the agent knows is being looked up.
+    Recalling {
+        cause: LoadCause,
+    },
+    /// An answer that a rule refused is being committed.
+    AskedAgain {
+        round: Box<ToolRound>,
+    },
+    /// What the turn used of what the agent knows is being counted.
+    Counting {
+        learning: Box<Learning>,
+        outcome: Box<Outcome>,
+    },
     /// Logs are being fetched.
     Loading,
     /// A stretch of a log that no longer fits is being summarised.
@@ -142,7 +167,7 @@ impl Turn {
             return Err(TurnError::MessageTooLong { bytes: longest as u64, bytes_max });
         }
         let message = desk.count(Message::user(text));
-        let probe = ThisTurn { turn: desk.state.turn().next(), message: Some(&message), rounds: &[] };
+        let probe = ThisTurn { turn: desk.state.turn().next(), message: Some(&message), ..ThisTurn::default() };
         assemble(desk.state, desk.logs, desk.tools, desk.counter, probe)?;
         Ok(Self {
             message,
@@ -165,6 +190,9 @@ impl Turn {
             last_said: String::new(),
             compactions: 0,
             given_up: BTreeSet::new(),
+            guidance: None,
+            refused: 0,
+            uses: Vec::new(),
         })
     }
 
@@ -180,8 +208,23 @@ impl Turn {
             (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(desk),
             (Phase::Accepting, Input::Committed) => {
                 self.is_accepted = true;
+                self.know(desk)
+            }
+            (Phase::Recalling { cause }, Input::Given(given)) => self.known(desk, cause, given),
+            (Phase::AskedAgain { round }, Input::Committed) => {
+                self.rounds.push((*round, RoundVisibility::ThisTurn));
                 self.load(desk)
             }
+            (Phase::AskedAgain { round }, Input::Stale) => {
+                let event = Event::ToolsCalled {
+                    turn: self.turn,
+                    round: (*round).clone(),
+                    visibility: RoundVisibility::ThisTurn,
+                };
+                self.record(desk, event);
+                self.commit(Phase::AskedAgain { round })
+            }
+            (Phase::Counting { learning, outcome }, input) => self.count_uses(desk, learning, outcome, input),
             (Phase::Loading, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
                 self.think(desk)
@@ -201,7 +244,7 @@ impl Turn {
                 let Ended { scope, exchange, outcome } = *ended;
                 self.end_of_prompt(desk, &exchange);
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
-                self.conclude_better(desk, Box::new(outcome))
+                self.learn_uses(desk, Box::new(outcome))
             }
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
                 self.accept(desk)
@@ -280,17 +323,36 @@ impl Turn {
         self.refusals.extend(heard.refusals);
         self.last_said.clone_from(&heard.text);
         if heard.calls.is_empty() {
-            let said = self.said_beside_calls(heard.text);
-            let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
-            return self.finish(desk, reply);
+            return self.answered(desk, heard.text);
         }
         self.start_next_call(desk, Box::new(Round::new(heard.text, heard.calls)))
+    }
+
+    /// The model has answered; a rule may have something to say about it.
+    fn answered(&mut self, desk: &mut Desk<'_>, text: String) -> Step {
+        let said = match self.check_output(desk, &text) {
+            Ok(None) => self.said_beside_calls(text),
+            Ok(Some(withheld)) => {
+                self.last_said.clone_from(&withheld);
+                withheld
+            }
+            Err(step) => return *step,
+        };
+        let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
+        self.finish(desk, reply)
+    }
+
+    fn is_told(&self) -> bool {
+        self.told_reply.is_some()
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows
     /// would take those words with it.
     fn said_beside_calls(&self, last: String) -> String {
-        let earlier = self.rounds.iter().filter(|(_, visibility)| *visibility == RoundVisibility::ThisTurn);
+        // What a rule refused has no calls and is not said.
+        let earlier = self.rounds.iter().filter(|(round, visibility)| {
+            *visibility == RoundVisibility::ThisTurn && !round.assistant.message.tool_calls.is_empty()
+        });
         let texts = earlier.map(|(round, _)| round.assistant.message.content.to_string()).chain([last]);
         texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
     }

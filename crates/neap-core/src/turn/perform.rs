@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
+use super::learning::{learn_input, learned, stamped};
 use super::search::Wanted;
 use super::step::{Input, Step};
 use super::summing::{self, Summing};
@@ -12,6 +13,7 @@ use crate::assemble::Selection;
 use crate::event::{CollapseCause, Event};
 use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
+use crate::learn::{LearnInput, LearnStep, Learning};
 use crate::message::{Message, Seal, ToolCall};
 use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
@@ -35,6 +37,7 @@ enum Waiting {
     ForLogs { what: Measured },
     ForCandidates { wanted: Wanted },
     ForWords { handle: Handle, offset: usize },
+    ToLearn { learning: Box<Learning> },
     ForNothing,
 }
 
@@ -67,6 +70,8 @@ pub(super) struct Performed {
     /// The effort it was about: a reference (DESIGN, decision 2).
     pub(super) touched: Option<EffortId>,
     pub(super) by_host: bool,
+    /// Whether it had effects outside the session, and must not be carried out again.
+    pub(super) once: bool,
     /// What proves a host's answer.
     pub(super) seal: Option<Seal>,
 }
@@ -74,14 +79,23 @@ pub(super) struct Performed {
 impl Performed {
     /// The answer of a host's tool.
     pub(super) fn by_host(text: String, seal: Option<Seal>) -> Self {
-        Self { by_host: true, seal, ..Self::answer(text) }
+        Self { by_host: true, once: true, seal, ..Self::answer(text) }
     }
 
-    fn answer(text: String) -> Self {
-        Self { text, event: None, banner: None, refusal: None, touched: None, by_host: false, seal: None }
+    pub(super) fn answer(text: String) -> Self {
+        Self {
+            text,
+            event: None,
+            banner: None,
+            refusal: None,
+            touched: None,
+            by_host: false,
+            once: false,
+            seal: None,
+        }
     }
 
-    fn refused(refusal: &Refusal) -> Self {
+    pub(super) fn refused(refusal: &Refusal) -> Self {
         Self { refusal: Some(refusal.error.clone()), ..Self::answer(refusal.to_json()) }
     }
 
@@ -97,12 +111,16 @@ pub(super) enum Progress {
 
 impl Performing {
     /// Reads and checks a call, and carries it out if nothing is needed for it.
-    pub(super) fn start(desk: &Desk<'_>, turn: TurnNo, caller: Caller, call: ToolCall) -> (Self, Progress) {
+    pub(super) fn start(desk: &mut Desk<'_>, turn: TurnNo, caller: Caller, call: ToolCall) -> (Self, Progress) {
         if desk.tools.is_host_tool(&call.name) {
             return (Self { turn, waiting: Waiting::ForHost }, Progress::Ask(Step::CallTool(call)));
         }
         let planned = Call::parse(&call).and_then(|call| plan(desk.state, turn, call));
         let (waiting, progress) = match planned {
+            Ok(Plan::Memory(asked)) => match stamped(desk, turn, &call, asked) {
+                Ok(wish) => learn(desk, Box::new(Learning::new(wish)), LearnInput::Begin),
+                Err(refusal) => (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal))),
+            },
             Ok(plan) => begin(desk, turn, caller, plan),
             Err(refusal) => (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal))),
         };
@@ -135,6 +153,11 @@ impl Performing {
                     Ok(text) => Performed::answer(text),
                     Err(refusal) => Performed::refused(&refusal),
                 })
+            }
+            (Waiting::ToLearn { learning }, input) => {
+                let (waiting, progress) = learn(desk, learning, learn_input(input));
+                self.waiting = waiting;
+                progress
             }
             (waiting, input) => panic!("the driver answered {waiting:?} with {input:?}"),
         }
@@ -201,6 +224,7 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, caller: Caller, plan: Plan) -> (Waiting,
             let step = Step::Fetch(handle.clone());
             (Waiting::ForWords { handle, offset }, Progress::Ask(step))
         }
+        Plan::Memory(_) => unreachable!("taken care of before"),
         Plan::Search { query, logs } => match Wanted::of(desk.state, &query, logs) {
             Err(refusal) => finished(Performed::refused(&refusal)),
             Ok(wanted) if wanted.terms.is_empty() => {
@@ -224,6 +248,19 @@ fn summarize(summing: Summing, asked: TextAsked, progress: summing::Progress<Mad
         }
     };
     (Waiting::ForNothing, Progress::Finished(performed))
+}
+
+/// Goes on with what was asked of the agent's memory.
+fn learn(desk: &mut Desk<'_>, mut learning: Box<Learning>, input: LearnInput) -> (Waiting, Progress) {
+    let Some(mut agent) = desk.agent() else {
+        let refusal = Refusal::new("Nothing is remembered here beyond this conversation.");
+        return (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal)));
+    };
+    match learning.step(&mut agent, input) {
+        LearnStep::Ask(ask) => (Waiting::ToLearn { learning }, Progress::Ask(Step::Recall(ask))),
+        LearnStep::Commit(events) => (Waiting::ToLearn { learning }, Progress::Ask(Step::Learn(events))),
+        LearnStep::Done(answer) => (Waiting::ForNothing, Progress::Finished(learned(&answer))),
+    }
 }
 
 /// What changes the context is measured against all of it, so every log must be at hand.

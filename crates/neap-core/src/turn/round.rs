@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use super::censoring::Checked;
 use super::desk::Desk;
 use super::intake;
 use super::perform::{Caller, Performed, Performing, Progress};
 use super::step::{Input, Step};
 use super::{Phase, Turn};
 use crate::event::{Event, RoundVisibility};
-use crate::message::{Message, Seal, ToolCall, ToolRound};
+use crate::message::{Message, ToolCall, ToolRound};
 
 /// One round of tool calls, as far as it has come. Kept until it is committed, to be decided again if stale.
 #[derive(Debug)]
@@ -17,13 +18,15 @@ pub(super) struct Round {
     calls: Vec<ToolCall>,
     performing: Option<Performing>,
     performed: Vec<Performed>,
-    /// What the host's tools answered, by call: they may have had effects and are never called twice.
-    host_answers: BTreeMap<usize, (String, Option<Seal>)>,
+    /// Calls that had effects outside the session, as they came out: they are never carried out twice.
+    kept: BTreeMap<usize, Performed>,
+    /// What rules say about the calls, for the model to read.
+    notes: Vec<String>,
 }
 
 impl Round {
     pub(super) fn new(text: String, calls: Vec<ToolCall>) -> Self {
-        Self { text, calls, performing: None, performed: Vec::new(), host_answers: BTreeMap::new() }
+        Self { text, calls, performing: None, performed: Vec::new(), kept: BTreeMap::new(), notes: Vec::new() }
     }
 }
 
@@ -35,7 +38,6 @@ impl Turn {
             *text = intake::limit(std::mem::take(text), desk.state.policy());
             // A seal is of the whole text; it would not fit what is left.
             *seal = seal.take().filter(|_| text.len() == bytes);
-            round.host_answers.insert(round.performed.len(), (text.clone(), seal.clone()));
         }
         let progress = performing.step(desk, input);
         self.progress(desk, round, progress)
@@ -43,9 +45,17 @@ impl Turn {
 
     pub(super) fn start_next_call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>) -> Step {
         let at = round.performed.len();
-        if let Some((text, seal)) = round.host_answers.get(&at) {
-            let performed = Performed::by_host(text.clone(), seal.clone());
+        if let Some(performed) = round.kept.get(&at).cloned() {
             return self.progress(desk, round, Progress::Finished(performed));
+        }
+        match self.check_call(desk, &round.calls[at]) {
+            Checked::Passed => {}
+            Checked::Steered(note) => round.notes.push(note),
+            Checked::Refused(refusal) => {
+                let performed = Performed::refused(&refusal);
+                return self.progress(desk, round, Progress::Finished(performed));
+            }
+            Checked::Ended(reason) => return self.abandon(desk, reason),
         }
         let caller = Caller::InTurn { said: self.said_so_far(&round.text) };
         let (performing, progress) = Performing::start(desk, self.turn, caller, round.calls[at].clone());
@@ -62,6 +72,9 @@ impl Turn {
             Progress::Finished(performed) => performed,
         };
         round.performing = None;
+        if performed.once {
+            round.kept.insert(round.performed.len(), performed.clone());
+        }
         if let Some(event) = performed.event.clone() {
             self.record(desk, event);
         }
@@ -87,7 +100,10 @@ impl Turn {
     }
 
     pub(super) fn call_again(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
-        self.start_next_call(desk, Box::new(Round { performing: None, performed: Vec::new(), ..round }))
+        self.start_next_call(
+            desk,
+            Box::new(Round { performing: None, performed: Vec::new(), notes: Vec::new(), ..round }),
+        )
     }
 
     fn tool_round(&self, desk: &Desk<'_>, round: &Round) -> (ToolRound, RoundVisibility) {
@@ -95,7 +111,9 @@ impl Turn {
         let results = round.calls.iter().zip(&round.performed);
         let results = results.map(|(call, done)| desk.count(Message::tool(call.id.as_str(), done.text.as_str())));
         let seals = round.performed.iter().filter_map(|done| done.seal.clone()).collect();
-        let whole = ToolRound { assistant: desk.count(assistant), results: results.collect(), seals };
+        let results = results.collect();
+        let notes = round.notes.iter().map(|note| desk.count(Message::user(note.as_str()))).collect();
+        let whole = ToolRound { assistant: desk.count(assistant), results, seals, notes };
         debug_assert!(whole.is_whole(), "I7: each call has its result");
         let visibility = match round.performed.iter().any(|performed| performed.by_host) {
             true => RoundVisibility::Transcript,

@@ -6,6 +6,7 @@ use crate::assemble::BudgetTooSmall;
 use crate::event::{AbandonReason, Recorded};
 use crate::handle::Handle;
 use crate::ids::TurnNo;
+use crate::learn::{MemoryAsk, MemoryGiven};
 use crate::ledger::Ledger;
 use crate::log::{Log, LogRequest};
 use crate::message::{Exchange, Message, Scope, Seal, ToolCall};
@@ -28,6 +29,10 @@ pub enum Step {
     CallModel(ModelRequest),
     /// Ask the summariser. → [`Input::Summarized`].
     Summarize(SummaryRequest),
+    /// Look up what the agent knows. → [`Input::Given`].
+    Recall(MemoryAsk),
+    /// Make these durable in the agent's stream. → [`Input::Learnt`] or [`Input::Outdated`].
+    Learn(Vec<Recorded>),
     /// Ask the host to run one of its own tools. → [`Input::ToolAnswered`].
     CallTool(ToolCall),
     /// The turn is over.
@@ -60,6 +65,12 @@ pub enum Input {
     },
     /// The summary asked for, or why there is none.
     Summarized(Result<String, String>),
+    /// What was looked up of what the agent knows.
+    Given(MemoryGiven),
+    /// The agent's events are durable.
+    Learnt,
+    /// Someone else taught the agent first; nothing of ours happened there, and what it knows was reloaded.
+    Outdated,
     /// The host's tool answered.
     ToolAnswered {
         /// What it said.
@@ -78,6 +89,8 @@ pub struct ModelRequest {
     pub tools: Arc<[ToolSpec]>,
     /// Whether calls in its answer will be carried out; if not, it must answer in words now.
     pub reply_may_call: bool,
+    /// Whether its words are held back until a rule has looked at them.
+    pub hold: bool,
 }
 
 /// What a model answered.

@@ -1,5 +1,6 @@
 //! Asking the model: what it is sent, and what must be summarised before that.
 
+use super::censoring::must_hold;
 use super::compacting::{Compacting, Progress};
 use super::desk::Desk;
 use super::step::{Input, ModelReply, ModelRequest, Step};
@@ -48,12 +49,18 @@ impl Turn {
             messages: context.request_messages(),
             tools: context.tools,
             reply_may_call: may_call,
+            hold: must_hold(desk),
         })
     }
 
     fn draft(&self, desk: &Desk<'_>) -> Result<Draft, BudgetTooSmall> {
         let rounds: Vec<ToolRound> = self.rounds.iter().map(|(round, _)| round.clone()).collect();
-        let this_turn = ThisTurn { turn: self.turn, message: Some(&self.message), rounds: &rounds };
+        let this_turn = ThisTurn {
+            turn: self.turn,
+            message: Some(&self.message),
+            guidance: self.guidance.as_ref(),
+            rounds: &rounds,
+        };
         if self.told_reply.is_some() {
             let assembled = desk.view().assemble(&Selection::of(desk.state), this_turn, ALL)?;
             return Ok(Draft::Anew { assembled, epoch: None });

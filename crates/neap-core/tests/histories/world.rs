@@ -94,6 +94,7 @@ impl World {
             sent: &mut self.sent,
             counter: &WordCounter,
             tools: &self.tools,
+            mind: None,
             now: Stamp(self.now),
         }
     }
@@ -122,7 +123,8 @@ impl World {
 
     /// A look at what would be sent, as a person takes.
     pub(crate) fn peek(&mut self) {
-        let view = View { state: &self.state, logs: &self.logs, tools: &self.tools, counter: &WordCounter };
+        let view =
+            View { state: &self.state, logs: &self.logs, tools: &self.tools, counter: &WordCounter, known: None };
         let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
         let context = view.preview(&self.sent, turn, Stamp(self.now)).expect("above the floor");
         assert!(context.tokens() <= context.ledger.budget);
@@ -190,6 +192,7 @@ impl World {
             }
             Step::Fetch(handle) => Input::Fetched(self.fetch(&handle)),
             Step::Search(_) => Input::Found(Found::default()),
+            Step::Recall(_) | Step::Learn(_) => unreachable!("these histories have no agent"),
             Step::CallModel(request) => {
                 self.checks.request(&request, &self.state, &self.tools);
                 self.reply(&request)

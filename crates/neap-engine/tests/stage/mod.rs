@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use neap_core::assemble::WorkingContext;
 use neap_core::effort::Effort;
-use neap_core::ids::{EffortId, SessionId, Stamp};
+use neap_core::ids::{AgentId, EffortId, SessionId, Stamp};
+use neap_core::knowledge::Outlook;
 use neap_core::ledger::Layer;
-use neap_engine::{Engine, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply};
+use neap_engine::{
+    Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
+};
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store};
 use serde_json::Value;
@@ -32,9 +35,23 @@ impl Stage {
     }
 
     pub(crate) async fn on(store: Arc<dyn Store>, set: &[(&str, &str)]) -> Self {
+        Self::built(store, set, |builder| builder).await
+    }
+
+    /// A conversation of an agent that has a memory.
+    pub(crate) async fn of_agent(store: Arc<dyn Store>, set: &[(&str, &str)]) -> Self {
+        let agent = AgentId::from_name("newton").unwrap();
+        Self::built(store, set, |builder| builder.agent(agent, Outlook::default())).await
+    }
+
+    async fn built(
+        store: Arc<dyn Store>,
+        set: &[(&str, &str)],
+        more: impl FnOnce(EngineBuilder) -> EngineBuilder,
+    ) -> Self {
         let model = Arc::new(Scripted::new());
         let clock = Arc::new(FixedClock::at(Stamp(1_771_000_000_000)));
-        let engine = Engine::builder(store).model(model.clone()).clock(clock).build();
+        let engine = more(Engine::builder(store).model(model.clone()).clock(clock)).build();
         // The seeds speak of contexts that are rewritten every turn.
         let set = [("epoch", "every-turn")].iter().chain(set);
         let set = set.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();

@@ -49,7 +49,12 @@ fn asked(request: &SummaryRequest) -> ModelRequest {
     let tokens = request.tokens_max.to_string();
     let system = fill(PROMPT, &[("marker", &marker), ("about", &request.about), ("tokens", &tokens)]);
     let data = Message::user(format!("{marker}\n{text}{marker}"));
-    ModelRequest { messages: vec![Message::system(system), data], tools: Arc::new([]), reply_may_call: false }
+    ModelRequest {
+        messages: vec![Message::system(system), data],
+        tools: Arc::new([]),
+        reply_may_call: false,
+        hold: false,
+    }
 }
 
 /// One message with who said it, and what it asked of tools.

@@ -145,6 +145,7 @@ pub fn tools(turn: TurnNo, result: &str) -> Event {
         assistant: Counted::new(&WordCounter, asking),
         results: vec![Counted::new(&WordCounter, answer)],
         seals: Vec::new(),
+        notes: Vec::new(),
     };
     Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }
 }

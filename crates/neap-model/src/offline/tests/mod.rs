@@ -67,6 +67,7 @@ impl Context {
             messages: std::iter::once(Message::system(system)).chain(self.messages.iter().cloned()).collect(),
             tools: Arc::from(tools),
             reply_may_call: true,
+            hold: false,
         }
     }
 

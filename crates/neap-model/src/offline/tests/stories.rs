@@ -196,10 +196,14 @@ fn a_context_of_the_core_is_understood() {
     }
     let tools = ToolSet::with_efforts(&WordCounter, Vec::new());
     let said = Counted::new(&WordCounter, Message::user("hello there"));
-    let this_turn = ThisTurn { turn, message: Some(&said), rounds: &[] };
+    let this_turn = ThisTurn { turn, message: Some(&said), ..ThisTurn::default() };
     let context = assemble(&state, &Logs::default(), &tools, &WordCounter, this_turn).expect("fits");
-    let request =
-        ModelRequest { messages: context.request_messages(), tools: context.tools.clone(), reply_may_call: true };
+    let request = ModelRequest {
+        messages: context.request_messages(),
+        tools: context.tools.clone(),
+        reply_may_call: true,
+        hold: false,
+    };
     let read = Situation::read(&request);
     assert_eq!(read.said, "hello there");
     assert_eq!(read.active.as_deref(), Some("front"));

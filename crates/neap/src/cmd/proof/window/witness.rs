@@ -175,7 +175,7 @@ mod tests {
         for text in ["hi", "a text that is certainly longer than ten tokens, by any encoding that there is"] {
             witness.will_say([ModelReply { text: "yes".into(), calls: Vec::new() }]);
             let (messages, tools) = (vec![Message::user(text)], Vec::new().into());
-            let request = ModelRequest { messages, tools, reply_may_call: true };
+            let request = ModelRequest { messages, tools, reply_may_call: true, hold: false };
             witness.reply(&request, &mut |_| {}).await.unwrap();
         }
         let seen = witness.seen();

@@ -1,0 +1,159 @@
+//! An agent as a session has it: what it knows, how it sees things, and what of that is loaded.
+
+use std::collections::BTreeSet;
+
+use super::{Inputs, Knowledge, LoadCause, Loaded, Placement, build, cause, focus, is_follow_up, request, used};
+use crate::censor::Patterns;
+use crate::frame::{Chosen, Frames, select};
+use crate::ids::{SessionId, Stamp};
+use crate::memory::{AgentHead, MemoryId, RecallRequest, Recalled};
+use crate::state::SessionState;
+use crate::tokens::{TokenCounter, Tokens};
+
+/// How an agent sees things: configuration, not memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// Who it is, in words for the model; may be empty.
+    pub identity: String,
+    /// The stances it can take.
+    pub frames: Frames,
+    /// Where what it knows stands in a prompt.
+    pub placement: Placement,
+}
+
+impl Default for Outlook {
+    fn default() -> Self {
+        Self { identity: String::new(), frames: Frames::built_in(), placement: Placement::System }
+    }
+}
+
+/// What is loaded. Kept in memory only: whoever does not have it looks it up again.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    page: Option<Knowledge>,
+    /// What of it replies have made use of.
+    used: BTreeSet<MemoryId>,
+    /// Patterns of censors, made ready.
+    pub(crate) patterns: Patterns,
+    /// Censors, preferences and standing rules as they were: when one changes, the page is made anew.
+    rules: Vec<(MemoryId, Stamp)>,
+}
+
+impl Known {
+    /// What is loaded.
+    pub fn page(&self) -> Option<&Knowledge> {
+        self.page.as_ref()
+    }
+
+    /// Memories that this reply is the first to make use of.
+    pub(crate) fn note_used(&mut self, reply: &str) -> Vec<MemoryId> {
+        let Some(page) = &self.page else { return Vec::new() };
+        used(page, reply).into_iter().filter(|id| self.used.insert(*id)).collect()
+    }
+}
+
+/// An agent in a turn.
+pub struct Mind<'a> {
+    /// The id of its stream.
+    pub id: &'a SessionId,
+    /// Its stream; decisions are applied to it at once.
+    pub agent: &'a mut SessionState,
+    /// What is loaded.
+    pub known: &'a mut Known,
+    /// How its records are counted.
+    pub counter: &'a dyn TokenCounter,
+    /// How it sees things.
+    pub outlook: &'a Outlook,
+}
+
+impl Mind<'_> {
+    fn head(&self) -> Option<&AgentHead> {
+        self.agent.head().agent.as_deref()
+    }
+
+    /// The stance for a message: a follow-up, or one for which nothing speaks, keeps the one there was.
+    fn chosen(&self, text: &str) -> Chosen<'_> {
+        let chosen = select(&self.outlook.frames, text);
+        match &self.known.page {
+            Some(page) if is_follow_up(text) => {
+                let before = self.outlook.frames.get(&page.frame);
+                before.map_or(chosen, Chosen::asked_for)
+            }
+            Some(page) => chosen.or_stay(&self.outlook.frames, &page.frame),
+            None => chosen,
+        }
+    }
+
+    /// What to look up for a message, and why; nothing if what is loaded serves, or there is nothing to load.
+    pub(crate) fn wants(
+        &mut self,
+        state: &SessionState,
+        text: &str,
+        now: Stamp,
+    ) -> Option<(LoadCause, RecallRequest)> {
+        if self.head().is_none() && self.outlook.identity.trim().is_empty() {
+            return None;
+        }
+        let chosen = self.chosen(text);
+        let changed = rules(self.head()) != self.known.rules;
+        let cause = match &self.known.page {
+            None => Some(LoadCause::First),
+            Some(page) => cause(page, &chosen, text, is_follow_up(text)).or(changed.then_some(LoadCause::Changed)),
+        };
+        let request = request(&question(state, text), chosen.frame, now);
+        if let (None, Some(page)) = (cause, &mut self.known.page) {
+            page.heard(text);
+        }
+        cause.map(|cause| (cause, request))
+    }
+
+    /// Chooses from what was found, and says what was chosen.
+    #[allow(clippy::too_many_arguments, reason = "each is a thing of its own")]
+    pub(crate) fn choose(
+        &mut self,
+        state: &SessionState,
+        text: &str,
+        recalled: &Recalled,
+        cause: LoadCause,
+        room: Tokens,
+        counter: &dyn TokenCounter,
+        now: Stamp,
+    ) -> Loaded {
+        let nothing = AgentHead::default();
+        let head = self.head().unwrap_or(&nothing);
+        let question = question(state, text);
+        let chosen = self.chosen(text);
+        let page = build(&Inputs {
+            question: &question,
+            chosen: &chosen,
+            identity: &self.outlook.identity,
+            agent: head,
+            focus: &focus(state, head, state.head().task.as_deref()),
+            recalled,
+            terms: &request(&question, chosen.frame, now).terms,
+            room,
+            counter,
+            lines_are_counted: counter.encoding() == self.counter.encoding(),
+            placement: self.outlook.placement,
+            now,
+        });
+        let loaded = page.loaded(cause);
+        let rules = rules(Some(head));
+        let patterns = std::mem::take(&mut self.known.patterns);
+        *self.known = Known { page: Some(page), used: BTreeSet::new(), patterns, rules };
+        loaded
+    }
+}
+
+/// What is asked: a follow-up says it together with what it follows.
+fn question(state: &SessionState, text: &str) -> String {
+    match &state.head().task {
+        Some(task) if is_follow_up(text) => format!("{task}\n{text}"),
+        Some(_) | None => text.to_owned(),
+    }
+}
+
+fn rules(head: Option<&AgentHead>) -> Vec<(MemoryId, Stamp)> {
+    let all = head.into_iter().flat_map(|head| head.censors.values().chain(head.pinned.values()));
+    all.map(|memory| (memory.id, memory.updated)).collect()
+}

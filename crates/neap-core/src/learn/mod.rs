@@ -1,0 +1,303 @@
+//! Carrying out what is asked of an agent's memory, over as many steps as it takes: by a model's tool call, a person's
+//! command, or the end of a turn. Nothing here needs a model.
+
+mod answer;
+mod rules;
+mod step;
+mod wish;
+
+pub use answer::{Answer, Hit};
+pub use step::{LearnInput, LearnStep, MemoryAsk, MemoryGiven, Version};
+pub use wish::{Amendment, Use, Wish};
+
+use crate::ids::{Seq, SessionId, Stamp};
+use crate::memory::{
+    Body, Learnt, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, Recalled, amend, dependants,
+    lifecycle, remember, shaken, wanted,
+};
+use crate::state::SessionState;
+use crate::terms::query_terms;
+use crate::tokens::TokenCounter;
+use rules::{
+    RECALL_MAX, amendment, brought_back, count_uses, detail, head, ranked, recall, record, refused,
+    similar_decisions, unknown,
+};
+
+/// Records that one sweep moves before it commits.
+const SWEEP_MAX: usize = 64;
+/// Decisions that may rest on one fact and are flagged with it.
+const DEPENDANTS_MAX: usize = 64;
+
+/// What the machine works on.
+pub struct AgentDesk<'a> {
+    /// The id of the agent's stream, which begins with the first thing it learns.
+    pub id: &'a SessionId,
+    /// The agent's stream; decisions are applied to it at once.
+    pub agent: &'a mut SessionState,
+    /// How tokens are counted.
+    pub counter: &'a dyn TokenCounter,
+    /// The time.
+    pub now: Stamp,
+}
+
+/// A wish in progress.
+#[derive(Debug)]
+pub struct Learning {
+    wish: Wish,
+    phase: Phase,
+}
+
+#[derive(Debug)]
+enum Phase {
+    Begin,
+    /// What is near a new record is being looked up.
+    Near,
+    /// What rests on facts that no longer hold is being looked up.
+    Dependants {
+        writes: Vec<MemoryWrite>,
+        of: Vec<MemoryId>,
+        answer: Box<Answer>,
+    },
+    /// Records are being fetched.
+    Get,
+    /// A record's history is being fetched.
+    History,
+    /// Records that a new one had taken the place of are being looked up, to bring them back.
+    Replaced {
+        by: MemoryId,
+        seq: Seq,
+        writes: Vec<MemoryWrite>,
+        answer: Box<Answer>,
+    },
+    /// An archived detail is being fetched.
+    Detail {
+        of: Box<Memory>,
+    },
+    /// Candidates are being fetched.
+    Search {
+        request: RecallRequest,
+    },
+    /// What time calls for is being fetched.
+    Due {
+        moved: u64,
+    },
+    /// Changes are being made durable.
+    Commit {
+        answer: Box<Answer>,
+    },
+    /// Moves are being made durable; there may be more.
+    Swept {
+        moved: u64,
+    },
+}
+
+impl Learning {
+    /// A wish to carry out.
+    pub fn new(wish: Wish) -> Self {
+        Self { wish, phase: Phase::Begin }
+    }
+
+    /// Takes what the last step gave, and says what to do next.
+    ///
+    /// # Panics
+    /// If the input does not answer the last step: that is a fault of the driver.
+    pub fn step(&mut self, desk: &mut AgentDesk<'_>, input: LearnInput) -> LearnStep {
+        match (std::mem::replace(&mut self.phase, Phase::Begin), input) {
+            (_, LearnInput::Begin | LearnInput::Stale) => self.begin(desk),
+            (Phase::Near, LearnInput::Given(MemoryGiven::Recalled(near))) => self.write(desk, &near.memories),
+            (Phase::Dependants { writes, of, answer }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
+                self.shake(desk, writes, of, answer, &found.memories)
+            }
+            (Phase::Get, LearnInput::Given(MemoryGiven::Recalled(found))) => self.got(desk, found.memories),
+            (Phase::History, LearnInput::Given(MemoryGiven::Versions(versions))) => self.undo(desk, &versions),
+            (Phase::Replaced { by, seq, mut writes, answer }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
+                writes.extend(found.memories.iter().filter_map(|fact| brought_back(fact, by, seq, desk)));
+                self.commit(desk, writes, answer)
+            }
+            (Phase::Detail { of }, LearnInput::Given(MemoryGiven::Recalled(found))) => detail(&of, &found),
+            (Phase::Search { request }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
+                self.found(desk, &request, &found)
+            }
+            (Phase::Due { moved }, LearnInput::Given(MemoryGiven::Versions(due))) => self.sweep(desk, moved, &due),
+            (Phase::Commit { answer }, LearnInput::Committed) => LearnStep::Done(answer),
+            (Phase::Swept { moved }, LearnInput::Committed) => self.ask_due(desk, moved),
+            (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
+        }
+    }
+
+    fn begin(&mut self, desk: &mut AgentDesk<'_>) -> LearnStep {
+        match &self.wish {
+            Wish::Remember(draft) => match wanted(draft) {
+                Some(request) => self.ask(Phase::Near, MemoryAsk::Recall(request)),
+                None => self.write(desk, &[]),
+            },
+            Wish::Amend { id, how: Amendment::Undo } => self.ask(Phase::History, MemoryAsk::History(*id)),
+            Wish::Amend { id, .. } | Wish::Expand { id } => self.ask(Phase::Get, MemoryAsk::Get(vec![*id])),
+            Wish::Use(uses) => {
+                let ids = uses.iter().map(|(id, _)| *id).collect();
+                self.ask(Phase::Get, MemoryAsk::Get(ids))
+            }
+            Wish::Recall { query, kinds, time } => {
+                let request = recall(query, kinds, time.as_deref(), desk.now);
+                match request {
+                    Ok(request) => {
+                        let ask = MemoryAsk::Recall(request.clone());
+                        self.ask(Phase::Search { request }, ask)
+                    }
+                    Err(refusal) => refused(refusal),
+                }
+            }
+            Wish::Status => LearnStep::Done(Box::new(Answer::Status(head(desk).cloned().unwrap_or_default()))),
+            Wish::Sweep => self.ask_due(desk, 0),
+        }
+    }
+
+    fn ask(&mut self, phase: Phase, ask: MemoryAsk) -> LearnStep {
+        self.phase = phase;
+        LearnStep::Ask(ask)
+    }
+
+    /// Decides what a new record is: new, known already, or in the place of another.
+    fn write(&mut self, desk: &mut AgentDesk<'_>, near: &[Memory]) -> LearnStep {
+        let Wish::Remember(draft) = &self.wish else { unreachable!("only a new record looks for what is near") };
+        let known = head(desk).cloned().unwrap_or_default();
+        match remember(&known, near, (**draft).clone(), desk.counter, desk.now) {
+            Ok(Learnt { id, what, writes, superseded, note }) => {
+                let written = writes.iter().map(|write| &write.memory);
+                let record = written.chain(near).find(|memory| memory.id == id);
+                let similar = record.map_or_else(Vec::new, |new| similar_decisions(id, &new.text(), near));
+                let micro = record.map_or_else(String::new, |memory| memory.lines.micro.trim_end().to_owned());
+                let answer = Answer::Learnt { id, what, note, micro, superseded: superseded.clone(), similar };
+                self.flag(desk, writes, superseded, Box::new(answer))
+            }
+            Err(refusal) => refused(refusal),
+        }
+    }
+
+    /// Looks for decisions that rest on what no longer holds, fact by fact; then commits.
+    fn flag(
+        &mut self,
+        desk: &mut AgentDesk<'_>,
+        writes: Vec<MemoryWrite>,
+        of: Vec<MemoryId>,
+        answer: Box<Answer>,
+    ) -> LearnStep {
+        match of.last() {
+            Some(fact) => {
+                let ask = MemoryAsk::Recall(dependants(*fact));
+                self.ask(Phase::Dependants { writes, of, answer }, ask)
+            }
+            None => self.commit(desk, writes, answer),
+        }
+    }
+
+    fn shake(
+        &mut self,
+        desk: &mut AgentDesk<'_>,
+        mut writes: Vec<MemoryWrite>,
+        mut of: Vec<MemoryId>,
+        answer: Box<Answer>,
+        found: &[Memory],
+    ) -> LearnStep {
+        if let Some(fact) = of.pop() {
+            let resting = found.iter().take(DEPENDANTS_MAX);
+            writes.extend(resting.filter_map(|decision| shaken(decision, fact, desk.counter, desk.now)));
+        }
+        self.flag(desk, writes, of, answer)
+    }
+
+    fn got(&mut self, desk: &mut AgentDesk<'_>, found: Vec<Memory>) -> LearnStep {
+        match &self.wish {
+            Wish::Use(uses) => {
+                let writes = count_uses(uses, found, desk);
+                self.commit(desk, writes, Box::new(Answer::Counted))
+            }
+            Wish::Amend { id, how } => {
+                let Some(memory) = found.into_iter().next() else { return refused(unknown(*id)) };
+                match amendment(how, &memory, desk) {
+                    Ok(writes) => {
+                        let after = writes.last().map_or(memory, |write| write.memory.clone());
+                        let fell = matches!(how, Amendment::Deactivate).then_some(*id);
+                        let answer = Box::new(Answer::Changed { memory: Box::new(after), how: how.as_str() });
+                        self.flag(desk, writes, fell.into_iter().collect(), answer)
+                    }
+                    Err(refusal) => refused(refusal),
+                }
+            }
+            Wish::Expand { id } => {
+                let Some(memory) = found.into_iter().next() else { return refused(unknown(*id)) };
+                match &memory.body {
+                    Body::Episode(episode) if episode.detail.is_empty() && episode.detail_at.is_some() => {
+                        let seq = episode.detail_at.unwrap_or_default();
+                        self.ask(Phase::Detail { of: Box::new(memory) }, MemoryAsk::AsOf(seq))
+                    }
+                    Body::Decision(_)
+                    | Body::Fact(_)
+                    | Body::Procedure(_)
+                    | Body::Episode(_)
+                    | Body::Censor(_) => LearnStep::Done(Box::new(Answer::Full { memory: Box::new(memory) })),
+                }
+            }
+            Wish::Remember(_) | Wish::Recall { .. } | Wish::Status | Wish::Sweep => {
+                unreachable!("these fetch no record by its id")
+            }
+        }
+    }
+
+    /// Writes the record as it was before its last change that can be undone.
+    fn undo(&mut self, desk: &mut AgentDesk<'_>, versions: &[Version]) -> LearnStep {
+        let Wish::Amend { id, .. } = self.wish else { unreachable!("only an amendment is undone") };
+        let Some(last) = versions.last() else { return refused(unknown(id)) };
+        let before = versions.len().checked_sub(2).and_then(|at| versions.get(at)).map(|version| &version.memory);
+        let known = head(desk).cloned().unwrap_or_default();
+        match amend::undo(&known, &last.memory, before, last.seq, desk.counter, desk.now) {
+            Ok(writes) => {
+                let is_new_fact = before.is_none() && id.kind() == MemoryKind::Fact;
+                let text = last.memory.text();
+                let memory = Box::new(writes.last().map_or(&last.memory, |write| &write.memory).clone());
+                let answer = Box::new(Answer::Changed { memory, how: Amendment::Undo.as_str() });
+                if is_new_fact {
+                    let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
+                    let request =
+                        RecallRequest { superseded: true, ..RecallRequest::new(query_terms(&text), limits) };
+                    let phase = Phase::Replaced { by: id, seq: last.seq, writes, answer };
+                    return self.ask(phase, MemoryAsk::Recall(request));
+                }
+                self.commit(desk, writes, answer)
+            }
+            Err(refusal) => refused(refusal),
+        }
+    }
+
+    fn found(&mut self, desk: &AgentDesk<'_>, request: &RecallRequest, found: &Recalled) -> LearnStep {
+        LearnStep::Done(Box::new(Answer::Found { hits: ranked(request, found, desk.now) }))
+    }
+
+    fn ask_due(&mut self, desk: &AgentDesk<'_>, moved: u64) -> LearnStep {
+        let ask = MemoryAsk::Due { now: desk.now, max: SWEEP_MAX };
+        self.ask(Phase::Due { moved }, ask)
+    }
+
+    fn sweep(&mut self, desk: &mut AgentDesk<'_>, moved: u64, due: &[Version]) -> LearnStep {
+        let moves = due
+            .iter()
+            .filter_map(|version| lifecycle::moved(&version.memory, version.seq, desk.counter, desk.now));
+        let writes: Vec<MemoryWrite> = moves.collect();
+        if writes.is_empty() {
+            return LearnStep::Done(Box::new(Answer::Swept { moved }));
+        }
+        let moved = moved + writes.len() as u64;
+        let events = record(desk, writes);
+        self.phase = Phase::Swept { moved };
+        LearnStep::Commit(events)
+    }
+
+    fn commit(&mut self, desk: &mut AgentDesk<'_>, writes: Vec<MemoryWrite>, answer: Box<Answer>) -> LearnStep {
+        if writes.is_empty() {
+            return LearnStep::Done(answer);
+        }
+        let events = record(desk, writes);
+        self.phase = Phase::Commit { answer };
+        LearnStep::Commit(events)
+    }
+}

@@ -1,0 +1,229 @@
+//! What a model may ask of what its agent knows.
+
+use super::arguments::Arguments;
+use super::call::Refusal;
+use crate::learn::{Amendment, Wish};
+use crate::memory::{
+    Action, AgentHead, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, MemoryKind,
+    Outcome, Pattern, Procedure, Provenance, Reason, ReasonKind, Side, Stakes,
+};
+use crate::message::ToolCall;
+
+/// How sure a fact is where nobody says.
+const FACT_CONFIDENCE: Confidence = Confidence::of_thousandths(800);
+/// Kinds that `remember` writes; decisions have a tool of their own.
+const KINDS: &str = "fact, procedure, episode, censor";
+
+/// A well-formed call of a memory tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryCall {
+    /// What is asked.
+    pub wish: Wish,
+    /// The effort that an episode tells of, as given.
+    pub effort: Option<String>,
+}
+
+impl MemoryCall {
+    /// The names of the memory tools.
+    pub const TOOLS: [&str; 8] = [
+        "remember",
+        "recall",
+        "expand_detail",
+        "record_decision",
+        "review_decision",
+        "confirm_fact",
+        "forget",
+        "memory_status",
+    ];
+
+    /// Whether a tool is worth its schema to an agent that knows this much.
+    pub(super) fn is_of_use(name: &str, head: Option<&AgentHead>) -> bool {
+        let knows = |kind: MemoryKind| head.is_some_and(|head| head.of(kind).current > 0);
+        match name {
+            "remember" | "record_decision" => true,
+            "review_decision" => head.is_some_and(|head| !head.pending.is_empty()),
+            "confirm_fact" => knows(MemoryKind::Fact),
+            _ => MemoryKind::ALL.into_iter().any(knows),
+        }
+    }
+
+    /// Reads a call of one of them. Who wrote it is filled in by whoever carries it out.
+    pub(super) fn parse(call: &ToolCall) -> Result<Self, Refusal> {
+        let args = Arguments::parse(&call.name, &call.arguments)?;
+        let wish = match call.name.as_str() {
+            "remember" => return remember(&args),
+            "recall" => Wish::Recall {
+                query: args.optional("query")?.unwrap_or_default(),
+                kinds: kinds(&args)?,
+                time: args.optional("time")?,
+            },
+            "expand_detail" => Wish::Expand { id: args.memory("id")? },
+            "record_decision" => Wish::Remember(Box::new(decision(&args)?)),
+            "review_decision" => {
+                let outcome = args.word("outcome", "success, partial, failure")?;
+                let outcome: Outcome =
+                    outcome.ok_or_else(|| Refusal::new("review_decision needs the argument 'outcome'."))?;
+                let notes = args.optional("notes")?.unwrap_or_default();
+                Wish::Amend { id: args.memory("id")?, how: Amendment::Review { outcome, notes } }
+            }
+            "confirm_fact" => Wish::Amend { id: args.memory("id")?, how: Amendment::Confirm },
+            "forget" => {
+                let reason = args.optional("reason")?.unwrap_or_default();
+                Wish::Amend { id: args.memory("id")?, how: Amendment::AskToForget { reason } }
+            }
+            _ => Wish::Status,
+        };
+        Ok(Self { wish, effort: None })
+    }
+}
+
+fn kinds(args: &Arguments<'_>) -> Result<Vec<MemoryKind>, Refusal> {
+    let names = args.list("kinds")?;
+    names.iter().map(|name| name.parse().map_err(|error| Refusal::new(format!("{error}.")))).collect()
+}
+
+fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
+    let given = args.needed("kind")?;
+    let kind: MemoryKind = given.parse().map_err(|e| Refusal::new(format!("{e}.")))?;
+    let effort = args.optional("effort")?;
+    // An episode of an effort tells what its summary says.
+    let text = match (kind, &effort) {
+        (MemoryKind::Episode, Some(_)) => args.optional("text")?.unwrap_or_default(),
+        (MemoryKind::Decision | MemoryKind::Fact | MemoryKind::Procedure | MemoryKind::Censor, _)
+        | (MemoryKind::Episode, None) => args.needed("text")?,
+    };
+    let body = match kind {
+        MemoryKind::Decision => {
+            return Err(Refusal::new("A decision is not remembered this way.")
+                .hint(format!("call record_decision; remember takes: {KINDS}")));
+        }
+        MemoryKind::Fact => Body::Fact(Fact {
+            subject: args.optional("subject")?.unwrap_or_default(),
+            content: text,
+            confidence: args.share("confidence")?.unwrap_or(FACT_CONFIDENCE),
+            confirmations: 0,
+            last_confirmed: None,
+            superseded_by: None,
+        }),
+        MemoryKind::Procedure => Body::Procedure(Procedure {
+            name: text,
+            core_patterns: args.list("patterns")?,
+            steps: args.list("steps")?,
+            activations: 0,
+            successes: 0,
+            failures: 0,
+        }),
+        MemoryKind::Episode => Body::Episode(Episode {
+            summary: text,
+            detail: args.optional("detail")?.unwrap_or_default(),
+            detail_at: None,
+            participants: args.list("participants")?,
+            minutes: None,
+            outcome: args.optional("outcome")?.unwrap_or_default(),
+            lessons: args.list("lessons")?,
+            session: None,
+            effort: None,
+        }),
+        MemoryKind::Censor => Body::Censor(Censor {
+            pattern: Pattern::Words(text),
+            side: args.word("side", "input, output, tool_call")?.unwrap_or(Side::Output),
+            action: args.word("action", "steer, refuse")?.unwrap_or(Action::Steer),
+            reason: args.needed("reason")?,
+            triggers: 0,
+            false_positives: 0,
+        }),
+    };
+    let mut draft = MemoryDraft::new(body, Provenance::of(Author::Model));
+    draft.pinned = args.flag("always")?;
+    draft.tags = args.list("tags")?;
+    draft.domain = args.optional("domain")?;
+    Ok(MemoryCall { wish: Wish::Remember(Box::new(draft)), effort })
+}
+
+fn decision(args: &Arguments<'_>) -> Result<MemoryDraft, Refusal> {
+    let rests_on: Result<Vec<_>, String> = args.list("rests_on")?.iter().map(|id| id.parse()).collect();
+    let confidence = args.share("confidence")?;
+    let decision = Decision {
+        description: args.needed("description")?,
+        context: args.optional("context")?.unwrap_or_default(),
+        reasons: args.list("reasons")?.into_iter().map(reason).collect(),
+        confidence: confidence.ok_or_else(|| {
+            Refusal::new("record_decision needs the argument 'confidence'.").hint("how sure you are, from 0 to 1")
+        })?,
+        category: args.optional("category")?.unwrap_or_default(),
+        stakes: args.word::<Stakes>("stakes", "low, medium, high, critical")?.unwrap_or_default(),
+        alternatives: args.list("alternatives")?,
+        outcome: Outcome::Pending,
+        outcome_notes: String::new(),
+        rests_on: rests_on.map_err(|error| Refusal::new(format!("{error}.")))?,
+    };
+    let mut draft = MemoryDraft::new(Body::Decision(decision), Provenance::of(Author::Model));
+    draft.tags = args.list("tags")?;
+    draft.domain = args.optional("domain")?;
+    Ok(draft)
+}
+
+/// `evidence: it was measured` names its sort; anything else is a thought.
+fn reason(text: String) -> Reason {
+    let named = text.split_once(':').and_then(|(sort, rest)| {
+        let sort = serde_json::Value::String(sort.trim().to_lowercase());
+        Some((serde_json::from_value::<ReasonKind>(sort).ok()?, rest.trim().to_owned()))
+    });
+    let (kind, text) = named.unwrap_or((ReasonKind::Analysis, text));
+    Reason { kind, text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(name: &str, arguments: &str) -> Result<MemoryCall, Refusal> {
+        MemoryCall::parse(&ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() })
+    }
+
+    #[test]
+    fn a_fact_and_a_decision_are_read() {
+        let call =
+            parse("remember", r#"{"kind": "fact", "text": "Tim prefers Celsius", "always": true}"#).unwrap();
+        let Wish::Remember(draft) = call.wish else { panic!("a write") };
+        assert!(draft.pinned && draft.body.kind() == MemoryKind::Fact);
+        assert_eq!(draft.provenance.author, Author::Model);
+        let call = parse(
+            "record_decision",
+            r#"{"description": "Use Postgres", "confidence": 0.85, "reasons": ["evidence: measured", "simple"],
+                "rests_on": ["f7"], "stakes": "High"}"#,
+        );
+        let Wish::Remember(draft) = call.unwrap().wish else { panic!("a write") };
+        let Body::Decision(decision) = draft.body else { panic!("a decision") };
+        assert_eq!(decision.reasons[0], Reason { kind: ReasonKind::Evidence, text: "measured".into() });
+        assert_eq!((decision.reasons[1].kind, decision.stakes), (ReasonKind::Analysis, Stakes::High));
+    }
+
+    /// Issue, bad input: confidence 1.7, unknown kind.
+    #[test]
+    fn senseless_calls_are_refused_in_words() {
+        let refused = |name: &str, arguments: &str, want: &str| {
+            let refusal = parse(name, arguments).expect_err("refused");
+            assert!(refusal.to_json().contains(want), "{refusal:?}");
+        };
+        refused("record_decision", r#"{"description": "x", "confidence": 1.7}"#, "not between 0 and 1");
+        refused("record_decision", r#"{"description": "x", "confidence": "high"}"#, "a number from 0 to 1");
+        refused("record_decision", r#"{"description": "x"}"#, "needs the argument 'confidence'");
+        refused(
+            "record_decision",
+            r#"{"description": "x", "confidence": 1, "rests_on": "q1"}"#,
+            "no id of a memory",
+        );
+        refused("remember", r#"{"kind": "opinion", "text": "x"}"#, "there are: decision, fact");
+        refused("remember", r#"{"kind": "decision", "text": "x"}"#, "record_decision");
+        refused("remember", r#"{"kind": "fact"}"#, "needs the argument 'text'");
+        refused(
+            "remember",
+            r#"{"kind": "censor", "text": "x", "reason": "y", "action": "destroy"}"#,
+            "steer, refuse",
+        );
+        refused("review_decision", r#"{"id": "d1", "outcome": "fine"}"#, "success, partial, failure");
+        refused("expand_detail", r#"{"id": "../../x"}"#, "no id of a memory");
+        refused("recall", r#"{"query": "x", "kinds": ["feelings"]}"#, "no kind of memory");
+    }
+}

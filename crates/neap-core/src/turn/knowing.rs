@@ -1,0 +1,87 @@
+//! What the agent knows, for this turn: looked up when what is loaded does not serve, and counted when it was used.
+
+use super::desk::Desk;
+use super::learning::learn_input;
+use super::step::{Input, Outcome, Step};
+use super::{Phase, Turn};
+use crate::assemble::memory_room;
+use crate::event::Event;
+use crate::knowledge::LoadCause;
+use crate::learn::{LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Use, Wish};
+use crate::memory::{MemoryId, MemoryKind};
+
+impl Turn {
+    /// Asks for what bears on the message, if what is loaded does not.
+    pub(super) fn know(&mut self, desk: &mut Desk<'_>) -> Step {
+        if let Some(reason) = self.check_input(desk) {
+            return self.abandon(desk, reason);
+        }
+        let text = self.message.message.content.clone();
+        let (state, now) = (&*desk.state, desk.now);
+        match desk.mind.as_mut().and_then(|mind| mind.wants(state, &text, now)) {
+            Some((cause, request)) => {
+                self.phase = Phase::Recalling { cause };
+                Step::Recall(MemoryAsk::Recall(request))
+            }
+            None => self.load(desk),
+        }
+    }
+
+    /// Chooses from what was found.
+    pub(super) fn known(&mut self, desk: &mut Desk<'_>, cause: LoadCause, given: MemoryGiven) -> Step {
+        let MemoryGiven::Recalled(recalled) = given else { panic!("the driver gave versions for a search") };
+        let text = self.message.message.content.clone();
+        let room = memory_room(desk.state.policy(), desk.tools, desk.counter);
+        let (state, counter, now) = (&*desk.state, desk.counter, desk.now);
+        let loaded =
+            desk.mind.as_mut().map(|mind| mind.choose(state, &text, &recalled, cause, room, counter, now));
+        if let Some(loaded) = loaded {
+            self.record(desk, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(loaded) });
+        }
+        self.load(desk)
+    }
+
+    /// Memories that the reply is the first to make use of; procedures among them count as followed.
+    pub(super) fn note_uses(&mut self, desk: &mut Desk<'_>, reply: &str) -> Vec<MemoryId> {
+        let used = desk.mind.as_mut().map_or_else(Vec::new, |mind| mind.known.note_used(reply));
+        let followed = used.iter().filter(|id| id.kind() == MemoryKind::Procedure);
+        self.uses.extend(followed.map(|id| (*id, Use::Activated)));
+        used
+    }
+
+    /// The turn is durable: what it used is counted.
+    pub(super) fn learn_uses(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
+        if self.uses.is_empty() {
+            return self.conclude_better(desk, outcome);
+        }
+        let learning = Box::new(Learning::new(Wish::Use(std::mem::take(&mut self.uses))));
+        self.go_on_counting(desk, learning, outcome, LearnInput::Begin)
+    }
+
+    pub(super) fn count_uses(
+        &mut self,
+        desk: &mut Desk<'_>,
+        learning: Box<Learning>,
+        outcome: Box<Outcome>,
+        input: Input,
+    ) -> Step {
+        self.go_on_counting(desk, learning, outcome, learn_input(input))
+    }
+
+    fn go_on_counting(
+        &mut self,
+        desk: &mut Desk<'_>,
+        mut learning: Box<Learning>,
+        outcome: Box<Outcome>,
+        input: LearnInput,
+    ) -> Step {
+        let Some(mut agent) = desk.agent() else { return self.conclude_better(desk, outcome) };
+        let step = match learning.step(&mut agent, input) {
+            LearnStep::Ask(ask) => Step::Recall(ask),
+            LearnStep::Commit(events) => Step::Learn(events),
+            LearnStep::Done(_) => return self.conclude_better(desk, outcome),
+        };
+        self.phase = Phase::Counting { learning, outcome };
+        step
+    }
+}

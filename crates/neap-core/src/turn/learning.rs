@@ -1,0 +1,109 @@
+//! Memory calls as a turn makes them: who asks is stamped here, and what came of it is told here.
+
+use super::desk::Desk;
+use super::perform::Performed;
+use super::step::Input;
+use crate::effort::Effort;
+use crate::ids::{EffortId, TurnNo};
+use crate::learn::{Answer, LearnInput, Wish};
+use crate::memory::{Author, Body, MemoryDraft, Provenance, WhatLearnt};
+use crate::message::ToolCall;
+use crate::tools::{Banner, MemoryCall, Refusal};
+
+/// The wish with who has it, where, and by which call; an episode of an effort says what its summary says.
+pub(super) fn stamped(desk: &Desk<'_>, turn: TurnNo, call: &ToolCall, asked: MemoryCall) -> Result<Wish, Refusal> {
+    let MemoryCall { mut wish, effort } = asked;
+    let Wish::Remember(draft) = &mut wish else { return Ok(wish) };
+    draft.provenance = Provenance {
+        session: desk.state.head().session.clone(),
+        turn: Some(turn),
+        source: Some(call.id.clone()),
+        ..Provenance::of(Author::Model)
+    };
+    if let Some(given) = effort {
+        tell_of(draft, concluded(desk, &given)?);
+    }
+    Ok(wish)
+}
+
+fn concluded<'d>(desk: &'d Desk<'_>, given: &str) -> Result<&'d Effort, Refusal> {
+    let id = EffortId::from_name(given).ok();
+    let effort = id.and_then(|id| desk.state.effort(&id)).filter(|effort| effort.is_concluded());
+    effort.ok_or_else(|| {
+        let given: String = given.chars().filter(|c| !c.is_control()).take(80).collect();
+        Refusal::new(format!("No concluded effort with id '{given}'."))
+            .hint("an episode tells of work that is over")
+    })
+}
+
+fn tell_of(draft: &mut MemoryDraft, effort: &Effort) {
+    let session = draft.provenance.session.clone();
+    if let Body::Episode(episode) = &mut draft.body {
+        if episode.summary.trim().is_empty() {
+            episode.summary = effort.summary.as_ref().map_or_else(String::new, |summary| summary.text.clone());
+        }
+        (episode.session, episode.effort) = (session, Some(effort.id.clone()));
+    }
+}
+
+/// What the driver gave, as the memory's machine understands it.
+pub(super) fn learn_input(input: Input) -> LearnInput {
+    match input {
+        Input::Given(given) => LearnInput::Given(given),
+        Input::Learnt => LearnInput::Committed,
+        Input::Outdated => LearnInput::Stale,
+        other @ (Input::Begin
+        | Input::Committed
+        | Input::Stale
+        | Input::Loaded(_)
+        | Input::Fetched(_)
+        | Input::Found(_)
+        | Input::Replied(_)
+        | Input::ModelFailed(_)
+        | Input::Interrupted { .. }
+        | Input::Summarized(_)
+        | Input::ToolAnswered { .. }) => panic!("the driver answered a wish with {other:?}"),
+    }
+}
+
+/// A wish that was carried out.
+pub(super) fn learned(answer: &Answer) -> Performed {
+    let text = answer.to_json();
+    let changed = |banner| Performed { banner, once: true, ..Performed::answer(text.clone()) };
+    match answer {
+        Answer::Refused(refusal) => Performed::refused(refusal),
+        Answer::Learnt { id, what, micro, .. } => changed(Some(Banner::Learnt {
+            did: did(*what).to_owned(),
+            id: *id,
+            text: said(micro, &id.to_string()),
+        })),
+        Answer::Changed { memory, how } => changed(Some(Banner::Learnt {
+            did: capital(how),
+            id: memory.id,
+            text: said(&memory.lines.micro, &memory.id.to_string()),
+        })),
+        Answer::Counted | Answer::Swept { .. } => changed(None),
+        Answer::Found { .. } | Answer::Full { .. } | Answer::Status(_) => Performed::answer(text),
+    }
+}
+
+fn did(what: WhatLearnt) -> &'static str {
+    match what {
+        WhatLearnt::New => "Remembered",
+        WhatLearnt::Confirmed => "Confirmed",
+        WhatLearnt::Superseded => "Remembered, in the place of an earlier one,",
+        WhatLearnt::Contested => "Remembered, though contested,",
+        WhatLearnt::Known => "Already known as",
+    }
+}
+
+/// A record's line without what the banner says already.
+fn said(line: &str, id: &str) -> String {
+    let text = line.trim().trim_start_matches("- ");
+    text.strip_prefix(id).unwrap_or(text).trim().to_owned()
+}
+
+fn capital(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,140 @@
+//! The agent whose conversation a session is: its stream in memory, and what of it is loaded.
+
+use std::sync::Arc;
+
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::AgentId;
+use neap_core::knowledge::{Known, Mind, Outlook};
+use neap_core::learn::{
+    AgentDesk, Answer, LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Version, Wish,
+};
+use neap_core::memory::Recalled;
+use neap_core::tokens::TokenCounter;
+use neap_model::bpe::counter_for;
+use neap_store::{Store, StoreError, Stored};
+
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::parts::Parts;
+
+/// A commit is decided anew this often if others keep coming first.
+const CONFLICTS_MAX: usize = 100;
+
+/// Which agent an engine's sessions belong to, and how it sees things.
+#[derive(Debug, Clone)]
+pub(crate) struct AgentPart {
+    pub(crate) id: AgentId,
+    pub(crate) outlook: Arc<Outlook>,
+}
+
+/// An agent in memory.
+pub(crate) struct MindLive {
+    pub(crate) live: Live,
+    pub(crate) known: Known,
+    /// As its own records are counted.
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    outlook: Arc<Outlook>,
+}
+
+impl MindLive {
+    /// Loads the agent.
+    pub(crate) async fn load(parts: &Parts, agent: &AgentPart) -> Result<Self, StoreError> {
+        let live = Live::load(parts.store.as_ref(), agent.id.stream()).await?;
+        let counter = counter_of(parts, &live);
+        Ok(Self { live, known: Known::default(), counter, outlook: agent.outlook.clone() })
+    }
+
+    /// As the core's machines have it.
+    pub(crate) fn mind(&mut self) -> Mind<'_> {
+        Mind {
+            id: &self.live.id,
+            agent: &mut self.live.state,
+            known: &mut self.known,
+            counter: self.counter.as_ref(),
+            outlook: &self.outlook,
+        }
+    }
+
+    /// Looks whether another process taught the agent something, and if so, loads it.
+    pub(crate) async fn follow(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.live.is_ahead_of_store() || store.seq(&self.live.id).await? != self.live.state.seq() {
+            self.live.reload(store).await?;
+        }
+        Ok(())
+    }
+}
+
+/// How an agent's records are counted.
+pub(crate) fn counter_of(parts: &Parts, live: &Live) -> Arc<dyn TokenCounter> {
+    let known = &live.state.head().encoding;
+    counter_for(if known.is_empty() { &parts.encoding } else { known })
+}
+
+/// Carries out a wish. A refusal is an answer; once this returns, what was learnt is durable.
+pub(crate) async fn ask(
+    parts: &Parts,
+    counter: &dyn TokenCounter,
+    live: &mut Live,
+    wish: Wish,
+) -> Result<Answer, EngineError> {
+    let store = parts.store.as_ref();
+    let (mut learning, mut input, mut conflicts) = (Learning::new(wish), LearnInput::Begin, 0);
+    if live.is_ahead_of_store() {
+        live.reload(store).await?;
+    }
+    loop {
+        let now = parts.clock.now();
+        let mut desk = AgentDesk { id: &live.id, agent: &mut live.state, counter, now };
+        input = match learning.step(&mut desk, input) {
+            LearnStep::Ask(ask) => LearnInput::Given(given(store, live, ask).await?),
+            LearnStep::Commit(events) => match live.commit(store, events).await {
+                Ok(()) => LearnInput::Committed,
+                Err(StoreError::Conflict { .. }) if conflicts < CONFLICTS_MAX => {
+                    conflicts += 1;
+                    live.reload(store).await?;
+                    LearnInput::Stale
+                }
+                Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(live.id.clone())),
+                Err(error) => return Err(error.into()),
+            },
+            LearnStep::Done(answer) => return Ok(*answer),
+        };
+    }
+}
+
+/// Looks up what a machine asks for.
+pub(crate) async fn given(store: &dyn Store, live: &Live, ask: MemoryAsk) -> Result<MemoryGiven, StoreError> {
+    let agent = &live.id;
+    Ok(match ask {
+        MemoryAsk::Recall(request) => MemoryGiven::Recalled(store.recall(agent, &request).await?),
+        MemoryAsk::Get(ids) => {
+            let memories = store.memories(agent, &ids).await?;
+            MemoryGiven::Recalled(Recalled { memories, ..Recalled::default() })
+        }
+        MemoryAsk::AsOf(seq) => {
+            let events = store.events(agent, seq, 1).await?;
+            let versions = events.into_iter().filter_map(version).filter(|version| version.seq == seq);
+            let memories = versions.map(|version| version.memory).collect();
+            MemoryGiven::Recalled(Recalled { memories, ..Recalled::default() })
+        }
+        MemoryAsk::History(id) => {
+            let events = store.memory_history(agent, id).await?;
+            MemoryGiven::Versions(events.into_iter().filter_map(version).collect())
+        }
+        MemoryAsk::Due { now, max } => {
+            let mut due = Vec::new();
+            for memory in store.memories_due(agent, now, max).await? {
+                let events = store.memory_history(agent, memory.id).await?;
+                due.extend(events.into_iter().filter_map(version).next_back());
+            }
+            MemoryGiven::Versions(due)
+        }
+    })
+}
+
+/// A record as an event has it, if the event is whole and has one.
+pub(crate) fn version(stored: Stored) -> Option<Version> {
+    let Stored::Event(Recorded { seq, at, event }) = stored else { return None };
+    let Event::MemoryChanged { change, memory, was: _ } = event else { return None };
+    Some(Version { seq, at, change, memory: *memory })
+}

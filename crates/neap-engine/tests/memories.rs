@@ -1,0 +1,311 @@
+//! What an agent knows, through whole turns: written by tools, found again in other sessions, in the payload of the
+//! model, within the budget.
+
+mod stage;
+
+use std::sync::Arc;
+
+use neap_core::event::Event;
+use neap_core::ids::Seq;
+use neap_core::knowledge::LoadCause;
+use neap_core::learn::{Answer, Wish};
+use neap_core::ledger::Layer;
+use neap_core::memory::{
+    Action, Author, Body, Censor, Confidence, Decision, Fact, MemoryDraft, Outcome, Pattern, Procedure,
+    Provenance, Side, Stakes, Status,
+};
+use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
+use neap_store::{MemStore, Store, Stored};
+use serde_json::json;
+use stage::{Stage, banners};
+
+fn sure(value: f64) -> Confidence {
+    Confidence::try_from(value).unwrap()
+}
+
+fn person(body: Body) -> MemoryDraft {
+    MemoryDraft::new(body, Provenance::of(Author::Person))
+}
+
+fn fact(subject: &str, content: &str) -> MemoryDraft {
+    person(Body::Fact(Fact {
+        subject: subject.into(),
+        content: content.into(),
+        confidence: sure(0.9),
+        confirmations: 0,
+        last_confirmed: None,
+        superseded_by: None,
+    }))
+}
+
+fn decision(description: &str, confidence: f64) -> MemoryDraft {
+    person(Body::Decision(Decision {
+        description: description.into(),
+        context: String::new(),
+        reasons: Vec::new(),
+        confidence: sure(confidence),
+        category: "architecture".into(),
+        stakes: Stakes::Medium,
+        alternatives: Vec::new(),
+        outcome: Outcome::Pending,
+        outcome_notes: String::new(),
+        rests_on: Vec::new(),
+    }))
+}
+
+fn censor(pattern: &str, side: Side, action: Action) -> MemoryDraft {
+    person(Body::Censor(Censor {
+        pattern: Pattern::Words(pattern.into()),
+        side,
+        action,
+        reason: "it was agreed so.".into(),
+        triggers: 0,
+        false_positives: 0,
+    }))
+}
+
+async fn teach(stage: &Stage, draft: MemoryDraft) -> String {
+    let mut agent = stage.engine.memory().await.unwrap().unwrap();
+    match agent.ask(Wish::Remember(Box::new(draft))).await.unwrap() {
+        Answer::Learnt { id, .. } => id.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn events(stage: &Stage) -> Vec<Event> {
+    let stored = stage.engine.store().events(stage.session.id(), Seq(1), 10_000).await.unwrap();
+    stored.into_iter().filter_map(|s| if let Stored::Event(r) = s { Some(r.event) } else { None }).collect()
+}
+
+async fn agent_stage(set: &[(&str, &str)]) -> Stage {
+    Stage::of_agent(Arc::new(MemStore::default()), set).await
+}
+
+/// What the model was sent last, as one text.
+fn sent(stage: &Stage) -> String {
+    let request = stage.model.requests().pop().unwrap();
+    request.messages.iter().map(|m| format!("{}\n", m.content)).collect()
+}
+
+/// Issue, 6: tools for the model; a fact told in one session is known in another.
+#[tokio::test]
+async fn what_a_model_remembers_is_in_the_payload_of_another_session() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let mut stage = Stage::of_agent(store.clone(), &[]).await;
+    let call = json!({"kind": "fact", "subject": "Tim", "text": "Tim prefers Celsius, not Fahrenheit"});
+    let reply = stage.say("I am Tim and I prefer Celsius", &[("remember", call)], "Noted.").await;
+    assert_eq!(reply.refusals, Vec::<String>::new());
+    assert!(banners(&reply)[0].starts_with("--- Remembered f1: Tim prefers Celsius"), "{:?}", banners(&reply));
+
+    let id = neap_core::ids::SessionId::parse("another").unwrap();
+    stage.session = stage.engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    let reply = stage.say("Which unit does Tim prefer for temperatures?", &[], "Celsius, not Fahrenheit.").await;
+    assert!(sent(&stage).contains("Tim prefers Celsius"), "{}", sent(&stage));
+    assert!(reply.ledger.tokens.get(Layer::Facts).0 > 0);
+    assert_eq!(reply.ledger.memories_used.len(), 1, "the reply says what the fact says");
+}
+
+/// Issue: every injected layer reaches the model's payload.
+#[tokio::test]
+async fn every_layer_reaches_the_final_request() {
+    let mut stage = agent_stage(&[]).await;
+    teach(&stage, decision("Chose Postgres with pgvector for storage of newton", 0.85)).await;
+    teach(&stage, fact("Redis", "Redis for caching adds a separate service to manage")).await;
+    let procedure = Procedure {
+        name: "Storage decision".into(),
+        core_patterns: vec!["Evaluate two alternatives for storage and caching with Redis".into()],
+        steps: Vec::new(),
+        activations: 0,
+        successes: 0,
+        failures: 0,
+    };
+    teach(&stage, person(Body::Procedure(procedure))).await;
+    let mut rule = fact("answers", "Always answer in metric units");
+    rule.pinned = true;
+    teach(&stage, rule).await;
+    teach(&stage, censor("drop table", Side::Output, Action::Refuse)).await;
+    let reply = stage.say("Should we use Redis for caching and storage in newton?", &[], "Let me think.").await;
+    let sent = sent(&stage);
+    for (layer, text) in [
+        (Layer::Profile, "Always answer in metric units"),
+        (Layer::Censors, "drop table"),
+        (Layer::Frame, "## Current Approach: Decision"),
+        (Layer::Focus, "## Current Focus"),
+        (Layer::Decisions, "Chose Postgres with pgvector"),
+        (Layer::Facts, "Redis for caching adds a separate service"),
+        (Layer::Procedures, "Storage decision"),
+    ] {
+        assert!(sent.contains(text), "{layer:?} is missing:\n{sent}");
+        assert!(reply.ledger.tokens.get(layer).0 > 0, "{layer:?} pays for it");
+    }
+    assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
+}
+
+/// An agent that knows nothing costs nothing but its two writing tools.
+#[tokio::test]
+async fn an_agent_that_knows_nothing_adds_nothing_to_the_context() {
+    let mut stage = agent_stage(&[]).await;
+    let reply = stage.say("Should we use Redis?", &[], "It depends.").await;
+    assert!(Layer::ALL.into_iter().filter(|l| l.is_of_memory()).all(|l| reply.ledger.tokens.get(l).0 == 0));
+    let request = stage.model.requests().pop().unwrap();
+    let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).skip(9).collect();
+    assert_eq!(names, ["remember", "record_decision"]);
+    assert!(!events(&stage).await.iter().any(|e| matches!(e, Event::MemoriesLoaded { .. })));
+}
+
+/// Issue, 1: supersession with evidence, dependency flags, undo.
+#[tokio::test]
+async fn a_newer_value_takes_the_place_of_the_old_and_what_rested_on_it_is_flagged() {
+    let mut stage = agent_stage(&[]).await;
+    let old = teach(&stage, fact("billing timeout", "The billing timeout is 30 seconds")).await;
+    let mut rests = decision("Retry billing after a minute", 0.8);
+    let Body::Decision(body) = &mut rests.body else { unreachable!() };
+    body.rests_on = vec![old.parse().unwrap()];
+    let resting = teach(&stage, rests).await;
+    let new = teach(&stage, fact("billing timeout", "The billing timeout is 45 seconds")).await;
+    let mut agent = stage.engine.memory().await.unwrap().unwrap();
+    let get = |id: &str| id.parse().unwrap();
+    assert_eq!(agent.get(get(&old)).await.unwrap().unwrap().status, Status::Superseded);
+    assert_eq!(agent.get(get(&resting)).await.unwrap().unwrap().shaken_by, vec![get(&old)]);
+    stage.say("What is the billing timeout?", &[], "45 seconds.").await;
+    assert!(sent(&stage).contains("45 seconds") && !sent(&stage).contains("30 seconds"));
+
+    let undo = Wish::Amend { id: get(&new), how: neap_core::learn::Amendment::Undo };
+    agent.ask(undo).await.unwrap();
+    assert_eq!(agent.get(get(&old)).await.unwrap().unwrap().status, Status::New, "it holds again");
+    assert_eq!(agent.get(get(&new)).await.unwrap().unwrap().status, Status::Inactive);
+}
+
+struct Heard(String);
+
+impl Watch for Heard {
+    fn text(&mut self, words: &str) {
+        self.0.push_str(words);
+    }
+    fn banner(&mut self, _banner: &neap_core::tools::Banner) {}
+}
+
+/// Issue, 5: refuse blocks the answer with the reason for the model to read; nobody sees the refused words.
+#[tokio::test]
+async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
+    let mut stage = agent_stage(&[]).await;
+    teach(&stage, censor("drop table", Side::Output, Action::Refuse)).await;
+    stage.model.push_turn(Vec::<(String, String)>::new(), "Just DROP the TABLE.");
+    stage.model.push_turn(Vec::<(String, String)>::new(), "Archive it instead.");
+    let mut heard = Heard(String::new());
+    let reply = stage.session.turn("How do I get rid of it?", &mut heard).await.unwrap();
+    assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
+    assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
+    assert!(events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: Side::Output, .. })));
+
+    for _ in 0..3 {
+        stage.model.push_turn(Vec::<(String, String)>::new(), "drop that table");
+    }
+    let reply = stage.session.turn("And now?", &mut Quiet).await.unwrap();
+    assert!(reply.text.contains("withheld by rule c1"), "{}", reply.text);
+    let agent = stage.engine.memory().await.unwrap().unwrap();
+    let rule = agent.get("c1".parse().unwrap()).await.unwrap().unwrap();
+    let Body::Censor(rule) = rule.body else { unreachable!() };
+    assert_eq!(rule.triggers, 2, "once a turn");
+}
+
+/// Issue, 5: a tool call is blocked, the model reads why; only a person's rule ends a turn.
+#[tokio::test]
+async fn tool_calls_are_refused_and_only_a_persons_rule_ends_a_turn() {
+    let mut stage = agent_stage(&[]).await;
+    teach(&stage, censor("secret project", Side::ToolCall, Action::Refuse)).await;
+    let reply = stage.say("open it", &[("open_effort", json!({"name": "secret project"}))], "I may not.").await;
+    assert!(reply.refusals[0].contains("Rule c1 refuses this"), "{:?}", reply.refusals);
+    assert_eq!(stage.open(), Vec::<&str>::new());
+
+    teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
+    let error = stage.try_say("tell me the launch codes", &[], "never said").await.unwrap_err();
+    assert!(matches!(error, EngineError::NoReply { .. }), "{error}");
+    assert!(error.to_string().contains("rule c2"), "{error}");
+    stage.model.push_turn(Vec::<(String, String)>::new(), "unused");
+
+    // A model's rule refuses at most, whatever it asks for.
+    let mut stage = agent_stage(&[]).await;
+    let call = json!({"kind": "censor", "text": "zebra crossing", "reason": "no zebras.", "side": "input", "action": "abort"});
+    let reply = stage.say("no zebras please", &[("remember", call)], "Right.").await;
+    let kept = reply.refusals.is_empty();
+    let reply = stage.say("where is the zebra crossing?", &[], "Over there.").await;
+    assert!(kept && reply.text == "Over there." || !kept);
+}
+
+/// 003, Context Refresh: frame switch and new information refresh; a follow-up does not.
+#[tokio::test]
+async fn memories_are_chosen_anew_when_the_frame_or_the_topic_changes() {
+    let mut stage = agent_stage(&[]).await;
+    for n in 0..4 {
+        teach(
+            &stage,
+            fact("deployment", &format!("Deployment step {n} of the billing service runs in cluster {n}")),
+        )
+        .await;
+    }
+    teach(&stage, fact("garden", "Tomatoes in the garden need water every morning")).await;
+    stage.say("How does the deployment of the billing service run in the cluster?", &[], "In steps.").await;
+    stage.say("and the second one?", &[], "In cluster 2.").await;
+    stage.say("Should we choose another cluster for the deployment of the billing service?", &[], "No.").await;
+    stage.say("should the tomatoes in the garden get water?", &[], "Yes.").await;
+    let causes: Vec<LoadCause> = events(&stage)
+        .await
+        .into_iter()
+        .filter_map(
+            |event| if let Event::MemoriesLoaded { loaded, .. } = event { Some(loaded.cause) } else { None },
+        )
+        .collect();
+    assert_eq!(causes, [LoadCause::First, LoadCause::FrameChanged, LoadCause::NewTopic]);
+}
+
+/// Decision 16: between two rewritings the prompt only grows, whatever is recalled.
+#[tokio::test]
+async fn recalled_memories_join_a_growing_prompt_at_its_end() {
+    let mut stage = agent_stage(&[("epoch", "by-cost")]).await;
+    teach(&stage, fact("garden", "Tomatoes in the garden need water every morning")).await;
+    teach(&stage, fact("billing", "The billing service runs in the northern cluster")).await;
+    stage.say("Where does the billing service run?", &[], "In the northern cluster.").await;
+    stage.say("should the tomatoes in the garden get water?", &[], "Yes, every morning.").await;
+    let requests = stage.model.requests();
+    let (first, second) = (&requests[0].messages, &requests[1].messages);
+    assert_eq!(first[..], second[..first.len()], "a prefix of the next");
+    let text = |from: usize| second[from..].iter().map(|m| format!("{}\n", m.content)).collect::<String>();
+    assert!(text(first.len()).contains("Tomatoes in the garden"), "{}", text(0));
+    assert!(!first[0].content.contains("Tomatoes"));
+}
+
+/// A stale commit of the session does not teach the agent twice.
+#[tokio::test]
+async fn a_write_happens_once_though_the_session_is_decided_again() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let mut stage = Stage::of_agent(store.clone(), &[]).await;
+    stage.say("hello there", &[], "Hello.").await;
+    let other = stage.engine.attach(stage.session.id()).await.unwrap();
+    drop(other);
+    let call = json!({"kind": "fact", "subject": "sky", "text": "The sky over Oslo is often grey"});
+    // Another process speaks while ours is at it.
+    let rival = Stage::of_agent(store.clone(), &[]).await;
+    let mut rival = rival;
+    rival.say("hello again", &[], "Again.").await;
+    let reply = stage.say("remember the sky", &[("remember", call)], "Done.").await;
+    assert_eq!(reply.refusals, Vec::<String>::new());
+    let agent = stage.engine.memory().await.unwrap().unwrap();
+    assert_eq!(agent.history("f1".parse().unwrap()).await.unwrap().len(), 1);
+    assert_eq!(agent.list(None, None, 10).await.unwrap().len(), 1);
+}
+
+/// I1: memories never push a context over its budget, however small that is.
+#[tokio::test]
+async fn a_small_budget_holds_with_a_large_memory() {
+    for budget in ["1_600", "2_500", "6_000"] {
+        let mut stage = agent_stage(&[("context_tokens_max", budget)]).await;
+        for n in 0..40 {
+            let text = format!("Fact {n} about the billing service: it keeps ledger {n} in room {}", n * 7);
+            teach(&stage, fact(&format!("billing ledger {n}"), &text)).await;
+        }
+        let long = "what about the billing service and its ledger? ".repeat(60);
+        let reply = stage.say(&long, &[], "Well.").await;
+        assert!(reply.ledger.tokens.total() <= reply.ledger.budget, "{budget}");
+    }
+}
