@@ -12,7 +12,7 @@ use neap_store::contract::{Told, agent, faults, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store};
 use rusqlite::Connection;
-use scene::{block_on, tree};
+use scene::{Disk, block_on, tree};
 
 const CANARY: &str = "xyzzycanard";
 
@@ -111,4 +111,66 @@ fn lost_rows_of_memories_are_found_and_mended() {
             assert_eq!(store.recall(&told.id, &request).await.unwrap().memories.len(), 3, "{harm}");
         });
     }
+}
+
+/// Makes a store what it was before there were memories.
+fn without_memories(path: &Path) {
+    let older =
+        "DROP TABLE memories; DROP TABLE memory_events; DROP TABLE IF EXISTS blocks; PRAGMA user_version = 2;";
+    Connection::open(path).unwrap().execute_batch(older).unwrap();
+}
+
+fn is_without_memories(path: &Path) -> bool {
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('memories', 'memory_events')";
+    Connection::open(path).unwrap().query_row(tables, [], |row| row.get::<_, i64>(0)).unwrap() == 0
+}
+
+#[test]
+fn a_store_from_before_memories_gets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    let session = block_on(Told::begin(&store, "main"));
+    drop(store);
+    without_memories(&path);
+    assert!(is_without_memories(&path));
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        assert_eq!(store.load(&session.id).await.unwrap().as_ref(), Some(&session.state));
+        let mut told = Told::begin_agent(&store, "newton").await;
+        told.learn(&store, &memory("f1", "apple", 1)).await;
+        let request = RecallRequest::new(query_terms("apple"), vec![(MemoryKind::Fact, 9)]);
+        assert_eq!(store.recall(&told.id, &request).await.unwrap().memories.len(), 1);
+        assert_eq!(faults(&store).await, []);
+    });
+}
+
+/// Where nothing can be written it stays as it is, and nobody knows anything.
+#[test]
+fn a_store_from_before_memories_can_be_read_where_nothing_can_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    // Only a name: what an agent knew could not have been written then.
+    let told = block_on(Told::begin_agent(&store, "newton"));
+    drop(store);
+    without_memories(&path);
+    disk.remount("ro");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let id = memory_id("f1");
+        for terms in ["apple", ""] {
+            let request = RecallRequest::new(query_terms(terms), vec![(MemoryKind::Fact, 9)]);
+            assert_eq!(store.recall(&told.id, &request).await.unwrap().texts, 0);
+        }
+        assert_eq!(store.memories(&told.id, &[id]).await.unwrap(), []);
+        assert_eq!(store.list_memories(&told.id, None, None, 9).await.unwrap(), []);
+        assert_eq!(store.memories_due(&told.id, Stamp(9), 9).await.unwrap(), []);
+        assert_eq!(store.memory_history(&told.id, id).await.unwrap(), []);
+        assert_eq!(store.agents().await.unwrap()[0].memories, 0);
+        assert_eq!(store.seq(&told.id).await.unwrap(), Seq(1));
+        assert!(store.footprint(None).await.unwrap().derived > 0);
+        assert_eq!(faults(&store).await, []);
+    });
 }
