@@ -243,4 +243,6 @@ fn says_same(memory: &Memory, draft: &MemoryDraft) -> bool {
 }
 
 #[cfg(test)]
+mod sequences;
+#[cfg(test)]
 pub(super) mod tests;

@@ -93,6 +93,9 @@ pub(super) fn holds(before: &[Word], old: &[Word], new: &[Word], after: &[Word],
     if after.first().is_some_and(|word| is_in(BEING, word)) {
         return Holds::Many;
     }
+    if [old, new].into_iter().any(says_more) {
+        return Holds::Many;
+    }
     let attribute = before.iter().rposition(|word| is_in(ATTRIBUTE, word));
     if is_number {
         let many = told.is_some_and(|at| is_in(MANY, &before[at]));
@@ -125,6 +128,13 @@ pub(super) fn holds(before: &[Word], old: &[Word], new: &[Word], after: &[Word],
         }
         () => Holds::Many,
     }
+}
+
+/// Whether what stands in a slot is no bare value: `in Rome` and `by Ann`, `married to Bo` and `employed by Bo`.
+fn says_more(words: &[Word]) -> bool {
+    let verb =
+        |word: &Word| word.sort == Sort::Plain && [ONE, OF_A_SORT, MANY].iter().any(|list| is_in(list, word));
+    words.first().is_some_and(|first| is_in(PREPOSITIONS, first) || verb(first))
 }
 
 /// Values that look to be of one sort may exclude each other.

@@ -1,3 +1,5 @@
+//! Pairs of sentences that contradict each other, may, or do not.
+
 use super::*;
 
 #[track_caller]
@@ -52,6 +54,8 @@ fn what_stands_side_by_side_does_not() {
     none("Tim prefers dark mode", "Tim prefers short answers");
     none("Tim is tall", "Tim is a vegetarian");
     none("The billing service is slow", "The billing service is written in Go");
+    none("The club was founded in Rome", "The club was founded by Ann");
+    none("Queen Ann is affiliated with the Church", "Queen Ann is married to Bo");
     none("The server listens on port 80", "The server listens on port 443");
     none("Release 1.2 fixed the crash", "Release 1.3 fixed the crash");
     none("On 2026-01-03 Tim ran 5 km", "On 2026-01-04 Tim ran 7 km");
