@@ -10,7 +10,13 @@ use crate::{Finding, Severity};
 /// Events that were written and cannot be read.
 pub(crate) fn losses(session: &SessionId, folded: &Folded) -> Vec<Finding> {
     let lost = |what: String| Finding { severity: Severity::Damaged, session: Some(session.clone()), what };
-    let damaged = folded.damaged.iter().map(|(seq, why)| lost(format!("event {seq} is damaged: {why}")));
+    // A block that is damaged is said once.
+    let runs = folded.damaged.chunk_by(|(a, why), (b, other)| a.next() == *b && why == other);
+    let damaged = runs.filter_map(|run| match run {
+        [] => None,
+        [(seq, why)] => Some(lost(format!("event {seq} is damaged: {why}"))),
+        [(first, why), .., (last, _)] => Some(lost(format!("events {first} to {last} are damaged: {why}"))),
+    });
     let missing = folded.missing.iter().map(|(first, last)| {
         lost(if first == last {
             format!("event {first} is missing")

@@ -82,7 +82,11 @@ impl Place {
 
     /// A connection that only reads.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
-        self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)
+        let db = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        if self.access != Access::Full {
+            schema::stand_in(&db).map_err(|e| fault::named(&self.path, &e))?;
+        }
+        Ok(db)
     }
 
     fn prepare_writer(&self, db: &Connection) -> rusqlite::Result<()> {

@@ -9,6 +9,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::events::{self, EventRow};
 use super::fault::Stop;
+use super::reader::Reader;
 use super::{effects, memories, read, scrub};
 use crate::{StoreError, Stored};
 
@@ -26,7 +27,7 @@ fn erase(db: &mut Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Re
     let event = Event::MemoryErased { id };
     // The stream itself says which events are this memory's; of those that are damaged only its history can.
     let mut places: BTreeSet<_> = memories::places(&all, stream, id)?.into_iter().collect();
-    events::for_each(&all, stream, |stored| {
+    Reader::new(&all, stream).for_each(|stored| {
         if let Stored::Event(Recorded { seq, event: found, .. }) = stored
             && found.memory() == Some(id)
         {

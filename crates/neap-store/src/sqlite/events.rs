@@ -1,10 +1,10 @@
-//! The stream's rows: written once, checked whenever they are read.
+//! The newest events of a stream, a row each: written once, checked whenever they are read.
 
 use std::borrow::Cow;
 
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, Stamp};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::cold;
@@ -39,16 +39,31 @@ impl EventRow {
 /// there was one.
 pub(super) fn replace(db: &Connection, stream: i64, seq: Seq, event: &Event) -> Result<bool, Stop> {
     let place = i64::try_from(seq.0).unwrap_or(i64::MAX);
+    let was_lost = cold::open_block(db, stream, place)?;
     let at: Option<i64> = db
         .prepare_cached("SELECT at FROM events WHERE stream = ? AND seq = ?")?
         .query_row([stream, place], |row| row.get(0))
         .optional()?;
-    let Some(at) = at else { return Ok(false) };
+    // When that was is lost with a damaged block.
+    let Some(at) = at.or(was_lost.then_some(0)) else { return Ok(false) };
     let row = EventRow::new(&Recorded { seq, at: Stamp(at), event: event.clone() })
         .map_err(|e| StoreError::Failed(e.to_string()))?;
-    db.prepare_cached("UPDATE events SET kind = ?, sum = ?, body = ? WHERE stream = ? AND seq = ?")?
-        .execute(params![row.kind, row.sum, row.body, stream, place])?;
+    db.prepare_cached("DELETE FROM events WHERE stream = ? AND seq = ?")?.execute([stream, place])?;
+    row.insert(db, stream)?;
     Ok(true)
+}
+
+/// Writes a row for an event that had been packed.
+pub(super) fn insert_again(db: &Connection, stream: i64, seq: i64, at: i64, body: &[u8]) -> rusqlite::Result<()> {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        r#type: String,
+    }
+    let kind = serde_json::from_slice(body).map_or_else(|_| String::new(), |kind: Kind| kind.r#type);
+    let text = ValueRef::Text(body);
+    db.prepare_cached("INSERT INTO events(stream, seq, at, kind, sum, body) VALUES (?, ?, ?, ?, ?, ?)")?
+        .execute(params![stream, seq, at, kind, sum(seq, at, body), ToSqlOutput::Borrowed(text)])?;
+    Ok(())
 }
 
 /// Whether a plain body is what was written, in a row of place, time, checksum and body.
@@ -75,39 +90,33 @@ pub(super) fn stream(db: &Connection, session: &str) -> rusqlite::Result<Option<
 
 /// The place of a stream's last event.
 pub(super) fn last_seq(db: &Connection, stream: i64) -> rusqlite::Result<Seq> {
-    let last: Option<i64> = db
-        .prepare_cached("SELECT max(seq) FROM events WHERE stream = ?")?
+    let last: i64 = db
+        .prepare_cached(
+            "SELECT max(coalesce((SELECT max(seq) FROM events WHERE stream = ?1), 0),
+                        coalesce((SELECT max(last_seq) FROM blocks WHERE stream = ?1), 0))",
+        )?
         .query_row([stream], |row| row.get(0))?;
-    Ok(Seq(last.unwrap_or(0) as u64))
+    Ok(Seq(last as u64))
 }
 
-/// Events between two places, both included, at most `max`.
-pub(super) fn between(
+/// Hands the rows between two places to `each` while it wants more. Returns whether it still does.
+pub(super) fn rows(
     db: &Connection,
     stream: i64,
-    first: Seq,
-    last: Seq,
-    max: usize,
-) -> rusqlite::Result<Vec<Stored>> {
-    let bound = |seq: Seq| i64::try_from(seq.0).unwrap_or(i64::MAX);
-    db.prepare_cached(
-        "SELECT seq, at, sum, body FROM events WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?",
-    )?
-    .query_map(params![stream, bound(first), bound(last), i64::try_from(max).unwrap_or(i64::MAX)], |row| {
-        Ok(read(row))
-    })?
-    .collect()
-}
-
-/// Hands every event of a stream to `each`, without holding all of them.
-pub(super) fn for_each(db: &Connection, stream: i64, mut each: impl FnMut(Stored)) -> rusqlite::Result<()> {
-    let mut statement =
-        db.prepare_cached("SELECT seq, at, sum, body FROM events WHERE stream = ? ORDER BY seq")?;
-    let mut rows = statement.query([stream])?;
+    first: i64,
+    last: i64,
+    each: &mut dyn FnMut(Stored) -> bool,
+) -> rusqlite::Result<bool> {
+    let mut statement = db.prepare_cached(
+        "SELECT seq, at, sum, body FROM events WHERE stream = ? AND seq BETWEEN ? AND ? ORDER BY seq",
+    )?;
+    let mut rows = statement.query([stream, first, last])?;
     while let Some(row) = rows.next()? {
-        each(read(row));
+        if !each(read(row)) {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 fn read(row: &Row<'_>) -> Stored {

@@ -5,7 +5,8 @@ use neap_core::ids::{Seq, SessionId, TurnNo};
 use rusqlite::Connection;
 
 use super::fault::Stop;
-use super::{events, log, read, schema};
+use super::reader::Reader;
+use super::{log, read, schema};
 use crate::derived::{Derived, TextKey};
 use crate::examine::{differences, losses};
 use crate::{Finding, Severity, Stored};
@@ -74,14 +75,16 @@ fn strays(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
 
 /// Streams whose session is not in the list.
 pub(super) fn stray_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
-    let mut statement =
-        db.prepare("SELECT DISTINCT stream FROM events WHERE stream NOT IN (SELECT stream FROM sessions)")?;
+    let mut statement = db.prepare(
+        "SELECT stream FROM (SELECT stream FROM events UNION SELECT stream FROM blocks)
+         WHERE stream NOT IN (SELECT stream FROM sessions)",
+    )?;
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
 /// What a stream says its session is called.
 pub(super) fn name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
-    let first = events::between(db, stream, Seq(0), Seq(u64::MAX), 1)?.pop();
+    let first = Reader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
     let Some(Stored::Event(recorded)) = first else { return Ok(None) };
     Ok(if let Event::SessionCreated { session, .. } = recorded.event { Some(session) } else { None })
 }

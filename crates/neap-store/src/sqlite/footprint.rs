@@ -6,7 +6,8 @@ use neap_core::ids::SessionId;
 use rusqlite::Connection;
 
 use super::fault::Stop;
-use super::{connect, events, read, schema};
+use super::reader::Reader;
+use super::{connect, read, schema};
 use crate::footprint::{Footprint, said};
 use crate::{Stored, files};
 
@@ -23,14 +24,14 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
             continue;
         }
         words += words_here;
-        events::for_each(db, stream, |stored| {
+        Reader::new(db, stream).for_each(|stored| {
             if let Stored::Event(recorded) = stored {
                 sum.said += said(&recorded.event);
             }
         })?;
         let events =
             format!("SELECT sum({ROW} + octet_length(kind) + octet_length(body)) FROM events WHERE stream = ?");
-        sum.events += bytes(db, &events, stream)?;
+        sum.events += bytes(db, &events, stream)? + blocks(db, stream)?;
         sum.derived += derived(db, stream)?;
     }
     let index = bytes(
@@ -45,6 +46,16 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
     sum.index =
         if all_words == 0 { 0 } else { (u128::from(index) * u128::from(words) / u128::from(all_words)) as u64 };
     Ok(sum)
+}
+
+/// Blocks are long enough to have pages of their own, so they are counted in whole pages.
+fn blocks(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
+    let page: i64 = db.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let query = format!(
+        "SELECT sum((({ROW} + octet_length(kinds) + octet_length(body) + {page} - 1) / {page}) * {page})
+         FROM blocks WHERE stream = ?"
+    );
+    bytes(db, &query, stream)
 }
 
 fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {

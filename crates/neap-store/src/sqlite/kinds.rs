@@ -5,6 +5,7 @@ use rusqlite::{Connection, params};
 
 use super::effects::number;
 use super::fault::Stop;
+use super::reader::Reader;
 use super::{events, schema};
 use crate::Stored;
 
@@ -13,6 +14,10 @@ const BY_LOOKING_BACK: &str =
 /// Says what the index says of itself, or it would not be used.
 const BY_INDEX: &str = "SELECT seq FROM events WHERE stream = ? AND kind = ? AND seq < ?
      AND kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced') ORDER BY seq DESC LIMIT ?";
+
+/// Does not touch what is packed.
+const IN_BLOCKS: &str = "SELECT first_seq, last_seq, kinds FROM blocks WHERE stream = ? AND first_seq < ?
+     ORDER BY last_seq DESC";
 
 pub(super) fn events_of(
     db: &Connection,
@@ -23,23 +28,67 @@ pub(super) fn events_of(
 ) -> Result<Vec<Stored>, Stop> {
     let Some(stream) = events::stream(db, session.as_str())? else { return Ok(Vec::new()) };
     let before = before.map_or(i64::MAX, |seq| number(seq.0));
-    let mut places = Vec::new();
+    let mut reader = Reader::new(db, stream);
+    let mut found = Found { newest: Vec::new(), max };
     for kind in kinds {
         let of_every_turn = schema::KINDS_OF_EVERY_TURN.contains(&kind.as_str());
         let mut statement = db.prepare_cached(if of_every_turn { BY_LOOKING_BACK } else { BY_INDEX })?;
         let mut rows = statement.query(params![stream, kind, before, number(max as u64)])?;
         while let Some(row) = rows.next()? {
-            places.push(row.get::<_, i64>(0)? as u64);
+            let seq = Seq(row.get::<_, i64>(0)? as u64);
+            for stored in reader.between(seq, seq, 1)? {
+                found.add(seq, stored);
+            }
         }
     }
-    places.sort_unstable_by(|a, b| b.cmp(a));
-    places.dedup();
-    places.truncate(max);
-    let mut found = Vec::with_capacity(places.len());
-    for seq in places {
-        found.extend(events::between(db, stream, Seq(seq), Seq(seq), 1)?);
+    let mut statement = db.prepare_cached(IN_BLOCKS)?;
+    let mut rows = statement.query(params![stream, before])?;
+    while let Some(row) = rows.next()? {
+        let (first, last) = (Seq(row.get::<_, i64>(0)? as u64), row.get::<_, i64>(1)?);
+        if found.is_full_after(Seq(last as u64)) {
+            break;
+        }
+        let has = row.get_ref(2)?.as_str().unwrap_or_default();
+        if !kinds.iter().any(|kind| has.contains(&format!(" {kind} "))) {
+            continue;
+        }
+        let last = Seq(last.min(before - 1) as u64);
+        let mut damaged = None;
+        for stored in reader.between(first, last, usize::MAX)? {
+            match &stored {
+                Stored::Event(recorded) if kinds.iter().any(|kind| kind == recorded.event.kind()) => {
+                    found.add(recorded.seq, stored);
+                }
+                Stored::Event(_) => {}
+                // Which of them were asked for is lost with the block: the last stands for all.
+                Stored::Damaged { seq, .. } => damaged = Some((*seq, stored)),
+            }
+        }
+        if let Some((seq, stored)) = damaged {
+            found.add(seq, stored);
+        }
     }
-    Ok(found)
+    Ok(found.newest.into_iter().map(|(_, stored)| stored).collect())
+}
+
+/// The newest events so far, newest first.
+struct Found {
+    newest: Vec<(Seq, Stored)>,
+    max: usize,
+}
+
+impl Found {
+    fn add(&mut self, seq: Seq, stored: Stored) {
+        if let Err(place) = self.newest.binary_search_by(|(known, _)| seq.cmp(known)) {
+            self.newest.insert(place, (seq, stored));
+            self.newest.truncate(self.max);
+        }
+    }
+
+    /// Whether there are as many as asked for, all of them after this place.
+    fn is_full_after(&self, seq: Seq) -> bool {
+        self.newest.len() >= self.max && self.newest.last().is_none_or(|(oldest, _)| *oldest > seq)
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use rusqlite::{CachedStatement, Connection, Row, Rows, params};
 
 use super::effects::{number, scope_name};
 use super::fault::Stop;
+use super::reader::Reader;
 use super::{events, schema};
 use crate::exchange::exchange;
 
@@ -23,9 +24,10 @@ pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) ->
     if request.from == From::Newest {
         rows.reverse();
     }
+    let mut reader = Reader::new(db, stream);
     let mut exchanges = Vec::with_capacity(rows.len());
     for row in &rows {
-        let stored = events::between(db, stream, row.first_seq, row.last_seq, usize::MAX)?;
+        let stored = reader.between(row.first_seq, row.last_seq, usize::MAX)?;
         exchanges.push(Arc::new(exchange(row.turn, row.at, stored)));
     }
     Ok(Log::new(exchanges))

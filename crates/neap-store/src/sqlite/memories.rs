@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::effects::{self, number};
 use super::fault::Stop;
+use super::reader::Reader;
 use super::{events, read, schema};
 use crate::Stored;
 use crate::derived::{KeptMemory, TextKey};
@@ -153,7 +154,7 @@ fn written_at(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Op
         return db.query_row("SELECT at FROM memories WHERE text = ?", [text], |row| row.get(0)).optional();
     }
     let Some(first) = places(db, stream, id)?.first().copied() else { return Ok(None) };
-    let first = events::between(db, stream, first, first, 1)?.pop();
+    let first = Reader::new(db, stream).between(first, first, 1)?.pop();
     Ok(first.and_then(|stored| match stored {
         Stored::Event(recorded) => Some(recorded.at.0),
         Stored::Damaged { .. } => None,
@@ -185,9 +186,9 @@ pub(super) fn places(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Re
 
 pub(super) fn history(db: &Connection, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, Stop> {
     let Some(stream) = stream(db, agent)? else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let (mut reader, mut found) = (Reader::new(db, stream), Vec::new());
     for seq in places(db, stream, id)? {
-        found.extend(events::between(db, stream, seq, seq, 1)?);
+        found.extend(reader.between(seq, seq, 1)?);
     }
     Ok(found)
 }

@@ -17,6 +17,7 @@ mod memories;
 mod pool;
 mod prepare;
 mod read;
+mod reader;
 mod rebuild;
 mod recall;
 mod schema;

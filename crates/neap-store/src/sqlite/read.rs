@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::Stop;
 use super::log::scope;
+use super::reader::Reader;
 use super::{memories, schema};
 use crate::derived::{Fold, Folded};
 use crate::{AgentInfo, SessionInfo, Stored};
@@ -47,13 +48,13 @@ pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize)
 /// The whole stream, followed.
 pub(super) fn fold(db: &Connection, stream: i64) -> rusqlite::Result<Folded> {
     let mut fold = Fold::default();
-    super::events::for_each(db, stream, |stored| fold.add(stored))?;
+    Reader::new(db, stream).for_each(|stored| fold.add(stored))?;
     Ok(fold.finish())
 }
 
 pub(super) fn events(db: &Connection, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, Stop> {
     let Some(stream) = super::events::stream(db, session.as_str())? else { return Ok(Vec::new()) };
-    Ok(super::events::between(db, stream, from, Seq(u64::MAX), max)?)
+    Ok(Reader::new(db, stream).between(from, Seq(u64::MAX), max)?)
 }
 
 /// Where an exchange belongs; none while its turn is in flight.

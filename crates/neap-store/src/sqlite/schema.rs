@@ -1,6 +1,6 @@
 //! What is kept, and how an older format becomes the present one.
 //!
-//! `events` and the names in `sessions` are truth; everything else is derived from them.
+//! `events`, `blocks` and the names in `sessions` are truth; everything else is derived from them.
 //!
 //! A text in the word index has a number that says whose it is: the stream in the upper half, then one bit
 //! that is set for messages, then the number of the effort or the place of the event. An agent has no efforts: there
@@ -16,9 +16,11 @@ use crate::recall::Place;
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 3;
+pub(super) const FORMAT: i64 = 4;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
+/// The first format with blocks.
+const FORMAT_WITH_BLOCKS: i64 = 4;
 
 const STREAM_SHIFT: u32 = 32;
 const MESSAGE: i64 = 1 << 31;
@@ -109,12 +111,26 @@ CREATE TABLE memory_events(
 ) WITHOUT ROWID;
 ";
 
+/// Runs of events that are far behind, packed; their rows are gone.
+const BLOCKS: &str = "
+CREATE TABLE blocks(
+  stream INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  kinds TEXT NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY(stream, last_seq)
+) WITHOUT ROWID;
+";
+
 /// Makes the tables in an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
     db.execute_batch(KINDS)?;
     db.execute_batch(EXCHANGES)?;
     db.execute_batch(MEMORIES)?;
+    db.execute_batch(BLOCKS)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -156,6 +172,20 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
     if format(db)? < FORMAT_WITH_MEMORIES {
         db.execute_batch(MEMORIES)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_MEMORIES)?;
+    }
+    if format(db)? < FORMAT_WITH_BLOCKS {
+        db.execute_batch(BLOCKS)?;
+        // Rows that were packed each by itself become blocks when their session goes on.
+        db.execute_batch("UPDATE sessions SET cold = 0")?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_BLOCKS)?;
+    }
+    Ok(())
+}
+
+/// Lets an older database that may not be written to be read like one of today's.
+pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
+    if format(db)? < FORMAT_WITH_BLOCKS {
+        db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
     Ok(())
 }

@@ -36,7 +36,13 @@ fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, St
         return Ok(0);
     }
     let last = events::last_seq(&all, stream)?;
-    let erased = all.execute("DELETE FROM events WHERE stream = ?", [stream])? as u64;
+    let packed: i64 = all.query_row(
+        "SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM blocks WHERE stream = ?",
+        [stream],
+        |row| row.get(0),
+    )?;
+    all.execute("DELETE FROM blocks WHERE stream = ?", [stream])?;
+    let erased = packed as u64 + all.execute("DELETE FROM events WHERE stream = ?", [stream])? as u64;
     let event = Recorded { seq: last.next(), at: now, event: Event::Scrubbed { events: erased } };
     let row = EventRow::new(&event).map_err(|e| StoreError::Failed(e.to_string()))?;
     row.insert(&all, stream)?;

@@ -5,6 +5,7 @@ use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Stop;
+use super::reader::Reader;
 use super::{events, read, schema};
 use crate::Stored;
 use crate::propose::{is_term, propose};
@@ -39,22 +40,41 @@ fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite
     for text in propose(&efforts, texts, request.candidates_max) {
         candidates.extend(effort(db, text)?);
     }
-    for text in propose(&messages, texts, request.candidates_max) {
-        let seq = Seq(schema::message_seq(text as i64) as u64);
-        for stored in events::between(db, stream, seq, seq, 1)? {
+    candidates.extend(said(db, stream, request, propose(&messages, texts, request.candidates_max))?);
+    Ok(Found { candidates, texts, texts_with })
+}
+
+/// The messages that were proposed, in that order. They are read in the order of the stream, so that no block is
+/// unpacked twice.
+fn said(
+    db: &Connection,
+    stream: i64,
+    request: &SearchRequest,
+    proposed: Vec<u64>,
+) -> rusqlite::Result<Vec<Candidate>> {
+    let mut places: Vec<(Seq, usize)> = Vec::with_capacity(proposed.len());
+    for (rank, text) in proposed.into_iter().enumerate() {
+        places.push((Seq(schema::message_seq(text as i64) as u64), rank));
+    }
+    places.sort_unstable();
+    let mut reader = Reader::new(db, stream);
+    let mut said = Vec::with_capacity(places.len());
+    for (seq, rank) in places {
+        for stored in reader.between(seq, seq, 1)? {
             let Stored::Event(recorded) = stored else { continue };
             let mut scope = Ok(None);
             let in_scope = |turn| {
                 scope = read::scope_of(db, stream, turn);
                 scope.as_ref().ok().cloned().flatten()
             };
-            candidates.extend(candidate(&recorded.event, in_scope, |text| {
-                around(text, &request.terms, request.text_bytes_max)
-            }));
+            let found =
+                candidate(&recorded.event, in_scope, |text| around(text, &request.terms, request.text_bytes_max));
+            said.extend(found.into_iter().map(|found| (rank, found)));
             scope?;
         }
     }
-    Ok(Found { candidates, texts, texts_with })
+    said.sort_by_key(|(rank, _)| *rank);
+    Ok(said.into_iter().map(|(_, found)| found).collect())
 }
 
 /// For each term, the numbers within a range of the texts that have it.

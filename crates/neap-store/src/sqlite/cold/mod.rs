@@ -1,8 +1,11 @@
-//! Text that is far behind is packed in place, a bounded batch at a time, in a transaction of its own: a kill
-//! leaves a row either plain or packed. Its checksum stays that of the plain bytes, so damage is found as before.
+//! What is far behind is packed: a run of events becomes one block, in place of their rows, in a transaction of
+//! its own. A kill leaves either the rows or the block. A block is read and packed before that transaction, so
+//! that whoever commits waits for a short one only.
 
+mod block;
 mod pack;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use rusqlite::types::ValueRef;
@@ -10,38 +13,40 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::connect::BUSY_TIMEOUT;
 use super::events;
+use super::reader::Reader;
+pub(super) use block::Block;
+use block::{Draft, Packed};
 pub(super) use pack::unpack;
 
-/// Events at the end of a stream that stay as they are: what is read most is read as it is.
-const WARM_EVENTS: i64 = 512;
-/// It begins when this many are waiting, so that its wait for the disk is shared.
-const WAITING_EVENTS_MIN: i64 = 128;
-/// In one batch; what comes meanwhile waits for that.
-const BATCH_EVENTS_MAX: i64 = 256;
-/// In one batch, but for a single body that is larger.
-const BATCH_BYTES_MAX: usize = 1 << 20;
-/// Shorter ones stay as they are.
-const BODY_BYTES_MIN: usize = 64;
+/// Events at the end of a stream that stay rows: what is read most is read as it is.
+const WARM_EVENTS: i64 = 32;
+/// In one block, at most.
+const BLOCK_EVENTS_MAX: i64 = 128;
+/// In one block, but for a single event that is larger. To read one event is to unpack this much.
+const BLOCK_BYTES_MAX: usize = 64 << 10;
 
-/// Packs the next batch of a stream, if enough is waiting. Returns whether more is.
+/// Packs the next block of a stream, if enough is waiting. Returns whether more is.
 pub(super) fn pack_some(db: &mut Connection, stream: i64) -> rusqlite::Result<bool> {
-    if !is_due(db, stream)? {
+    let (done, last) = reach(db, stream)?;
+    if !is_due(db, stream, done, last)? {
         return Ok(false);
     }
+    let (draft, seen) = gather(db, stream, done, last)?;
+    let block = pack::Packer::new().ok().and_then(|mut packer| draft.pack(&mut packer));
+    let next = Next { draft, block, done: seen };
     // It can wait; others cannot.
     db.busy_timeout(Duration::ZERO)?;
-    let packed = pack_batch(db, stream);
+    let replaced = replace(db, stream, (done, last), &next);
     db.busy_timeout(BUSY_TIMEOUT)?;
-    match packed {
-        Ok(()) => is_due(db, stream),
+    match replaced {
+        Ok(true) => {
+            let (done, last) = reach(db, stream)?;
+            is_due(db, stream, done, last)
+        }
+        Ok(false) => Ok(false),
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
         Err(e) => Err(e),
     }
-}
-
-fn is_due(db: &Connection, stream: i64) -> rusqlite::Result<bool> {
-    let (done, last) = reach(db, stream)?;
-    Ok(last - done >= WAITING_EVENTS_MIN)
 }
 
 /// How far a stream is packed, and how far it may be.
@@ -56,35 +61,165 @@ fn reach(db: &Connection, stream: i64) -> rusqlite::Result<(i64, i64)> {
     }
 }
 
-fn pack_batch(db: &mut Connection, stream: i64) -> rusqlite::Result<()> {
-    let db = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let (done, last) = reach(&db, stream)?;
-    let Ok(mut packer) = pack::Packer::new() else { return Ok(()) };
-    let (mut seen, mut bytes, mut packed) = (done, 0, Vec::new());
-    {
-        let mut statement = db.prepare_cached(
-            "SELECT seq, at, sum, body FROM events WHERE stream = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
-        )?;
-        let mut rows = statement.query(params![stream, done, last, BATCH_EVENTS_MAX])?;
-        while bytes < BATCH_BYTES_MAX
-            && let Some(row) = rows.next()?
-        {
-            seen = row.get(0)?;
-            let ValueRef::Text(body) = row.get_ref(3)? else { continue };
-            // What is damaged stays as it was found.
-            if body.len() < BODY_BYTES_MIN || !events::is_whole(row, body) {
-                continue;
-            }
-            bytes += body.len();
-            packed.extend(packer.pack(body).map(|body| (seen, body)));
+/// Whether what waits would fill a block.
+fn is_due(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Result<bool> {
+    if last - done >= BLOCK_EVENTS_MAX || last <= done {
+        return Ok(last > done);
+    }
+    let bytes: Option<i64> = db
+        .prepare_cached("SELECT sum(octet_length(body)) FROM events WHERE stream = ? AND seq > ? AND seq <= ?")?
+        .query_row([stream, done, last], |row| row.get(0))?;
+    Ok(bytes.unwrap_or(0) >= BLOCK_BYTES_MAX as i64)
+}
+
+/// What a stream is packed up to next.
+struct Next {
+    draft: Draft,
+    /// None where packing would not pay: then the rows stay.
+    block: Option<Packed>,
+    done: i64,
+}
+
+/// The next run of rows that can be a block, and how far that is. What is damaged stays as it was found, a row of
+/// its own.
+fn gather(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Result<(Draft, i64)> {
+    let mut draft = Draft::default();
+    // Where rows are missing, the whole stretch is done.
+    let mut seen = last;
+    let mut statement = db.prepare_cached(
+        "SELECT seq, at, sum, body, kind FROM events WHERE stream = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+    )?;
+    let mut rows = statement.query(params![stream, done, last, BLOCK_EVENTS_MAX])?;
+    while let Some(row) = rows.next()? {
+        let seq: i64 = row.get(0)?;
+        let plain = match row.get_ref(3)? {
+            ValueRef::Text(plain) => Some(Cow::Borrowed(plain)),
+            ValueRef::Blob(packed) => unpack(packed).ok().map(Cow::Owned),
+            ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => None,
+        };
+        let whole = plain.filter(|body| events::is_whole(row, body) && !body.contains(&b'\n'));
+        let fits = whole.as_ref().is_some_and(|body| draft.bytes() + body.len() <= BLOCK_BYTES_MAX);
+        let goes_on = fits && draft.goes_on_with(seq);
+        if !goes_on && !draft.is_empty() {
+            break;
+        }
+        seen = seq;
+        if let Some(body) = whole {
+            draft.add(seq, row.get(1)?, row.get(4)?, &body);
         }
     }
-    for (seq, body) in packed {
-        db.prepare_cached("UPDATE events SET body = ? WHERE stream = ? AND seq = ?")?
-            .execute(params![body, stream, seq])?;
+    Ok((draft, seen))
+}
+
+/// Puts a block in place of its rows. Returns whether they were still what they had been: since they were read,
+/// they may have been erased, or packed by another process.
+fn replace(db: &mut Connection, stream: i64, (done, last): (i64, i64), next: &Next) -> rusqlite::Result<bool> {
+    let db = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let moved = db
+        .prepare_cached("UPDATE sessions SET cold = ? WHERE stream = ? AND cold = ?")?
+        .execute([next.done, stream, done])?;
+    if moved == 0 || gather(&db, stream, done, last)?.0 != next.draft {
+        return Ok(false);
     }
-    // Where rows are missing, the whole stretch is done.
-    let done = if seen == done { last } else { seen };
-    db.prepare_cached("UPDATE sessions SET cold = ? WHERE stream = ?")?.execute([done, stream])?;
-    db.commit()
+    if let Some(Packed { first, last, sum, kinds, body }) = &next.block {
+        db.prepare_cached("DELETE FROM events WHERE stream = ? AND seq BETWEEN ? AND ?")?
+            .execute([stream, *first, *last])?;
+        db.prepare_cached(
+            "INSERT INTO blocks(stream, last_seq, first_seq, sum, kinds, body) VALUES (?, ?, ?, ?, ?, ?)",
+        )?
+        .execute(params![stream, last, first, sum, kinds, body])?;
+    }
+    db.commit()?;
+    Ok(true)
+}
+
+/// Makes rows again of the block that has an event, so that one of them can be changed; it is packed again later.
+/// A block that is damaged is removed. Returns whether that was so.
+pub(super) fn open_block(db: &Connection, stream: i64, seq: i64) -> rusqlite::Result<bool> {
+    let mut reader = Reader::new(db, stream);
+    let Some(block) = reader.block_of(seq)? else { return Ok(false) };
+    let (first, last) = (*block.places().start(), *block.places().end());
+    db.execute("DELETE FROM blocks WHERE stream = ? AND last_seq = ?", [stream, last])?;
+    db.execute("UPDATE sessions SET cold = min(cold, ?) WHERE stream = ?", [first - 1, stream])?;
+    let Some(bodies) = block.bodies() else { return Ok(true) };
+    for (seq, at, body) in bodies {
+        events::insert_again(db, stream, seq, at, body)?;
+    }
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use neap_core::event::{Event, Recorded};
+    use neap_core::ids::{Seq, Stamp};
+
+    use super::*;
+    use crate::sqlite::schema;
+
+    fn store(events: u64) -> Connection {
+        let db = Connection::open_in_memory().expect("a database in memory");
+        schema::create(&db).expect("its tables");
+        db.execute("INSERT INTO sessions(stream, name, texts, head) VALUES (1, 'a', 0, '')", [])
+            .expect("a session is added");
+        for n in 1..=events {
+            let recorded = Recorded { seq: Seq(n), at: Stamp(9), event: Event::Scrubbed { events: n } };
+            let row = events::EventRow::new(&recorded).expect("an event is JSON");
+            row.insert(&db, 1).expect("a row is added");
+        }
+        db
+    }
+
+    fn counts(db: &Connection) -> (i64, i64, i64) {
+        let query = "SELECT (SELECT count(*) FROM events), (SELECT count(*) FROM blocks), cold FROM sessions";
+        db.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("it can be counted")
+    }
+
+    #[test]
+    fn a_block_takes_the_place_of_its_rows() {
+        let mut db = store(300);
+        assert_eq!(pack_some(&mut db, 1), Ok(true));
+        assert_eq!(counts(&db), (172, 1, 128));
+        assert_eq!(pack_some(&mut db, 1), Ok(false));
+        assert_eq!(counts(&db), (44, 2, 256));
+        assert_eq!(pack_some(&mut db, 1), Ok(false));
+        assert_eq!(counts(&db), (44, 2, 256));
+    }
+
+    /// What was gathered before the transaction may be gone when it begins: erased, or packed by another process.
+    #[test]
+    fn what_is_no_longer_there_is_not_brought_back() {
+        for (change, after) in [
+            ("SELECT 1", (172, 1, 128)),
+            ("DELETE FROM events WHERE seq < 200", (101, 0, 0)),
+            ("UPDATE sessions SET cold = 5", (300, 0, 5)),
+            ("UPDATE events SET body = replace(body, '7', '8') WHERE seq = 7", (300, 0, 0)),
+        ] {
+            let mut db = store(300);
+            let (draft, done) = gather(&db, 1, 0, 200).expect("rows can be read");
+            let block = draft.pack(&mut pack::Packer::new().expect("a packer can be made"));
+            db.execute_batch(change).expect("the scene is set");
+            let replaced = replace(&mut db, 1, (0, 200), &Next { draft, block, done });
+            assert_eq!(replaced, Ok(change == "SELECT 1"), "{change}");
+            assert_eq!(counts(&db), after, "{change}");
+        }
+    }
+
+    /// A block becomes rows again when one of its events is to change, and a block again later.
+    #[test]
+    fn a_block_is_opened_and_packed_again() {
+        let mut db = store(300);
+        while pack_some(&mut db, 1) == Ok(true) {}
+        let all = |db: &Connection| Reader::new(db, 1).between(Seq(0), Seq(999), 999).expect("it can be read");
+        let before = all(&db);
+        assert_eq!(open_block(&db, 1, 100), Ok(false));
+        assert_eq!(counts(&db), (172, 1, 0));
+        assert!(all(&db) == before && before.len() == 300);
+        assert_eq!(open_block(&db, 1, 100), Ok(false), "it is a row now");
+        assert_eq!(counts(&db), (172, 1, 0));
+        while pack_some(&mut db, 1) == Ok(true) {}
+        assert!(all(&db) == before && counts(&db).0 <= 44);
+        db.execute_batch("UPDATE blocks SET body = x'01ff' WHERE first_seq = 1").expect("the scene is set");
+        assert_eq!(open_block(&db, 1, 100), Ok(true), "what cannot be read is gone");
+        assert_eq!(all(&db), before[128..]);
+    }
 }

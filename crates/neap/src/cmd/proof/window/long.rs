@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use neap_core::cost::Cost;
 use neap_store::Footprint;
-use serde_json::json;
 
+use super::kpi::raw_line;
 use super::phases::ordinary;
 use super::stage::{Stage, ms};
 use super::witness::Seen;
@@ -40,7 +40,7 @@ pub(super) async fn run(turns: u64, budget: u64) -> Result<Run, Failure> {
         let said = ordinary(n);
         let began = Instant::now();
         for (role, content) in said.messages() {
-            let line = format!("{}\n", json!({"role": role, "content": content, "timestamp": n}));
+            let line = raw_line(role, content);
             raw_log_bytes += line.len() as u64;
             log.write_all(line.as_bytes())?;
             log.sync_data()?;

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use neap_core::message::ToolCall;
 use neap_core::turn::ModelReply;
 use serde::Deserialize;
-use serde_json::json;
 
+use super::kpi::raw_line;
 use crate::out::Failure;
 
 /// Rounds of calls that one turn may have here; what has more goes on in another turn.
@@ -105,9 +105,7 @@ impl Transcript {
 impl Transcript {
     /// What a bare log of the same messages takes, a line of JSON each.
     pub(super) fn raw_bytes(&self) -> u64 {
-        let line = |role: &str, content: &str| {
-            json!({"role": role, "content": content, "timestamp": 1_750_000_000}).to_string().len() as u64 + 1
-        };
+        let line = |role: &str, content: &str| raw_line(role, content).len() as u64;
         let of_turn = |turn: &Turn| {
             let said = turn.replies.iter().map(|reply| line("assistant", &reply.text));
             let results = turn.results.iter().map(|(_, text)| line("tool", text));

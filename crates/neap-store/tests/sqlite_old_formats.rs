@@ -1,0 +1,279 @@
+//! A store that an older version made: it opens, is brought to the present format in place, and goes on.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+
+mod scene;
+
+use std::path::Path;
+
+use neap_core::ids::{Seq, TurnNo};
+use neap_core::log::LogRequest;
+use neap_core::message::Scope;
+use neap_core::rank::SearchRequest;
+use neap_core::terms::query_terms;
+use neap_core::tokens::Tokens;
+use neap_store::contract::{Told, complete, conclude, effort, faults, open, start, tools};
+use neap_store::sqlite::SqliteStore;
+use neap_store::{Store, Stored};
+use rusqlite::Connection;
+use scene::{Disk, block_on, tree};
+
+/// The tables as the first version made them.
+const FORMAT_1: &str = "
+CREATE TABLE sessions(
+  stream INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  texts INTEGER NOT NULL,
+  head TEXT NOT NULL
+);
+CREATE TABLE events(
+  stream INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  sum INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY(stream, seq)
+) WITHOUT ROWID;
+CREATE TABLE efforts(
+  text INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  UNIQUE(stream, id)
+);
+CREATE TABLE exchanges(
+  stream INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  last_seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY(stream, scope, last_seq)
+) WITHOUT ROWID;
+CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
+CREATE TABLE turn_ids(
+  stream INTEGER NOT NULL,
+  turn_id TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(stream, turn_id)
+) WITHOUT ROWID;
+-- The words come analysed; to the ascii tokenizer everything beyond ASCII is part of a word.
+CREATE VIRTUAL TABLE words USING fts5(
+  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
+PRAGMA application_id = 0x4e656170;
+PRAGMA user_version = 1;
+PRAGMA journal_mode = WAL;
+";
+
+/// What the second version changed.
+const FORMAT_2: &str = "
+DROP INDEX exchanges_by_turn;
+DROP TABLE exchanges;
+ALTER TABLE sessions ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX events_by_kind ON events(stream, kind, seq)
+  WHERE kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced');
+CREATE TABLE exchanges(
+  stream INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY(stream, scope, lane, turn)
+) WITHOUT ROWID;
+CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
+PRAGMA user_version = 2;
+";
+
+/// What the third version added.
+const FORMAT_3: &str = "
+CREATE TABLE memories(
+  text INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  shelf INTEGER NOT NULL AS (text >> 27),
+  at INTEGER NOT NULL,
+  due INTEGER,
+  body TEXT NOT NULL
+);
+CREATE INDEX memories_by_time ON memories(shelf, at);
+CREATE INDEX memories_by_due ON memories(stream, due) WHERE due IS NOT NULL;
+CREATE TABLE memory_events(
+  stream INTEGER NOT NULL,
+  memory INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY(stream, memory, seq)
+) WITHOUT ROWID;
+PRAGMA user_version = 3;
+";
+
+const OLD: [i64; 3] = [1, 2, 3];
+const TODAY: i64 = 4;
+
+/// What an older version would have written: the rows of a store of today's that has no blocks yet.
+const ROWS: &str = "
+INSERT INTO sessions(stream, name, texts, head) SELECT stream, name, texts, head FROM today.sessions;
+INSERT INTO events SELECT stream, seq, at, kind, sum, body FROM today.events;
+INSERT INTO efforts SELECT text, stream, id, body FROM today.efforts;
+INSERT INTO turn_ids SELECT stream, turn_id, turn FROM today.turn_ids;
+DELETE FROM words_data; INSERT INTO words_data SELECT * FROM today.words_data;
+DELETE FROM words_idx; INSERT INTO words_idx SELECT * FROM today.words_idx;
+DELETE FROM words_docsize; INSERT INTO words_docsize SELECT * FROM today.words_docsize;
+";
+
+const EXCHANGES_1: &str = "INSERT INTO exchanges
+    SELECT stream, scope, last_seq, first_seq, turn, at, tokens FROM today.exchanges;";
+const EXCHANGES_2: &str = "INSERT INTO exchanges
+    SELECT stream, scope, lane, turn, first_seq, last_seq, at, tokens FROM today.exchanges;";
+
+/// The second version packed bodies that were far behind, each by itself.
+fn pack_rows(db: &Connection) {
+    let dictionary = include_bytes!("../src/sqlite/cold/dictionary_1.txt");
+    let mut packer = zstd::bulk::Compressor::with_dictionary(9, dictionary).unwrap();
+    let rows: Vec<(i64, String)> = db
+        .prepare("SELECT seq, body FROM events ORDER BY seq")
+        .unwrap()
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    for (seq, body) in &rows[..rows.len() - 3] {
+        let packed = [&[1], packer.compress(body.as_bytes()).unwrap().as_slice()].concat();
+        db.execute("UPDATE events SET body = ? WHERE seq = ?", (packed, seq)).unwrap();
+        db.execute("UPDATE sessions SET cold = ?", [seq]).unwrap();
+    }
+}
+
+/// A session with turns that ended out of order, made by an older version.
+fn old(path: &Path, format: i64) -> Told {
+    let dir = tempfile::tempdir().unwrap();
+    let today = dir.path().join("today.db");
+    let told = block_on(async {
+        let store = SqliteStore::open(&today).unwrap();
+        let mut told = Told::begin(&store, "main").await;
+        told.tell(&store, vec![open("auth bug", TurnNo(0))]).await.unwrap();
+        told.turn(&store, "the login fails", "since when?", Scope::Effort(effort("auth bug"))).await;
+        let (two, three) = (TurnNo(2), TurnNo(3));
+        told.tell(&store, vec![start(two, "slow question", Some("a")), start(three, "quick", None)])
+            .await
+            .unwrap();
+        told.tell(&store, vec![complete(three, "quick answer", Scope::Ambient)]).await.unwrap();
+        let slow = vec![tools(two, "found much"), complete(two, "slow answer", Scope::Ambient)];
+        told.tell(&store, slow).await.unwrap();
+        told.tell(&store, vec![conclude("auth bug", "The token expired.", three)]).await.unwrap();
+        told.turn(&store, "and then?", "nothing", Scope::Ambient).await;
+        told
+    });
+    let db = Connection::open(path).unwrap();
+    db.execute_batch(FORMAT_1).unwrap();
+    db.execute("ATTACH ? AS today", [today.to_str().unwrap()]).unwrap();
+    if format >= 2 {
+        db.execute_batch(FORMAT_2).unwrap();
+    }
+    if format >= 3 {
+        db.execute_batch(FORMAT_3).unwrap();
+    }
+    db.execute_batch(ROWS).unwrap();
+    db.execute_batch(if format == 1 { EXCHANGES_1 } else { EXCHANGES_2 }).unwrap();
+    if format >= 2 {
+        pack_rows(&db);
+    }
+    told
+}
+
+fn check(store: &SqliteStore, told: &Told) {
+    block_on(async {
+        assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
+        let events: Vec<_> = told.events.iter().cloned().map(Stored::Event).collect();
+        assert_eq!(store.events(&told.id, Seq(1), 1_000).await.unwrap(), events);
+        let concluded = store.events_of(&told.id, &["effort_concluded"], None, 9).await.unwrap();
+        let is_conclusion =
+            |stored: &&Stored| matches!(stored, Stored::Event(e) if e.event.kind() == "effort_concluded");
+        assert_eq!(concluded, events.iter().filter(is_conclusion).cloned().collect::<Vec<_>>());
+        let turns = |log: neap_core::log::Log| log.exchanges().map(|e| e.turn.0).collect::<Vec<_>>();
+        let log = |request| async move { turns(store.log(&told.id, &request).await.unwrap()) };
+        assert_eq!(log(LogRequest::newest(Scope::Ambient, Tokens(u64::MAX))).await[..3], [3, 2, 4]);
+        assert_eq!(log(LogRequest::turns(Scope::Ambient, TurnNo(2), TurnNo(3))).await, [2, 3]);
+        assert_eq!(log(LogRequest::oldest(Scope::Ambient, TurnNo(1), Tokens(1))).await, [2]);
+        assert_eq!(store.turn_of(&told.id, "a").await.unwrap(), Some(TurnNo(2)));
+        let found = store.search(None, &SearchRequest::new(query_terms("login"))).await.unwrap();
+        assert_eq!(found[0].1.candidates.len(), 1);
+        assert_eq!(faults(store).await, []);
+    });
+}
+
+fn format(path: &Path) -> i64 {
+    Connection::open(path).unwrap().pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn an_old_store_is_brought_up_in_place() {
+    for old_format in OLD {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let mut told = old(&path, old_format);
+        assert_eq!(format(&path), old_format);
+        for _ in 0..2 {
+            let store = SqliteStore::open(&path).unwrap();
+            check(&store, &told);
+            block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+            check(&store, &told);
+            assert_eq!(block_on(store.rebuild(&told.id)).unwrap(), []);
+            check(&store, &told);
+        }
+        assert_eq!(format(&path), TODAY);
+        assert_eq!(tree(dir.path()).len(), 1, "nothing is left beside it");
+    }
+}
+
+/// What an older version wrote becomes blocks, packed by itself or not.
+#[test]
+fn an_old_session_that_goes_on_is_packed_in_blocks() {
+    for old_format in OLD {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let mut told = old(&path, old_format);
+        let store = SqliteStore::open(&path).unwrap();
+        for _ in 0..150 {
+            block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+        }
+        check(&store, &told);
+        drop(store);
+        let db = Connection::open(&path).unwrap();
+        let first: i64 = db.query_row("SELECT min(first_seq) FROM blocks", [], |row| row.get(0)).unwrap();
+        let rows: i64 = db.query_row("SELECT min(seq) FROM events", [], |row| row.get(0)).unwrap();
+        assert!(first == 1 && rows > 128, "{first} {rows}");
+    }
+}
+
+/// Many processes may open it at once: one of them brings it up, once.
+#[test]
+fn an_old_store_is_opened_by_many() {
+    for old_format in OLD {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let told = old(&path, old_format);
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| check(&SqliteStore::open(&path).unwrap(), &told));
+            }
+        });
+        assert_eq!(format(&path), TODAY);
+    }
+}
+
+#[test]
+fn an_old_store_can_be_read_where_nothing_can_be_written() {
+    for old_format in OLD {
+        let dir = tempfile::tempdir().unwrap();
+        let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+        let path = dir.path().join("neap.db");
+        let told = old(&path, old_format);
+        disk.remount("ro");
+        let store = SqliteStore::open(&path).unwrap();
+        check(&store, &told);
+    }
+}
