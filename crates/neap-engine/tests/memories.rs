@@ -1,5 +1,6 @@
 //! What an agent knows, through whole turns: written by tools, found again in other sessions, in the payload of the
 //! model, within the budget.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 mod stage;
 
@@ -66,10 +67,9 @@ fn censor(pattern: &str, side: Side, action: Action) -> MemoryDraft {
 
 async fn teach(stage: &Stage, draft: MemoryDraft) -> String {
     let mut agent = stage.engine.memory().await.unwrap().unwrap();
-    match agent.ask(Wish::Remember(Box::new(draft))).await.unwrap() {
-        Answer::Learnt { id, .. } => id.to_string(),
-        other => panic!("{other:?}"),
-    }
+    let answer = agent.ask(Wish::Remember(Box::new(draft))).await.unwrap();
+    let Answer::Learnt { id, .. } = answer else { panic!("{answer:?}") };
+    id.to_string()
 }
 
 async fn events(stage: &Stage) -> Vec<Event> {

@@ -104,6 +104,7 @@ impl Performed {
     }
 }
 
+#[allow(clippy::large_enum_variant, reason = "taken apart at once, never kept")]
 pub(super) enum Progress {
     Ask(Step),
     Finished(Performed),
