@@ -228,9 +228,9 @@ async fn tool_calls_are_refused_and_only_a_persons_rule_ends_a_turn() {
     let mut stage = agent_stage(&[]).await;
     let call = json!({"kind": "censor", "text": "zebra crossing", "reason": "no zebras.", "side": "input", "action": "abort"});
     let reply = stage.say("no zebras please", &[("remember", call)], "Right.").await;
-    let kept = reply.refusals.is_empty();
+    assert_eq!(reply.refusals, Vec::<String>::new());
     let reply = stage.say("where is the zebra crossing?", &[], "Over there.").await;
-    assert!(kept && reply.text == "Over there." || !kept);
+    assert_eq!(reply.text, "Over there.");
 }
 
 /// 003, Context Refresh: frame switch and new information refresh; a follow-up does not.
