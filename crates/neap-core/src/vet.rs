@@ -82,6 +82,13 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             small(span.tokens)?;
             Event::SpanCompacted { scope, turn, span, receipt }
         }
+        Event::MemoriesLoaded { ref loaded, .. } => {
+            let each = loaded.items.iter().map(|item| item.tokens);
+            for tokens in each.chain([loaded.tokens, loaded.budget, Tokens(loaded.considered)]) {
+                small(tokens)?;
+            }
+            event
+        }
         Event::EffortExpanded { tokens_loaded: tokens, .. }
         | Event::EffortCollapsed { tokens_freed: tokens, .. } => {
             small(tokens)?;
@@ -95,7 +102,6 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
-        | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::Scrubbed { .. } => event,
         Event::MemoryChanged { .. } | Event::MemoryErased { .. } => {

@@ -130,10 +130,7 @@ impl Session {
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
-        let Live { state, logs, sent, mind, .. } = &self.live;
-        let known = mind.as_ref().and_then(|mind| mind.known.page());
-        let view = View { state, logs, tools: &self.tools, counter: self.counter.as_ref(), known };
-        Ok(view.preview(sent, this_turn, now)?)
+        Ok(self.view().preview(&self.live.sent, this_turn, now)?)
     }
 
     /// What the state calls for if this were said now, written anew; with nothing to say, what it calls for before.
@@ -143,7 +140,7 @@ impl Session {
         let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
-        Ok(assemble(&self.live.state, &self.live.logs, &self.tools, self.counter.as_ref(), this_turn)?)
+        Ok(self.view().anew(this_turn)?)
     }
 
     /// Upkeep between turns: prepares the summaries that the next turns will need, so that none has to be waited
@@ -297,6 +294,13 @@ impl Session {
             self.live.logs.put(request.scope, log);
         }
         Ok(())
+    }
+
+    /// What a context is made from, now.
+    fn view(&self) -> View<'_> {
+        let Live { state, logs, mind, .. } = &self.live;
+        let known = mind.as_ref().and_then(|mind| mind.known.page());
+        View { state, logs, tools: &self.tools, counter: self.counter.as_ref(), known }
     }
 
     fn driver(&mut self) -> (Driver<'_>, &mut Live) {

@@ -134,8 +134,7 @@ pub fn assemble(
     counter: &dyn TokenCounter,
     this_turn: ThisTurn<'_>,
 ) -> Result<WorkingContext, BudgetTooSmall> {
-    let view = View { state, logs, tools, counter, known: None };
-    Ok(view.assemble(&Selection::of(state), this_turn, ALL)?.context)
+    View { state, logs, tools, counter, known: None }.anew(this_turn)
 }
 
 /// All of the room, in per cent.
@@ -167,6 +166,11 @@ pub(crate) struct Assembled {
 }
 
 impl View<'_> {
+    /// Assembles what the state says should be in the context, whatever was sent before.
+    pub fn anew(&self, this_turn: ThisTurn<'_>) -> Result<WorkingContext, BudgetTooSmall> {
+        Ok(self.assemble(&Selection::of(self.state), this_turn, ALL)?.context)
+    }
+
     /// Assembles a selection. What was said before this turn takes at most `history_percent` of the room for it.
     pub(crate) fn assemble(
         &self,

@@ -116,6 +116,7 @@ impl SessionState {
                 metrics.context_tokens_peak = metrics.context_tokens_peak.max(metrics.context_tokens);
                 metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
                 metrics.cost += ledger.cost;
+                metrics.memories.items_used += ledger.memories_used.len() as u64;
             }
             Event::TurnAbandoned { turn, reason: _, scope } | Event::TurnClosed { turn, scope } => {
                 self.settle(*turn, scope, None, at);

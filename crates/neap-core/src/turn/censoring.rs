@@ -105,6 +105,13 @@ impl Turn {
         Ok(Some(prompt::fill(prompt::WITHHELD, &[("id", &hit.id.to_string()), ("reason", &reason)])))
     }
 
+    /// Whether a rule stands against these words.
+    pub(super) fn is_refused(&mut self, desk: &mut Desk<'_>, said: &str) -> bool {
+        let hits = hits(desk, Side::Output, said);
+        self.met(desk, Side::Output, &hits);
+        hits.first().is_some_and(|hit| hit.action > Action::Steer)
+    }
+
     /// The refused answer and the reason stay in this turn, for the model to read.
     fn ask_again(&mut self, desk: &mut Desk<'_>, said: &str, note: &str) -> Step {
         let assistant = desk.count(Message::assistant(said));

@@ -36,7 +36,8 @@ impl Turn {
         self.start_again_if_lost(desk);
         let (turn, scope) = (self.turn, self.scope(desk));
         let mut banners = self.banners.clone();
-        self.ledger.memories_used = self.note_uses(desk, &reply.message.content);
+        let used = self.note_uses(desk, &reply.message.content);
+        self.ledger.memories_used.extend(used);
         let ledger = Box::new(self.ledger.clone());
         let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
         self.record(desk, completed);
@@ -87,7 +88,9 @@ impl Turn {
 
     /// What was said before an interruption is kept, and marked.
     pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
-        let said = self.said_beside_calls(partial.to_owned());
+        // Words that were held back and that a rule would have refused are not said.
+        let refused = self.is_refused(desk, partial);
+        let said = if refused { String::new() } else { self.said_beside_calls(partial.to_owned()) };
         if said.is_empty() {
             return self.abandon(desk, AbandonReason::Interrupted);
         }

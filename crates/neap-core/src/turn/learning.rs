@@ -1,14 +1,21 @@
 //! Memory calls as a turn makes them: who asks is stamped here, and what came of it is told here.
 
+use std::sync::Arc;
+
 use super::desk::Desk;
 use super::perform::Performed;
 use super::step::Input;
+use crate::assemble::Selection;
+use crate::censor::{compile, dry_run};
 use crate::effort::Effort;
 use crate::ids::{EffortId, TurnNo};
 use crate::learn::{Answer, LearnInput, Wish};
-use crate::memory::{Author, Body, MemoryDraft, Provenance, WhatLearnt};
-use crate::message::ToolCall;
+use crate::memory::{Author, Body, MemoryDraft, Provenance, Side, WhatLearnt};
+use crate::message::{Role, Scope, ToolCall};
 use crate::tools::{Banner, MemoryCall, Refusal};
+
+/// Messages that a new rule is tried against.
+const RECENT_MAX: usize = 50;
 
 /// The wish with who has it, where, and by which call; an episode of an effort says what its summary says.
 pub(super) fn stamped(desk: &Desk<'_>, turn: TurnNo, call: &ToolCall, asked: MemoryCall) -> Result<Wish, Refusal> {
@@ -20,10 +27,28 @@ pub(super) fn stamped(desk: &Desk<'_>, turn: TurnNo, call: &ToolCall, asked: Mem
         source: Some(call.id.clone()),
         ..Provenance::of(Author::Model)
     };
+    if let Body::Censor(censor) = &draft.body {
+        let said = recent(desk, censor.side);
+        let texts: Vec<&str> = said.iter().map(|text| &**text).collect();
+        dry_run(&compile(&censor.pattern)?, &texts).judge(Author::Model, false)?;
+    }
     if let Some(given) = effort {
         tell_of(draft, concluded(desk, &given)?);
     }
     Ok(wish)
+}
+
+/// What was said of late on a side, as far as it is at hand: a new rule is tried against it.
+fn recent(desk: &Desk<'_>, side: Side) -> Vec<Arc<str>> {
+    let role = match side {
+        Side::Input => Role::User,
+        Side::Output => Role::Assistant,
+        Side::ToolCall => return Vec::new(),
+    };
+    let scopes: Vec<Scope> = Selection::of(desk.state).scopes().collect();
+    let exchanges = scopes.iter().filter_map(|scope| desk.logs.get(scope)).flat_map(|log| log.exchanges().rev());
+    let said = exchanges.flat_map(|exchange| &exchange.messages).filter(|said| said.message.role == role);
+    said.map(|said| said.message.content.clone()).take(RECENT_MAX).collect()
 }
 
 fn concluded<'d>(desk: &'d Desk<'_>, given: &str) -> Result<&'d Effort, Refusal> {

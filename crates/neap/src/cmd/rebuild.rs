@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use neap_store::{Finding, Severity, folder};
+use neap_core::ids::AgentId;
+use neap_store::{AgentInfo, Finding, Severity, folder};
 use serde_json::json;
 
 use super::doctor;
@@ -28,13 +29,24 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
             out::line(format!("rebuilt {id}"));
         }
     }
+    let agents = if only.is_none() { store.agents().await? } else { Vec::new() };
+    for info in &agents {
+        findings.extend(store.rebuild(&info.agent.stream()).await?);
+        if !json {
+            out::line(format!("rebuilt what {} knows", info.agent));
+        }
+    }
     let damaged = findings.iter().any(|finding| finding.severity == Severity::Damaged);
     if json {
-        out::json_line(&json!({"rebuilt": chosen, "findings": findings}))?;
+        out::json_line(&json!({"rebuilt": chosen, "agents": names(&agents), "findings": findings}))?;
     } else {
         for finding in &findings {
             out::line(doctor::render(finding));
         }
     }
     Ok(ExitCode::from(if damaged { 2 } else { 0 }))
+}
+
+fn names(agents: &[AgentInfo]) -> Vec<&AgentId> {
+    agents.iter().map(|info| &info.agent).collect()
 }
