@@ -309,3 +309,20 @@ async fn a_small_budget_holds_with_a_large_memory() {
         assert!(reply.ledger.tokens.total() <= reply.ledger.budget, "{budget}");
     }
 }
+
+/// The built-in model answers from what the agent knows, in a prompt written anew and in one that grew.
+#[tokio::test]
+async fn the_offline_model_quotes_what_the_agent_knows() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let stage = Stage::of_agent(store.clone(), &[]).await;
+    teach(&stage, fact("Tim", "Tim prefers Celsius for temperatures")).await;
+    teach(&stage, fact("garden", "Tomatoes in the garden need water every morning")).await;
+    let agent = neap_core::ids::AgentId::from_name("newton").unwrap();
+    let engine = neap_engine::Engine::builder(store).agent(agent, Default::default()).build();
+    let id = neap_core::ids::SessionId::parse("offline").unwrap();
+    let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    let reply = session.turn("Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
+    assert!(reply.text.contains("From memory:\n> f1 Tim prefers Celsius"), "{}", reply.text);
+    let reply = session.turn("Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
+    assert!(reply.text.contains("Tomatoes in the garden need water every morning"), "{}", reply.text);
+}

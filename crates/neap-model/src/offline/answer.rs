@@ -19,6 +19,7 @@ pub(super) const OWN_WORDS: &[&str] = &[
     "This is the built-in",
     "The built-in offline model",
     "From the ",
+    "From memory",
     "Nothing ",
     "Concluded ",
     "Working on ",
@@ -58,7 +59,22 @@ pub(super) fn staying(situation: &Situation) -> String {
     if asks && let Some(log) = situation.active_log() {
         out.push_str(&quoted(&quote::lines(&situation.said, &[log])));
     }
+    if asks && let Some(known) = from_memory(situation) {
+        out.push('\n');
+        out.push_str(&known);
+    }
     out
+}
+
+/// What is known beyond this conversation about the question.
+pub(super) fn from_memory(situation: &Situation) -> Option<String> {
+    let topic = quote::topic(&situation.said);
+    let mut close: Vec<(f64, &String)> =
+        situation.known.iter().map(|record| (quote::coverage(&topic, record), record)).collect();
+    close.retain(|(share, _)| *share >= 0.6);
+    close.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let records: Vec<String> = close.into_iter().take(3).map(|(_, record)| record.clone()).collect();
+    (!records.is_empty()).then(|| format!("From memory:{}", quoted(&records)))
 }
 
 fn without_effort(situation: &Situation, asks: bool) -> String {
@@ -69,6 +85,9 @@ fn without_effort(situation: &Situation, asks: bool) -> String {
     }
     if !asks {
         return introduced(situation, "Noted.");
+    }
+    if let Some(known) = from_memory(situation) {
+        return known;
     }
     let chat: Vec<&LogPart> = situation.logs.iter().collect();
     let topic = quote::topic(&situation.said);

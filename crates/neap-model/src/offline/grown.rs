@@ -8,8 +8,15 @@ use super::read::{LogPart, Round, Situation, rounds};
 
 /// A message of the memory's own, in brackets, rather than of a person.
 pub(super) fn is_ours(message: &Message) -> bool {
-    let beginnings =
-        ["[Recent chat", "[Log of the ", "[The open effort ", "[Now: ", "[Summaries of earlier efforts"];
+    let beginnings = [
+        "[Recent chat",
+        "[Log of the ",
+        "[The open effort ",
+        "[Now: ",
+        "[Summaries of earlier efforts",
+        "[What is known beyond this conversation",
+        "[Rule c",
+    ];
     message.role == Role::User
         && (beginnings.iter().any(|beginning| message.content.starts_with(beginning))
             || (message.content.starts_with('[')
@@ -65,6 +72,9 @@ impl Reader<'_> {
         if let Some(line) = text.strip_prefix("[Now: ").and_then(|text| text.strip_suffix(']')) {
             self.has_grown = true;
             self.situation.read_standing(line);
+        } else if text.starts_with("[What is known beyond this conversation") {
+            self.has_grown = true;
+            self.situation.read_known(text);
         } else if text.starts_with("[Summaries of earlier efforts") {
             self.has_grown = true;
             for line in text.lines().skip(1) {

@@ -9,6 +9,15 @@ use super::grown::{follow, is_ours};
 /// How much of each end of a message is read for what is wanted, in bytes.
 const END_BYTES_MAX: usize = 2_000;
 
+/// Headings of what is known beyond a conversation.
+const KNOWN: [&str; 5] = [
+    "## Preferences and Rules",
+    "## Relevant Past Decisions",
+    "## Known Information",
+    "## Procedures",
+    "## Past Experience",
+];
+
 /// What the context shows.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Situation {
@@ -22,6 +31,8 @@ pub(super) struct Situation {
     pub(super) expanded: Vec<String>,
     /// Concluded efforts that stand here as summaries: id and text.
     pub(super) summaries: Vec<(String, String)>,
+    /// What is known beyond this conversation, a record a line.
+    pub(super) known: Vec<String>,
     /// Logs and recent chat, in order.
     pub(super) logs: Vec<LogPart>,
     /// Calls of this turn with their results, oldest first.
@@ -106,6 +117,7 @@ impl Situation {
     }
 
     fn read_system(&mut self, text: &str) {
+        self.read_known(text);
         let mut in_summaries = false;
         for line in text.lines() {
             if line.starts_with("## ") {
@@ -117,6 +129,18 @@ impl Situation {
             } else if line.starts_with("Active effort: ") || line.starts_with("No effort is active.") {
                 self.read_standing(line);
                 self.has_stored = line.contains(" not shown.");
+            }
+        }
+    }
+
+    /// Records of the agent's memory; instructions and rules are no answers.
+    pub(super) fn read_known(&mut self, text: &str) {
+        let mut is_record = false;
+        for line in text.lines() {
+            if line.starts_with("## ") || line.starts_with('[') {
+                is_record = KNOWN.contains(&line) || line.starts_with("## Procedure: ");
+            } else if let Some(record) = line.strip_prefix("- ").filter(|_| is_record) {
+                self.known.push(record.to_owned());
             }
         }
     }

@@ -67,7 +67,7 @@ pub(super) fn recall(situation: &Situation, said: &str, detail: bool, explicit: 
             }
         }
         (_, Some(id)) => Next::Say(answer::from_log(situation, id)),
-        (_, None) => match answer::from_chat(situation) {
+        (_, None) => match answer::from_memory(situation).or_else(|| answer::from_chat(situation)) {
             Some(text) => Next::Say(text),
             None if explicit => search(said, false),
             None => stay(situation),
