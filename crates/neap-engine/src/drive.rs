@@ -3,7 +3,7 @@
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
 use neap_core::event::Recorded;
-use neap_core::learn::{MemoryGiven, Wish};
+use neap_core::learn::MemoryGiven;
 use neap_core::memory::Recalled;
 use neap_core::turn::{
     Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
@@ -13,7 +13,7 @@ use neap_store::StoreError;
 
 use crate::error::EngineError;
 use crate::live::Live;
-use crate::mind::{ask, given};
+use crate::mind::given;
 use crate::parts::Parts;
 use crate::tell::{Run, operations};
 use crate::watch::{Interrupt, Watch};
@@ -107,12 +107,12 @@ impl Driver<'_> {
         }
     }
 
-    /// Does what time calls for to what the agent knows.
-    pub(crate) async fn sweep(&self, live: &mut Live) -> Result<(), EngineError> {
-        if let Some(mind) = &mut live.mind {
-            ask(self.parts, mind.counter.as_ref(), &mut mind.live, Wish::Sweep).await?;
+    /// Upkeep of what the agent knows.
+    pub(crate) async fn tend_mind(&self, live: &mut Live) -> Result<(), EngineError> {
+        match &mut live.mind {
+            Some(mind) => mind.tend(self.parts).await,
+            None => Ok(()),
         }
-        Ok(())
     }
 
     async fn perform(&self, live: &mut Live, step: Step, run: &mut Run<'_>) -> Result<Input, EngineError> {

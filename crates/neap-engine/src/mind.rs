@@ -1,15 +1,18 @@
 //! The agent whose conversation a session is: its stream in memory, and what of it is loaded.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::AgentId;
 use neap_core::knowledge::{Known, Mind, Outlook};
 use neap_core::learn::{
-    AgentDesk, Answer, LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Version, Wish,
+    AgentDesk, Amendment, Answer, LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Version, Wish,
 };
-use neap_core::memory::Recalled;
-use neap_core::tokens::TokenCounter;
+use neap_core::memory::{Lines, Memory, MemoryId, MemoryKind, Recalled, SUMMARY_TOKENS_MAX};
+use neap_core::message::Message;
+use neap_core::summary::{SummaryBy, SummaryRequest};
+use neap_core::tokens::{TokenCounter, Tokens};
 use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError, Stored};
 
@@ -19,6 +22,12 @@ use crate::parts::Parts;
 
 /// A commit is decided anew this often if others keep coming first.
 const CONFLICTS_MAX: usize = 100;
+
+/// Records of a kind that are looked at, newest first, for whether a model should word them.
+const WORDED_MAX: usize = 4;
+/// What a model is asked for; id, state and provenance come on top.
+const MICRO_WORDS_MAX: Tokens = Tokens(24);
+const SUMMARY_WORDS_MAX: Tokens = Tokens(90);
 
 /// Which agent an engine's sessions belong to, and how it sees things.
 #[derive(Debug, Clone)]
@@ -34,6 +43,8 @@ pub(crate) struct MindLive {
     /// As its own records are counted.
     pub(crate) counter: Arc<dyn TokenCounter>,
     outlook: Arc<Outlook>,
+    /// Records that a model was asked to word, so that none is asked for twice.
+    worded: BTreeSet<MemoryId>,
 }
 
 impl MindLive {
@@ -41,7 +52,13 @@ impl MindLive {
     pub(crate) async fn load(parts: &Parts, agent: &AgentPart) -> Result<Self, StoreError> {
         let live = Live::load(parts.store.as_ref(), agent.id.stream()).await?;
         let counter = counter_of(parts, &live);
-        Ok(Self { live, known: Known::default(), counter, outlook: agent.outlook.clone() })
+        Ok(Self {
+            live,
+            known: Known::default(),
+            counter,
+            outlook: agent.outlook.clone(),
+            worded: BTreeSet::new(),
+        })
     }
 
     /// As the core's machines have it.
@@ -55,6 +72,39 @@ impl MindLive {
         }
     }
 
+    /// Upkeep: what time calls for; and where a summariser is configured, it words a few records that were long.
+    pub(crate) async fn tend(&mut self, parts: &Parts) -> Result<(), EngineError> {
+        ask(parts, self.counter.as_ref(), &mut self.live, Wish::Sweep).await?;
+        if parts.summary_limit.is_none() {
+            return Ok(());
+        }
+        for kind in [MemoryKind::Decision, MemoryKind::Episode] {
+            for memory in parts.store.list_memories(&self.live.id, Some(kind), None, WORDED_MAX).await? {
+                if needs_words(self.counter.as_ref(), &memory) && self.worded.insert(memory.id) {
+                    self.word(parts, &memory).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Has one record worded; if that fails, its lines stay as they are.
+    async fn word(&mut self, parts: &Parts, memory: &Memory) -> Result<(), EngineError> {
+        let request = |tokens_max| SummaryRequest {
+            about: format!("{} {}", memory.kind(), memory.id),
+            by: SummaryBy::Configured,
+            messages: vec![Message::user(memory.full())],
+            tokens_max,
+        };
+        let micro = parts.summarize(&request(MICRO_WORDS_MAX)).await;
+        let summary = parts.summarize(&request(SUMMARY_WORDS_MAX)).await;
+        if let (Ok(micro), Ok(summary)) = (micro, summary) {
+            let how = Amendment::Reword { micro, summary };
+            ask(parts, self.counter.as_ref(), &mut self.live, Wish::Amend { id: memory.id, how }).await?;
+        }
+        Ok(())
+    }
+
     /// Looks whether another process taught the agent something, and if so, loads it.
     pub(crate) async fn follow(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         if self.live.is_ahead_of_store() || store.seq(&self.live.id).await? != self.live.state.seq() {
@@ -62,6 +112,13 @@ impl MindLive {
         }
         Ok(())
     }
+}
+
+/// Whether a record stands there by template and has more to say than that holds.
+fn needs_words(counter: &dyn TokenCounter, memory: &Memory) -> bool {
+    memory.status.is_current()
+        && memory.lines == Lines::of(counter, memory)
+        && counter.count(&memory.full()) > SUMMARY_TOKENS_MAX
 }
 
 /// How an agent's records are counted.

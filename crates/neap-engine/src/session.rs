@@ -155,7 +155,7 @@ impl Session {
         self.settle().await?;
         let (driver, live) = self.driver();
         let made = driver.tend(live, Tending::default(), watch).await?;
-        driver.sweep(live).await?;
+        driver.tend_mind(live).await?;
         Ok(made)
     }
 

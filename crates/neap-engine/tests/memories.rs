@@ -326,3 +326,30 @@ async fn the_offline_model_quotes_what_the_agent_knows() {
     let reply = session.turn("Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("Tomatoes in the garden need water every morning"), "{}", reply.text);
 }
+
+/// Issue, 1: a model's wording where one is configured, off the reply's path; one that changes a value is refused.
+#[tokio::test]
+async fn a_configured_summariser_words_long_records_in_upkeep() {
+    for (wording, is_taken) in
+        [("Chose Postgres for the ledger of 12 regions.", true), ("Chose Postgres for 99 regions.", false)]
+    {
+        let store: Arc<dyn Store> = Arc::new(MemStore::default());
+        let agent = neap_core::ids::AgentId::from_name("newton").unwrap();
+        let summarizer = Arc::new(neap_model::scripted::ScriptedSummarizer::always(wording));
+        let engine = neap_engine::Engine::builder(store)
+            .model(Arc::new(neap_model::scripted::Scripted::new()))
+            .summarizer(summarizer)
+            .agent(agent, Default::default())
+            .build();
+        let mut long = decision("Chose Postgres for the ledger of 12 regions", 0.9);
+        let Body::Decision(body) = &mut long.body else { unreachable!() };
+        body.context = "The ledger of all regions was kept in files that nobody could search. ".repeat(12);
+        let mut memory = engine.memory().await.unwrap().unwrap();
+        memory.ask(Wish::Remember(Box::new(long))).await.unwrap();
+        let id = neap_core::ids::SessionId::parse("words").unwrap();
+        let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+        session.tend().await.unwrap();
+        let kept = memory.history("d1".parse().unwrap()).await.unwrap();
+        assert_eq!(kept.len() == 2, is_taken, "{:?}", kept.last().unwrap().memory.lines);
+    }
+}

@@ -11,7 +11,9 @@ use crate::memory::{
     AgentHead, Body, Change, Confidence, Lines, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest,
     Recalled, Status, amend, lifecycle, similarity,
 };
+use crate::message::Message;
 use crate::policy::Policy;
+use crate::receipt::receipt;
 use crate::terms::query_terms;
 use crate::tools::Refusal;
 
@@ -154,6 +156,7 @@ pub(super) fn amendment(
         Amendment::Activate { succeeded } => amend::activate(memory, *succeeded, counter, now),
         Amendment::AskToForget { reason } => amend::forget_asked(memory, reason, counter, now),
         Amendment::FalsePositive => amend::false_positive(memory, counter, now),
+        Amendment::Reword { micro, summary } => reworded(memory, micro, summary, desk).map(|write| vec![write]),
         Amendment::Undo => Err(Refusal::new("Undoing needs the record's history.")),
     }
 }
@@ -184,4 +187,17 @@ pub(super) fn brought_back(memory: &Memory, by: MemoryId, seq: Seq, desk: &Agent
     after.updated = desk.now;
     after.lines = Lines::of(desk.counter, &after);
     Some(MemoryWrite::of(Change::Undone { seq }, memory, after))
+}
+
+/// A record in a model's words, if these say nothing else than it does.
+fn reworded(memory: &Memory, micro: &str, summary: &str, desk: &AgentDesk<'_>) -> Result<MemoryWrite, Refusal> {
+    let original = [Message::user(memory.full())];
+    for worded in [micro, summary] {
+        if !receipt(&original, worded, None).changed.is_empty() {
+            return Err(Refusal::new(format!("The wording of {} changes what it says.", memory.id)));
+        }
+    }
+    let lines = Lines::worded(desk.counter, memory, micro, summary)?;
+    let after = Memory { lines, updated: desk.now, ..memory.clone() };
+    Ok(MemoryWrite::of(Change::Reworded, memory, after))
 }

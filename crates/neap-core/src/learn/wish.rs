@@ -71,6 +71,13 @@ pub enum Amendment {
     },
     /// A censor found something wrongly.
     FalsePositive,
+    /// A model says it better, at both lengths.
+    Reword {
+        /// In one line.
+        micro: String,
+        /// In a few.
+        summary: String,
+    },
     /// The last change is taken back.
     Undo,
 }
@@ -89,6 +96,7 @@ impl Amendment {
             Amendment::Activate { .. } => "used",
             Amendment::AskToForget { .. } => "to be removed by a person",
             Amendment::FalsePositive => "reported as a false positive",
+            Amendment::Reword { .. } => "reworded",
             Amendment::Undo => "undone",
         }
     }
