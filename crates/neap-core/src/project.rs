@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::effort::Effort;
-use crate::event::{Event, Recorded, RoundVisibility};
+use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
-use crate::memory::Memory;
-use crate::message::{Counted, Exchange, Role, Scope};
+use crate::memory::{Memory, MemoryId};
+use crate::message::{Counted, Exchange, Message, Role, Scope};
+use crate::prompt;
 use crate::state::{Head, Pending, SessionState};
 use crate::tokens::Tokens;
+
+/// What the words that stand for a withheld message cost at most, in any encoding.
+const CENSORED_TOKENS: Tokens = Tokens(40);
 
 /// Where one exchange of a log is in the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -200,6 +204,22 @@ fn row(turn: TurnNo, scope: &Scope, begun: &Begun, last_seq: Seq, reply: Tokens)
 
 /// Puts an exchange together from the events between its first and its last; others may lie between.
 pub fn exchange(turn: TurnNo, at: Stamp, events: &[Recorded]) -> Exchange {
-    let of_turn = events.iter().filter(|recorded| recorded.event.turn() == Some(turn));
-    Exchange { turn, at, messages: of_turn.flat_map(|recorded| recorded.event.said()).cloned().collect() }
+    let of_turn = || events.iter().filter(|recorded| recorded.event.turn() == Some(turn));
+    let mut exchange =
+        Exchange { turn, at, messages: of_turn().flat_map(|recorded| recorded.event.said()).cloned().collect() };
+    for recorded in of_turn() {
+        if let Event::TurnAbandoned { reason: AbandonReason::Censored { id, .. }, .. } = &recorded.event {
+            withhold(&mut exchange, *id);
+        }
+    }
+    exchange
+}
+
+/// A rule ended the turn: what was said in it stays stored, and is not shown to a model again.
+pub(crate) fn withhold(exchange: &mut Exchange, id: MemoryId) {
+    for said in &mut exchange.messages {
+        let words = prompt::fill(prompt::CENSORED, &[("id", &id.to_string())]);
+        said.message = Message { content: words.into(), ..said.message.clone() };
+        said.tokens = said.tokens.max(CENSORED_TOKENS);
+    }
 }

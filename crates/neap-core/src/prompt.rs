@@ -82,6 +82,8 @@ pub const MEMORIES: &str = include_str!("prompts/memories.md");
 pub const REFUSED: &str = include_str!("prompts/refused.md");
 /// What stands for an answer that a rule refused to the last: `{id}`, `{reason}`.
 pub const WITHHELD: &str = include_str!("prompts/withheld.md");
+/// Stands for a message of a turn that a rule ended: `{id}`.
+pub const CENSORED: &str = include_str!("prompts/censored.md");
 /// A rule that gives guidance: `{id}`, `{reason}`.
 pub const STEERED: &str = include_str!("prompts/steered.md");
 /// A rule that forbids what was asked: `{id}`, `{reason}`.

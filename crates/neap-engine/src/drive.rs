@@ -3,6 +3,7 @@
 //! There are no decisions here: an `if` about memory in this file belongs in the core.
 
 use neap_core::event::Recorded;
+use neap_core::knowledge::changed_record;
 use neap_core::learn::MemoryGiven;
 use neap_core::memory::Recalled;
 use neap_core::turn::{
@@ -68,7 +69,12 @@ impl Driver<'_> {
                 | Step::Summarize(_)
                 | Step::Recall(_)
                 | Step::Learn(_)
-                | Step::CallTool(_) => self.perform(live, step, &mut run).await?,
+                | Step::CallTool(_) => match self.perform(live, step, &mut run).await {
+                    Ok(input) => input,
+                    // The reply is durable: that something could not be counted is no reason to keep it back.
+                    Err(_) if turn.is_answered() => Input::NotLearnt,
+                    Err(error) => return Err(error),
+                },
             };
         }
     }
@@ -182,8 +188,10 @@ impl Driver<'_> {
         let store = self.parts.store.as_ref();
         let Some(mind) = &mut live.mind else { return Ok(Input::Learnt) };
         let done = operations(&events, Tokens::ZERO);
+        let changed: Vec<_> = events.iter().filter_map(|recorded| changed_record(&recorded.event)).collect();
         match mind.live.commit(store, events).await {
             Ok(()) => {
+                mind.known.changed(&changed);
                 run.committed(&mind.live.id, &done);
                 Ok(Input::Learnt)
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::account::{Account, SUMMARY_KINDS, accounts};
+use neap_core::assemble::tools_of_agent;
 use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
 use neap_core::ids::{AgentId, SessionId, TurnNo};
@@ -258,8 +259,8 @@ impl Engine {
         let tools = match &self.parts.agent {
             Some(agent) => {
                 let mind = MindLive::load(&self.parts, agent).await?;
-                let tools =
-                    ToolSet::with_memories(counter.as_ref(), mind.live.state.head().agent.as_deref(), host);
+                let head = mind.live.state.head().agent.as_deref();
+                let tools = tools_of_agent(live.state.policy(), head, &host, counter.as_ref());
                 live.mind = Some(Box::new(mind));
                 tools
             }

@@ -105,12 +105,18 @@ impl MindLive {
         Ok(())
     }
 
-    /// Looks whether another process taught the agent something, and if so, loads it.
-    pub(crate) async fn follow(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        if self.live.is_ahead_of_store() || store.seq(&self.live.id).await? != self.live.state.seq() {
-            self.live.reload(store).await?;
+    /// Looks whether another process taught the agent something, and if so, loads it. Says whether something that is
+    /// loaded was erased.
+    pub(crate) async fn follow(&mut self, parts: &Parts) -> Result<bool, StoreError> {
+        let store = parts.store.as_ref();
+        if !self.live.is_ahead_of_store() && store.seq(&self.live.id).await? == self.live.state.seq() {
+            return Ok(false);
         }
-        Ok(())
+        self.live.reload(store).await?;
+        self.counter = counter_of(parts, &self.live);
+        let loaded = self.known.loaded();
+        let now = store.memories(&self.live.id, &loaded).await?;
+        Ok(self.known.compare(&now))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, assemble, check_budget};
+use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, check_budget};
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
@@ -224,9 +224,6 @@ impl Session {
         begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
     ) -> Result<TurnReply, EngineError> {
         self.settle().await?;
-        if let Some(mind) = &mut self.live.mind {
-            mind.follow(self.parts.store.as_ref()).await?;
-        }
         if let Some(turn_id) = turn_id
             && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
         {
@@ -265,6 +262,12 @@ impl Session {
     /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what
     /// was said in it stays, in its place.
     async fn settle(&mut self) -> Result<(), EngineError> {
+        if let Some(mind) = &mut self.live.mind
+            && mind.follow(&self.parts).await?
+        {
+            // What was erased must not be sent again.
+            self.live.sent.forget();
+        }
         loop {
             if self.live.is_ahead_of_store() {
                 self.live.reload(self.parts.store.as_ref()).await?;

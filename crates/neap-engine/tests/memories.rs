@@ -353,3 +353,74 @@ async fn a_configured_summariser_words_long_records_in_upkeep() {
         assert_eq!(kept.len() == 2, is_taken, "{:?}", kept.last().unwrap().memory.lines);
     }
 }
+
+/// What is said beside a tool call is checked as well, and a turn that a rule ended is not shown again.
+#[tokio::test]
+async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
+    let mut stage = agent_stage(&[]).await;
+    teach(&stage, censor("secret x", Side::Output, Action::Refuse)).await;
+    stage.model.push(neap_core::turn::ModelReply {
+        text: "It is secret x.".into(),
+        calls: vec![neap_core::message::ToolCall {
+            id: "c1".into(),
+            name: "effort_status".into(),
+            arguments: "{}".into(),
+        }],
+    });
+    stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
+    let mut heard = Heard(String::new());
+    let reply = stage.session.turn("what is it?", &mut heard).await.unwrap();
+    assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Done.", "Done."));
+
+    teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
+    stage.session.turn("give me the launch codes", &mut Quiet).await.unwrap_err();
+    stage.say("go on", &[], "With what?").await;
+    assert!(!sent(&stage).contains("give me the launch codes"), "{}", sent(&stage));
+    assert!(sent(&stage).contains("[Withheld by rule c2]"), "{}", sent(&stage));
+}
+
+/// RELIABILITY, promise 4: what a model wants to be always loaded is always loaded, as data between the marks.
+#[tokio::test]
+async fn a_models_standing_rule_is_data_and_a_persons_is_not() {
+    let mut stage = agent_stage(&[]).await;
+    let mut mine = fact("answers", "Answer in metric units");
+    mine.pinned = true;
+    teach(&stage, mine).await;
+    let call = json!({"kind": "fact", "subject": "style", "text": "The user likes terse answers", "always": true});
+    stage.say("I like terse answers", &[("remember", call)], "Noted.").await;
+    stage.say("Tell me about the weather in Bergen", &[], "Rain.").await;
+    let system = stage.model.requests().pop().unwrap().messages[0].content.to_string();
+    let open = system.find("[Recalled memories, each").expect("marks");
+    assert!(system.find("metric units").expect("a person's rule") < open, "{system}");
+    assert!(system.find("likes terse answers").expect("a model's") > open, "{system}");
+}
+
+/// Rules that are made while a prompt grows reach the model at its end; a superseded fact is replaced there.
+#[tokio::test]
+async fn what_changes_while_a_prompt_grows_is_told_at_its_end() {
+    let mut stage = agent_stage(&[("epoch", "by-cost")]).await;
+    teach(&stage, fact("billing timeout", "The billing timeout is 30 seconds")).await;
+    stage.say("What is the billing timeout?", &[], "30 seconds.").await;
+    teach(&stage, fact("billing timeout", "The billing timeout is 45 seconds")).await;
+    let mut rule = fact("answers", "Answer in metric units");
+    rule.pinned = true;
+    teach(&stage, rule).await;
+    stage.say("And the billing timeout today?", &[], "45 seconds.").await;
+    let requests = stage.model.requests();
+    let (first, second) = (&requests[0].messages, &requests[1].messages);
+    assert_eq!(first[..], second[..first.len()], "a prefix of the next");
+    let added: String = second[first.len()..].iter().map(|m| format!("{}\n", m.content)).collect();
+    assert!(added.contains("45 seconds") && added.contains("Answer in metric units"), "{added}");
+}
+
+/// A budget that holds the first tools holds the session, whatever its agent learns later.
+#[tokio::test]
+async fn a_session_that_opens_goes_on_though_its_agent_learns() {
+    let mut stage = agent_stage(&[("context_tokens_max", "1_750")]).await;
+    for n in 0..3 {
+        teach(&stage, fact(&format!("topic {n}"), &format!("Fact number {n} is about apples in barn {n}"))).await;
+    }
+    stage.restart().await;
+    let reply = stage.say("hello", &[], "Hello.").await;
+    assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
+}

@@ -19,6 +19,7 @@ use crate::ids::TurnNo;
 use crate::knowledge::Knowledge;
 use crate::ledger::{Layer, LayerTokens, Ledger};
 use crate::log::Logs;
+use crate::memory::AgentHead;
 use crate::message::{Counted, Message, ToolRound};
 use crate::policy::Policy;
 use crate::state::SessionState;
@@ -116,6 +117,21 @@ pub fn check_budget(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter
         return Ok(());
     }
     Err(BudgetTooSmall { budget, floor, protocol, tools: tools.tokens(), message })
+}
+
+/// The tools of an agent's session: those of the memory tools that are of use, as far as the budget has room for them
+/// beside what must be there. So a session that opens goes on, whatever its agent learns.
+pub fn tools_of_agent(
+    policy: &Policy,
+    head: Option<&AgentHead>,
+    host: &[ToolSpec],
+    counter: &dyn TokenCounter,
+) -> ToolSet {
+    let all = ToolSet::with_memories(counter, head, host.to_vec());
+    let few = || ToolSet::with_memories(counter, None, host.to_vec());
+    let none = || ToolSet::with_efforts(counter, host.to_vec());
+    let fits = |tools: &ToolSet| check_budget(policy, tools, counter).is_ok();
+    if fits(&all) { all } else { Some(few()).filter(fits).unwrap_or_else(none) }
 }
 
 /// What layers of memory may cost together: a share of what is left when everything is there that must be.

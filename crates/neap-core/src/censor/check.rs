@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Compiled, Text, allowed, compile};
+use crate::memory::tame::tame;
 use crate::memory::{Action, Author, Body, Memory, MemoryId, Pattern, Side, Status};
 
 /// A rule that found something.
@@ -60,7 +61,7 @@ pub fn check<'a>(
         }
         if compiled.of(memory.id, &censor.pattern).is_some_and(|pattern| pattern.is_match(&text)) {
             let action = acts(memory, censor.action);
-            hits.push(Hit { id: memory.id, action, reason: censor.reason.clone() });
+            hits.push(Hit { id: memory.id, action, reason: tame(&censor.reason) });
         }
     }
     hits.sort_by_key(|hit| (std::cmp::Reverse(hit.action), hit.id));

@@ -123,8 +123,7 @@ impl View<'_> {
             rounds: turn.rounds.len(),
             logs: selection.scopes().collect(),
             summaries: selection.summaries.iter().map(|effort| effort.id.clone()).collect(),
-            memories: self.known.into_iter().flat_map(|known| known.items.iter().map(|item| item.id)).collect(),
-            frame: self.known.map_or_else(String::new, |known| known.frame.clone()),
+            known: self.known.into_iter().flat_map(|known| known.lines().map(str::to_owned)).collect(),
             standing: standing(self.counter, selection, self.tools),
             ledger: Ledger { tokens, epoch_since: Some(turn.turn), ..Ledger::default() },
         };
@@ -155,6 +154,8 @@ impl View<'_> {
         let mut ledger = next.ledger.clone();
         ledger.budget = self.state.policy().context_budget();
         ledger.evicted = selection.evicted as u64;
+        ledger.memories =
+            self.known.into_iter().flat_map(|known| known.items.iter().map(|item| item.id)).collect();
         ledger.tokens.add(Layer::Tail, sum(&next.tail));
         ledger.tokens.add(Layer::Message, sum(&next.turn));
         ledger.naive_tokens = self.naive(&ledger, turn);

@@ -16,7 +16,6 @@ use crate::assemble::{Placed, WorkingContext};
 use crate::cost::Cost;
 use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::ledger::{Layer, Ledger};
-use crate::memory::MemoryId;
 use crate::message::{Counted, Scope};
 use crate::policy::Policy;
 use crate::tokens::Tokens;
@@ -48,10 +47,8 @@ pub(crate) struct Epoch {
     logs: BTreeSet<Scope>,
     /// Summaries that are in it, or had no room in it.
     summaries: BTreeSet<EffortId>,
-    /// Memories that are in it, or had no room in it.
-    memories: BTreeSet<MemoryId>,
-    /// The stance, as it says last.
-    frame: String,
+    /// What of the agent's memory is in it, line by line, or had no room in it.
+    known: BTreeSet<String>,
     /// Which efforts are in play, as it says last.
     standing: String,
     /// What the head cost.

@@ -73,8 +73,7 @@ fn transcript(effort: &Effort, template: &str, log: &Log) -> String {
 /// What the agent knows that bears on the message and is not in the prompt yet.
 pub(super) fn memories(view: &View<'_>, next: &mut Epoch) -> Option<Counted> {
     let known = view.known?;
-    let added = known.addition(view.counter, &next.memories, &next.frame);
-    next.memories.extend(known.items.iter().map(|item| item.id));
-    next.frame.clone_from(&known.frame);
+    let added = known.addition(view.counter, &next.known);
+    next.known.extend(known.lines().map(str::to_owned));
     added
 }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::{Inputs, Knowledge, LoadCause, Loaded, Placement, build, cause, focus, is_follow_up, request, used};
 use crate::censor::Patterns;
+use crate::event::Event;
 use crate::frame::{Chosen, Frames, select};
 use crate::ids::{SessionId, Stamp};
-use crate::memory::{AgentHead, MemoryId, RecallRequest, Recalled};
+use crate::memory::{AgentHead, Change, Memory, MemoryId, RecallRequest, Recalled};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -36,13 +37,36 @@ pub struct Known {
     /// Patterns of censors, made ready.
     pub(crate) patterns: Patterns,
     /// Censors, preferences and standing rules as they were: when one changes, the page is made anew.
-    rules: Vec<(MemoryId, Stamp)>,
+    rules: Vec<(MemoryId, String)>,
+    /// Whether something on the page has changed since.
+    is_outdated: bool,
 }
 
 impl Known {
     /// What is loaded.
     pub fn page(&self) -> Option<&Knowledge> {
         self.page.as_ref()
+    }
+
+    /// What is on the page.
+    pub fn loaded(&self) -> Vec<MemoryId> {
+        self.page.iter().flat_map(|page| page.items.iter().map(|item| item.id)).collect()
+    }
+
+    /// Holds the page against its records as they are now; says whether one of them was erased.
+    pub fn compare(&mut self, now: &[Memory]) -> bool {
+        let Some(page) = &self.page else { return false };
+        let is_as_shown = |memory: &&Memory| {
+            memory.status.is_current() && page.has_line(&memory.lines.micro, &memory.lines.summary)
+        };
+        let erased = now.len() < page.items.len();
+        self.is_outdated |= erased || !now.iter().all(|memory| is_as_shown(&memory));
+        erased
+    }
+
+    /// Records were changed from here: if they are on the page, it is out of date.
+    pub fn changed(&mut self, ids: &[MemoryId]) {
+        self.is_outdated |= self.loaded().iter().any(|id| ids.contains(id));
     }
 
     /// Memories that this reply is the first to make use of.
@@ -95,7 +119,7 @@ impl Mind<'_> {
             return None;
         }
         let chosen = self.chosen(text);
-        let changed = rules(self.head()) != self.known.rules;
+        let changed = self.known.is_outdated || rules(self.head()) != self.known.rules;
         let cause = match &self.known.page {
             None => Some(LoadCause::First),
             Some(page) => cause(page, &chosen, text, is_follow_up(text)).or(changed.then_some(LoadCause::Changed)),
@@ -140,7 +164,7 @@ impl Mind<'_> {
         let loaded = page.loaded(cause);
         let rules = rules(Some(head));
         let patterns = std::mem::take(&mut self.known.patterns);
-        *self.known = Known { page: Some(page), used: BTreeSet::new(), patterns, rules };
+        *self.known = Known { page: Some(page), used: BTreeSet::new(), patterns, rules, is_outdated: false };
         loaded
     }
 }
@@ -153,7 +177,14 @@ fn question(state: &SessionState, text: &str) -> String {
     }
 }
 
-fn rules(head: Option<&AgentHead>) -> Vec<(MemoryId, Stamp)> {
+/// What is always loaded, as it stands there: counting how often a rule was met changes nothing of it.
+fn rules(head: Option<&AgentHead>) -> Vec<(MemoryId, String)> {
     let all = head.into_iter().flat_map(|head| head.censors.values().chain(head.pinned.values()));
-    all.map(|memory| (memory.id, memory.updated)).collect()
+    all.map(|memory| (memory.id, memory.lines.summary.clone())).collect()
+}
+
+/// The record that an event changed in what it says; counting its uses does not.
+pub fn changed_record(event: &Event) -> Option<MemoryId> {
+    let Event::MemoryChanged { change, memory, .. } = event else { return None };
+    (!matches!(change, Change::Triggered | Change::Activated { .. })).then_some(memory.id)
 }

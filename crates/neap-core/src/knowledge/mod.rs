@@ -30,7 +30,7 @@ pub use context::Context;
 pub use fill::Detail;
 pub use focus::{Focus, ITEMS_MAX, Thread, focus, is_follow_up, task_after};
 pub use loaded::{LoadCause, Loaded, LoadedItem, MemoryMetrics};
-pub use mind::{Known, Mind, Outlook};
+pub use mind::{Known, Mind, Outlook, changed_record};
 pub use page::Placement;
 pub use recency::window;
 pub use refresh::{announces_action, cause, press};

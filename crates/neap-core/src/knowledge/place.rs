@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::fill::kind;
 use super::page::{Page, Placement};
 use super::{Knowledge, press};
 use crate::ledger::{Layer, Ledger};
-use crate::memory::MemoryId;
 use crate::message::{Counted, Message};
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -47,19 +45,23 @@ impl Knowledge {
         }
     }
 
-    /// What of it a prompt that grows does not have yet: records that are new to it, and the stance if it changed.
-    pub(crate) fn addition(
-        &self,
-        counter: &dyn TokenCounter,
-        has: &BTreeSet<MemoryId>,
-        frame: &str,
-    ) -> Option<Counted> {
+    /// Whether a record stands on the page in one of these forms.
+    pub(crate) fn has_line(&self, micro: &str, summary: &str) -> bool {
+        self.lines().any(|line| line == micro || line == summary)
+    }
+
+    /// Every piece of the page as it stands there.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &str> {
+        self.page.parts.iter().flat_map(|part| &part.pieces).map(|piece| piece.line.text.as_str())
+    }
+
+    /// What of it a prompt that grows does not have yet: records and rules that are new to it or changed, another
+    /// stance, another task.
+    pub(crate) fn addition(&self, counter: &dyn TokenCounter, has: &BTreeSet<String>) -> Option<Counted> {
         let mut page = Page::new(counter, Placement::Tail);
-        let recalled = |layer: Layer| kind(layer).is_some();
-        let stance = |layer: Layer| layer == Layer::Frame && frame != self.frame;
-        for part in self.page.parts.iter().filter(|part| recalled(part.layer) || stance(part.layer)) {
+        for part in &self.page.parts {
             let mut part = part.clone();
-            part.pieces.retain(|piece| piece.id.is_none_or(|id| !has.contains(&id)));
+            part.pieces.retain(|piece| !has.contains(&piece.line.text));
             page.add(part);
         }
         let (sections, _) = page.render();

@@ -2,7 +2,7 @@
 
 use super::{Pending, SessionState};
 use crate::effort::{Decayed, Effort, EffortStatus, Expansion, LogSize};
-use crate::event::{CollapseCause, Event, Recorded, RoundVisibility};
+use crate::event::{AbandonReason, CollapseCause, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::knowledge::task_after;
 use crate::ledger::Layer;
@@ -118,7 +118,14 @@ impl SessionState {
                 metrics.cost += ledger.cost;
                 metrics.memories.items_used += ledger.memories_used.len() as u64;
             }
-            Event::TurnAbandoned { turn, reason: _, scope } | Event::TurnClosed { turn, scope } => {
+            Event::TurnAbandoned { turn, reason, scope } => {
+                self.settle(*turn, scope, None, at);
+                // What a rule ended is nothing to go on with.
+                if matches!(reason, AbandonReason::Censored { .. }) {
+                    self.head.task = None;
+                }
+            }
+            Event::TurnClosed { turn, scope } => {
                 self.settle(*turn, scope, None, at);
             }
             Event::MessageAdded { turn, message } => {

@@ -48,10 +48,12 @@ pub(super) fn must_hold(desk: &Desk<'_>) -> bool {
     })
 }
 
-/// Why a call from outside a turn is not carried out, if a rule says so.
-pub(super) fn refused_call(desk: &mut Desk<'_>, call: &ToolCall) -> Option<Refusal> {
-    let hits = hits(desk, Side::ToolCall, &called(call));
-    hits.first().filter(|hit| hit.action > Action::Steer).map(refusal)
+/// Why a call from outside a turn is not carried out, if a rule says so, and the event of that.
+pub(super) fn refused_call(desk: &mut Desk<'_>, call: &ToolCall) -> Option<(Refusal, Event)> {
+    let (turn, side) = (desk.state.turn(), Side::ToolCall);
+    let hits = hits(desk, side, &called(call));
+    let hit = hits.first().filter(|hit| hit.action > Action::Steer)?;
+    Some((refusal(hit), Event::CensorTriggered { turn, id: hit.id, side, action: hit.action }))
 }
 
 fn called(call: &ToolCall) -> String {
@@ -89,20 +91,61 @@ impl Turn {
 
     /// Rules about an answer: none, then it stands; else the model is asked again, at most so often, and then the
     /// answer is withheld.
-    pub(super) fn check_output(&mut self, desk: &mut Desk<'_>, said: &str) -> Result<Option<String>, Box<Step>> {
-        let hits = hits(desk, Side::Output, said);
+    pub(super) fn check_output(
+        &mut self,
+        desk: &mut Desk<'_>,
+        said: &str,
+        whole: &str,
+    ) -> Result<Option<String>, Box<Step>> {
+        let hits = hits(desk, Side::Output, whole);
         self.met(desk, Side::Output, &hits);
         let Some(hit) = hits.first().filter(|hit| hit.action > Action::Steer) else { return Ok(None) };
         if hit.action == Action::Abort {
             return Err(Box::new(self.abandon(desk, ended(hit))));
         }
         let reason = hit.reason.clone();
-        if self.refused < REFUSALS_MAX && !self.is_told() {
+        if self.refused < REFUSALS_MAX {
             self.refused += 1;
             let note = prompt::fill(prompt::REFUSED, &[("id", &hit.id.to_string()), ("reason", &reason)]);
             return Err(Box::new(self.ask_again(desk, said, &note)));
         }
         Ok(Some(prompt::fill(prompt::WITHHELD, &[("id", &hit.id.to_string()), ("reason", &reason)])))
+    }
+
+    /// Rules about a round of calls, before anything of it is done: one that ends the turn does so now. Words beside the
+    /// calls that a rule refuses are not said.
+    pub(super) fn check_round(
+        &mut self,
+        desk: &mut Desk<'_>,
+        said: String,
+        calls: &[ToolCall],
+    ) -> Result<String, AbandonReason> {
+        for call in calls {
+            let hits = hits(desk, Side::ToolCall, &called(call));
+            if let Some(hit) = hits.first().filter(|hit| hit.action == Action::Abort) {
+                self.met(desk, Side::ToolCall, &hits);
+                return Err(ended(hit));
+            }
+        }
+        let hits = hits(desk, Side::Output, &said);
+        self.met(desk, Side::Output, &hits);
+        match hits.first() {
+            Some(hit) if hit.action == Action::Abort => Err(ended(hit)),
+            Some(hit) if hit.action == Action::Refuse => {
+                self.refusals.push(refusal(hit).error);
+                Ok(String::new())
+            }
+            Some(_) | None => Ok(said),
+        }
+    }
+
+    /// What was said elsewhere was said: rules are noted, and block nothing.
+    pub(super) fn check_told(&mut self, desk: &mut Desk<'_>) {
+        let (said, reply) = (self.message.message.content.clone(), self.told_reply.clone().unwrap_or_default());
+        for (side, text) in [(Side::Input, &*said), (Side::Output, reply.as_str())] {
+            let hits = hits(desk, side, text);
+            self.met(desk, side, &hits);
+        }
     }
 
     /// Whether a rule stands against these words.
@@ -126,7 +169,10 @@ impl Turn {
         for hit in hits {
             debug_assert_eq!(hit.id.kind(), MemoryKind::Censor);
             let Hit { id, action, reason } = hit.clone();
-            self.record(desk, Event::CensorTriggered { turn: self.turn, id, side, action });
+            let event = Event::CensorTriggered { turn: self.turn, id, side, action };
+            if !self.unsaved.contains(&event) {
+                self.record_found(desk, event);
+            }
             // A rule counts once a turn, however often it is met and decided upon.
             if !self.uses.contains(&(id, Use::Triggered)) {
                 self.banners.push(Banner::Censored { id, action, reason });

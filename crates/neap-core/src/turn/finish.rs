@@ -11,6 +11,7 @@ use crate::effort::Summary;
 use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
 use crate::ids::EffortId;
 use crate::message::{Counted, Message, Scope};
+use crate::project::withhold;
 use crate::route::route;
 use crate::state::Pending;
 use crate::summary::SummaryBy;
@@ -80,7 +81,11 @@ impl Turn {
         let scope = self.scope(desk);
         let event = Event::TurnAbandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
         self.record(desk, event);
-        let exchange = self.exchange(None);
+        let mut exchange = self.exchange(None);
+        if let AbandonReason::Censored { id, .. } = &reason {
+            withhold(&mut exchange, *id);
+            desk.sent.forget();
+        }
         let outcome = self.outcome(Err(reason.clone()), self.banners.clone(), scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
         self.commit(Phase::Abandoning { reason, ended })
@@ -89,8 +94,8 @@ impl Turn {
     /// What was said before an interruption is kept, and marked.
     pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
         // Words that were held back and that a rule would have refused are not said.
-        let refused = self.is_refused(desk, partial);
-        let said = if refused { String::new() } else { self.said_beside_calls(partial.to_owned()) };
+        let whole = self.said_beside_calls(partial.to_owned());
+        let said = if self.is_refused(desk, &whole) { String::new() } else { whole };
         if said.is_empty() {
             return self.abandon(desk, AbandonReason::Interrupted);
         }

@@ -36,7 +36,7 @@ impl Turn {
         let loaded =
             desk.mind.as_mut().map(|mind| mind.choose(state, &text, &recalled, cause, room, counter, now));
         if let Some(loaded) = loaded {
-            self.record(desk, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(loaded) });
+            self.record_found(desk, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(loaded) });
         }
         self.load(desk)
     }

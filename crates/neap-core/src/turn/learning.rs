@@ -78,6 +78,7 @@ pub(super) fn learn_input(input: Input) -> LearnInput {
         Input::Learnt => LearnInput::Committed,
         Input::Outdated => LearnInput::Stale,
         other @ (Input::Begin
+        | Input::NotLearnt
         | Input::Committed
         | Input::Stale
         | Input::Loaded(_)

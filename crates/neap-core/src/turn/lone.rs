@@ -46,8 +46,8 @@ impl LoneCall {
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> LoneStep {
         let progress = match (&mut self.performing, input) {
             (_, Input::Begin | Input::Stale) => {
-                if let Some(refusal) = refused_call(desk, &self.call) {
-                    return self.finished(desk, Performed::refused(&refusal));
+                if let Some((refusal, met)) = refused_call(desk, &self.call) {
+                    return self.finished(desk, Performed { event: Some(met), ..Performed::refused(&refusal) });
                 }
                 // What was done outside the session is not done again.
                 if let Some(performed) = self.performed.take().filter(|performed| performed.once) {

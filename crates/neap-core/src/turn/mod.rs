@@ -85,6 +85,10 @@ pub struct Turn {
     guidance: Option<Counted>,
     /// Answers that a rule refused.
     refused: u64,
+    /// What was found out on the way and is not durable yet.
+    unsaved: Vec<Event>,
+    /// Whether the model's words are held back until a rule has looked at them; the same for the whole turn.
+    hold: Option<bool>,
     /// Memories that it made use of, to be counted when it is over.
     uses: Vec<(MemoryId, Use)>,
 }
@@ -192,6 +196,8 @@ impl Turn {
             given_up: BTreeSet::new(),
             guidance: None,
             refused: 0,
+            unsaved: Vec::new(),
+            hold: None,
             uses: Vec::new(),
         })
     }
@@ -203,6 +209,12 @@ impl Turn {
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> Step {
         if matches!(input, Input::Stale) {
             self.batch.clear();
+            // What was found out on the way stays found out.
+            for event in self.unsaved.clone() {
+                self.record(desk, event);
+            }
+        } else if matches!(input, Input::Committed) {
+            self.unsaved.clear();
         }
         match (std::mem::replace(&mut self.phase, Phase::Over), input) {
             (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(desk),
@@ -224,6 +236,7 @@ impl Turn {
                 self.record(desk, event);
                 self.commit(Phase::AskedAgain { round })
             }
+            (Phase::Counting { outcome, .. }, Input::NotLearnt) => self.conclude_better(desk, outcome),
             (Phase::Counting { learning, outcome }, input) => self.count_uses(desk, learning, outcome, input),
             (Phase::Loading, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
@@ -305,7 +318,13 @@ impl Turn {
         Step::Load(requests)
     }
 
+    /// Whether its reply is durable, and all that is left can fail without harm.
+    pub fn is_answered(&self) -> bool {
+        matches!(self.phase, Phase::Counting { .. })
+    }
+
     fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
+        self.check_told(desk);
         let reply = Message::assistant(self.told_reply.clone().unwrap_or_default());
         self.finish(desk, desk.count(reply))
     }
@@ -325,13 +344,20 @@ impl Turn {
         if heard.calls.is_empty() {
             return self.answered(desk, heard.text);
         }
-        self.start_next_call(desk, Box::new(Round::new(heard.text, heard.calls)))
+        match self.check_round(desk, heard.text, &heard.calls) {
+            Ok(text) => {
+                self.last_said.clone_from(&text);
+                self.start_next_call(desk, Box::new(Round::new(text, heard.calls)))
+            }
+            Err(reason) => self.abandon(desk, reason),
+        }
     }
 
     /// The model has answered; a rule may have something to say about it.
     fn answered(&mut self, desk: &mut Desk<'_>, text: String) -> Step {
-        let said = match self.check_output(desk, &text) {
-            Ok(None) => self.said_beside_calls(text),
+        let whole = self.said_beside_calls(text.clone());
+        let said = match self.check_output(desk, &text, &whole) {
+            Ok(None) => whole,
             Ok(Some(withheld)) => {
                 self.last_said.clone_from(&withheld);
                 withheld
@@ -340,10 +366,6 @@ impl Turn {
         };
         let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
         self.finish(desk, reply)
-    }
-
-    fn is_told(&self) -> bool {
-        self.told_reply.is_some()
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows
@@ -362,6 +384,12 @@ impl Turn {
         let mut said = vec![self.message.message.clone()];
         said.extend((!text.is_empty()).then(|| Message::assistant(text)));
         said
+    }
+
+    /// Records what would be lost if another process came first: it is not decided again.
+    fn record_found(&mut self, desk: &mut Desk<'_>, event: Event) {
+        self.unsaved.push(event.clone());
+        self.record(desk, event);
     }
 
     fn record(&mut self, desk: &mut Desk<'_>, event: Event) {

@@ -69,6 +69,8 @@ pub enum Input {
     Given(MemoryGiven),
     /// The agent's events are durable.
     Learnt,
+    /// The agent could not be taught, or asked; only said once the turn is durable.
+    NotLearnt,
     /// Someone else taught the agent first; nothing of ours happened there, and what it knows was reloaded.
     Outdated,
     /// The host's tool answered.

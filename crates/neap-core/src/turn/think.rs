@@ -49,7 +49,7 @@ impl Turn {
             messages: context.request_messages(),
             tools: context.tools,
             reply_may_call: may_call,
-            hold: must_hold(desk),
+            hold: *self.hold.get_or_insert_with(|| must_hold(desk)),
         })
     }
 
