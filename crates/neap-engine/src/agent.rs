@@ -8,6 +8,7 @@ use neap_core::knowledge::{Context, Outlook, context};
 use neap_core::learn::{Answer, MemoryAsk, MemoryGiven, Version, Wish};
 use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind, Recalled};
 use neap_core::policy::Policy;
+use neap_core::report::AgentReport;
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::ToolSet;
 
@@ -40,6 +41,11 @@ impl Agent {
     /// What it always has at hand, and how much it knows.
     pub fn head(&self) -> AgentHead {
         self.live.state.head().agent.as_deref().cloned().unwrap_or_default()
+    }
+
+    /// How its memory grows.
+    pub fn report(&self) -> AgentReport {
+        AgentReport::of(&self.head(), self.parts.clock.now())
     }
 
     /// Carries out a wish. A refusal is an answer, not an error; once this returns, what was learnt is durable.

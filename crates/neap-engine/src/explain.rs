@@ -2,6 +2,7 @@
 
 use neap_core::event::{AbandonReason, EpochCause, Event, Recorded};
 use neap_core::ids::{Seq, SessionId, TurnNo};
+use neap_core::knowledge::Loaded;
 use neap_core::ledger::Ledger;
 use neap_core::message::{Scope, ToolRound};
 use neap_store::{Store, Stored};
@@ -31,6 +32,18 @@ pub struct Explained {
     /// Why the prompt that it saw was last written anew, where it is one that grows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch_cause: Option<EpochCause>,
+    /// The choice of memories that it saw, in this turn or before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chosen: Option<ChosenAt>,
+}
+
+/// What was chosen of an agent's memory, and when.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChosenAt {
+    /// In which turn.
+    pub turn: TurnNo,
+    /// What, and why.
+    pub loaded: Loaded,
 }
 
 /// Reads the record of a turn.
@@ -42,6 +55,18 @@ pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> 
         explained.epoch_cause = began.iter().find_map(|stored| match stored {
             Stored::Event(Recorded { event: Event::EpochBegan { turn, cause }, .. }) if Some(*turn) == since => {
                 Some(*cause)
+            }
+            Stored::Event(_) | Stored::Damaged { .. } => None,
+        });
+    }
+    let has_memories = |ledger: &Ledger| ledger.tokens.entries().any(|(of, n)| of.is_of_memory() && n.0 > 0);
+    if explained.ledger.as_ref().is_some_and(has_memories)
+        && let Some((_, last)) = store.turn_span(id, turn).await?
+    {
+        let latest = store.events_of(id, &["memories_loaded"], Some(last.next()), 1).await?;
+        explained.chosen = latest.into_iter().find_map(|stored| match stored {
+            Stored::Event(Recorded { event: Event::MemoriesLoaded { turn, loaded }, .. }) => {
+                Some(ChosenAt { turn, loaded: *loaded })
             }
             Stored::Event(_) | Stored::Damaged { .. } => None,
         });

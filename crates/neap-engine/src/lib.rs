@@ -55,7 +55,7 @@ pub use answer::ToolAnswer;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, SessionOptions};
 pub use error::EngineError;
-pub use explain::Explained;
+pub use explain::{ChosenAt, Explained};
 pub use import::{ExportError, Imported};
 pub use parts::HostTools;
 pub use search::Hit;

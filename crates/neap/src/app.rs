@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use neap_core::ids::SessionId;
-use neap_engine::{Engine, EngineBuilder};
+use neap_engine::{Agent, Engine, EngineBuilder};
 use neap_store::folder::FolderViews;
 use neap_store::{SqliteStore, Store};
 
 use crate::env::DataDir;
 use crate::keys;
 use crate::out::Failure;
+use crate::outlook;
 
 /// Opens the store, making it if there is none.
 pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
@@ -21,7 +22,7 @@ pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
     let path = data.database();
     if !path.exists() {
         return Err(Failure::new(format!("there is no store at {}", path.display()))
-            .hint("`neap chat` makes one; --data-dir names another place"));
+            .hint("`neap chat` and `neap remember` make one; --data-dir names another place"));
     }
     open_store(data)
 }
@@ -37,6 +38,27 @@ pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
 /// An engine for looking: nothing is written.
 pub(crate) fn reader(data: &DataDir) -> Result<Engine, Failure> {
     Ok(Engine::builder(open_existing(data)?).build())
+}
+
+/// An engine whose sessions are conversations of the agent that is named.
+pub(crate) fn agent_engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
+    Ok(engine(data)?.agent(data.agent().clone(), outlook::read(data)?))
+}
+
+/// The agent that is named, to teach it; makes a store if there is none.
+pub(crate) async fn agent(data: &DataDir) -> Result<Agent, Failure> {
+    agent_over(open_store(data)?, data).await
+}
+
+/// The agent that is named, to look at what it knows; fails if there is no store.
+pub(crate) async fn known_agent(data: &DataDir) -> Result<Agent, Failure> {
+    agent_over(open_existing(data)?, data).await
+}
+
+async fn agent_over(store: Arc<dyn Store>, data: &DataDir) -> Result<Agent, Failure> {
+    let engine = Engine::builder(store).agent(data.agent().clone(), outlook::read(data)?).build();
+    let agent = engine.memory().await?;
+    Ok(agent.expect("an engine that was given an agent has one"))
 }
 
 /// A session's id from what was typed.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use neap_core::ids::SessionId;
+use neap_core::ids::{AgentId, SessionId};
 
 use crate::out::Failure;
 
@@ -16,6 +16,8 @@ pub(crate) const NEAP_KEY: &str = "NEAP_KEY";
 pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
 /// Whether a chat shows what is done to the memory, as `--mem-debug` does.
 pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
+/// The agent that remembers, if not the one called `default`.
+pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
 /// The usual place is under this one, where it is set.
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
@@ -26,6 +28,7 @@ const HOME: &str = "HOME";
 pub(crate) struct DataDir {
     place: PathBuf,
     key_file: Option<PathBuf>,
+    agent: AgentId,
 }
 
 /// The key that is given, if one is. What is not text is not a key, and is refused where it is read.
@@ -42,14 +45,22 @@ pub(crate) fn log() -> Option<String> {
 
 impl DataDir {
     /// The one asked for, else the user's; fails where it cannot be.
-    pub(crate) fn resolve(asked: Option<PathBuf>, key_file: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn resolve(
+        asked: Option<PathBuf>,
+        key_file: Option<PathBuf>,
+        agent: &str,
+    ) -> Result<Self, Failure> {
+        let agent = AgentId::from_name(agent).map_err(|error| {
+            Failure::new(format!("cannot use '{}' as an agent's name: {error}", crate::out::clean(agent)))
+                .hint("use letters, digits and hyphens")
+        })?;
         let under = |name: &str, rest: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(|value| PathBuf::from(value).join(rest))
         };
         let data = asked
             .or_else(|| under(XDG_DATA_HOME, "neap"))
             .or_else(|| under(HOME, ".local/share/neap"))
-            .map(|place| Self { place, key_file: key_file.filter(|path| !path.as_os_str().is_empty()) })
+            .map(|place| Self { place, key_file: key_file.filter(|path| !path.as_os_str().is_empty()), agent })
             .ok_or_else(|| {
                 Failure::new("there is no home directory to keep data in")
                     .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
@@ -76,6 +87,16 @@ impl DataDir {
     /// The key file that is made if none is named.
     pub(crate) fn own_key_file(&self) -> PathBuf {
         self.place.join("keys").join("envelope.key")
+    }
+
+    /// The agent whose memory is meant.
+    pub(crate) fn agent(&self) -> &AgentId {
+        &self.agent
+    }
+
+    /// What a person configured of that agent.
+    pub(crate) fn agent_folder(&self) -> PathBuf {
+        self.place.join("agents").join(self.agent.as_str())
     }
 
     /// What was typed in chats of a session. Each has its own, so that erasing a session erases it too.

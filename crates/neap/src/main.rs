@@ -10,6 +10,10 @@ mod files;
 mod keys;
 mod log;
 mod out;
+mod outlook;
+mod told;
+mod typed;
+mod when;
 
 use std::process::ExitCode;
 
@@ -35,9 +39,9 @@ fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
-    let Cli { data_dir, key_file, json, command } = cli;
+    let Cli { data_dir, key_file, agent, json, command } = cli;
     // Asked for only by commands that need it: the others work where there is no place for data.
-    let data = || env::DataDir::resolve(data_dir, key_file);
+    let data = || env::DataDir::resolve(data_dir, key_file, &agent);
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
@@ -48,6 +52,14 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
         Command::Original(args) => cmd::original::run(&data()?, &args, json).await,
         Command::Receipts(args) => cmd::receipts::run(&data()?, &args, json).await,
+        Command::Remember(args) => cmd::remember::run(&data()?, args, json).await,
+        Command::Recall(args) => cmd::recall::run(&data()?, args, json).await,
+        Command::Memory(args) => cmd::memory::run(&data()?, args, json).await,
+        Command::Decide(args) => cmd::decide::run(&data()?, args, json).await,
+        Command::Review(args) => cmd::decide::review(&data()?, args, json).await,
+        Command::Censor(args) => cmd::censor::run(&data()?, args, json).await,
+        Command::Frames(args) => cmd::frames::run(&data()?, &args, json),
+        Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Settings => cmd::settings::run(json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,

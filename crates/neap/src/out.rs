@@ -7,6 +7,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use neap_core::memory::Confidence;
+use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
@@ -34,6 +36,11 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn new(error: impl Into<String>) -> Self {
         Self { error: error.into(), hint: None, code: 2 }
+    }
+
+    /// What was asked makes no sense, by the rules of the core: exit code 1.
+    pub(crate) fn refused(refusal: &Refusal) -> Self {
+        Self { error: spoken(&refusal.error), hint: refusal.hint.as_deref().map(spoken), code: 1 }
     }
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
@@ -72,12 +79,23 @@ pub(crate) fn fail(failure: &Failure, json: bool) -> ExitCode {
     let written = if json {
         writeln!(err, "{}", json!({"error": error, "hint": failure.hint}))
     } else {
-        let hint = failure.hint.as_ref().map(|hint| format!("\n{DIM}hint:{DIM:#} {hint}"));
+        let hint = failure.hint.as_ref().map(|hint| format!("\n{DIM}hint:{DIM:#} {}", clean(hint)));
         writeln!(err, "{BAD}error:{BAD:#} {error}{}", hint.unwrap_or_default())
     };
     // Nobody is left to be told that standard error is closed.
     drop(written);
     ExitCode::from(failure.code)
+}
+
+/// A sentence as this program says things: no capital, no full stop. An id or a name at its beginning stays as it is.
+fn spoken(sentence: &str) -> String {
+    let text = sentence.strip_suffix('.').unwrap_or(sentence);
+    let first_word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    if !first_word.chars().skip(1).all(char::is_lowercase) {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
 }
 
 /// Prints a line on standard output. A reader that went away ends the program quietly.
@@ -157,6 +175,20 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
+}
+
+/// Stored text on one line, of at most so many characters.
+pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
+    let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match flat.char_indices().nth(chars_max.saturating_sub(1)) {
+        Some((cut, last)) if cut + last.len_utf8() < flat.len() => format!("{}…", &flat[..cut]),
+        Some(_) | None => flat,
+    }
+}
+
+/// A share of one, always as wide.
+pub(crate) fn share(of: Confidence) -> String {
+    format!("{:.2}", of.value())
 }
 
 /// A count with its noun: `1 turn`, `1,200 turns`.
@@ -242,6 +274,18 @@ mod tests {
         let text = json_text(&said).expect("text is JSON");
         assert_eq!(text, r#""a\u001b[2J\u007f\u009b31m\u0000\n✓""#);
         assert_eq!(serde_json::from_str::<String>(&text).expect("it reads back"), said);
+    }
+
+    #[test]
+    fn refusals_are_spoken_as_errors_are() {
+        let said = ["A fact needs content.", "f7 is a fact.", "UTF-8 it is not.", "Say what it is"].map(spoken);
+        assert_eq!(said, ["a fact needs content", "f7 is a fact", "UTF-8 it is not", "say what it is"]);
+    }
+
+    #[test]
+    fn lines_are_shortened_at_their_end_only() {
+        assert_eq!((shorten("a  b\nc", 5).as_str(), shorten("abcdef", 5).as_str()), ("a b c", "abcd…"));
+        assert_eq!((shorten("äöüß", 4).as_str(), shorten("", 4).as_str()), ("äöüß", ""));
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub use focus::{Focus, ITEMS_MAX, Thread, focus, is_follow_up, task_after};
 pub use loaded::{LoadCause, Loaded, LoadedItem, MemoryMetrics};
 pub use mind::{Known, Mind, Outlook, changed_record};
 pub use page::Placement;
-pub use recency::window;
+pub use recency::{named_time, window};
 pub use refresh::{announces_action, cause, press};
 pub use score::{Question, Regard, Terms, floor, score};
 pub use used::used;

@@ -90,6 +90,11 @@ pub fn window(question: &str, now: Stamp) -> Option<(Stamp, Stamp)> {
     }
 }
 
+/// From when until when a time in words is: `last week`; none if it is not understood.
+pub fn named_time(text: &str, now: Stamp) -> Option<(Stamp, Stamp)> {
+    span(&words(text), now).or_else(|| window(text, now))
+}
+
 /// The time that is named, if one is.
 fn span(said: &[String], now: Stamp) -> Option<(Stamp, Stamp)> {
     let today = now.0.div_euclid(DAY_MS);

@@ -7,6 +7,7 @@ mod step;
 mod wish;
 
 pub use answer::{Answer, Hit};
+pub use rules::HITS_MAX;
 pub use step::{LearnInput, LearnStep, MemoryAsk, MemoryGiven, Version};
 pub use wish::{Amendment, Use, Wish};
 
@@ -137,8 +138,8 @@ impl Learning {
                 let ids = uses.iter().map(|(id, _)| *id).collect();
                 self.ask(Phase::Get, MemoryAsk::Get(ids))
             }
-            Wish::Recall { query, kinds, time } => {
-                let request = recall(query, kinds, time.as_deref(), desk.now);
+            Wish::Recall { query, kinds, time, superseded, max: _ } => {
+                let request = recall(query, kinds, time.as_deref(), *superseded, desk.now);
                 match request {
                     Ok(request) => {
                         let ask = MemoryAsk::Recall(request.clone());
@@ -270,7 +271,8 @@ impl Learning {
     }
 
     fn found(&mut self, desk: &AgentDesk<'_>, request: &RecallRequest, found: &Recalled) -> LearnStep {
-        LearnStep::Done(Box::new(Answer::Found { hits: ranked(request, found, desk.now) }))
+        let max = if let Wish::Recall { max, .. } = self.wish { max } else { HITS_MAX };
+        LearnStep::Done(Box::new(Answer::Found { hits: ranked(request, found, max, desk.now) }))
     }
 
     fn ask_due(&mut self, desk: &AgentDesk<'_>, moved: u64) -> LearnStep {

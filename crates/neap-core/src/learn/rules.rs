@@ -6,7 +6,7 @@ use super::{AgentDesk, Amendment, Answer, Hit, LearnStep, Use};
 use crate::event::{Event, Recorded};
 use crate::frame::Frames;
 use crate::ids::{Seq, Stamp};
-use crate::knowledge::{Question, score, window};
+use crate::knowledge::{Question, named_time, score, window};
 use crate::memory::{
     AgentHead, Body, Change, Confidence, Lines, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest,
     Recalled, Status, amend, lifecycle, similarity,
@@ -20,7 +20,7 @@ use crate::tools::Refusal;
 /// Records of each kind that `recall` considers.
 pub(super) const RECALL_MAX: usize = 32;
 /// Records that `recall` tells.
-const HITS_MAX: usize = 12;
+pub const HITS_MAX: usize = 12;
 /// Earlier decisions that a new one is told of.
 const SIMILAR_MAX: usize = 3;
 /// How like a new one they must be.
@@ -56,10 +56,11 @@ pub(super) fn recall(
     query: &str,
     kinds: &[MemoryKind],
     time: Option<&str>,
+    superseded: bool,
     now: Stamp,
 ) -> Result<RecallRequest, Refusal> {
     let asked = match time {
-        Some(time) => Some(window(time, now).ok_or_else(|| {
+        Some(time) => Some(named_time(time, now).ok_or_else(|| {
             Refusal::new("The time is not understood.")
                 .hint("say it in words: today, yesterday, last week, recently, last month")
         })?),
@@ -74,11 +75,11 @@ pub(super) fn recall(
         return Err(Refusal::new("The query has no word to search for.").hint("name the topic, or a time"));
     }
     let (from, until) = asked.map_or((None, None), |(from, until)| (Some(from), Some(until)));
-    Ok(RecallRequest { from, until, ..RecallRequest::new(terms, limits) })
+    Ok(RecallRequest { from, until, superseded, ..RecallRequest::new(terms, limits) })
 }
 
 /// What was found, best first; without words to go by, newest first.
-pub(super) fn ranked<'m>(request: &RecallRequest, found: &'m Recalled, now: Stamp) -> Vec<Hit> {
+pub(super) fn ranked<'m>(request: &RecallRequest, found: &'m Recalled, max: usize, now: Stamp) -> Vec<Hit> {
     let frames = Frames::built_in();
     let question = Question::new(&request.terms, found);
     let mut hits: Vec<(&'m Memory, Confidence)> = found
@@ -93,7 +94,7 @@ pub(super) fn ranked<'m>(request: &RecallRequest, found: &'m Recalled, now: Stam
         true => hits.sort_by_key(|(memory, _)| std::cmp::Reverse((memory.created, memory.id))),
         false => hits.sort_by_key(|(memory, score)| (std::cmp::Reverse(*score), memory.id)),
     }
-    hits.into_iter().take(HITS_MAX).map(|(memory, score)| Hit::of(memory, score)).collect()
+    hits.into_iter().take(max).map(|(memory, score)| Hit::of(memory, score)).collect()
 }
 
 /// Earlier decisions like a new one: before acting, one should know how they came out.

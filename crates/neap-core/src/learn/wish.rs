@@ -25,6 +25,10 @@ pub enum Wish {
         kinds: Vec<MemoryKind>,
         /// When, in words: `yesterday`.
         time: Option<String>,
+        /// Whether facts that a newer one took the place of are found as well.
+        superseded: bool,
+        /// How many, at most.
+        max: usize,
     },
     /// Give a record whole.
     Expand {

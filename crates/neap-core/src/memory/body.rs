@@ -74,6 +74,18 @@ pub struct Reason {
     pub text: String,
 }
 
+impl Reason {
+    /// `evidence: it was measured` names its sort; anything else is a thought.
+    pub fn read(text: String) -> Self {
+        let named = text.split_once(':').and_then(|(sort, rest)| {
+            let sort = serde_json::Value::String(sort.trim().to_lowercase());
+            Some((serde_json::from_value::<ReasonKind>(sort).ok()?, rest.trim().to_owned()))
+        });
+        let (kind, text) = named.unwrap_or((ReasonKind::Analysis, text));
+        Self { kind, text }
+    }
+}
+
 /// Sorts of reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,10 +2,10 @@
 
 use super::arguments::Arguments;
 use super::call::Refusal;
-use crate::learn::{Amendment, Wish};
+use crate::learn::{Amendment, HITS_MAX, Wish};
 use crate::memory::{
     Action, AgentHead, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, MemoryKind,
-    Outcome, Pattern, Procedure, Provenance, Reason, ReasonKind, Side, Stakes,
+    Outcome, Pattern, Procedure, Provenance, Reason, Side, Stakes,
 };
 use crate::message::ToolCall;
 
@@ -56,6 +56,8 @@ impl MemoryCall {
                 query: args.optional("query")?.unwrap_or_default(),
                 kinds: kinds(&args)?,
                 time: args.optional("time")?,
+                superseded: false,
+                max: HITS_MAX,
             },
             "expand_detail" => Wish::Expand { id: args.memory("id")? },
             "record_decision" => Wish::Remember(Box::new(decision(&args)?)),
@@ -146,7 +148,7 @@ fn decision(args: &Arguments<'_>) -> Result<MemoryDraft, Refusal> {
     let decision = Decision {
         description: args.needed("description")?,
         context: args.optional("context")?.unwrap_or_default(),
-        reasons: args.list("reasons")?.into_iter().map(reason).collect(),
+        reasons: args.list("reasons")?.into_iter().map(Reason::read).collect(),
         confidence: confidence.ok_or_else(|| {
             Refusal::new("record_decision needs the argument 'confidence'.").hint("how sure you are, from 0 to 1")
         })?,
@@ -163,19 +165,10 @@ fn decision(args: &Arguments<'_>) -> Result<MemoryDraft, Refusal> {
     Ok(draft)
 }
 
-/// `evidence: it was measured` names its sort; anything else is a thought.
-fn reason(text: String) -> Reason {
-    let named = text.split_once(':').and_then(|(sort, rest)| {
-        let sort = serde_json::Value::String(sort.trim().to_lowercase());
-        Some((serde_json::from_value::<ReasonKind>(sort).ok()?, rest.trim().to_owned()))
-    });
-    let (kind, text) = named.unwrap_or((ReasonKind::Analysis, text));
-    Reason { kind, text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::ReasonKind;
 
     fn parse(name: &str, arguments: &str) -> Result<MemoryCall, Refusal> {
         MemoryCall::parse(&ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() })

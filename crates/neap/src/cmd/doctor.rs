@@ -48,10 +48,11 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
         Some(Severity::Repairable) => 1,
         Some(Severity::Damaged) => 2,
     };
-    let events: u64 = examined.iter().map(|info| info.events.0).sum();
+    let agents = if only.is_none() { store.agents().await? } else { Vec::new() };
+    let events = examined.iter().map(|info| info.events.0).chain(agents.iter().map(|info| info.events.0)).sum();
     if json {
         out::json_line(&json!({
-            "clean": code == 0, "exit": code, "sessions": examined.len(), "events": events, "findings": findings,
+            "clean": code == 0, "exit": code, "sessions": examined.len(), "agents": agents.len(), "events": events, "findings": findings,
         }))?;
         return Ok(ExitCode::from(code));
     }
@@ -63,11 +64,12 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
         1 => format!("{BOLD}repairable{BOLD:#}: run `neap rebuild`"),
         _ => format!("{BAD}damaged{BAD:#}: what is damaged is named above; everything else is readable"),
     };
-    out::line(format!(
-        "{}, {}: {verdict}",
-        out::count(examined.len() as u64, "session"),
-        out::count(events, "event")
-    ));
+    let mut counts = vec![out::count(examined.len() as u64, "session")];
+    if !agents.is_empty() {
+        counts.push(out::count(agents.len() as u64, "agent"));
+    }
+    counts.push(out::count(events, "event"));
+    out::line(format!("{}: {verdict}", counts.join(", ")));
     Ok(ExitCode::from(code))
 }
 

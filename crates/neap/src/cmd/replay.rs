@@ -138,7 +138,7 @@ pub(crate) async fn run(data: &DataDir, args: ReplayArgs, json: bool) -> Result<
     // Without a session to keep, the turns go to a store that is thrown away.
     let scratch = tempfile::tempdir()?;
     let engine = match &args.session {
-        Some(_) => app::engine(data)?.model(model.clone()).build(),
+        Some(_) => app::agent_engine(data)?.model(model.clone()).build(),
         None => {
             let store = SqliteStore::open(&scratch.path().join("replay.db"))?;
             Engine::builder(Arc::new(store)).model(model.clone()).build()

@@ -2,22 +2,51 @@
 
 use std::process::ExitCode;
 
-use neap_core::report::{Report, Savings};
+use neap_core::report::{AgentReport, Metric, Report, Savings};
+use serde_json::json;
 
 use crate::app;
 use crate::cli::OfSession;
 use crate::env::DataDir;
-use crate::out::{self, Failure, thousands};
+use crate::out::{self, BAD, Failure, GOOD, thousands};
 
 pub(crate) async fn run(data: &DataDir, args: &OfSession, json: bool) -> Result<ExitCode, Failure> {
     let session = app::reader(data)?.attach(&app::session_id(&args.session)?).await?;
     let report = session.report();
+    let agent = app::known_agent(data).await?.report();
     if json {
-        out::json_line(&report)?;
+        let mut told = json!(report);
+        told["agent"] = json!(agent);
+        told["memory_metrics"] = json!(report.memories.metrics(&agent));
+        out::json_line(&told)?;
     } else {
         out::piece(render(&report));
+        out::piece(of_memories(&report, &agent));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How what the agent knows serves, each figure beside its target; nothing if it knows nothing.
+fn of_memories(report: &Report, agent: &AgentReport) -> String {
+    if report.memories.loads == 0 && agent.records == 0 {
+        return String::new();
+    }
+    let row = |metric: &Metric| {
+        let value = metric.value.map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"));
+        let value = match metric.met {
+            Some(true) => format!("{GOOD}{value}{GOOD:#}"),
+            Some(false) => format!("{BAD}{value}{BAD:#}"),
+            None => value,
+        };
+        vec![metric.name.to_owned(), value, metric.target.to_owned()]
+    };
+    let mut rows: Vec<Vec<String>> = report.memories.metrics(agent).iter().map(row).collect();
+    let live =
+        vec!["cold_start".to_owned(), "live".to_owned(), "< 500 ms; `neap context --json`: build_ms".to_owned()];
+    rows.insert(4, live);
+    rows.push(vec!["times chosen".to_owned(), thousands(report.memories.loads), String::new()]);
+    rows.push(vec!["rules that found something".to_owned(), thousands(report.memories.censored), String::new()]);
+    format!("\n{}", out::table(&["memories", "value", "target"], &rows))
 }
 
 /// The report for people.

@@ -54,7 +54,9 @@ impl Neap {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_neap"));
         command.current_dir(self.place()).env("NEAP_DATA_DIR", self.data()).env("TERM", "xterm-256color");
-        for forced in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "NEAP_KEY", "NEAP_KEY_FILE"] {
+        for forced in
+            ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "NEAP_KEY", "NEAP_KEY_FILE", "NEAP_AGENT"]
+        {
             command.env_remove(forced);
         }
         command.args(args);

@@ -4,6 +4,7 @@ use neap_core::ledger::Layer;
 use neap_engine::{Engine, Session};
 use serde_json::json;
 
+use super::knowledge;
 use super::screen::Screen;
 use crate::cmd::{efforts, explain, report, search};
 use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
@@ -12,7 +13,7 @@ use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 const HITS_MAX: usize = 8;
 
 /// Every command with what it does.
-pub(super) const COMMANDS: [(&str, &str); 11] = [
+pub(super) const COMMANDS: [(&str, &str); 14] = [
     ("/status", "figures of this session: tokens, savings, decay"),
     ("/efforts", "all efforts, where they are and what they cost"),
     ("/search", "WORDS: find efforts and what was said"),
@@ -21,7 +22,10 @@ pub(super) const COMMANDS: [(&str, &str); 11] = [
     ("/switch", "ID: make another open effort the active one"),
     ("/close", "[ID]: conclude an effort"),
     ("/context", "exactly what the model would see, by layer"),
-    ("/why", "[TURN]: what was in the context of a turn and why"),
+    ("/remember", "TEXT: have the agent know it from now on, in every conversation"),
+    ("/recall", "WORDS: find what the agent knows"),
+    ("/decide", "TEXT --confidence 0.8: record a decision"),
+    ("/why", "[TURN]: what was in the context of a turn and why, memories with their scores"),
     ("/help", "this list"),
     ("/quit", "end the chat; everything is stored"),
 ];
@@ -67,6 +71,9 @@ impl<'a> Command<'a> {
             "/switch" => self.tool(session, screen, "switch_effort").await?,
             "/close" => self.tool(session, screen, "close_effort").await?,
             "/context" => context(session).await?,
+            "/remember" => knowledge::remember(engine, session, self.rest).await?,
+            "/recall" => knowledge::recall(engine, self.rest).await?,
+            "/decide" => knowledge::decide(engine, session, self.rest).await?,
             "/why" => self.why(engine, session).await?,
             "/help" => help(),
             "/quit" | "/exit" => return Ok(Next::Quit),
@@ -123,7 +130,13 @@ impl<'a> Command<'a> {
             },
         };
         match engine.explain(session.id(), Some(neap_core::ids::TurnNo(turn))).await {
-            Ok(explained) => out::piece(explain::render(&explained)),
+            Ok(explained) => {
+                let says = match engine.memory().await? {
+                    Some(agent) => explain::chosen::says(&agent, &explained).await?,
+                    None => explain::chosen::Says::new(),
+                };
+                out::piece(explain::render(&explained, &says));
+            }
             Err(error) => {
                 out::fail(&error.into(), false);
             }

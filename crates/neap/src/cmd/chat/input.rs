@@ -41,7 +41,7 @@ impl Input {
         if !std::io::stdin().is_terminal() {
             return Ok(Input::Pipe);
         }
-        let config = Config::builder().auto_add_history(true).history_ignore_dups(true);
+        let config = Config::builder().auto_add_history(false).history_ignore_dups(true);
         let config = config.and_then(|config| config.max_history_size(HISTORY_LINES_MAX)).map_err(failed)?;
         let mut editor: Lines = Editor::with_config(config.build()).map_err(failed)?;
         editor.set_helper(Some(Completions::default()));
@@ -76,7 +76,10 @@ impl Input {
                 let (lines, line) = reading.await.map_err(|error| Failure::new(error.to_string()))?;
                 *editor = Some(lines);
                 match line {
-                    Ok(text) => text,
+                    Ok(text) => {
+                        keep(editor.as_deref_mut(), &text);
+                        text
+                    }
                     Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
                     Err(ReadlineError::Eof) => return Ok(Typed::End),
                     Err(error) => return Err(failed(error)),
@@ -99,6 +102,15 @@ impl Input {
             let _ = history.parent().map_or(Ok(()), files::create_dir);
             let _ = editor.save_history(history);
         }
+    }
+}
+
+/// Puts a line into the history. What is told to the agent is not: it is kept once, where it can be erased.
+fn keep(editor: Option<&mut Lines>, line: &str) {
+    let is_taught = ["/remember", "/decide"].iter().any(|command| line.trim_start().starts_with(command));
+    if let Some(editor) = editor.filter(|_| !is_taught && !line.trim().is_empty()) {
+        // A line that the history does not take is no reason not to say it.
+        let _ = editor.add_history_entry(line);
     }
 }
 

@@ -3,6 +3,7 @@
 mod command;
 mod complete;
 mod input;
+mod knowledge;
 mod screen;
 
 use std::process::ExitCode;
@@ -19,7 +20,7 @@ use screen::Screen;
 
 pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
     let id = app::session_id(&args.session)?;
-    let engine = app::engine(data)?.build();
+    let engine = app::agent_engine(data)?.build();
     let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
     let mut screen = Screen::new(args.mem_debug);
     let mut input = Input::open(&data.history(&id))?;

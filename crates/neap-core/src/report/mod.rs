@@ -1,5 +1,9 @@
 //! The metrics of the seeds, from figures that are kept as turns go by.
 
+mod memories;
+
+pub use memories::{AgentReport, MemoryReport, Metric};
+
 use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
@@ -60,6 +64,9 @@ pub struct Report {
     pub price_dollars: f64,
     /// Efforts by where they are.
     pub efforts: EffortCounts,
+    /// How what the agent knows served it.
+    #[serde(default)]
+    pub memories: MemoryReport,
 }
 
 /// How many efforts are where.
@@ -106,6 +113,7 @@ pub fn report(state: &SessionState) -> Report {
             shown: state.shown().filter(|e| e.expanded.is_none()).count() as u64,
             evicted: state.evicted().len() as u64,
         },
+        memories: MemoryReport::of(&m.memories, m.turns_completed),
     }
 }
 

@@ -1,12 +1,20 @@
 //! What can be typed.
 
+mod memory;
+mod names;
+mod record;
+
+pub(crate) use memory::*;
+pub(crate) use names::*;
+pub(crate) use record::*;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::app::setting;
-use crate::env::{NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG};
+use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG};
 
 /// Version and commit, for bug reports.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
@@ -25,6 +33,10 @@ pub(crate) struct Cli {
     /// Where the keys are that sign what tools answer [default: keys/envelope.key in the data directory]
     #[arg(long, global = true, env = NEAP_KEY_FILE, hide_env_values = true, value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
+
+    /// Whose memory: the agent that remembers, and whose conversations chats are
+    #[arg(long, global = true, env = NEAP_AGENT, hide_env_values = true, default_value = "default", value_name = "NAME")]
+    pub(crate) agent: String,
 
     /// Print data as JSON (one object or array; `replay` prints one object a line)
     #[arg(long, global = true)]
@@ -58,7 +70,30 @@ pub(crate) enum Command {
     Original(OriginalArgs),
     /// Show what each summary kept of what it stands for, and what only the original has
     Receipts(ReceiptsArgs),
-    /// Show the figures of a session: tokens, savings, decay, eviction, price
+    /// Have the agent know something from now on, in every conversation
+    ///
+    /// What it is told again confirms what it knows; a newer fact about the same subject takes the place of the one
+    /// before, which stays in the history (`neap memory undo` brings it back). Keys and passwords are masked before
+    /// anything is stored.
+    Remember(RememberArgs),
+    /// Find what the agent knows, by words or by time
+    Recall(RecallArgs),
+    /// List, show, change, erase, export or import what the agent knows
+    Memory(MemoryArgs),
+    /// Record a decision, with how sure one is of it
+    Decide(DecideArgs),
+    /// Say how a decision came out
+    Review(ReviewArgs),
+    /// Rules about what not to do, looked at in every turn
+    Censor(CensorArgs),
+    /// List the frames: the stances an agent can take, and what each loads
+    ///
+    /// A frame is chosen by the words of a message. More of them, or others in place of these, are read from
+    /// agents/NAME/frames.toml in the data directory; who the agent is, from agents/NAME/identity.md.
+    Frames(FramesArgs),
+    /// Print what the agent's memory would put into the context for a question
+    Context(ContextArgs),
+    /// Show the figures of a session: tokens, savings, decay, eviction, price, memories
     Report(OfSession),
     /// List all settings with their defaults
     Settings,

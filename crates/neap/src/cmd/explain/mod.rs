@@ -1,10 +1,13 @@
 //! `neap explain`: what was in the context of a turn and why, and what was left out.
 
+pub(crate) mod chosen;
+
 use std::process::ExitCode;
 
 use neap_core::event::{EpochCause, Event};
 use neap_core::ids::{EffortId, TurnNo};
-use neap_core::ledger::{Ledger, LogShown};
+use neap_core::ledger::{Layer, Ledger, LogShown};
+use neap_core::memory::MemoryKind;
 use neap_core::message::Scope;
 use neap_core::receipt::Receipt;
 use neap_engine::Explained;
@@ -14,6 +17,7 @@ use crate::cli::ExplainArgs;
 use crate::cmd::receipts;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
+use chosen::Says;
 
 pub(crate) async fn run(data: &DataDir, args: &ExplainArgs, json: bool) -> Result<ExitCode, Failure> {
     let id = app::session_id(&args.session)?;
@@ -21,13 +25,14 @@ pub(crate) async fn run(data: &DataDir, args: &ExplainArgs, json: bool) -> Resul
     if json {
         out::json_line(&explained)?;
     } else {
-        out::piece(render(&explained));
+        let says = chosen::says(&app::known_agent(data).await?, &explained).await?;
+        out::piece(render(&explained, &says));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The account for people.
-pub(crate) fn render(explained: &Explained) -> String {
+/// The account for people; `says` is what the memories that were chosen say.
+pub(crate) fn render(explained: &Explained, says: &Says) -> String {
     let mut out = format!("{BOLD}turn {}{BOLD:#}", explained.turn);
     if let Some(scope) = &explained.scope {
         out.push_str(&format!(" {DIM}in{DIM:#} {}", name(scope)));
@@ -50,6 +55,12 @@ pub(crate) fn render(explained: &Explained) -> String {
         Some(ledger) => {
             out.push_str(&render_ledger(ledger));
             out.push_str(&price(ledger, explained.epoch_cause));
+            out.push_str(
+                &explained
+                    .chosen
+                    .as_ref()
+                    .map_or_else(String::new, |at| chosen::render(explained.turn, at, ledger, says)),
+            );
         }
         None => out.push_str("  no reply, so no record of a context\n"),
     }
@@ -80,9 +91,10 @@ pub(crate) fn render_ledger(ledger: &Ledger) -> String {
         .map(|(layer, tokens)| {
             let shown = ledger.logs.iter().filter(|log| log.layer == layer).map(shown);
             let mut held: Vec<String> = shown.collect();
-            if layer == neap_core::ledger::Layer::Summaries {
+            if layer == Layer::Summaries {
                 held.push(ids(&ledger.summaries));
             }
+            held.extend(kind_of(layer).map(|kind| chosen::ids(&ledger.memories, kind)));
             vec![format!("  {}", layer.as_str()), thousands(tokens.0), held.join("; ")]
         })
         .collect();
@@ -160,6 +172,12 @@ fn receipt(event: &Event) -> Option<&Receipt> {
     }
 }
 
+/// The kind of memory that a layer holds, if it holds what was found.
+fn kind_of(layer: Layer) -> Option<MemoryKind> {
+    let kinds = [Layer::Decisions, Layer::Facts, Layer::Procedures, Layer::Episodes, Layer::Censors];
+    kinds.into_iter().zip(MemoryKind::ALL).find(|(of, _)| *of == layer).map(|(_, kind)| kind)
+}
+
 fn accounted(receipt: &Receipt) -> Vec<String> {
     std::iter::once(receipts::in_short(receipt)).chain(receipts::notes(receipt)).collect()
 }
@@ -210,6 +228,8 @@ fn describe(event: &Event) -> String {
             format!("{} added: {}", said.role.as_str(), one_line(&said.content))
         }
         Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
+        Event::MemoriesLoaded { loaded, .. } => chosen::describe(loaded),
+        Event::CensorTriggered { id, side, action, .. } => chosen::triggered(*id, *side, *action),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }
@@ -217,8 +237,6 @@ fn describe(event: &Event) -> String {
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
-        | Event::MemoriesLoaded { .. }
-        | Event::CensorTriggered { .. }
         | Event::MemoryChanged { .. }
         | Event::MemoryErased { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),

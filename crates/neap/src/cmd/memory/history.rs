@@ -1,0 +1,67 @@
+//! `neap memory history`: every version of a record.
+
+use std::process::ExitCode;
+
+use neap_core::learn::Version;
+use neap_core::memory::{Change, MemoryId};
+use serde_json::{Value, json};
+
+use crate::app;
+use crate::env::DataDir;
+use crate::out::{self, Failure};
+use crate::told;
+
+pub(super) async fn run(data: &DataDir, id: MemoryId, json: bool) -> Result<ExitCode, Failure> {
+    let agent = app::known_agent(data).await?;
+    super::get(&agent, id).await?;
+    let versions = agent.history(id).await?;
+    if json {
+        out::json_line(&versions.iter().map(to_json).collect::<Vec<_>>())?;
+    } else {
+        let row = |version: &Version| {
+            vec![
+                version.seq.to_string(),
+                out::time(version.at),
+                describe(&version.change),
+                version.memory.status.as_str().to_owned(),
+                told::in_short(&version.memory),
+            ]
+        };
+        let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
+        out::piece(out::table(&["event", "when", "what happened", "status after", "what it said"], &rows));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn to_json(version: &Version) -> Value {
+    let mut value = json!(version.change);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("seq".to_owned(), json!(version.seq));
+        object.insert("at".to_owned(), json!(version.at));
+        object.insert("memory".to_owned(), json!(version.memory));
+    }
+    value
+}
+
+fn describe(change: &Change) -> String {
+    let text = match change {
+        Change::Remembered => "remembered".to_owned(),
+        Change::Confirmed => "confirmed".to_owned(),
+        Change::Superseded { by, evidence } => format!("{by} took its place: {evidence}"),
+        Change::Contested { with, evidence } => format!("contested by {with}: {evidence}"),
+        Change::Shaken { by } => format!("rests on {by}, which holds no longer"),
+        Change::Edited => "edited".to_owned(),
+        Change::Reviewed => "reviewed".to_owned(),
+        Change::Activated { succeeded: None } => "used".to_owned(),
+        Change::Activated { succeeded: Some(true) } => "used, and it went well".to_owned(),
+        Change::Activated { succeeded: Some(false) } => "used, and it did not go well".to_owned(),
+        Change::Triggered => "found something".to_owned(),
+        Change::FalsePositive => "found something wrongly".to_owned(),
+        Change::Moved { from, reason } => format!("no longer {}: {reason}", from.as_str()),
+        Change::Reworded => "worded better".to_owned(),
+        Change::ForgetAsked { reason } if reason.is_empty() => "a model asked to forget it".to_owned(),
+        Change::ForgetAsked { reason } => format!("a model asked to forget it: {reason}"),
+        Change::Undone { seq } => format!("event {seq} undone"),
+    };
+    out::shorten(&text, 80)
+}

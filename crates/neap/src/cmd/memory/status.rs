@@ -1,0 +1,87 @@
+//! `neap memory status`: how much is known, and how well it serves.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use neap_core::memory::{AgentHead, Memory, MemoryKind};
+use neap_core::report::AgentReport;
+use neap_engine::Agent;
+use serde_json::{Map, Value, json};
+
+use crate::app;
+use crate::env::DataDir;
+use crate::out::{self, BOLD, DIM, Failure, thousands};
+
+/// Decisions without an outcome that are shown.
+const PENDING_SHOWN: usize = 10;
+
+/// Records by kind and status.
+type Counts = BTreeMap<MemoryKind, BTreeMap<&'static str, u64>>;
+
+pub(super) async fn run(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
+    let agent = app::known_agent(data).await?;
+    let records = super::all(&agent).await?;
+    let counts = counted(&records);
+    let (head, report) = (agent.head(), agent.report());
+    if json {
+        out::json_line(&to_json(&agent, &head, &report, &counts))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    out::line(format!("{BOLD}{}{BOLD:#} knows {}", agent.id(), out::count(records.len() as u64, "record")));
+    let rows: Vec<Vec<String>> = counts
+        .iter()
+        .map(|(kind, by_status)| {
+            let each: Vec<String> = by_status.iter().map(|(status, n)| format!("{n} {status}")).collect();
+            vec![format!("  {}s", kind.as_str()), thousands(by_status.values().sum()), each.join(", ")]
+        })
+        .collect();
+    if !rows.is_empty() {
+        out::piece(out::table(&["  kind", "records", "status"], &rows));
+    }
+    let growth = report.growth_per_day.map_or_else(|| "–".to_owned(), |n| format!("{n:.1} records a day"));
+    out::line(format!("{DIM}growth{DIM:#}            {growth}"));
+    let rate = report.confirmation_rate.map_or_else(|| "–".to_owned(), |rate| format!("{:.1} %", rate * 100.0));
+    out::line(format!("{DIM}facts met again{DIM:#}   {rate} {DIM}(aim: more than 20 %){DIM:#}"));
+    let calibration = head.reviews.calibration().map_or_else(
+        || format!("{} of the 5 reviews that it takes", head.reviews.count),
+        |calibration| calibration.note(),
+    );
+    out::line(format!("{DIM}calibration{DIM:#}       {calibration}"));
+    if !head.pending.is_empty() {
+        out::line(format!("{DIM}without an outcome:{DIM:#}"));
+        for pending in head.pending.iter().rev().take(PENDING_SHOWN) {
+            let (id, stakes) = (pending.id, pending.stakes.as_str());
+            out::line(format!(
+                "  {BOLD}{id}{BOLD:#} {} {DIM}({stakes} stakes){DIM:#}",
+                out::shorten(&pending.text, 90)
+            ));
+        }
+        out::line(format!("{DIM}hint:{DIM:#} neap review ID success|partial|failure"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counted(records: &[Memory]) -> Counts {
+    let mut counts = Counts::new();
+    for memory in records {
+        *counts.entry(memory.kind()).or_default().entry(memory.status.as_str()).or_default() += 1;
+    }
+    counts
+}
+
+fn to_json(agent: &Agent, head: &AgentHead, report: &AgentReport, counts: &Counts) -> Value {
+    let kinds: Map<String, Value> =
+        counts.iter().map(|(kind, by_status)| (kind.as_str().to_owned(), json!(by_status))).collect();
+    let calibration = head.reviews.calibration().map(|c| {
+        json!({
+            "reviews": c.reviews, "accuracy": c.accuracy, "brier": c.brier, "confidence": c.confidence,
+            "gap": c.gap, "note": c.note(),
+        })
+    });
+    json!({
+        "agent": agent.id(), "records": counts.values().flat_map(BTreeMap::values).sum::<u64>(), "kinds": kinds,
+        "pending": head.pending, "reviews": head.reviews.count, "calibration": calibration,
+        "growth_per_day": report.growth_per_day, "confirmation_rate": report.confirmation_rate,
+        "always": head.pinned.keys().collect::<Vec<_>>(), "censors": head.censors.keys().collect::<Vec<_>>(),
+    })
+}
