@@ -236,6 +236,39 @@ async fn a_tended_session_is_summarised_by_whoever_is_configured() {
     assert!(by_model * 2 > spans.len(), "{spans:?}");
 }
 
+/// What a turn called for again is in the next prompt, and may fill it: upkeep knows that, so no reply waits for a
+/// summary.
+#[tokio::test]
+async fn upkeep_knows_what_the_next_prompt_will_have() {
+    let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "3000")]).await;
+    for n in 0..12 {
+        let said =
+            format!("Part PX-{n}77 of pump {n} leaks at {n}40 bar, {}", "and it has for a while. ".repeat(12));
+        stage.concluded(&format!("pump {n}"), &said).await;
+        stage.session.tend().await.unwrap();
+    }
+    for n in 0..450 {
+        // Long enough apart that their summaries have left the context.
+        let said = match n % 45 {
+            44 => "What of pump 1, pump 2, pump 3, pump 4, pump 5, pump 6 and pump 7?".to_owned(),
+            _ => format!("Entry {n}: {}", "the log goes on and on ".repeat(8)),
+        };
+        stage.say(&said, &[], "Kept.").await;
+        stage.session.tend().await.unwrap();
+    }
+    let events = events(&stage).await;
+    assert!(causes(&events).iter().filter(|cause| **cause == EpochCause::Full).count() > 3);
+    let (mut in_turn, mut waited_for, mut prepared) = (false, 0, 0);
+    for event in &events {
+        in_turn |= matches!(event, Event::TurnStarted { .. });
+        in_turn &= !matches!(event, Event::TurnCompleted { .. });
+        if matches!(event, Event::SpanCompacted { .. }) {
+            *(if in_turn { &mut waited_for } else { &mut prepared }) += 1;
+        }
+    }
+    assert!(prepared > 9 && waited_for == 0, "{prepared} prepared, {waited_for} waited for");
+}
+
 /// A host that runs the model itself only tells what was said: upkeep alone bounds its windows.
 #[tokio::test]
 async fn what_a_host_tells_is_summarised_by_upkeep() {

@@ -101,6 +101,18 @@ impl View<'_> {
         Ok(self.draft(sent, turn, now)?.context().clone())
     }
 
+    /// Whether the next turn will begin an epoch, or may: its prompt fills the budget nearly before anything new is
+    /// said. What the last turn called for again is in that prompt, so it counts.
+    pub(crate) fn epoch_is_near(&self, sent: &Sent, near_percent: u64, now: Stamp) -> bool {
+        let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
+        match self.draft(sent, turn, now) {
+            Ok(Draft::Longer { context, .. }) => {
+                context.tokens() >= self.state.policy().context_budget().percent(near_percent)
+            }
+            Ok(Draft::Anew { .. }) | Err(_) => true,
+        }
+    }
+
     fn begin(
         &self,
         mut fresh: Assembled,

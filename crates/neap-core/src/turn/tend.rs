@@ -152,8 +152,9 @@ fn due_soon(desk: &Desk<'_>) -> Vec<Wish> {
     // Without a prompt that grows (a host runs the model, or nothing was sent yet), the window alone tells.
     let percent = if policy.rewrites_every_turn() || !desk.sent.is_growing() {
         near
-    } else if desk.sent.tokens() >= policy.context_budget().percent(near) {
-        policy.epoch_low_percent
+    } else if desk.view().epoch_is_near(desk.sent, near, desk.now) {
+        // A message comes on top: what is left then must do without another summary.
+        (policy.epoch_low_percent * near / 100).max(1)
     } else {
         return Vec::new();
     };

@@ -92,6 +92,8 @@ impl Place {
     fn prepare_writer(&self, db: &Connection) -> rusqlite::Result<()> {
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
+        // Not by whoever commits: see `checkpoint`.
+        db.pragma_update(None, "wal_autocheckpoint", 0)?;
         db.pragma_update(None, "secure_delete", "ON")?;
         db.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)
     }

@@ -1,8 +1,10 @@
 //! Sessions in one SQLite file. One thread writes, gathering what waits into one durable transaction; readers
-//! have connections of their own and never wait for it. Any number of processes may do the same at once.
+//! have connections of their own and never wait for it; what takes long is done beside it. Any number of processes may do the same at once.
 //!
 //! Start with `schema` (what is kept), then `writer` (how it gets there).
 
+mod aside;
+mod checkpoint;
 mod cold;
 mod connect;
 mod effects;

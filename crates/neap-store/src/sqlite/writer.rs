@@ -1,25 +1,32 @@
 //! The one thread that writes. It takes all that waits into one transaction, a savepoint for each commit, and
 //! answers only when the transaction is on disk: many commits cost one wait for the disk. When everyone has been
-//! answered, it packs a little of what lies far behind.
+//! answered, it looks after what is done beside it: packing what lies far behind, copying the log into the file.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::memory::MemoryId;
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
+use super::aside::{Answer as Done, Aside, Ask};
+use super::checkpoint::Due;
 use super::connect::{Access, Place};
 use super::fault::Stop;
 use super::prepare::Prepared;
-use super::{cold, effects, erase, events, memories, rebuild, scrub};
+use super::{checkpoint, cold, effects, erase, events, memories, rebuild, scrub};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
 const BATCH_MAX: usize = 256;
+/// While something is done beside it and nobody wants anything, it is looked after this often.
+const ASIDE_POLL: Duration = Duration::from_millis(2);
+/// Blocks that are packed before the store closes, at most; the rest waits for a later commit.
+const CLOSING_BLOCKS_MAX: usize = 16;
 
 type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
 
@@ -43,7 +50,8 @@ impl Writer {
             return Ok(Self { place, jobs: None, thread: None });
         }
         let (jobs, queue) = channel();
-        let desk = Desk { place: place.clone(), db: None, grown: BTreeSet::new() };
+        let aside = Aside::start(place.clone())?;
+        let desk = Desk { place: place.clone(), aside, db: None, has_written: false, grown: BTreeSet::new() };
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
             .spawn(move || desk.work(&queue))
@@ -95,7 +103,11 @@ impl Drop for Writer {
 /// What the thread has in hand.
 struct Desk {
     place: Arc<Place>,
+    /// Does what takes long. Before the connection: that is the last to close, and leaves the file in order.
+    aside: Aside,
     db: Option<Connection>,
+    /// Whether the log of writes has grown since it was looked at.
+    has_written: bool,
     /// Streams that may have more to pack.
     grown: BTreeSet<i64>,
 }
@@ -123,33 +135,89 @@ impl Desk {
                     let _ = answer.send(self.with(|db| rebuild::rebuild(db, &session)));
                 }
                 Job::Scrub(session, now, answer) => {
+                    self.drop_packed();
                     let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
                 }
                 Job::EraseMemory(agent, id, now, answer) => {
+                    self.drop_packed();
                     let _ = answer.send(self.with(|db| erase::erase_memory(db, &agent, id, now)));
                 }
             }
             next = next.or_else(|| self.wait(queue));
         }
+        self.close();
     }
 
-    /// The next job. While there is none, what lies far behind is packed, a little at a time.
+    /// The next job. While there is none, upkeep goes on.
     fn wait(&mut self, queue: &Receiver<Job>) -> Option<Job> {
-        while !self.grown.is_empty() {
-            match queue.try_recv() {
+        loop {
+            self.look_after();
+            if !self.aside.is_at_work() {
+                break;
+            }
+            match queue.recv_timeout(ASIDE_POLL) {
                 Ok(job) => return Some(job),
-                Err(TryRecvError::Disconnected) => return None,
-                Err(TryRecvError::Empty) => self.pack_some(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
             }
         }
         queue.recv().ok()
     }
 
-    /// Packs a batch of one stream. If that fails nothing is lost; it is tried again after a later commit.
-    fn pack_some(&mut self) {
-        let Some(stream) = self.grown.pop_first() else { return };
-        if let Ok(true) = self.with(|db| Ok(cold::pack_some(db, stream)?)) {
+    /// Takes up what was done aside, and has the next thing done. Waits for nobody. If something fails nothing is
+    /// lost; it is tried again after a later commit.
+    fn look_after(&mut self) {
+        if let Some(Done::Packed(stream, next)) = self.aside.answer() {
+            self.put(stream, next);
+        }
+        if self.aside.is_at_work() {
+            return;
+        }
+        // Once for what was written: where someone reads for long, nothing can be copied.
+        if std::mem::take(&mut self.has_written) {
+            match self.with(|db| Ok(checkpoint::due(db)?)) {
+                Ok(Due::Copy) => return self.aside.ask(Ask::Copy),
+                Ok(Due::BeginAnew) => {
+                    let _ = self.with(|db| Ok(checkpoint::copy(db)?));
+                }
+                Ok(Due::Nothing) | Err(_) => {}
+            }
+        }
+        while !self.aside.is_at_work()
+            && let Some(stream) = self.grown.pop_first()
+        {
+            if let Ok(true) = self.with(|db| Ok(cold::is_due(db, stream)?)) {
+                self.aside.ask(Ask::Pack(stream));
+            }
+        }
+    }
+
+    /// Puts a block in its place; where there was one, there may be another.
+    fn put(&mut self, stream: i64, next: Option<cold::Next>) {
+        if let Some(next) = next
+            && let Ok(true) = self.with(|db| Ok(cold::put(db, stream, &next)?))
+        {
+            self.has_written = true;
             self.grown.insert(stream);
+        }
+    }
+
+    /// Drops what was packed and is not in its place: nothing that was read before an erasure outlives it.
+    fn drop_packed(&mut self) {
+        if let Some(Done::Packed(stream, _)) = self.aside.wait() {
+            self.grown.insert(stream);
+        }
+    }
+
+    /// Packs what is still due, within bounds.
+    fn close(mut self) {
+        for _ in 0..CLOSING_BLOCKS_MAX {
+            self.look_after();
+            match self.aside.wait() {
+                Some(Done::Packed(stream, next)) => self.put(stream, next),
+                Some(Done::Copied) => {}
+                None => return,
+            }
         }
     }
 
@@ -162,8 +230,9 @@ impl Desk {
                         self.grown.insert(stream);
                     }));
                 }
+                self.has_written = true;
                 // Also where nobody ever pauses.
-                self.pack_some();
+                self.look_after();
             }
             Err(error) => {
                 for answer in answers {

@@ -1,6 +1,6 @@
 //! What is far behind is packed: a run of events becomes one block, in place of their rows, in a transaction of
-//! its own. A kill leaves either the rows or the block. A block is read and packed before that transaction, so
-//! that whoever commits waits for a short one only.
+//! its own. A kill leaves either the rows or the block. A block is read and packed before that transaction, beside
+//! the thread that writes, so that whoever commits waits for a short one only.
 
 mod block;
 mod pack;
@@ -25,27 +25,32 @@ const BLOCK_EVENTS_MAX: i64 = 128;
 /// In one block, but for a single event that is larger. To read one event is to unpack this much.
 const BLOCK_BYTES_MAX: usize = 64 << 10;
 
-/// Packs the next block of a stream, if enough is waiting. Returns whether more is.
-pub(super) fn pack_some(db: &mut Connection, stream: i64) -> rusqlite::Result<bool> {
+/// Whether what waits in a stream would fill a block.
+pub(super) fn is_due(db: &Connection, stream: i64) -> rusqlite::Result<bool> {
     let (done, last) = reach(db, stream)?;
-    if !is_due(db, stream, done, last)? {
-        return Ok(false);
+    fills_a_block(db, stream, done, last)
+}
+
+/// Reads and packs the next block of a stream, if one is due. Nothing is changed by that.
+pub(super) fn prepare(db: &Connection, stream: i64) -> rusqlite::Result<Option<Next>> {
+    let (done, last) = reach(db, stream)?;
+    if !fills_a_block(db, stream, done, last)? {
+        return Ok(None);
     }
     let (draft, seen) = gather(db, stream, done, last)?;
     let block = pack::Packer::new().ok().and_then(|mut packer| draft.pack(&mut packer));
-    let next = Next { draft, block, done: seen };
+    Ok(Some(Next { reach: (done, last), draft, block, done: seen }))
+}
+
+/// Puts a block in its place, unless someone else is writing, or its rows have changed. Returns whether it did.
+pub(super) fn put(db: &mut Connection, stream: i64, next: &Next) -> rusqlite::Result<bool> {
     // It can wait; others cannot.
     db.busy_timeout(Duration::ZERO)?;
-    let replaced = replace(db, stream, (done, last), &next);
+    let replaced = replace(db, stream, next);
     db.busy_timeout(BUSY_TIMEOUT)?;
     match replaced {
-        Ok(true) => {
-            let (done, last) = reach(db, stream)?;
-            is_due(db, stream, done, last)
-        }
-        Ok(false) => Ok(false),
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
-        Err(e) => Err(e),
+        replaced => replaced,
     }
 }
 
@@ -61,8 +66,7 @@ fn reach(db: &Connection, stream: i64) -> rusqlite::Result<(i64, i64)> {
     }
 }
 
-/// Whether what waits would fill a block.
-fn is_due(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Result<bool> {
+fn fills_a_block(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Result<bool> {
     if last - done >= BLOCK_EVENTS_MAX || last <= done {
         return Ok(last > done);
     }
@@ -73,7 +77,9 @@ fn is_due(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Resul
 }
 
 /// What a stream is packed up to next.
-struct Next {
+pub(super) struct Next {
+    /// How far it was packed, and might have been, when this was read.
+    reach: (i64, i64),
     draft: Draft,
     /// None where packing would not pay: then the rows stay.
     block: Option<Packed>,
@@ -113,7 +119,8 @@ fn gather(db: &Connection, stream: i64, done: i64, last: i64) -> rusqlite::Resul
 
 /// Puts a block in place of its rows. Returns whether they were still what they had been: since they were read,
 /// they may have been erased, or packed by another process.
-fn replace(db: &mut Connection, stream: i64, (done, last): (i64, i64), next: &Next) -> rusqlite::Result<bool> {
+fn replace(db: &mut Connection, stream: i64, next: &Next) -> rusqlite::Result<bool> {
+    let (done, last) = next.reach;
     let db = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let moved = db
         .prepare_cached("UPDATE sessions SET cold = ? WHERE stream = ? AND cold = ?")?
@@ -174,6 +181,12 @@ mod tests {
         db.query_row(query, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).expect("it can be counted")
     }
 
+    /// Packs the next block, if one is due. Returns whether another is.
+    fn pack_some(db: &mut Connection, stream: i64) -> rusqlite::Result<bool> {
+        let Some(next) = prepare(db, stream)? else { return Ok(false) };
+        Ok(put(db, stream, &next)? && is_due(db, stream)?)
+    }
+
     #[test]
     fn a_block_takes_the_place_of_its_rows() {
         let mut db = store(300);
@@ -198,7 +211,7 @@ mod tests {
             let (draft, done) = gather(&db, 1, 0, 200).expect("rows can be read");
             let block = draft.pack(&mut pack::Packer::new().expect("a packer can be made"));
             db.execute_batch(change).expect("the scene is set");
-            let replaced = replace(&mut db, 1, (0, 200), &Next { draft, block, done });
+            let replaced = replace(&mut db, 1, &Next { reach: (0, 200), draft, block, done });
             assert_eq!(replaced, Ok(change == "SELECT 1"), "{change}");
             assert_eq!(counts(&db), after, "{change}");
         }
