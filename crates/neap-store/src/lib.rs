@@ -156,9 +156,10 @@ pub struct Finding {
 ///   are durable: a killed process, a second process or a lost power supply do not undo them.
 /// - *A commit names what it follows* (I10). If another came first, it is [`StoreError::Conflict`] and nothing
 ///   happened. The same `turn_id` is never accepted twice: [`StoreError::DuplicateTurn`].
-/// - *What is read is what was written*, byte for byte, or it is reported as damaged. Damage to one record
-///   costs at most that record, and a store that cannot be read is never made anew. A backend may keep what is
-///   old in fewer bytes; nobody can tell, but by [`footprint`](Store::footprint).
+/// - *What is read is what was written*, byte for byte, or it is reported as damaged, and a store that cannot be
+///   read is never made anew. A backend may keep what is old in fewer bytes, many events packed as one. So damage to
+///   what is recent costs at most the record that is damaged; damage to what is packed may cost all events that are
+///   packed with it, at most 128.
 /// - *Any number of processes* may use one store at once; nobody is locked out.
 /// - *A session's cost does not grow with its length*: [`load`](Store::load) costs as much as it has efforts,
 ///   [`log`](Store::log) as much as is asked for.

@@ -81,6 +81,8 @@ fn lost_rows_of_memories_are_found_and_mended() {
         ("UPDATE memories SET due = 7", "memories differ"),
         ("UPDATE memories SET at = 7", "memories differ"),
         ("UPDATE memories SET text = text + 134217728 * 5 WHERE text & 134217727 = 2", "memories differ"),
+        ("UPDATE shelves SET memories = memories + 1", "are counted"),
+        ("DELETE FROM shelves", "are counted"),
         ("DELETE FROM memory_events WHERE seq = 3", "histories of memories differ"),
         ("DELETE FROM words WHERE rowid & 134217727 = 2", "indexed texts differ"),
         ("INSERT INTO words(rowid, terms) SELECT max(text) + 5, 'apple' FROM memories", "belong to no memory"),
@@ -115,8 +117,7 @@ fn lost_rows_of_memories_are_found_and_mended() {
 
 /// Makes a store what it was before there were memories.
 fn without_memories(path: &Path) {
-    let older =
-        "DROP TABLE memories; DROP TABLE memory_events; DROP TABLE IF EXISTS blocks; PRAGMA user_version = 2;";
+    let older = "DROP TABLE memories; DROP TABLE memory_events; DROP TABLE blocks; DROP TABLE shelves; PRAGMA user_version = 2;";
     Connection::open(path).unwrap().execute_batch(older).unwrap();
 }
 

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{log, read, schema};
+use super::{log, memories, read, schema};
 use crate::derived::{Derived, TextKey};
 use crate::examine::{differences, losses};
 use crate::{Finding, Severity, Stored};
@@ -28,6 +28,10 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
         findings.extend(losses(&id, &folded));
         let (kept, misplaced) = kept(db, stream, &id, &folded.derived)?;
         findings.extend(differences(&id, &kept, &folded.derived));
+        if memories::are_miscounted(db, stream)? {
+            let what = "memories are not as many as are counted".to_owned();
+            findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+        }
         if misplaced > 0 {
             let what = format!("{misplaced} texts are indexed that belong to no memory");
             findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
@@ -93,6 +97,9 @@ pub(super) fn name(db: &Connection, stream: i64) -> rusqlite::Result<Option<Sess
 /// read back, so they are left empty.
 fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> rusqlite::Result<(Derived, u64)> {
     let mut kept = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };
+    if !schema::has_tasks(db)? {
+        kept.head.task.clone_from(&folded.head.task);
+    }
     let mut statement = db.prepare_cached("SELECT text, id, body FROM efforts WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     let mut numbers = std::collections::BTreeMap::new();
@@ -115,12 +122,12 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
     while let Some(row) = rows.next()? {
         kept.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
     }
-    let Derived { memories, history, .. } = &mut kept;
-    super::memories::kept(
+    let Derived { memories: rows_of, history, .. } = &mut kept;
+    memories::kept(
         db,
         stream,
         |id, row| {
-            memories.insert(id, row);
+            rows_of.insert(id, row);
         },
         |id, seq| history.entry(id).or_default().push(seq),
     )?;
@@ -135,7 +142,7 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
         let key = if text > last_effort {
             Some(TextKey::Message(Seq(schema::message_seq(text) as u64)))
         } else if is_agent {
-            let memory = super::memories::indexed(db, text)?;
+            let memory = memories::indexed(db, text)?;
             misplaced += u64::from(memory.is_none());
             memory
         } else {

@@ -42,6 +42,7 @@ impl PreparedMemory {
         let due = self.due.map(|due| due.0);
         db.prepare_cached("INSERT INTO memories(text, stream, at, due, body) VALUES (?, ?, ?, ?, ?)")?
             .execute(params![text, stream, self.at.0, due, self.body])?;
+        count_on(db, schema::shelf(stream, self.id.kind(), self.place), 1)?;
         Ok(gone)
     }
 }
@@ -51,10 +52,49 @@ pub(super) fn remove(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Re
     let mut gone = 0;
     for place in Place::ALL {
         let text = schema::memory_text(stream, id, place);
-        db.prepare_cached("DELETE FROM memories WHERE text = ?")?.execute([text])?;
+        let rows = db.prepare_cached("DELETE FROM memories WHERE text = ?")?.execute([text])?;
+        if rows > 0 {
+            count_on(db, schema::shelf(stream, id.kind(), place), -1)?;
+        }
         gone += i64::from(effects::remove_text(db, text)?);
     }
     Ok(gone)
+}
+
+/// Counts a memory that a shelf got or lost.
+fn count_on(db: &Connection, shelf: i64, by: i64) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "INSERT INTO shelves(shelf, memories) VALUES (?1, ?2)
+         ON CONFLICT(shelf) DO UPDATE SET memories = memories + ?2",
+    )?
+    .execute([shelf, by])?;
+    Ok(())
+}
+
+/// How many memories a shelf has.
+pub(super) fn on_shelf(db: &Connection, shelf: i64) -> rusqlite::Result<u64> {
+    let count: Option<i64> = db
+        .prepare_cached("SELECT memories FROM shelves WHERE shelf = ?")?
+        .query_row([shelf], |row| row.get(0))
+        .optional()?;
+    Ok(count.unwrap_or(0).max(0) as u64)
+}
+
+/// Whether a shelf of an agent's has more or fewer memories than are counted.
+pub(super) fn are_miscounted(db: &Connection, stream: i64) -> rusqlite::Result<bool> {
+    if !schema::has_memories(db)? {
+        return Ok(false);
+    }
+    let (first, last) = schema::shelves(stream);
+    for shelf in first..=last {
+        let there: i64 = db
+            .prepare_cached("SELECT count(*) FROM memories WHERE shelf = ?")?
+            .query_row([shelf], |row| row.get(0))?;
+        if there as u64 != on_shelf(db, shelf)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// The number of a memory's row.
@@ -77,6 +117,8 @@ pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
     let (first, last) = schema::all_texts(stream);
     db.execute("DELETE FROM memories WHERE text BETWEEN ? AND ?", [first, last])?;
     db.execute("DELETE FROM memory_events WHERE stream = ?", [stream])?;
+    let (first, last) = schema::shelves(stream);
+    db.execute("DELETE FROM shelves WHERE shelf BETWEEN ? AND ?", [first, last])?;
     Ok(())
 }
 
@@ -200,7 +242,7 @@ pub(super) fn count(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     }
     let (first, last) = schema::shelves(stream);
     let count: i64 = db
-        .prepare_cached("SELECT count(*) FROM memories WHERE shelf BETWEEN ? AND ?")?
+        .prepare_cached("SELECT coalesce(sum(memories), 0) FROM shelves WHERE shelf BETWEEN ? AND ?")?
         .query_row([first, last], |row| row.get(0))?;
     Ok(count as u64)
 }

@@ -25,6 +25,7 @@ mod recall;
 mod schema;
 mod scrub;
 mod search;
+mod task;
 mod writer;
 
 use std::path::Path;

@@ -20,10 +20,12 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
     let limits = limits(request);
     let places = Place::searched(request);
     let span = span(request);
+    let is_bounded = request.from.is_some() || request.until.is_some();
     let mut texts = 0;
     for kind in limits.keys() {
         for place in places {
-            texts += count(db, schema::shelf(stream, *kind, *place), span)?;
+            let shelf = schema::shelf(stream, *kind, *place);
+            texts += if is_bounded { count(db, shelf, span)? } else { memories::on_shelf(db, shelf)? };
         }
     }
     if request.terms.is_empty() {
@@ -34,7 +36,7 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
         let memories = memories::bodies(db, newest)?;
         return Ok(Recalled { memories, texts, texts_with: Vec::new() });
     }
-    let within = if request.from.is_some() || request.until.is_some() {
+    let within = if is_bounded {
         let mut within = BTreeSet::new();
         for kind in limits.keys() {
             for place in places {

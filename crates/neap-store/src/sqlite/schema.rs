@@ -10,17 +10,19 @@
 use neap_core::memory::{MemoryId, MemoryKind};
 use rusqlite::Connection;
 
-use super::{effects, log};
+use super::{effects, log, task};
 use crate::recall::Place;
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 4;
+pub(super) const FORMAT: i64 = 5;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
 /// The first format with blocks.
 const FORMAT_WITH_BLOCKS: i64 = 4;
+/// The first format where shelves are counted, and where a session's row says what was last asked for.
+const FORMAT_WITH_TASKS: i64 = 5;
 
 const STREAM_SHIFT: u32 = 32;
 const MESSAGE: i64 = 1 << 31;
@@ -124,6 +126,17 @@ CREATE TABLE blocks(
 ) WITHOUT ROWID;
 ";
 
+/// How many memories each shelf has.
+const SHELVES: &str = "
+CREATE TABLE shelves(
+  shelf INTEGER PRIMARY KEY,
+  memories INTEGER NOT NULL
+);
+";
+
+/// The same, counted anew.
+const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
+
 /// Makes the tables in an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
@@ -131,6 +144,7 @@ pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(EXCHANGES)?;
     db.execute_batch(MEMORIES)?;
     db.execute_batch(BLOCKS)?;
+    db.execute_batch(SHELVES)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -143,6 +157,11 @@ pub(super) fn format(db: &Connection) -> rusqlite::Result<i64> {
 /// Whether a database is of a format with memories; an older one that may not be written to has none.
 pub(super) fn has_memories(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_MEMORIES)
+}
+
+/// Whether the rows of sessions say what was last asked for.
+pub(super) fn has_tasks(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_TASKS)
 }
 
 /// Brings an older database to the present format, inside a transaction of the caller's.
@@ -179,6 +198,12 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         db.execute_batch("UPDATE sessions SET cold = 0")?;
         db.pragma_update(None, "user_version", FORMAT_WITH_BLOCKS)?;
     }
+    if format(db)? < FORMAT_WITH_TASKS {
+        db.execute_batch(SHELVES)?;
+        db.execute_batch(&format!("INSERT INTO shelves {COUNTED}"))?;
+        task::fill_in(db)?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_TASKS)?;
+    }
     Ok(())
 }
 
@@ -186,6 +211,9 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
 pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
     if format(db)? < FORMAT_WITH_BLOCKS {
         db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    if has_memories(db)? && !has_tasks(db)? {
+        db.execute_batch(&format!("CREATE TEMP VIEW shelves AS {COUNTED}"))?;
     }
     Ok(())
 }
