@@ -84,6 +84,27 @@ pub struct Projection {
     pub texts: Vec<Indexed>,
 }
 
+/// A projection but for the session's row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// Efforts that changed.
+    pub efforts: Vec<Effort>,
+    /// Exchanges that ended.
+    pub exchanges: Vec<ExchangeRow>,
+    /// Memories that changed, each once.
+    pub memories: Vec<MemoryRow>,
+    /// Texts to index.
+    pub texts: Vec<Indexed>,
+}
+
+impl Projection {
+    /// The session's row, and the others.
+    pub fn split(self) -> (Head, Rows) {
+        let Projection { head, efforts, exchanges, memories, texts } = self;
+        (head, Rows { efforts, exchanges, memories, texts })
+    }
+}
+
 /// What search finds an effort by.
 pub fn effort_text(effort: &Effort) -> String {
     let summary = effort.summary.as_ref().map_or("", |s| s.text.as_str());
@@ -111,6 +132,12 @@ impl InFlight {
 
 /// The rows that `events`, already applied to `state`, change.
 pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> Projection {
+    let Rows { efforts, exchanges, memories, texts } = rows(in_flight, state, events);
+    Projection { head: state.head().clone(), efforts, exchanges, memories, texts }
+}
+
+/// The same but for the session's row, which can be large: whoever follows a long stream needs it once, at the end.
+pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> Rows {
     let mut pending = in_flight.0.clone();
     let mut touched: Vec<&EffortId> = Vec::new();
     let mut indexed: Vec<&EffortId> = Vec::new();
@@ -184,7 +211,7 @@ pub fn project(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) 
     texts.extend(effort_texts.map(|e| Indexed::Effort { id: e.id.clone(), text: effort_text(e) }));
     let efforts = touched.into_iter().filter_map(|id| state.effort(id)).cloned().collect();
     let memories = memories.into_values().collect();
-    Projection { head: state.head().clone(), efforts, exchanges, memories, texts }
+    Rows { efforts, exchanges, memories, texts }
 }
 
 fn said(turn: TurnNo, seq: Seq, said: &Counted) -> Indexed {

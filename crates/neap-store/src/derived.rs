@@ -8,7 +8,7 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryId};
 use neap_core::message::Scope;
-use neap_core::project::{ExchangeRow, InFlight, Indexed, MemoryRow, Projection, project};
+use neap_core::project::{ExchangeRow, InFlight, Indexed, MemoryRow, Projection, Rows, rows};
 use neap_core::state::{Head, SessionState};
 use neap_core::terms::terms;
 use neap_core::tokens::Tokens;
@@ -51,6 +51,13 @@ pub(crate) struct Derived {
 impl Derived {
     /// Follows a commit.
     pub(crate) fn add(&mut self, events: &[Recorded], projection: Projection) {
+        let (head, rows) = projection.split();
+        self.add_rows(events, rows);
+        self.head = head;
+    }
+
+    /// Follows a commit but for the session's row.
+    fn add_rows(&mut self, events: &[Recorded], rows: Rows) {
         for recorded in events {
             if let Event::Scrubbed { .. } = recorded.event {
                 *self = Self::default();
@@ -64,11 +71,10 @@ impl Derived {
                 self.texts.remove(&TextKey::Memory(id));
             }
         }
-        self.head = projection.head;
-        self.efforts.extend(projection.efforts.into_iter().map(|effort| (effort.id.clone(), effort)));
-        self.exchanges.extend(projection.exchanges.into_iter().map(|row| (row.last_seq, row)));
-        self.texts.extend(projection.texts.iter().map(words));
-        for row in projection.memories {
+        self.efforts.extend(rows.efforts.into_iter().map(|effort| (effort.id.clone(), effort)));
+        self.exchanges.extend(rows.exchanges.into_iter().map(|row| (row.last_seq, row)));
+        self.texts.extend(rows.texts.iter().map(words));
+        for row in rows.memories {
             let (key, words) = memory_words(&row);
             match words {
                 Some(words) => self.texts.insert(key, words),
@@ -153,8 +159,8 @@ impl Fold {
         let in_flight = InFlight::of(&self.state);
         self.state.apply(&recorded);
         let events = [recorded];
-        let projection = project(&in_flight, &self.state, &events);
-        self.derived.add(&events, projection);
+        let rows = rows(&in_flight, &self.state, &events);
+        self.derived.add_rows(&events, rows);
         let [Recorded { seq, at, event }] = events;
         self.keep_reply(seq, at, &event);
     }

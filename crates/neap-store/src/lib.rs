@@ -254,7 +254,9 @@ pub trait Store: Send + Sync {
 
     /// Erases one memory, physically: in the place of each of its events, and once more at the end of the stream, is
     /// [`Event::MemoryErased`](neap_core::event::Event::MemoryErased). So whoever knew the stream before finds that
-    /// another commit came first, and loads it anew. Returns how many events were erased, 0 if there was nothing left
-    /// to erase. What other records or sessions say about it is theirs, and stays.
+    /// another commit came first, and loads it anew. Where a fact was superseded or contested by it, what that event
+    /// quotes of it is erased as well; the fact stays as it is, so one that it superseded is not brought back.
+    /// Returns how many events were overwritten, 0 if there was nothing left to erase. What else other records or
+    /// sessions say about it is theirs, and stays.
     async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{From, Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
 use neap_core::project::ExchangeRow;
 use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
@@ -330,9 +330,8 @@ impl Store for MemStore {
         let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
         let mut erased = 0;
         for recorded in &mut stream.events {
-            let event = Event::MemoryErased { id };
-            if recorded.event.memory() == Some(id) && recorded.event != event {
-                recorded.event = event;
+            if let Some(after) = after_erasure(&recorded.event, id) {
+                recorded.event = after;
                 erased += 1;
             }
         }

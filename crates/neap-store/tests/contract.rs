@@ -60,6 +60,7 @@ contract! {
     a_memory_has_its_history
     memories_come_due
     an_erased_memory_is_gone
+    what_is_quoted_of_an_erased_memory_is_gone
     memories_are_rebuilt_the_same
     agents_are_apart
     a_stale_memory_changes_nothing

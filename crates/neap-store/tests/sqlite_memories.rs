@@ -42,7 +42,11 @@ fn an_erased_memory_is_in_no_file() {
                 let fact = memory(&format!("f{n}"), "this stays", 2);
                 told.learn(&store, &fact).await;
                 let event = MemoryWrite::of(Change::Edited, &canary(n - 1), canary(n)).event();
-                told.tell(&store, vec![event]).await.unwrap();
+                // Another fact quotes it.
+                let evidence = format!("stays → {CANARY}");
+                let contested = Change::Contested { with: memory_id("d1"), evidence };
+                let quoting = MemoryWrite::of(contested, &fact, fact.clone()).event();
+                told.tell(&store, vec![event, quoting]).await.unwrap();
             }
             for part in 0..after / 100 {
                 let says = |n| memory(&format!("f{n}"), &format!("word{n} and word{}", n * 7), 3);
@@ -56,7 +60,7 @@ fn an_erased_memory_is_in_no_file() {
         block_on(async {
             let newton = agent("newton");
             assert_eq!(store.memory_history(&newton, memory_id("d1")).await.unwrap().len(), 10);
-            assert_eq!(store.erase_memory(&newton, memory_id("d1"), Stamp(1)).await.unwrap(), 10);
+            assert_eq!(store.erase_memory(&newton, memory_id("d1"), Stamp(1)).await.unwrap(), 19);
             assert_eq!(with_canary(dir.path()), Vec::<String>::new());
             assert_eq!(faults(&store).await, []);
             let left = store.memory_history(&newton, memory_id("d1")).await.unwrap();

@@ -97,3 +97,75 @@ impl MemoryWrite {
         Event::MemoryChanged { change, memory: Box::new(memory), was }
     }
 }
+
+impl Change {
+    /// The same without what it quotes of a memory; none if it quotes nothing of it.
+    fn without(&self, erased: MemoryId) -> Option<Self> {
+        match self {
+            Change::Superseded { by, evidence } if *by == erased && !evidence.is_empty() => {
+                Some(Change::Superseded { by: *by, evidence: String::new() })
+            }
+            Change::Contested { with, evidence } if *with == erased && !evidence.is_empty() => {
+                Some(Change::Contested { with: *with, evidence: String::new() })
+            }
+            Change::Superseded { .. }
+            | Change::Contested { .. }
+            | Change::Remembered
+            | Change::Confirmed
+            | Change::Shaken { .. }
+            | Change::Edited
+            | Change::Reviewed
+            | Change::Activated { .. }
+            | Change::Triggered
+            | Change::FalsePositive
+            | Change::Moved { .. }
+            | Change::Reworded
+            | Change::ForgetAsked { .. }
+            | Change::Undone { .. } => None,
+        }
+    }
+}
+
+/// What an event of an agent's becomes when a memory is erased; none if it stays as it is. The memory's own events
+/// become tombstones. Where another fact was superseded or contested by it, that this happened stays, and what was
+/// quoted goes.
+pub fn after_erasure(event: &Event, erased: MemoryId) -> Option<Event> {
+    if event.memory() == Some(erased) {
+        let tombstone = Event::MemoryErased { id: erased };
+        return (*event != tombstone).then_some(tombstone);
+    }
+    let Event::MemoryChanged { change, memory, was } = event else { return None };
+    let change = change.without(erased)?;
+    Some(Event::MemoryChanged { change, memory: memory.clone(), was: *was })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(text: &str) -> MemoryId {
+        text.parse().expect("a test's id is one")
+    }
+
+    #[test]
+    fn only_what_quotes_the_erased_memory_changes() {
+        let evidence = || "blue → red".to_owned();
+        for (before, after) in [
+            (
+                Change::Superseded { by: id("f2"), evidence: evidence() },
+                Some(Change::Superseded { by: id("f2"), evidence: String::new() }),
+            ),
+            (
+                Change::Contested { with: id("f2"), evidence: evidence() },
+                Some(Change::Contested { with: id("f2"), evidence: String::new() }),
+            ),
+            (Change::Superseded { by: id("f3"), evidence: evidence() }, None),
+            (Change::Contested { with: id("f3"), evidence: evidence() }, None),
+            (Change::Contested { with: id("f2"), evidence: String::new() }, None),
+            (Change::Shaken { by: id("f2") }, None),
+            (Change::Edited, None),
+        ] {
+            assert_eq!(before.without(id("f2")), after, "{before:?}");
+        }
+    }
+}

@@ -35,7 +35,7 @@ pub use body::{
     Action, Body, Censor, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind, Side, Stakes,
 };
 pub use calibration::{Advice, Calibration, REVIEWS_MIN};
-pub use change::{Change, MemoryWrite};
+pub use change::{Change, MemoryWrite, after_erasure};
 pub use confidence::Confidence;
 pub use draft::MemoryDraft;
 pub use head::{AgentHead, CENSORS_MAX, KindCount, PINNED_MAX, PendingDecision, Reviews, Standing};

@@ -341,6 +341,41 @@ pub async fn an_erased_memory_is_gone(store: &dyn Store) {
     assert_eq!(faults(store).await, []);
 }
 
+/// What others quoted of an erased memory goes with it; that they were superseded or contested stays.
+pub async fn what_is_quoted_of_an_erased_memory_is_gone(store: &dyn Store) {
+    let mut told = Told::begin_agent(store, "quoted").await;
+    let (old, other, new) = (memory("f1", "blue", 1), memory("f2", "green", 2), memory("f3", "zqxcanary", 3));
+    for fact in [&old, &other, &new] {
+        told.learn(store, fact).await;
+    }
+    let evidence = || "blue → zqxcanary".to_owned();
+    let superseded = Memory { status: Status::Superseded, ..old.clone() };
+    let contested = Memory { contested_with: vec![new.id], ..other.clone() };
+    let quoting = vec![
+        MemoryWrite::of(Change::Contested { with: new.id, evidence: evidence() }, &other, contested).event(),
+        MemoryWrite::of(Change::Superseded { by: new.id, evidence: evidence() }, &old, superseded.clone()).event(),
+        MemoryWrite::of(
+            Change::Contested { with: old.id, evidence: "green → blue".to_owned() },
+            &new,
+            new.clone(),
+        )
+        .event(),
+    ];
+    told.tell(store, quoting).await.expect("facts can be at odds");
+    assert_eq!(store.erase_memory(&told.id, new.id, Stamp(9)).await.expect("it can be erased"), 4);
+    let recorded = store.events(&told.id, Seq(1), 100).await.expect("it can be read");
+    assert!(!format!("{recorded:?}").contains("zqxcanary"), "{recorded:?}");
+    let history = store.memory_history(&told.id, old.id).await.expect("a history can be read");
+    let Some(Stored::Event(Recorded { event: Event::MemoryChanged { change, .. }, .. })) = history.last() else {
+        panic!("its change stays: {history:?}")
+    };
+    assert_eq!(*change, Change::Superseded { by: new.id, evidence: String::new() });
+    assert_eq!(read(store, &told.id, &["f1"]).await, [superseded], "it is not brought back");
+    assert_eq!(store.erase_memory(&told.id, new.id, Stamp(9)).await.expect("again does no harm"), 0);
+    assert_eq!(store.erase_memory(&told.id, old.id, Stamp(9)).await.expect("it can be erased"), 2);
+    assert_eq!(faults(store).await, []);
+}
+
 /// Rebuilding what is whole changes nothing that can be seen.
 pub async fn memories_are_rebuilt_the_same(store: &dyn Store) {
     let mut told = learned(store, "rebuilt").await;
