@@ -136,3 +136,27 @@ fn likeness_is_measured_around_the_values() {
     let around = compare("billing timeout is 30 s", "billing service timeout is 45 s").around;
     assert!((around - 4.0 / 20_f64.sqrt()).abs() < 1e-12, "{around}");
 }
+
+/// Letters whose lower case is longer or shorter than they are.
+#[test]
+fn a_denial_is_cut_off_by_its_own_letters() {
+    for stem in ["ẞ", "K", "İİİİ", "Ⱥ", "is", "DOES"] {
+        for denial in ["n't", "N'T", "n’t"] {
+            let found = super::word::words(&format!("{stem}{denial}"));
+            assert_eq!(found.last().map(|word| word.key.as_str()), Some("not"), "{stem}{denial}");
+            let shown: Vec<&str> = found.iter().map(|word| word.shown.as_str()).collect();
+            assert!(shown == [stem, "not"] || shown == ["not"], "{shown:?}");
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_two_texts_are_compared(
+        old in "(ẞ|K|İ|ŉ|Ⱥ|n't|N'T|n’t|'s|’s|-|€|5|30|%|°C|é| |[a-zA-Z]{1,6}|\\PC){0,16}",
+        new in "(ẞ|K|İ|ŉ|Ⱥ|n't|N'T|n’t|'s|’s|-|€|5|30|%|°C|é| |[a-zA-Z]{1,6}|\\PC){0,16}",
+    ) {
+        proptest::prop_assert!(!compare(&old, &old).differs);
+        let _ = compare(&old, &new);
+    }
+}

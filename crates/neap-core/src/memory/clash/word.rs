@@ -110,8 +110,9 @@ pub(super) fn words(text: &str) -> Vec<Word> {
         let run = run.trim_matches(|c: char| !c.is_alphanumeric() && !"%€$°-".contains(c)).trim_end_matches('-');
         let run = run.replace('’', "'");
         let bare = run.strip_suffix("'s").unwrap_or(&run);
-        if let Some(stem) = run.to_lowercase().strip_suffix("n't") {
-            push(&mut out, &run[..stem.len()]);
+        let denial = run.len().checked_sub("n't".len()).and_then(|at| run.split_at_checked(at));
+        if let Some((stem, _)) = denial.filter(|(_, end)| end.eq_ignore_ascii_case("n't")) {
+            push(&mut out, stem);
             out.push(Word::new("not", "not".to_owned(), Sort::Denial));
             continue;
         }
