@@ -31,6 +31,11 @@ impl FixedClock {
     pub fn at(start: Stamp) -> Self {
         Self(AtomicI64::new(start.0))
     }
+
+    /// Lets time pass, in milliseconds.
+    pub fn pass(&self, ms: i64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
 }
 
 impl Clock for FixedClock {
