@@ -4,9 +4,18 @@
 
 mod stage;
 
+use std::sync::Arc;
+
+use neap_core::ids::AgentId;
+use neap_core::knowledge::{Outlook, Placement};
+use neap_core::memory::Side;
+use neap_core::message::Role;
+use neap_core::prompt;
 use neap_core::turn::ModelRequest;
+use neap_store::MemStore;
 use serde_json::json;
 use stage::Stage;
+use stage::draft::{censor, decision, episode, fact, procedure};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 
@@ -104,10 +113,74 @@ async fn a_context_under_pressure() {
     insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
 }
 
+const IDENTITY: &str = "You are Newton, who looks after the services of a small team.";
+
+/// Somebody who knows a few things.
+async fn newton(set: &[(&str, &str)], placement: Placement) -> Stage {
+    let outlook = Outlook { identity: IDENTITY.into(), placement, ..Outlook::default() };
+    let agent = AgentId::from_name("newton").unwrap();
+    let store = Arc::new(MemStore::default());
+    let mut stage = Stage::built(store, set, |builder| builder.agent(agent, outlook)).await;
+    let mut rule = fact("answers", "Always answer in metric units");
+    rule.pinned = true;
+    stage.teach(rule).await;
+    stage.teach(censor("drop table", Side::Output, "Tables are archived, never dropped.")).await;
+    stage.came_out_well(&["Kept the queue", "Moved the docs", "Froze the API", "Split the importer"]).await;
+    stage.came_out_well(&["Chose Postgres with pgvector for storage and caching"]).await;
+    let reason = "A second store doubled the operational work last year";
+    stage.teach(decision("Cache sessions in Postgres, not in Redis", &[reason])).await;
+    stage.teach(fact("Redis", "Redis for caching adds a separate service to manage")).await;
+    stage.teach(fact("garden", "Tomatoes in the garden need water every morning")).await;
+    let patterns = ["Evaluate two alternatives for storage and caching", "Measure before adding a service"];
+    stage.teach(procedure("Storage decision", &patterns)).await;
+    stage.teach(episode("Redis filled its memory and caching stopped", "It was a Tuesday.")).await;
+    stage.restart().await;
+    stage
+}
+
+/// 003, Step 6: everything that an agent may know, in its place.
+#[tokio::test]
+async fn a_context_with_memories() {
+    let mut stage = newton(&[], Placement::System).await;
+    stage.concluded("auth-bug", AUTH).await;
+    stage.say("Should we use Redis for caching and storage?", &[], "Not yet.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// Where the system text is not ours, what is known stands at the end, marked as data.
+#[tokio::test]
+async fn a_context_with_memories_at_its_end() {
+    let mut stage = newton(&[], Placement::Tail).await;
+    stage.say("Should we use Redis for caching and storage?", &[], "Not yet.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// DESIGN, decision 16: a topic comes up while a prompt grows: what is known of it joins at the end.
+#[tokio::test]
+async fn a_prompt_that_has_grown_with_memories() {
+    let mut stage = newton(&[("epoch", "by-cost")], Placement::System).await;
+    stage.say("Should we use Redis for caching and storage?", &[], "Not yet.").await;
+    stage.say("Do the tomatoes in the garden need water every day?", &[], "Every morning.").await;
+    insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
+}
+
+/// A rule refuses an answer: the model reads why, and answers again.
+#[tokio::test]
+async fn a_refused_answer_asked_again() {
+    let mut stage = newton(&[], Placement::System).await;
+    stage.model.push_turn(Vec::<(String, String)>::new(), "Drop the table.");
+    stage.say("How do I get rid of the old sessions?", &[], "Archive them.").await;
+    let request = stage.model.requests().pop().unwrap();
+    let from = request.messages.iter().position(|message| message.role == Role::User).unwrap();
+    insta::assert_snapshot!(page(&ModelRequest { messages: request.messages[from..].to_vec(), ..request }));
+}
+
 /// The schemas, as they are sent.
 #[test]
 fn the_tool_schemas() {
-    let tools: serde_json::Value = serde_json::from_str(neap_core::prompt::TOOLS).unwrap();
-    let lines: Vec<String> = tools.as_array().unwrap().iter().map(ToString::to_string).collect();
-    insta::assert_snapshot!(lines.join("\n"));
+    for (name, text) in [("the_tool_schemas", prompt::TOOLS), ("the_memory_tool_schemas", prompt::MEMORY_TOOLS)] {
+        let tools: serde_json::Value = serde_json::from_str(text).unwrap();
+        let lines: Vec<String> = tools.as_array().unwrap().iter().map(ToString::to_string).collect();
+        insta::assert_snapshot!(name, lines.join("\n"));
+    }
 }

@@ -307,6 +307,9 @@ async fn a_small_budget_holds_with_a_large_memory() {
         let long = "what about the billing service and its ledger? ".repeat(60);
         let reply = stage.say(&long, &[], "Well.").await;
         assert!(reply.ledger.tokens.total() <= reply.ledger.budget, "{budget}");
+        // What was learnt brings more tools; the session opens again all the same.
+        stage.restart().await;
+        stage.say("and the billing service?", &[], "Still there.").await;
     }
 }
 

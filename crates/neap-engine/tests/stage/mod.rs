@@ -1,6 +1,8 @@
 //! A stage for tests: the real engine on a store in memory, with a scripted model.
 #![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; a test fails loudly")]
 
+pub(crate) mod draft;
+
 use std::sync::Arc;
 
 use neap_core::assemble::WorkingContext;
@@ -19,6 +21,7 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) model: Arc<Scripted>,
     pub(crate) session: Session,
+    pub(crate) clock: Arc<FixedClock>,
 }
 
 pub(crate) fn effort(id: &str) -> EffortId {
@@ -44,20 +47,20 @@ impl Stage {
         Self::built(store, set, |builder| builder.agent(agent, Outlook::default())).await
     }
 
-    async fn built(
+    pub(crate) async fn built(
         store: Arc<dyn Store>,
         set: &[(&str, &str)],
         more: impl FnOnce(EngineBuilder) -> EngineBuilder,
     ) -> Self {
         let model = Arc::new(Scripted::new());
         let clock = Arc::new(FixedClock::at(Stamp(1_771_000_000_000)));
-        let engine = more(Engine::builder(store).model(model.clone()).clock(clock)).build();
+        let engine = more(Engine::builder(store).model(model.clone()).clock(clock.clone())).build();
         // The seeds speak of contexts that are rewritten every turn.
         let set = [("epoch", "every-turn")].iter().chain(set);
         let set = set.map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let id = SessionId::parse("test").unwrap();
         let session = engine.resume(&id, &SessionOptions { set }).await.unwrap();
-        Self { engine, model, session }
+        Self { engine, model, session, clock }
     }
 
     /// Closes the session and opens it again, as a restart does.
