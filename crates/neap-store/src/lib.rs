@@ -209,7 +209,8 @@ pub trait Store: Send + Sync {
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError>;
 
     /// Memories of an agent, kind by kind, each kind at most as often as asked for. With terms: those that have any
-    /// of them, the rarer the sooner, then the newer by number. Without: the newest by when they were written. What
+    /// of them, the rarer the sooner, then the newer by number; where words that at most a quarter of a kind have find
+    /// enough of it, more common ones find nothing more. Without: the newest by when they were written. What
     /// is inactive or retired is never among them, what is superseded only when asked for. `texts` and `texts_with`
     /// count the memories that the request searches: of its kinds, statuses and times.
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError>;

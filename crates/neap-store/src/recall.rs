@@ -7,7 +7,7 @@ use neap_core::ids::{Seq, Stamp};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, Status};
 
 use crate::derived::{Derived, TextKey};
-use crate::propose::{is_term, propose};
+use crate::propose::{is_term, propose_of_kind};
 
 /// Where search finds a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +48,10 @@ pub(crate) fn limits(request: &RecallRequest) -> BTreeMap<MemoryKind, usize> {
     limits
 }
 
-/// For each kind, and for each term of a request, the numbers of the memories that have it.
+/// How many memories of each kind are searched.
+pub(crate) type Searched = BTreeMap<MemoryKind, u64>;
+
+/// For each kind, and for each term of a request, the numbers of the memories that have it, in order.
 pub(crate) type Having = BTreeMap<MemoryKind, Vec<Vec<u64>>>;
 
 /// How many memories have each term, of whichever kind.
@@ -58,11 +61,17 @@ pub(crate) fn texts_with(having: &Having, terms: usize) -> Vec<u64> {
 }
 
 /// The best candidates of each kind, kind by kind: the rarer the words they have, the sooner; then the newer.
-pub(crate) fn proposed(having: &Having, texts: u64, limits: &BTreeMap<MemoryKind, usize>) -> Vec<MemoryId> {
+pub(crate) fn proposed(
+    having: &Having,
+    searched: &Searched,
+    limits: &BTreeMap<MemoryKind, usize>,
+) -> Vec<MemoryId> {
+    let texts = searched.values().sum();
     let mut ids = Vec::new();
     for (kind, of_kind) in having {
         let max = limits.get(kind).copied().unwrap_or(0);
-        let numbers = propose(of_kind, texts, max).into_iter();
+        let texts_of_kind = searched.get(kind).copied().unwrap_or(0);
+        let numbers = propose_of_kind(of_kind, texts, texts_of_kind, max).into_iter();
         ids.extend(numbers.filter_map(|number| MemoryId::new(*kind, u32::try_from(number).ok()?)));
     }
     ids
@@ -90,6 +99,10 @@ impl Derived {
             }
             return Recalled { memories, texts, texts_with: Vec::new() };
         }
+        let mut of_kinds = Searched::new();
+        for memory in &searched {
+            *of_kinds.entry(memory.kind()).or_default() += 1;
+        }
         let mut having: Having =
             limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
         for memory in searched {
@@ -103,7 +116,7 @@ impl Derived {
                 }
             }
         }
-        let ids = proposed(&having, texts, &limits);
+        let ids = proposed(&having, &of_kinds, &limits);
         let memories = ids.iter().filter_map(|id| self.memories.get(id)).map(|kept| kept.memory.clone());
         Recalled { memories: memories.collect(), texts, texts_with: texts_with(&having, request.terms.len()) }
     }

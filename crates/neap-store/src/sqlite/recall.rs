@@ -1,7 +1,6 @@
 //! Which memories have which words, or are the newest. One query for each term, whatever the kinds.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use neap_core::ids::SessionId;
 use neap_core::memory::{MemoryKind, RecallRequest, Recalled};
@@ -11,7 +10,7 @@ use super::effects::number;
 use super::fault::Stop;
 use super::search::having;
 use super::{memories, schema};
-use crate::recall::{Having, Place, limits, proposed, texts_with};
+use crate::recall::{Having, Place, Searched, limits, proposed, texts_with};
 
 pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, Stop> {
     let Some(stream) = memories::stream(db, agent)? else {
@@ -21,13 +20,16 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
     let places = Place::searched(request);
     let span = span(request);
     let is_bounded = request.from.is_some() || request.until.is_some();
-    let mut texts = 0;
+    let mut searched = Searched::new();
     for kind in limits.keys() {
+        let mut of_kind = 0;
         for place in places {
             let shelf = schema::shelf(stream, *kind, *place);
-            texts += if is_bounded { count(db, shelf, span)? } else { memories::on_shelf(db, shelf)? };
+            of_kind += if is_bounded { count(db, shelf, span)? } else { memories::on_shelf(db, shelf)? };
         }
+        searched.insert(*kind, of_kind);
     }
+    let texts = searched.values().sum();
     if request.terms.is_empty() {
         let mut newest = Vec::new();
         for (kind, max) in limits {
@@ -36,33 +38,27 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
         let memories = memories::bodies(db, newest)?;
         return Ok(Recalled { memories, texts, texts_with: Vec::new() });
     }
-    let within = if is_bounded {
-        let mut within = BTreeSet::new();
-        for kind in limits.keys() {
-            for place in places {
-                within.extend(texts_within(db, schema::shelf(stream, *kind, *place), span)?);
-            }
-        }
-        Some(within)
-    } else {
-        None
-    };
     let mut by_kind: Having = limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
-    let hits = having(db, &request.terms, schema::searched_texts(stream, places))?;
-    for (term, texts) in hits.into_iter().enumerate() {
-        for text in texts {
-            let Some((id, place)) = schema::memory_of(text as i64) else { continue };
-            let is_within = within.as_ref().is_none_or(|within| within.contains(&(text as i64)));
-            if let Some(of_kind) = by_kind.get_mut(&id.kind())
-                && is_within
-                && places.contains(&place)
-            {
-                of_kind[term].push(u64::from(id.number()));
+    let mut hits = having(db, &request.terms, schema::searched_texts(stream, places))?;
+    hits.iter_mut().for_each(|texts| texts.sort_unstable());
+    for (kind, of_kind) in &mut by_kind {
+        for place in places {
+            let shelf = schema::shelf(stream, *kind, *place);
+            let within = if is_bounded { Some(texts_within(db, shelf, span)?) } else { None };
+            let (first, last) = schema::shelf_texts(shelf);
+            for (texts, numbers) in hits.iter().zip(&mut *of_kind) {
+                let start = texts.partition_point(|text| (*text as i64) < first);
+                let end = texts.partition_point(|text| (*text as i64) <= last);
+                let is_within = |text: &&u64| {
+                    within.as_ref().is_none_or(|within| within.binary_search(&(**text as i64)).is_ok())
+                };
+                numbers.extend(texts[start..end].iter().filter(is_within).map(|text| text - first as u64));
             }
         }
+        of_kind.iter_mut().for_each(|numbers| numbers.sort_unstable());
     }
     let mut found = Vec::new();
-    for id in proposed(&by_kind, texts, &limits) {
+    for id in proposed(&by_kind, &searched, &limits) {
         found.extend(memories::text_of(db, stream, id)?);
     }
     let memories = memories::bodies(db, found)?;
@@ -82,8 +78,9 @@ fn count(db: &Connection, shelf: i64, (first, last): (i64, i64)) -> rusqlite::Re
     Ok(count as u64)
 }
 
+/// The texts of a shelf that were written in a span, in order.
 fn texts_within(db: &Connection, shelf: i64, (first, last): (i64, i64)) -> rusqlite::Result<Vec<i64>> {
-    db.prepare_cached("SELECT text FROM memories WHERE shelf = ? AND at BETWEEN ? AND ?")?
+    db.prepare_cached("SELECT text FROM memories WHERE shelf = ? AND at BETWEEN ? AND ? ORDER BY text")?
         .query_map([shelf, first, last], |row| row.get(0))?
         .collect()
 }
