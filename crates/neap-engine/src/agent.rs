@@ -71,7 +71,7 @@ impl Agent {
     /// All versions of a record, oldest first.
     pub async fn history(&self, id: MemoryId) -> Result<Vec<Version>, EngineError> {
         match given(self.parts.store.as_ref(), &self.live, MemoryAsk::History(id)).await? {
-            MemoryGiven::Versions(versions) => Ok(versions),
+            MemoryGiven::History { versions, .. } | MemoryGiven::Versions(versions) => Ok(versions),
             MemoryGiven::Recalled(_) => Ok(Vec::new()),
         }
     }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use neap_core::event::{Event, Recorded};
-use neap_core::ids::AgentId;
+use neap_core::ids::{AgentId, Seq};
 use neap_core::knowledge::{Known, Mind, Outlook};
 use neap_core::learn::{
     AgentDesk, Amendment, Answer, LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Version, Wish,
 };
-use neap_core::memory::{Lines, Memory, MemoryId, MemoryKind, Recalled, SUMMARY_TOKENS_MAX};
+use neap_core::memory::{Author, Lines, Memory, MemoryId, MemoryKind, Provenance, Recalled, SUMMARY_TOKENS_MAX};
 use neap_core::message::Message;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tokens::{TokenCounter, Tokens};
@@ -99,8 +99,9 @@ impl MindLive {
         let micro = parts.summarize(&request(MICRO_WORDS_MAX)).await;
         let summary = parts.summarize(&request(SUMMARY_WORDS_MAX)).await;
         if let (Ok(micro), Ok(summary)) = (micro, summary) {
+            let by = Provenance::of(Author::Model);
             let how = Amendment::Reword { micro, summary };
-            ask(parts, self.counter.as_ref(), &mut self.live, Wish::Amend { id: memory.id, how }).await?;
+            ask(parts, self.counter.as_ref(), &mut self.live, Wish::Amend { id: memory.id, how, by }).await?;
         }
         Ok(())
     }
@@ -182,7 +183,8 @@ pub(crate) async fn given(store: &dyn Store, live: &Live, ask: MemoryAsk) -> Res
         }
         MemoryAsk::History(id) => {
             let events = store.memory_history(agent, id).await?;
-            MemoryGiven::Versions(events.into_iter().filter_map(version).collect())
+            let damaged = events.iter().filter_map(damaged).collect();
+            MemoryGiven::History { versions: events.into_iter().filter_map(version).collect(), damaged }
         }
         MemoryAsk::Due { now, max } => {
             let mut due = Vec::new();
@@ -193,6 +195,10 @@ pub(crate) async fn given(store: &dyn Store, live: &Live, ask: MemoryAsk) -> Res
             MemoryGiven::Versions(due)
         }
     })
+}
+
+fn damaged(stored: &Stored) -> Option<Seq> {
+    if let Stored::Damaged { seq, .. } = stored { Some(*seq) } else { None }
 }
 
 /// A record as an event has it, if the event is whole and has one.

@@ -12,7 +12,7 @@ use neap_core::knowledge::LoadCause;
 use neap_core::learn::{Answer, Wish};
 use neap_core::ledger::Layer;
 use neap_core::memory::{
-    Action, Author, Body, Censor, Confidence, Decision, Fact, MemoryDraft, Outcome, Pattern, Procedure,
+    Action, Author, Body, Censor, Confidence, Decision, Fact, Memory, MemoryDraft, Outcome, Pattern, Procedure,
     Provenance, Side, Stakes, Status,
 };
 use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
@@ -35,6 +35,7 @@ fn fact(subject: &str, content: &str) -> MemoryDraft {
         confidence: sure(0.9),
         confirmations: 0,
         last_confirmed: None,
+        last_confirmed_by: None,
         superseded_by: None,
     }))
 }
@@ -50,6 +51,7 @@ fn decision(description: &str, confidence: f64) -> MemoryDraft {
         alternatives: Vec::new(),
         outcome: Outcome::Pending,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: Vec::new(),
     }))
 }
@@ -170,10 +172,38 @@ async fn a_newer_value_takes_the_place_of_the_old_and_what_rested_on_it_is_flagg
     stage.say("What is the billing timeout?", &[], "45 seconds.").await;
     assert!(sent(&stage).contains("45 seconds") && !sent(&stage).contains("30 seconds"));
 
-    let undo = Wish::Amend { id: get(&new), how: neap_core::learn::Amendment::Undo };
+    let undo =
+        Wish::Amend { id: get(&new), how: neap_core::learn::Amendment::Undo, by: Provenance::of(Author::Person) };
     agent.ask(undo).await.unwrap();
     assert_eq!(agent.get(get(&old)).await.unwrap().unwrap().status, Status::New, "it holds again");
+    assert_eq!(
+        agent.get(get(&resting)).await.unwrap().unwrap().shaken_by,
+        vec![],
+        "and what rests on it is sound"
+    );
     assert_eq!(agent.get(get(&new)).await.unwrap().unwrap().status, Status::Inactive);
+}
+
+/// Each call of a host that never has a turn is an occasion of its own; in a turn, a fact is confirmed once.
+#[tokio::test]
+async fn a_host_that_only_calls_tools_confirms_facts_and_a_turn_confirms_once() {
+    let mut stage = agent_stage(&[]).await;
+    let told = json!({"kind": "fact", "text": "Tim prefers Celsius"});
+    stage.call("remember", told.clone()).await;
+    stage.call("remember", told).await;
+    stage.call("confirm_fact", json!({"id": "f1"})).await;
+    let memory = get(&stage, "f1").await;
+    let Body::Fact(fact) = &memory.body else { panic!("{memory:?}") };
+    assert_eq!((fact.confirmations, memory.provenance.turn), (2, None));
+    let calls = [("confirm_fact", json!({"id": "f1"})), ("confirm_fact", json!({"id": "f1"}))];
+    stage.say("Does he still?", &calls, "He does.").await;
+    let Body::Fact(fact) = get(&stage, "f1").await.body else { panic!("a fact") };
+    assert_eq!(fact.confirmations, 3);
+}
+
+async fn get(stage: &Stage, id: &str) -> Memory {
+    let agent = stage.engine.memory().await.unwrap().unwrap();
+    agent.get(id.parse().unwrap()).await.unwrap().unwrap()
 }
 
 struct Heard(String);

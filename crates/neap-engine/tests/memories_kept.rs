@@ -12,7 +12,7 @@ use neap_core::ids::{AgentId, Seq, SessionId};
 use neap_core::knowledge::{LoadCause, Outlook, Placement};
 use neap_core::learn::{Amendment, Wish};
 use neap_core::ledger::Layer;
-use neap_core::memory::{Body, MemoryId, Side, Status};
+use neap_core::memory::{Author, Body, MemoryId, Provenance, Side, Status};
 use neap_core::message::{Message, ToolCall};
 use neap_core::tokens::TokenCounter;
 use neap_core::tools::ToolSpec;
@@ -111,7 +111,12 @@ async fn a_record_that_changed_is_not_shown_as_it_was() {
         assert_eq!(loads_of(&stage).await, [LoadCause::First, LoadCause::Changed]);
         // A use that changes nothing of what is said is no reason to look again.
         let id: MemoryId = "f2".parse().unwrap();
-        stage.agent().await.ask(Wish::Amend { id, how: Amendment::Confirm }).await.unwrap();
+        stage
+            .agent()
+            .await
+            .ask(Wish::Amend { id, how: Amendment::Confirm, by: Provenance::of(Author::Person) })
+            .await
+            .unwrap();
         let before = loads_of(&stage).await;
         stage.say("What is the billing timeout?", &[], "45 seconds.").await;
         assert_eq!(loads_of(&stage).await, before);

@@ -36,12 +36,15 @@ pub(crate) async fn tell(agent: &Agent, answer: Answer, json: bool) -> Result<Ex
                 out::piece(learnt(what, &note, &similar, memory.as_ref()));
             }
         }
-        Answer::Changed { memory, how } => {
+        Answer::Changed { memory, how, note } => {
             if json {
-                out::json_line(&json!({"id": memory.id, "status": how, "memory": memory}))?;
+                out::json_line(&json!({"id": memory.id, "status": how, "note": note, "memory": memory}))?;
             } else {
                 out::line(format!("{BOLD}{}{BOLD:#} {how}: {}", memory.id, in_short(&memory)));
                 out::line(format!("{DIM}it is now {}{DIM:#}", memory.status.as_str()));
+                if !note.is_empty() {
+                    out::line(note);
+                }
             }
         }
         other @ (Answer::Counted

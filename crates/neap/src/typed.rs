@@ -156,6 +156,7 @@ fn blank(kind: MemoryKind) -> Body {
             alternatives: Vec::new(),
             outcome: Outcome::Pending,
             outcome_notes: String::new(),
+            reviewed_by: None,
             rests_on: Vec::new(),
         }),
         MemoryKind::Fact => Body::Fact(Fact {
@@ -164,6 +165,7 @@ fn blank(kind: MemoryKind) -> Body {
             confidence,
             confirmations: 0,
             last_confirmed: None,
+            last_confirmed_by: None,
             superseded_by: None,
         }),
         MemoryKind::Procedure => Body::Procedure(Procedure {

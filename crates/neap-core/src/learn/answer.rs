@@ -51,6 +51,8 @@ pub enum Answer {
         memory: Box<Memory>,
         /// What was done.
         how: &'static str,
+        /// What else came of it, in words.
+        note: String,
     },
     /// Uses were counted.
     Counted,
@@ -87,8 +89,10 @@ impl Answer {
                 add(&mut told, "similar", (!texts.is_empty()).then(|| json!(texts)));
                 told.to_string()
             }
-            Answer::Changed { memory, how } => {
-                json!({"status": how, "id": memory.id, "now": memory.status.as_str()}).to_string()
+            Answer::Changed { memory, how, note } => {
+                let mut told = json!({"status": how, "id": memory.id, "now": memory.status.as_str()});
+                add(&mut told, "note", (!note.is_empty()).then(|| json!(note)));
+                told.to_string()
             }
             Answer::Counted => json!({"status": "counted"}).to_string(),
             Answer::Found { hits } if hits.is_empty() => {
@@ -105,6 +109,20 @@ impl Answer {
             Answer::Status(head) => status(head).to_string(),
             Answer::Swept { moved } => json!({"status": "ok", "moved": moved}).to_string(),
             Answer::Refused(refusal) => refusal.to_json(),
+        }
+    }
+
+    /// Says more, if anything.
+    pub(super) fn add_note(&mut self, more: &str) {
+        if let Answer::Learnt { note, .. } | Answer::Changed { note, .. } = self {
+            note.push_str(if note.is_empty() { more.trim_start() } else { more });
+        }
+    }
+
+    /// One more record gave way.
+    pub(super) fn add_superseded(&mut self, id: MemoryId) {
+        if let Answer::Learnt { superseded, .. } = self {
+            superseded.push(id);
         }
     }
 

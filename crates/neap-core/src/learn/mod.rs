@@ -2,8 +2,12 @@
 //! command, or the end of a turn. Nothing here needs a model.
 
 mod answer;
+mod contests;
 mod rules;
 mod step;
+#[cfg(test)]
+mod tests;
+mod undoing;
 mod wish;
 
 pub use answer::{Answer, Hit};
@@ -13,21 +17,21 @@ pub use wish::{Amendment, Use, Wish};
 
 use crate::ids::{Seq, SessionId, Stamp};
 use crate::memory::{
-    Body, Learnt, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, Recalled, amend, dependants,
-    lifecycle, remember, shaken, wanted,
+    Author, Body, Learnt, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, Recalled, WhatLearnt, amend,
+    dependants, lifecycle, remember, wanted,
 };
 use crate::state::SessionState;
 use crate::terms::query_terms;
 use crate::tokens::TokenCounter;
+use contests::{Needed, Settling};
 use rules::{
     RECALL_MAX, amendment, brought_back, count_uses, detail, head, ranked, recall, record, refused,
     similar_decisions, unknown,
 };
+use undoing::{Undoing, undoing};
 
 /// Records that one sweep moves before it commits.
 const SWEEP_MAX: usize = 64;
-/// Decisions that may rest on one fact and are flagged with it.
-const DEPENDANTS_MAX: usize = 64;
 
 /// What the machine works on.
 pub struct AgentDesk<'a> {
@@ -53,11 +57,9 @@ enum Phase {
     Begin,
     /// What is near a new record is being looked up.
     Near,
-    /// What rests on facts that no longer hold is being looked up.
-    Dependants {
-        writes: Vec<MemoryWrite>,
-        of: Vec<MemoryId>,
-        answer: Box<Answer>,
+    /// What contradicts facts that changed, and what rests on them, is being looked up.
+    Settle {
+        settling: Box<Settling>,
     },
     /// Records are being fetched.
     Get,
@@ -106,14 +108,17 @@ impl Learning {
         match (std::mem::replace(&mut self.phase, Phase::Begin), input) {
             (_, LearnInput::Begin | LearnInput::Stale) => self.begin(desk),
             (Phase::Near, LearnInput::Given(MemoryGiven::Recalled(near))) => self.write(desk, &near.memories),
-            (Phase::Dependants { writes, of, answer }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
-                self.shake(desk, writes, of, answer, &found.memories)
+            (Phase::Settle { mut settling }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
+                settling.take(desk, found.memories);
+                self.settle(desk, *settling)
             }
             (Phase::Get, LearnInput::Given(MemoryGiven::Recalled(found))) => self.got(desk, found.memories),
-            (Phase::History, LearnInput::Given(MemoryGiven::Versions(versions))) => self.undo(desk, &versions),
+            (Phase::History, LearnInput::Given(MemoryGiven::History { versions, damaged })) => {
+                self.undo(desk, &versions, &damaged)
+            }
             (Phase::Replaced { by, seq, mut writes, answer }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
                 writes.extend(found.memories.iter().filter_map(|fact| brought_back(fact, by, seq, desk)));
-                self.commit(desk, writes, answer)
+                self.settle(desk, Settling::new(writes, answer, None))
             }
             (Phase::Detail { of }, LearnInput::Given(MemoryGiven::Recalled(found))) => detail(&of, &found),
             (Phase::Search { request }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
@@ -132,7 +137,7 @@ impl Learning {
                 Some(request) => self.ask(Phase::Near, MemoryAsk::Recall(request)),
                 None => self.write(desk, &[]),
             },
-            Wish::Amend { id, how: Amendment::Undo } => self.ask(Phase::History, MemoryAsk::History(*id)),
+            Wish::Amend { id, how: Amendment::Undo, .. } => self.ask(Phase::History, MemoryAsk::History(*id)),
             Wish::Amend { id, .. } | Wish::Expand { id } => self.ask(Phase::Get, MemoryAsk::Get(vec![*id])),
             Wish::Use(uses) => {
                 let ids = uses.iter().map(|(id, _)| *id).collect();
@@ -168,43 +173,24 @@ impl Learning {
                 let record = written.chain(near).find(|memory| memory.id == id);
                 let similar = record.map_or_else(Vec::new, |new| similar_decisions(id, &new.text(), near));
                 let micro = record.map_or_else(String::new, |memory| memory.lines.micro.trim_end().to_owned());
-                let answer = Answer::Learnt { id, what, note, micro, superseded: superseded.clone(), similar };
-                self.flag(desk, writes, superseded, Box::new(answer))
+                let answer = Answer::Learnt { id, what, note, micro, superseded, similar };
+                let by_person = draft.provenance.author == Author::Person;
+                let holds = (by_person && what == WhatLearnt::Confirmed).then_some(id);
+                self.settle(desk, Settling::new(writes, Box::new(answer), holds))
             }
             Err(refusal) => refused(refusal),
         }
     }
 
-    /// Looks for decisions that rest on what no longer holds, fact by fact; then commits.
-    fn flag(
-        &mut self,
-        desk: &mut AgentDesk<'_>,
-        writes: Vec<MemoryWrite>,
-        of: Vec<MemoryId>,
-        answer: Box<Answer>,
-    ) -> LearnStep {
-        match of.last() {
-            Some(fact) => {
-                let ask = MemoryAsk::Recall(dependants(*fact));
-                self.ask(Phase::Dependants { writes, of, answer }, ask)
-            }
-            None => self.commit(desk, writes, answer),
-        }
-    }
-
-    fn shake(
-        &mut self,
-        desk: &mut AgentDesk<'_>,
-        mut writes: Vec<MemoryWrite>,
-        mut of: Vec<MemoryId>,
-        answer: Box<Answer>,
-        found: &[Memory],
-    ) -> LearnStep {
-        if let Some(fact) = of.pop() {
-            let resting = found.iter().take(DEPENDANTS_MAX);
-            writes.extend(resting.filter_map(|decision| shaken(decision, fact, desk.counter, desk.now)));
-        }
-        self.flag(desk, writes, of, answer)
+    /// Sees to it that other records agree with what is written; then commits.
+    fn settle(&mut self, desk: &mut AgentDesk<'_>, settling: Settling) -> LearnStep {
+        let (settling, ask) = match settling.next(desk) {
+            (Some(settling), Needed::Records(ids)) => (settling, MemoryAsk::Get(ids)),
+            (Some(settling), Needed::Dependants(fact)) => (settling, MemoryAsk::Recall(dependants(fact))),
+            (_, Needed::Commit(writes, answer)) => return self.commit(desk, writes, answer),
+            (None, Needed::Records(_) | Needed::Dependants(_)) => unreachable!("it waits for what it needs"),
+        };
+        self.ask(Phase::Settle { settling: Box::new(settling) }, ask)
     }
 
     fn got(&mut self, desk: &mut AgentDesk<'_>, found: Vec<Memory>) -> LearnStep {
@@ -213,14 +199,15 @@ impl Learning {
                 let writes = count_uses(uses, found, desk);
                 self.commit(desk, writes, Box::new(Answer::Counted))
             }
-            Wish::Amend { id, how } => {
+            Wish::Amend { id, how, by } => {
                 let Some(memory) = found.into_iter().next() else { return refused(unknown(*id)) };
-                match amendment(how, &memory, desk) {
+                match amendment(how, by, &memory, desk) {
                     Ok(writes) => {
                         let after = writes.last().map_or(memory, |write| write.memory.clone());
-                        let fell = matches!(how, Amendment::Deactivate).then_some(*id);
-                        let answer = Box::new(Answer::Changed { memory: Box::new(after), how: how.as_str() });
-                        self.flag(desk, writes, fell.into_iter().collect(), answer)
+                        let is_said = matches!(how, Amendment::Confirm) && by.author == Author::Person;
+                        let holds = (is_said && !writes.is_empty()).then_some(*id);
+                        let answer = changed(after, how.as_str());
+                        self.settle(desk, Settling::new(writes, answer, holds))
                     }
                     Err(refusal) => refused(refusal),
                 }
@@ -245,26 +232,29 @@ impl Learning {
         }
     }
 
-    /// Writes the record as it was before its last change that can be undone.
-    fn undo(&mut self, desk: &mut AgentDesk<'_>, versions: &[Version]) -> LearnStep {
+    /// Writes the record as it was before its last change that is not undone yet.
+    fn undo(&mut self, desk: &mut AgentDesk<'_>, versions: &[Version], damaged: &[Seq]) -> LearnStep {
         let Wish::Amend { id, .. } = self.wish else { unreachable!("only an amendment is undone") };
         let Some(last) = versions.last() else { return refused(unknown(id)) };
-        let before = versions.len().checked_sub(2).and_then(|at| versions.get(at)).map(|version| &version.memory);
+        let Undoing { change, before } = match undoing(id, versions, damaged, desk) {
+            Ok(undoing) => undoing,
+            Err(refusal) => return refused(refusal),
+        };
         let known = head(desk).cloned().unwrap_or_default();
-        match amend::undo(&known, &last.memory, before, last.seq, desk.counter, desk.now) {
+        match amend::undo(&known, &last.memory, before.as_ref(), change.seq, desk.counter, desk.now) {
             Ok(writes) => {
                 let is_new_fact = before.is_none() && id.kind() == MemoryKind::Fact;
                 let text = last.memory.text();
-                let memory = Box::new(writes.last().map_or(&last.memory, |write| &write.memory).clone());
-                let answer = Box::new(Answer::Changed { memory, how: Amendment::Undo.as_str() });
+                let after = writes.last().map_or(&last.memory, |write| &write.memory).clone();
+                let answer = changed(after, Amendment::Undo.as_str());
                 if is_new_fact {
                     let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
                     let request =
                         RecallRequest { superseded: true, ..RecallRequest::new(query_terms(&text), limits) };
-                    let phase = Phase::Replaced { by: id, seq: last.seq, writes, answer };
+                    let phase = Phase::Replaced { by: id, seq: change.seq, writes, answer };
                     return self.ask(phase, MemoryAsk::Recall(request));
                 }
-                self.commit(desk, writes, answer)
+                self.settle(desk, Settling::new(writes, answer, None))
             }
             Err(refusal) => refused(refusal),
         }
@@ -302,4 +292,8 @@ impl Learning {
         self.phase = Phase::Commit { answer };
         LearnStep::Commit(events)
     }
+}
+
+fn changed(memory: Memory, how: &'static str) -> Box<Answer> {
+    Box::new(Answer::Changed { memory: Box::new(memory), how, note: String::new() })
 }

@@ -8,8 +8,8 @@ use crate::frame::Frames;
 use crate::ids::{Seq, Stamp};
 use crate::knowledge::{Question, named_time, score, window};
 use crate::memory::{
-    AgentHead, Body, Change, Confidence, Lines, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest,
-    Recalled, Status, amend, lifecycle, similarity,
+    AgentHead, Body, Change, Confidence, Lines, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance,
+    RecallRequest, Recalled, Status, amend, lifecycle, similarity,
 };
 use crate::message::Message;
 use crate::policy::Policy;
@@ -139,19 +139,20 @@ pub(super) fn count_uses(uses: &[(MemoryId, Use)], found: Vec<Memory>, desk: &Ag
 /// A change that someone asked for.
 pub(super) fn amendment(
     how: &Amendment,
+    by: &Provenance,
     memory: &Memory,
     desk: &AgentDesk<'_>,
 ) -> Result<Vec<MemoryWrite>, Refusal> {
     let (counter, now) = (desk.counter, desk.now);
     match how {
-        Amendment::Confirm => amend::confirm(memory, counter, now),
-        Amendment::Review { outcome, notes } => amend::review(memory, *outcome, notes, counter, now),
+        Amendment::Confirm => amend::confirm(memory, by, counter, now),
+        Amendment::Review { outcome, notes } => amend::review(memory, by.author, *outcome, notes, counter, now),
         Amendment::CarryOut => amend::carried_out(memory, counter, now),
         Amendment::Edit(edit) => {
             let known = head(desk).cloned().unwrap_or_default();
-            amend::edit(&known, memory, (**edit).clone(), counter, now)
+            amend::edit(&known, memory, amend::Edit { by: by.author, ..(**edit).clone() }, counter, now)
         }
-        Amendment::MarkCore => amend::mark_core(memory, counter, now),
+        Amendment::MarkCore => amend::mark_core(memory, by.author, counter, now),
         Amendment::Deactivate => amend::deactivate(memory, counter, now),
         Amendment::Retire => amend::retire(memory, counter, now),
         Amendment::Activate { succeeded } => amend::activate(memory, *succeeded, counter, now),

@@ -25,7 +25,7 @@ pub enum MemoryAsk {
     Get(Vec<MemoryId>),
     /// A record as one event has it. → [`MemoryGiven::Recalled`].
     AsOf(Seq),
-    /// All versions of a record, oldest first. → [`MemoryGiven::Versions`].
+    /// All versions of a record, oldest first. → [`MemoryGiven::History`].
     History(MemoryId),
     /// The newest versions of records that time calls upon. → [`MemoryGiven::Versions`].
     Due {
@@ -43,6 +43,13 @@ pub enum MemoryGiven {
     Recalled(Recalled),
     /// Records with the events that made them so.
     Versions(Vec<Version>),
+    /// A record's history.
+    History {
+        /// Its versions, oldest first.
+        versions: Vec<Version>,
+        /// Events of it that cannot be read.
+        damaged: Vec<Seq>,
+    },
 }
 
 /// A record as one event has it.

@@ -1,7 +1,7 @@
 //! What can be asked of an agent's memory.
 
 use crate::memory::amend::Edit;
-use crate::memory::{MemoryDraft, MemoryId, MemoryKind, Outcome};
+use crate::memory::{MemoryDraft, MemoryId, MemoryKind, Outcome, Provenance};
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub enum Wish {
         id: MemoryId,
         /// How.
         how: Amendment,
+        /// Who wants it, and where.
+        by: Provenance,
     },
     /// Count what was used.
     Use(Vec<(MemoryId, Use)>),

@@ -4,10 +4,11 @@
 //! core). Nothing is removed here: only a person's command erases.
 
 use super::admit::{admit, block};
+use super::remember::newest;
 use super::renew::{changed, settled};
 use super::{
-    AgentHead, Author, Body, Change, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome, PINNED_MAX,
-    Status,
+    AgentHead, Author, Body, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome,
+    PINNED_MAX, Provenance, Status, Trust,
 };
 use crate::ids::{Seq, Stamp};
 use crate::tokens::TokenCounter;
@@ -41,19 +42,34 @@ impl Edit {
 type Writes = Result<Vec<MemoryWrite>, Refusal>;
 
 /// Someone says that a fact still holds.
-pub fn confirm(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -> Writes {
+///
+/// In one turn, or from one file, that counts once; who wrote it there has not met it again.
+pub fn confirm(memory: &Memory, by: &Provenance, counter: &dyn TokenCounter, now: Stamp) -> Writes {
     let mut after = memory.clone();
     let Body::Fact(fact) = &mut after.body else { return Err(not_a(memory, MemoryKind::Fact, "confirmed")) };
     if !memory.status.is_current() {
         return Err(out_of_date(memory));
     }
+    let is_counted = fact.last_confirmed_by.as_ref().is_some_and(|last| last.is_same_occasion(by));
+    if is_counted || memory.provenance.is_same_occasion(by) {
+        return Ok(Vec::new());
+    }
     fact.confirmations = fact.confirmations.saturating_add(1);
     fact.last_confirmed = Some(now);
+    fact.last_confirmed_by = Some(by.clone());
+    trusted(&mut after, by.author);
     Ok(settled(changed(Change::Confirmed, memory, after, counter, now), counter, now))
 }
 
-/// The outcome of a decision became known, or is corrected.
-pub fn review(memory: &Memory, outcome: Outcome, notes: &str, counter: &dyn TokenCounter, now: Stamp) -> Writes {
+/// The outcome of a decision became known, or is corrected by someone trusted as far.
+pub fn review(
+    memory: &Memory,
+    by: Author,
+    outcome: Outcome,
+    notes: &str,
+    counter: &dyn TokenCounter,
+    now: Stamp,
+) -> Writes {
     let mut after = memory.clone();
     let Body::Decision(decision) = &mut after.body else {
         return Err(not_a(memory, MemoryKind::Decision, "reviewed"));
@@ -62,7 +78,12 @@ pub fn review(memory: &Memory, outcome: Outcome, notes: &str, counter: &dyn Toke
         return Err(Refusal::new(format!("A review of {} must say how it came out.", memory.id))
             .hint("Outcomes are success, partial and failure."));
     }
+    if decision.reviewed_by.is_some_and(|reviewer| reviewer.trust() > by.trust()) {
+        return Err(Refusal::new(format!("{} was reviewed by someone more trusted.", memory.id))
+            .hint("Ask the person to review it anew."));
+    }
     let (notes, masked) = block("the notes", notes)?;
+    decision.reviewed_by = Some(by);
     decision.outcome = outcome;
     decision.outcome_notes = notes;
     after.masked = after.masked.saturating_add(masked);
@@ -114,11 +135,12 @@ pub fn edit(agent: &AgentHead, memory: &Memory, edit: Edit, counter: &dyn TokenC
     (after.tags, after.domain, after.pinned) = (draft.tags, draft.domain, draft.pinned);
     (after.valid_from, after.valid_until) = (draft.valid_from, draft.valid_until);
     after.masked = after.masked.saturating_add(masked);
+    trusted(&mut after, edit.by);
     Ok(settled(changed(Change::Edited, memory, after, counter, now), counter, now))
 }
 
 /// A person marks a fact as core.
-pub fn mark_core(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -> Writes {
+pub fn mark_core(memory: &Memory, by: Author, counter: &dyn TokenCounter, now: Stamp) -> Writes {
     if memory.kind() != MemoryKind::Fact {
         return Err(not_a(memory, MemoryKind::Fact, "marked as core"));
     }
@@ -128,7 +150,10 @@ pub fn mark_core(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -> Wri
     if !memory.status.is_current() {
         return Err(out_of_date(memory));
     }
-    Ok(vec![moved(memory, Status::Core, "marked by hand", counter, now)])
+    let mut write = moved(memory, Status::Core, "marked by hand", counter, now);
+    trusted(&mut write.memory, by);
+    write.memory.lines = Lines::of(counter, &write.memory);
+    Ok(vec![write])
 }
 
 /// A fact proved wrong.
@@ -219,6 +244,43 @@ pub fn false_positive(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -
     Ok(settled(changed(Change::FalsePositive, memory, after, counter, now), counter, now))
 }
 
+/// A fact gives way to one that contradicts it, because a person said that that one holds. What takes a place is always
+/// younger, so that no chain can close: a younger one proved wrong. None if it is no fact.
+pub fn gives_way(memory: &Memory, to: MemoryId, counter: &dyn TokenCounter, now: Stamp) -> Option<MemoryWrite> {
+    let mut after = memory.clone();
+    let Body::Fact(fact) = &mut after.body else { return None };
+    if memory.id > to {
+        return Some(moved(memory, Status::Inactive, &format!("a person said that {to} holds"), counter, now));
+    }
+    fact.superseded_by = Some(to);
+    after.status = Status::Superseded;
+    let evidence = "a person said so".to_owned();
+    Some(changed(Change::Superseded { by: to, evidence }, memory, after, counter, now))
+}
+
+/// A record is no longer contested or shaken by another; none if it was not.
+pub fn settles(memory: &Memory, with: MemoryId, counter: &dyn TokenCounter, now: Stamp) -> Option<MemoryWrite> {
+    if !memory.contested_with.contains(&with) && !memory.shaken_by.contains(&with) {
+        return None;
+    }
+    let mut after = memory.clone();
+    after.contested_with.retain(|id| *id != with);
+    after.shaken_by.retain(|id| *id != with);
+    Some(changed(Change::Settled { with }, memory, after, counter, now))
+}
+
+/// A fact that was brought back contradicts this one; none if that is known.
+pub fn contests(memory: &Memory, with: MemoryId, counter: &dyn TokenCounter, now: Stamp) -> Option<MemoryWrite> {
+    if memory.contested_with.contains(&with) {
+        return None;
+    }
+    let mut after = memory.clone();
+    after.contested_with.push(with);
+    newest(&mut after.contested_with);
+    let evidence = "it was brought back".to_owned();
+    Some(changed(Change::Contested { with, evidence }, memory, after, counter, now))
+}
+
 /// Undoes the change that event `seq` made: the record before it is written again, whatever came after.
 ///
 /// Without a record before it, the change was the first writing: a fact becomes inactive, a procedure or a censor
@@ -275,17 +337,26 @@ fn moved(memory: &Memory, to: Status, reason: &str, counter: &dyn TokenCounter, 
     changed(change, memory, Memory { status: to, ..memory.clone() }, counter, now)
 }
 
+/// What a person stands for is trusted as a person is.
+fn trusted(memory: &mut Memory, by: Author) {
+    if by == Author::Person {
+        memory.provenance.trust = Trust::High;
+    }
+}
+
 /// What is counted is not for an edit to change.
 fn with_counts_of(before: &Body, wanted: Body) -> Body {
     match (before, wanted) {
         (Body::Decision(old), Body::Decision(new)) => Body::Decision(super::Decision {
             outcome: old.outcome,
             outcome_notes: old.outcome_notes.clone(),
+            reviewed_by: old.reviewed_by,
             ..new
         }),
         (Body::Fact(old), Body::Fact(new)) => Body::Fact(super::Fact {
             confirmations: old.confirmations,
             last_confirmed: old.last_confirmed,
+            last_confirmed_by: old.last_confirmed_by.clone(),
             superseded_by: old.superseded_by,
             ..new
         }),

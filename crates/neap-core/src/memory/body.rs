@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confidence, MemoryId, MemoryKind};
+use super::{Author, Confidence, MemoryId, MemoryKind, Provenance};
 use crate::ids::{EffortId, Seq, SessionId, Stamp};
 
 /// What a memory says.
@@ -60,6 +60,9 @@ pub struct Decision {
     /// In words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub outcome_notes: String,
+    /// Who said how it came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed_by: Option<Author>,
     /// Facts it rests on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<MemoryId>,
@@ -150,6 +153,9 @@ pub struct Fact {
     /// When it was last met again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_confirmed: Option<Stamp>,
+    /// By whom, and where: in one turn, or from one file, it is met again once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_confirmed_by: Option<Provenance>,
     /// The newer fact that took its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<MemoryId>,

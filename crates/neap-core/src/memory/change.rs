@@ -33,6 +33,11 @@ pub enum Change {
         /// Which.
         by: MemoryId,
     },
+    /// What contradicted it is out of the way, or what it rests on holds again.
+    Settled {
+        /// Which.
+        with: MemoryId,
+    },
     /// A person or a model changed what it says.
     Edited,
     /// A decision's outcome became known.
@@ -113,6 +118,7 @@ impl Change {
             | Change::Remembered
             | Change::Confirmed
             | Change::Shaken { .. }
+            | Change::Settled { .. }
             | Change::Edited
             | Change::Reviewed
             | Change::Activated { .. }

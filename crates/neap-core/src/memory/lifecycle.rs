@@ -120,6 +120,12 @@ pub fn may(kind: MemoryKind, from: Status, to: Status) -> bool {
     TABLE.iter().any(|row| row.kind == kind && row.from == from && row.to == to)
 }
 
+/// Whether use or time called for a move, rather than someone's word.
+pub fn is_called(kind: MemoryKind, from: Status, to: Status, cause: &str) -> bool {
+    let is_it = |row: &Move| (row.kind, row.from, row.to, row.cause) == (kind, from, to, cause);
+    TABLE.iter().any(|row| row.by != By::Word && is_it(row))
+}
+
 /// Where use and time call a memory to at this moment, and why; none if it stays.
 pub fn next(memory: &Memory, now: Stamp) -> Option<(Status, &'static str)> {
     let wanted = wanted(memory, now)?;

@@ -33,7 +33,15 @@ fn memory(body: Body, status: Status) -> Memory {
 fn fact(confirmations: u32, status: Status) -> Memory {
     let (subject, content) = ("Tim".to_owned(), "Tim prefers Celsius".to_owned());
     let confidence = Confidence::FULL;
-    let fact = Fact { subject, content, confidence, confirmations, last_confirmed: None, superseded_by: None };
+    let fact = Fact {
+        subject,
+        content,
+        confidence,
+        confirmations,
+        last_confirmed: None,
+        last_confirmed_by: None,
+        superseded_by: None,
+    };
     memory(Body::Fact(fact), status)
 }
 
@@ -85,6 +93,7 @@ fn decision(outcome: Outcome, status: Status) -> Memory {
         alternatives: vec![],
         outcome,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: vec![],
     };
     memory(Body::Decision(decision), status)

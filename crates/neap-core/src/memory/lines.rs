@@ -194,12 +194,15 @@ impl Frame<'_> {
         let state = if self.state.is_empty() { String::new() } else { format!(" {}", self.state) };
         let provenance = if max <= MICRO_TOKENS_MAX { self.author } else { &self.provenance };
         let line = |text: &str| format!("- {} {lead}{text}{state} ({provenance})\n", self.id);
-        self.fit(max, text, line, || format!("- {} … ({})\n", self.id, self.author))
+        let bare = |state: &str| format!("- {} …{state} ({})\n", self.id, self.author);
+        self.fit(max, text, line, || {
+            // A state is more than nothing of the text; one that is too long itself is left out.
+            Some(bare(&state)).filter(|line| self.counter.count(line) <= max).unwrap_or_else(|| bare(""))
+        })
     }
 
     /// A line with more behind its state: each part whole while there is room, the last one cut.
     fn summary(&self, text: &str, parts: Vec<Part>) -> String {
-        let state = if self.state.is_empty() { String::new() } else { format!(" {}", self.state) };
         let tail = format!("({})\n", self.provenance);
         let mut line = self.line(SUMMARY_TOKENS_MAX, text, "");
         let mut sign = " — ";
@@ -213,7 +216,6 @@ impl Frame<'_> {
             line = self.fit(SUMMARY_TOKENS_MAX, &text, more, || line.clone());
             sign = "; ";
         }
-        debug_assert!(line.contains(&state));
         line
     }
 
@@ -297,7 +299,8 @@ fn state(memory: &Memory) -> String {
         memory.valid_from.filter(|from| *from > memory.created).map(|from| format!("from {}", from.date())),
     );
     said.extend(memory.valid_until.map(|until| format!("until {}", until.date())));
-    if !memory.contested_with.is_empty() {
+    // What is out of date contests nothing.
+    if !memory.contested_with.is_empty() && memory.status.is_current() {
         said.push(format!("contested by {}", ids(&memory.contested_with)));
     }
     if !memory.shaken_by.is_empty() {

@@ -45,6 +45,7 @@ fn decision(description: &str, reasons: &[(ReasonKind, &str)], outcome: Outcome,
         alternatives: vec![],
         outcome,
         outcome_notes: notes.to_owned(),
+        reviewed_by: None,
         rests_on: vec![],
     };
     memory(12, Body::Decision(decision))
@@ -53,7 +54,15 @@ fn decision(description: &str, reasons: &[(ReasonKind, &str)], outcome: Outcome,
 fn fact(subject: &str, content: &str) -> Memory {
     let (subject, content) = (subject.to_owned(), content.to_owned());
     let confidence = sure(900);
-    let fact = Fact { subject, content, confidence, confirmations: 0, last_confirmed: None, superseded_by: None };
+    let fact = Fact {
+        subject,
+        content,
+        confidence,
+        confirmations: 0,
+        last_confirmed: None,
+        last_confirmed_by: None,
+        superseded_by: None,
+    };
     memory(7, Body::Fact(fact))
 }
 
@@ -195,6 +204,44 @@ fn states_are_said() {
     check(&failing, "- p3 Deploy: push [worked 1 times of 5] (person)\n", block);
 }
 
+/// A counter to which every character is a token: states become longer than what a line has room for.
+struct CharCounter;
+
+impl TokenCounter for CharCounter {
+    fn encoding(&self) -> &str {
+        "characters"
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        Tokens(text.chars().count() as u64)
+    }
+}
+
+/// A state is said before the text is, and is left out only where it does not fit at all.
+#[test]
+fn a_long_state_costs_the_text_first() {
+    let f = |number| MemoryId::new(MemoryKind::Fact, number).unwrap();
+    let mut memory = decision("Use Redis for everything that there is", &[], Outcome::Success, "");
+    memory.shaken_by = vec![f(7)];
+    let lines = Lines::of(&WordCounter, &memory);
+    assert!(lines.summary.contains("rests on f7, superseded"), "{}", lines.summary);
+    memory.shaken_by = (100_000_000..100_000_003).map(f).collect();
+    memory.contested_with = memory.shaken_by.clone();
+    let lines = Lines::of(&CharCounter, &memory);
+    assert_eq!(lines.summary, "- d12 … (person)\n", "there is no room for the state");
+    memory.contested_with = Vec::new();
+    let lines = Lines::of(&CharCounter, &memory);
+    let state = "[success, 0.85; rests on f100000000 and f100000001 and f100000002, superseded]";
+    assert!(lines.summary.contains(state) && lines.summary_tokens <= SUMMARY_TOKENS_MAX, "{}", lines.summary);
+    // A letter of the text and the whole provenance are too much; the state and the author are not.
+    memory.shaken_by = (100_000_000..100_000_013).map(f).collect();
+    memory.valid_until = Some(Stamp(1_777_627_800_000));
+    (memory.provenance.session, memory.provenance.turn) = (SessionId::from_name("ma").ok(), Some(TurnNo(33)));
+    let state =
+        "[success, 0.85; until 2026-05-01; rests on f100000000, f100000001, f100000002 and 10 more, superseded]";
+    assert_eq!(Lines::of(&CharCounter, &memory).summary, format!("- d12 … {state} (person)\n"));
+}
+
 /// One line names the author; a summary names session and turn as well, and less trust than the author has.
 #[test]
 fn provenance_is_said() {
@@ -297,6 +344,10 @@ fn hostile() -> impl Strategy<Value = String> {
         "```",
         "> ",
         "\t",
+        "ẞn't",
+        "Kn't",
+        "İİİİn't",
+        "Ⱥ",
     ]);
     let piece = prop_oneof![ours.prop_map(str::to_owned), "\\PC{0,12}", any::<String>(), "[a-z ]{0,300}"];
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())

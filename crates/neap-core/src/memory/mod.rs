@@ -44,7 +44,7 @@ pub use lines::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
 pub use mask::mask;
 pub use provenance::{Author, Provenance, Trust};
 pub use recall::{RecallRequest, Recalled};
-pub use remember::{Learnt, WhatLearnt, dependants, remember, shaken, wanted};
+pub use remember::{DEPENDANTS_MAX, Learnt, WhatLearnt, dependants, remember, shaken, wanted};
 pub use similar::similarity;
 pub use status::Status;
 

@@ -75,6 +75,13 @@ impl Provenance {
         Self { author, session: None, turn: None, source: None, trust: author.trust() }
     }
 
+    /// Whether both are of one author in one turn, or outside turns from one source.
+    pub fn is_same_occasion(&self, other: &Provenance) -> bool {
+        let same = (self.author, &self.session, self.turn) == (other.author, &other.session, other.turn);
+        let in_turn = self.session.is_some() && self.turn.is_some();
+        same && (in_turn || (self.source.is_some() && self.source == other.source))
+    }
+
     /// As a line names it: `person`, or `model, main t12`.
     pub fn short(&self) -> String {
         match (&self.session, self.turn) {

@@ -7,6 +7,8 @@ mod fact;
 mod judge;
 mod others;
 
+pub(super) use fact::newest;
+
 use super::admit::admit;
 use super::amend::room_to_pin;
 use super::renew::changed;
@@ -26,7 +28,7 @@ const NEAR_FACTS_MAX: usize = 30;
 /// Records of another kind that are looked at.
 const NEAR_OTHERS_MAX: usize = 20;
 /// Decisions that may rest on one fact.
-const DEPENDANTS_MAX: usize = 256;
+pub const DEPENDANTS_MAX: usize = 256;
 /// Terms that are searched for, at most.
 const TERMS_MAX: usize = 48;
 /// No search needs more of a text than this, in characters.
@@ -193,7 +195,10 @@ impl Desk<'_> {
         let mut body = draft.body;
         let mut status = Status::first(kind);
         match &mut body {
-            Body::Decision(decision) if decision.outcome != Outcome::Pending => status = Status::Reviewed,
+            Body::Decision(decision) if decision.outcome != Outcome::Pending => {
+                status = Status::Reviewed;
+                decision.reviewed_by = Some(draft.provenance.author);
+            }
             Body::Censor(censor) => {
                 room_for_censor(self.agent, None)?;
                 censor.action = allowed(draft.provenance.author, censor.action);

@@ -50,6 +50,7 @@ impl MemoryCall {
     /// Reads a call of one of them. Who wrote it is filled in by whoever carries it out.
     pub(super) fn parse(call: &ToolCall) -> Result<Self, Refusal> {
         let args = Arguments::parse(&call.name, &call.arguments)?;
+        let by = Provenance::of(Author::Model);
         let wish = match call.name.as_str() {
             "remember" => return remember(&args),
             "recall" => Wish::Recall {
@@ -66,12 +67,12 @@ impl MemoryCall {
                 let outcome: Outcome =
                     outcome.ok_or_else(|| Refusal::new("review_decision needs the argument 'outcome'."))?;
                 let notes = args.optional("notes")?.unwrap_or_default();
-                Wish::Amend { id: args.memory("id")?, how: Amendment::Review { outcome, notes } }
+                Wish::Amend { id: args.memory("id")?, how: Amendment::Review { outcome, notes }, by }
             }
-            "confirm_fact" => Wish::Amend { id: args.memory("id")?, how: Amendment::Confirm },
+            "confirm_fact" => Wish::Amend { id: args.memory("id")?, how: Amendment::Confirm, by },
             "forget" => {
                 let reason = args.optional("reason")?.unwrap_or_default();
-                Wish::Amend { id: args.memory("id")?, how: Amendment::AskToForget { reason } }
+                Wish::Amend { id: args.memory("id")?, how: Amendment::AskToForget { reason }, by }
             }
             _ => Wish::Status,
         };
@@ -105,6 +106,7 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
             confidence: args.share("confidence")?.unwrap_or(FACT_CONFIDENCE),
             confirmations: 0,
             last_confirmed: None,
+            last_confirmed_by: None,
             superseded_by: None,
         }),
         MemoryKind::Procedure => Body::Procedure(Procedure {
@@ -157,6 +159,7 @@ fn decision(args: &Arguments<'_>) -> Result<MemoryDraft, Refusal> {
         alternatives: args.list("alternatives")?,
         outcome: Outcome::Pending,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: rests_on.map_err(|error| Refusal::new(format!("{error}.")))?,
     };
     let mut draft = MemoryDraft::new(Body::Decision(decision), Provenance::of(Author::Model));

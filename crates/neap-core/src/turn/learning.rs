@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::desk::Desk;
-use super::perform::Performed;
+use super::perform::{Caller, Performed};
 use super::step::Input;
 use crate::assemble::Selection;
 use crate::censor::{compile, dry_run};
 use crate::effort::Effort;
-use crate::ids::{EffortId, TurnNo};
+use crate::ids::{EffortId, Seq, TurnNo};
 use crate::learn::{Answer, LearnInput, Wish};
 use crate::memory::{Author, Body, MemoryDraft, Provenance, Side, WhatLearnt};
 use crate::message::{Role, Scope, ToolCall};
@@ -18,15 +18,24 @@ use crate::tools::{Banner, MemoryCall, Refusal};
 const RECENT_MAX: usize = 50;
 
 /// The wish with who has it, where, and by which call; an episode of an effort says what its summary says.
-pub(super) fn stamped(desk: &Desk<'_>, turn: TurnNo, call: &ToolCall, asked: MemoryCall) -> Result<Wish, Refusal> {
+pub(super) fn stamped(
+    desk: &Desk<'_>,
+    turn: TurnNo,
+    caller: &Caller,
+    call: &ToolCall,
+    asked: MemoryCall,
+) -> Result<Wish, Refusal> {
     let MemoryCall { mut wish, effort } = asked;
-    let Wish::Remember(draft) = &mut wish else { return Ok(wish) };
-    draft.provenance = Provenance {
-        session: desk.state.head().session.clone(),
-        turn: Some(turn),
-        source: Some(call.id.clone()),
-        ..Provenance::of(Author::Model)
+    let by = provenance(desk, turn, caller, call);
+    let draft = match &mut wish {
+        Wish::Remember(draft) => draft,
+        Wish::Amend { by: wanted_by, .. } => {
+            *wanted_by = by;
+            return Ok(wish);
+        }
+        Wish::Use(_) | Wish::Recall { .. } | Wish::Expand { .. } | Wish::Status | Wish::Sweep => return Ok(wish),
     };
+    draft.provenance = by;
     if let Body::Censor(censor) = &draft.body {
         let said = recent(desk, censor.side);
         let texts: Vec<&str> = said.iter().map(|text| &**text).collect();
@@ -36,6 +45,19 @@ pub(super) fn stamped(desk: &Desk<'_>, turn: TurnNo, call: &ToolCall, asked: Mem
         tell_of(draft, concluded(desk, &given)?);
     }
     Ok(wish)
+}
+
+/// Outside of turns, each call is an occasion of its own: a host may give all its calls one id.
+fn provenance(desk: &Desk<'_>, turn: TurnNo, caller: &Caller, call: &ToolCall) -> Provenance {
+    let (turn, source) = match caller {
+        Caller::InTurn { .. } => (Some(turn), call.id.clone()),
+        Caller::Outside => {
+            let seq = desk.mind.as_ref().map_or(Seq(0), |mind| mind.agent.seq());
+            (None, format!("call after event {seq}"))
+        }
+    };
+    let session = desk.state.head().session.clone();
+    Provenance { session, turn, source: Some(source), ..Provenance::of(Author::Model) }
 }
 
 /// What was said of late on a side, as far as it is at hand: a new rule is tried against it.
@@ -103,7 +125,7 @@ pub(super) fn learned(answer: &Answer) -> Performed {
             id: *id,
             text: said(micro, &id.to_string()),
         })),
-        Answer::Changed { memory, how } => changed(Some(Banner::Learnt {
+        Answer::Changed { memory, how, note: _ } => changed(Some(Banner::Learnt {
             did: capital(how),
             id: memory.id,
             text: said(&memory.lines.micro, &memory.id.to_string()),

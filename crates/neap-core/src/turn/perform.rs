@@ -118,7 +118,7 @@ impl Performing {
         }
         let planned = Call::parse(&call).and_then(|call| plan(desk.state, turn, call));
         let (waiting, progress) = match planned {
-            Ok(Plan::Memory(asked)) => match stamped(desk, turn, &call, asked) {
+            Ok(Plan::Memory(asked)) => match stamped(desk, turn, &caller, &call, asked) {
                 Ok(wish) => learn(desk, Box::new(Learning::new(wish)), LearnInput::Begin),
                 Err(refusal) => (Waiting::ForNothing, Progress::Finished(Performed::refused(&refusal))),
             },

@@ -20,6 +20,7 @@ pub(crate) fn fact(subject: &str, content: &str) -> MemoryDraft {
         confidence: Confidence::try_from(0.9).unwrap(),
         confirmations: 0,
         last_confirmed: None,
+        last_confirmed_by: None,
         superseded_by: None,
     }))
 }
@@ -36,6 +37,7 @@ pub(crate) fn decision(description: &str, reasons: &[&str]) -> MemoryDraft {
         alternatives: Vec::new(),
         outcome: Outcome::Pending,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: Vec::new(),
     }))
 }
@@ -94,7 +96,7 @@ impl Stage {
         for description in descriptions {
             let id = self.teach(decision(description, &[])).await;
             let how = Amendment::Review { outcome: Outcome::Success, notes: String::new() };
-            self.agent().await.ask(Wish::Amend { id, how }).await.unwrap();
+            self.agent().await.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await.unwrap();
         }
     }
 }

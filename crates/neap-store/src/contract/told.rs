@@ -181,6 +181,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
             alternatives: Vec::new(),
             outcome: Outcome::Pending,
             outcome_notes: String::new(),
+            reviewed_by: None,
             rests_on: Vec::new(),
         }),
         MemoryKind::Fact => Body::Fact(Fact {
@@ -189,6 +190,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
             confidence: Confidence::FULL,
             confirmations: 0,
             last_confirmed: None,
+            last_confirmed_by: None,
             superseded_by: None,
         }),
         MemoryKind::Procedure => Body::Procedure(Procedure {

@@ -160,7 +160,7 @@ async fn amend(data: &DataDir, id: MemoryId, how: Amendment, json: bool) -> Resu
             .hint("`neap censor list` shows the rules in force"));
     }
     let mut agent = app::known_agent(data).await?;
-    let answer = agent.ask(Wish::Amend { id, how }).await?;
+    let answer = agent.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await?;
     told::tell(&agent, answer, json).await
 }
 

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use neap_core::learn::{Amendment, Wish};
+use neap_core::memory::{Author, Provenance};
 
 use crate::app;
 use crate::cli::{DecideArgs, ReviewArgs};
@@ -21,7 +22,7 @@ pub(crate) async fn review(data: &DataDir, args: ReviewArgs, json: bool) -> Resu
     let ReviewArgs { id, outcome, notes } = args;
     let mut agent = app::known_agent(data).await?;
     let how = Amendment::Review { outcome: outcome.into(), notes };
-    let answer = agent.ask(Wish::Amend { id, how }).await?;
+    let answer = agent.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await?;
     let code = told::tell(&agent, answer, json).await?;
     if let (false, Some(calibration)) = (json, agent.head().reviews.calibration()) {
         out::line(format!("{DIM}{}{DIM:#}", calibration.note()));

@@ -58,6 +58,7 @@ fn fact(content: &str) -> Body {
         confidence: Confidence::FULL,
         confirmations: 0,
         last_confirmed: None,
+        last_confirmed_by: None,
         superseded_by: None,
     })
 }
@@ -74,6 +75,7 @@ fn decision(description: &str, outcome: Outcome, confidence: f64, reason: &str) 
         alternatives: Vec::new(),
         outcome,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: Vec::new(),
     })
 }

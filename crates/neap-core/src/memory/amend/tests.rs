@@ -39,17 +39,17 @@ fn as_procedure(memory: &Memory) -> &Procedure {
 #[test]
 fn facts_are_confirmed_and_marked() {
     let mut memory = written(fact("Tim", "Tim lives in Oslo"));
-    let marked = after(mark_core(&memory, &WordCounter, NOW));
+    let marked = after(mark_core(&memory, Author::Person, &WordCounter, NOW));
     assert_eq!(marked.status, Status::Core);
-    refused(mark_core(&marked, &WordCounter, NOW), "f1 is core already");
+    refused(mark_core(&marked, Author::Person, &WordCounter, NOW), "f1 is core already");
     for want in [Status::Confirmed, Status::Confirmed, Status::Core] {
-        memory = after(confirm(&memory, &WordCounter, NOW));
+        memory = after(confirm(&memory, &Provenance::of(Author::Person), &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
     let wrong = after(deactivate(&memory, &WordCounter, NOW));
     assert_eq!(wrong.status, Status::Inactive);
-    refused(confirm(&wrong, &WordCounter, NOW), "f1 is inactive");
-    refused(mark_core(&wrong, &WordCounter, NOW), "f1 is inactive");
+    refused(confirm(&wrong, &Provenance::of(Author::Person), &WordCounter, NOW), "f1 is inactive");
+    refused(mark_core(&wrong, Author::Person, &WordCounter, NOW), "f1 is inactive");
     refused(deactivate(&wrong, &WordCounter, NOW), "inactive already");
     refused(retire(&memory, &WordCounter, NOW), "facts are not retired");
 }
@@ -62,7 +62,8 @@ fn decisions_are_carried_out_and_reviewed() {
     let pending = after(carried_out(&memory, &WordCounter, NOW));
     assert_eq!(pending.status, Status::Pending);
     refused(carried_out(&pending, &WordCounter, NOW), "pending already");
-    let writes = review(&pending, Outcome::Success, "fast, password: hunter2", &WordCounter, NOW).unwrap();
+    let writes =
+        review(&pending, Author::Person, Outcome::Success, "fast, password: hunter2", &WordCounter, NOW).unwrap();
     let mut head = AgentHead::default();
     head.follow(&pending, None, NOW);
     for write in &writes {
@@ -74,10 +75,10 @@ fn decisions_are_carried_out_and_reviewed() {
     assert_eq!(outcome_notes, "fast, password: [masked]");
     assert_eq!((reviewed.status, reviewed.masked), (Status::Reviewed, 1));
     // Reviewing again corrects the outcome, and the figures follow.
-    let again = review(&reviewed, Outcome::Failure, "", &WordCounter, NOW).unwrap();
+    let again = review(&reviewed, Author::Person, Outcome::Failure, "", &WordCounter, NOW).unwrap();
     head.follow(&again[0].memory, again[0].was.as_ref(), NOW);
     assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 0, 250_000));
-    refused(review(&memory, Outcome::Pending, "", &WordCounter, NOW), "must say how it came out");
+    refused(review(&memory, Author::Person, Outcome::Pending, "", &WordCounter, NOW), "must say how it came out");
     refused(retire(&memory, &WordCounter, NOW), "permanent");
     refused(deactivate(&memory, &WordCounter, NOW), "only a fact");
 }
@@ -123,7 +124,12 @@ fn censors_trigger_escalate_and_retire() {
 #[test]
 fn an_edit_changes_what_is_said_and_never_what_is_counted() {
     let head = AgentHead::default();
-    let memory = after(confirm(&written(fact("Tim", "Tim lives in Oslo")), &WordCounter, NOW));
+    let memory = after(confirm(
+        &written(fact("Tim", "Tim lives in Oslo")),
+        &Provenance::of(Author::Person),
+        &WordCounter,
+        NOW,
+    ));
     let body = Some(fact("Tim", "Tim lives in Oslo, token=abc").body);
     let edited =
         Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::by(Author::Person) };

@@ -41,6 +41,10 @@ impl Desk<'_> {
         if was.session.is_some() && was.turn.is_some() && (&was.session, was.turn) == (&is.session, is.turn) {
             return Ok(Learnt::known(known.id, "it was learnt in this turn"));
         }
+        let last = as_fact(known).and_then(|fact| fact.last_confirmed_by.as_ref());
+        if last.is_some_and(|last| last.is_same_occasion(is)) {
+            return Ok(Learnt::known(known.id, "it was confirmed in this turn, or from this file"));
+        }
         let mut after = known.clone();
         if draft.pinned && !known.pinned {
             room_to_pin(self.agent, known.id)?;
@@ -49,6 +53,7 @@ impl Desk<'_> {
         if let Body::Fact(fact) = &mut after.body {
             fact.confirmations = fact.confirmations.saturating_add(1);
             fact.last_confirmed = Some(self.now);
+            fact.last_confirmed_by = Some(is.clone());
         }
         after.provenance.trust = was.trust.max(is.trust);
         for tag in &draft.tags {
@@ -153,7 +158,7 @@ fn as_fact(memory: &Memory) -> Option<&Fact> {
     }
 }
 
-fn newest(ids: &mut Vec<MemoryId>) {
+pub(in crate::memory) fn newest(ids: &mut Vec<MemoryId>) {
     let over = ids.len().saturating_sub(CONTESTED_MAX);
     ids.drain(..over);
 }

@@ -78,15 +78,19 @@ impl Desk<'_> {
         self.alone(draft)
     }
 
-    /// A rule that is in force is not made again.
+    /// A rule that is in force is not made again; one of someone more trusted takes the place of a weaker one.
     pub(super) fn censor(&self, draft: MemoryDraft) -> Result<Learnt, Refusal> {
         let Body::Censor(censor) = &draft.body else { return self.alone(draft) };
-        let known = self.agent.censors.values().find(|old| match &old.body {
+        let same = self.agent.censors.values().filter_map(|old| match &old.body {
             Body::Censor(was) => {
-                (&was.pattern, was.side) == (&censor.pattern, censor.side) && was.action >= censor.action
+                ((&was.pattern, was.side) == (&censor.pattern, censor.side)).then_some((old, was.action))
             }
-            Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => false,
+            Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => None,
         });
+        let trust = draft.provenance.trust;
+        let (strong, weak): (Vec<_>, Vec<_>) =
+            same.partition(|(old, action)| *action >= censor.action && old.provenance.trust >= trust);
+        let known = strong.first().map(|(old, _)| *old);
         let wanted = censor.action;
         match known {
             Some(known) => Ok(Learnt::known(known.id, "the rule is in force")),
@@ -98,6 +102,15 @@ impl Desk<'_> {
                 });
                 if capped {
                     learnt.note.push_str(" It is milder than asked: only a person may set a stricter one.");
+                }
+                for (old, action) in weak {
+                    if action <= wanted && old.provenance.trust < trust {
+                        let reason = format!("{} took its place", learnt.id);
+                        let change = Change::Moved { from: old.status, reason };
+                        let after = Memory { status: Status::Retired, ..old.clone() };
+                        learnt.writes.push(self.changed(change, old, after));
+                        learnt.note.push_str(&format!(" It takes the place of {}.", old.id));
+                    }
                 }
                 Ok(learnt)
             }

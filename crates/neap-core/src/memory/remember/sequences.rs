@@ -54,12 +54,12 @@ impl Mind {
             ..Edit::by(Author::Person)
         };
         let writes = match how % 12 {
-            0 => confirm(&memory, counter, now),
-            1 => review(&memory, Outcome::Success, "as hoped", counter, now),
-            2 => review(&memory, Outcome::Failure, "", counter, now),
+            0 => confirm(&memory, &Provenance::of(Author::Person), counter, now),
+            1 => review(&memory, Author::Person, Outcome::Success, "as hoped", counter, now),
+            2 => review(&memory, Author::Person, Outcome::Failure, "", counter, now),
             3 => carried_out(&memory, counter, now),
             4 => edit(&self.head, &memory, edited, counter, now),
-            5 => mark_core(&memory, counter, now),
+            5 => mark_core(&memory, Author::Person, counter, now),
             6 => deactivate(&memory, counter, now),
             7 => retire(&memory, counter, now),
             8 => forget_asked(&memory, "no use", counter, now),

@@ -63,6 +63,7 @@ pub(in crate::memory) fn fact(subject: &str, content: &str) -> MemoryDraft {
         confidence: half(),
         confirmations: 0,
         last_confirmed: None,
+        last_confirmed_by: None,
         superseded_by: None,
     };
     MemoryDraft::new(Body::Fact(body), Provenance::of(Author::Person))
@@ -79,6 +80,7 @@ pub(in crate::memory) fn decision(description: &str, outcome: Outcome) -> Memory
         alternatives: Vec::new(),
         outcome,
         outcome_notes: String::new(),
+        reviewed_by: None,
         rests_on: Vec::new(),
     };
     MemoryDraft::new(Body::Decision(body), Provenance::of(Author::Person))

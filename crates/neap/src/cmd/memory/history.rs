@@ -49,6 +49,7 @@ fn describe(change: &Change) -> String {
         Change::Confirmed => "confirmed".to_owned(),
         Change::Superseded { by, evidence } => format!("{by} took its place: {evidence}"),
         Change::Contested { with, evidence } => format!("contested by {with}: {evidence}"),
+        Change::Settled { with } => format!("no longer in doubt because of {with}"),
         Change::Shaken { by } => format!("rests on {by}, which holds no longer"),
         Change::Edited => "edited".to_owned(),
         Change::Reviewed => "reviewed".to_owned(),

@@ -9,7 +9,7 @@ mod status;
 use std::process::ExitCode;
 
 use neap_core::learn::{Amendment, Answer, Wish};
-use neap_core::memory::{Memory, MemoryId};
+use neap_core::memory::{Author, Memory, MemoryId, Provenance};
 use neap_engine::Agent;
 
 use crate::app;
@@ -105,13 +105,15 @@ async fn edit(data: &DataDir, args: EditArgs, json: bool) -> Result<ExitCode, Fa
     let mut agent = app::known_agent(data).await?;
     let memory = get(&agent, id).await?;
     let edit = typed::edit(&memory, args)?;
-    let answer = agent.ask(Wish::Amend { id, how: Amendment::Edit(Box::new(edit)) }).await?;
+    let answer = agent
+        .ask(Wish::Amend { id, how: Amendment::Edit(Box::new(edit)), by: Provenance::of(Author::Person) })
+        .await?;
     told::tell(&agent, answer, json).await
 }
 
 async fn amend(data: &DataDir, id: MemoryId, how: Amendment, json: bool) -> Result<ExitCode, Failure> {
     let mut agent = app::known_agent(data).await?;
-    let answer = agent.ask(Wish::Amend { id, how }).await?;
+    let answer = agent.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await?;
     told::tell(&agent, answer, json).await
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use neap_core::learn::{Amendment, Answer, Wish};
-use neap_core::memory::{Author, Memory, MemoryKind};
+use neap_core::memory::{Author, Memory, MemoryKind, Provenance};
 use neap_engine::Agent;
 use serde_json::json;
 
@@ -72,7 +72,7 @@ async fn take_out(agent: &mut Agent, memory: &Memory) -> Result<bool, Failure> {
         MemoryKind::Procedure | MemoryKind::Censor => Amendment::Retire,
         MemoryKind::Decision | MemoryKind::Episode => return Ok(false),
     };
-    match agent.ask(Wish::Amend { id, how }).await? {
+    match agent.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await? {
         Answer::Refused(refusal) => Err(Failure::refused(&refusal)),
         Answer::Changed { .. }
         | Answer::Learnt { .. }
