@@ -125,12 +125,11 @@ pub fn score(memory: &Memory, similarity: Confidence, frame: &Frame, now: Stamp)
     terms
 }
 
-/// Likeness below which a record of a kind is not loaded: the budget is a ceiling, not a quota. Decisions and
-/// procedures are worth more when they are only near the matter than facts and episodes are.
+/// Likeness below which a record of a kind is not loaded: the budget is a ceiling, not a quota. One for all kinds:
+/// lower ones for decisions and procedures let in what has one common word with a question about something else.
 pub fn floor(kind: MemoryKind) -> Confidence {
     share(match kind {
-        MemoryKind::Decision | MemoryKind::Procedure => 0.35,
-        MemoryKind::Fact | MemoryKind::Episode => 0.40,
+        MemoryKind::Decision | MemoryKind::Procedure | MemoryKind::Fact | MemoryKind::Episode => 0.45,
         MemoryKind::Censor => 0.0,
     })
 }

@@ -154,6 +154,8 @@ pub(crate) enum Slice {
     Slice4,
     /// Every transcript is bounded: the phases and figures of the design on windows, over long chats
     Window,
+    /// What bears on a question is loaded: a year of memories, and questions about them
+    Memory,
     /// All four slices
     All,
 }
@@ -169,6 +171,12 @@ pub(crate) struct ProofArgs {
     /// With `window`: play recorded sessions of coding agents instead, one a line of these files; - for standard input
     #[arg(long, value_name = "FILE.jsonl", num_args = 1..)]
     pub(crate) transcripts: Vec<PathBuf>,
+    /// With `memory`: how much of the whole corpus is written, in per cent; shares and times are judged at 100
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) percent: u32,
+    /// With `memory`: only build one context over this store, to be timed as a process of its own
+    #[arg(long, value_name = "STORE", hide = true)]
+    pub(crate) once: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]

@@ -164,7 +164,7 @@ fn long_records_are_damped() {
 /// Decision 11: below a floor nothing is loaded, however much room there is.
 #[test]
 fn below_the_floor_nothing_is_loaded() {
-    assert_eq!(MemoryKind::ALL.map(|kind| floor(kind).thousandths()), [350, 400, 350, 400, 0]);
+    assert_eq!(MemoryKind::ALL.map(|kind| floor(kind).thousandths()), [450, 450, 450, 450, 0]);
     let question = "zebra yak walrus vulture urchin tapir snake raven quail panda";
     // One of ten terms that are equally rare: the root of 0.1 is 0.316.
     let world = World::asking(

@@ -1,5 +1,6 @@
 //! `neap proof`: the scripted proofs of the design, through the real engine, expected beside measured.
 
+mod memory;
 mod slice1;
 mod slice2;
 mod slice3;
@@ -74,6 +75,12 @@ pub(crate) async fn run(args: &ProofArgs, json: bool) -> Result<ExitCode, Failur
             files => window::prove_over(files).await?,
         };
         return tell(&proofs, json);
+    }
+    if args.slice == Slice::Memory {
+        return match &args.once {
+            Some(store) => memory::once(store).await.map(|()| ExitCode::SUCCESS),
+            None => tell(&memory::prove(args.percent).await?, json),
+        };
     }
     if !args.transcripts.is_empty() {
         return Err(

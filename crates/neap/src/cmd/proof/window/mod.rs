@@ -5,7 +5,7 @@ mod long;
 mod phases;
 mod play;
 mod retention;
-mod stage;
+pub(super) mod stage;
 mod talk;
 mod transcript;
 mod witness;

@@ -70,12 +70,12 @@ impl Stage {
 }
 
 /// Milliseconds.
-pub(super) fn ms(time: Duration) -> f64 {
+pub(in crate::cmd::proof) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
 }
 
 /// The value below which this share of all lies, in per cent.
-pub(super) fn percentile(values: &[f64], percent: usize) -> f64 {
+pub(in crate::cmd::proof) fn percentile(values: &[f64], percent: usize) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);

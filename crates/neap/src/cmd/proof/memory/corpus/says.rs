@@ -1,0 +1,279 @@
+//! What is said about a topic: templates with slots, by kind of memory.
+
+use neap_core::memory::{
+    Action, Body, Censor, Confidence, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind,
+    Side, Stakes,
+};
+
+use super::draw::Draw;
+use super::topics::Topic;
+
+const PEOPLE: [&str; 14] = [
+    "Tim", "Mara", "Jonas", "Aylin", "Priya", "Luca", "Sofia", "Henrik", "Noor", "Elena", "Ben", "Yuki", "Carlos",
+    "Greta",
+];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const WORK_PLACES: [&str; 8] = [
+    "in staging",
+    "in production",
+    "for Acme",
+    "for the Berlin office",
+    "in the EU region",
+    "for new customers",
+    "on weekends",
+    "since the last release",
+];
+const LIFE_PLACES: [&str; 8] = [
+    "at home",
+    "at Grandma's",
+    "in winter",
+    "in summer",
+    "on weekends",
+    "for four people",
+    "near the station",
+    "since the holidays",
+];
+const UNITS: [&str; 7] = ["minutes", "percent", "items", "euros", "hours", "points", "days"];
+
+/// What was said, and which of its topic's slots it is about.
+#[derive(Clone)]
+pub(crate) struct Said {
+    pub(crate) body: Body,
+    pub(crate) slots: Vec<&'static str>,
+}
+
+/// Words drawn for one record.
+struct Words {
+    thing: &'static str,
+    thing2: &'static str,
+    option: &'static str,
+    option2: &'static str,
+    trouble: &'static str,
+    doing: &'static str,
+    doing2: &'static str,
+    name: &'static str,
+    person: &'static str,
+    month: &'static str,
+    place: &'static str,
+    unit: &'static str,
+    n: u64,
+}
+
+fn words(draw: &mut Draw, topic: &Topic) -> Words {
+    let (thing, thing2) = draw.two(&topic.things);
+    let (option, option2) = draw.two(&topic.options);
+    let (doing, doing2) = draw.two(&topic.doings);
+    let is_work =
+        matches!(topic.field, "data" | "infra" | "backend" | "frontend" | "security" | "business" | "team");
+    Words {
+        thing,
+        thing2,
+        option,
+        option2,
+        trouble: draw.pick(&topic.troubles),
+        doing,
+        doing2,
+        name: draw.pick(&topic.names),
+        person: draw.pick(&PEOPLE),
+        month: draw.pick(&MONTHS),
+        place: draw.pick(if is_work { &WORK_PLACES } else { &LIFE_PLACES }),
+        unit: draw.pick(&UNITS),
+        n: draw.between(2, 480),
+    }
+}
+
+fn sure(draw: &mut Draw, low: u64, high: u64) -> Confidence {
+    Confidence::from_thousandths(draw.between(low, high) as u16).unwrap_or(Confidence::FULL)
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// A fact as it is first told.
+pub(crate) fn stated(subject: &str, content: &str, confidence: Confidence) -> Body {
+    let (subject, content) = (subject.to_owned(), content.to_owned());
+    Body::Fact(Fact {
+        subject,
+        content,
+        confidence,
+        confirmations: 0,
+        last_confirmed: None,
+        last_confirmed_by: None,
+        superseded_by: None,
+    })
+}
+
+pub(crate) fn fact(draw: &mut Draw, topic: &Topic) -> Said {
+    let w = words(draw, topic);
+    let Words { thing, thing2, option, option2, trouble, doing, name, person, month, place, unit, n, .. } = w;
+    let (subject, content, slots) = match draw.between(0, 15) {
+        0 => (thing, format!("{person} looks after {thing} {place}"), vec![thing]),
+        1 => (thing, format!("{thing} changed in {month} when {person} had to {doing}"), vec![thing]),
+        2 => (option, format!("{option} costs {n} euros a month {place}"), vec![option]),
+        3 => (option, format!("{option} only pays if {thing} is in order first"), vec![option, thing]),
+        4 => (thing, format!("When {trouble}, {thing} is what to look at first"), vec![thing]),
+        5 => (option, format!("{person} prefers {option} to {option2} {place}"), vec![option, option2]),
+        6 => (thing, format!("{thing} {place} came to {n} {unit} in {month}"), vec![thing]),
+        7 => (thing, format!("{} {n} times in {month}, mostly because of {thing}", capital(trouble)), vec![thing]),
+        8 => (name, format!("It took {person} {n} minutes to {doing} {place}"), vec![]),
+        9 => (name, format!("{name} depends on {thing} and {thing2}"), vec![thing, thing2]),
+        10 => (thing, format!("{person}'s notes on {thing} are in DOC-{n}"), vec![thing]),
+        11 => (thing, format!("The limit for {thing} {place} is {n} {unit}"), vec![thing]),
+        12 => (option, format!("{option} does not go well with {thing} {place}"), vec![option, thing]),
+        13 => (name, format!("Somebody has to {doing} every {month}, last time it was {person}"), vec![]),
+        14 => (thing, format!("Ask {person} before anyone changes {thing} {place}"), vec![thing]),
+        _ => (option2, format!("{option2} was ruled out for {name} because of {thing}"), vec![option2, thing]),
+    };
+    let confidence = sure(draw, 550, 1_000);
+    let body = stated(subject, &capital(&content), confidence);
+    Said { body, slots }
+}
+
+pub(crate) fn decision(draw: &mut Draw, topic: &Topic) -> Said {
+    let w = words(draw, topic);
+    let Words { thing, thing2, option, option2, trouble, doing, doing2, name, person, month, place, n, .. } = w;
+    let (description, slots) = match draw.between(0, 8) {
+        0 | 1 => (format!("Chose {option} over {option2} for {thing}"), vec![option, option2, thing]),
+        2 => (format!("{} before {month} comes", capital(doing)), vec![]),
+        3 => (format!("Keep {thing} as it is until {month}"), vec![thing]),
+        4 => (format!("Use {option} for {name} {place}"), vec![option]),
+        5 => (format!("Let {person} take over {thing} {place}"), vec![thing]),
+        6 => (format!("Spend {n} euros on {option} {place}"), vec![option]),
+        7 => (format!("Put off {option} and {doing} first"), vec![option]),
+        _ => (format!("Replace {option2} with {option} {place}"), vec![option, option2]),
+    };
+    let reasons = [
+        (ReasonKind::Evidence, format!("{} {n} times in {month}", capital(trouble))),
+        (ReasonKind::Analysis, format!("{} makes {thing2} simpler", capital(option))),
+        (ReasonKind::Experience, format!("{person} met the same with {option2}")),
+        (ReasonKind::Constraint, format!("{} must be settled by {month}", capital(thing2))),
+        (ReasonKind::Preference, format!("{person} would rather {doing2}")),
+    ];
+    let from = draw.between(0, 4) as usize;
+    let reasons = reasons.into_iter().cycle().skip(from).take(draw.between(1, 3) as usize);
+    let (outcome, outcome_notes) = match draw.between(1, 100) {
+        1..=45 => {
+            (Outcome::Success, format!("{} got better by {} percent.", capital(thing2), draw.between(5, 70)))
+        }
+        46..=60 => (Outcome::Partial, format!("Better, but {trouble} now and then.")),
+        61..=72 => (Outcome::Failure, format!("After two weeks {person} went back to {option2}.")),
+        _ => (Outcome::Pending, String::new()),
+    };
+    let context = match draw.between(0, 2) {
+        0 => format!("It came up when {trouble}."),
+        1 => format!("Part of the plans for {name} in {month}."),
+        _ => String::new(),
+    };
+    let body = Body::Decision(Decision {
+        reviewed_by: None,
+        description,
+        context,
+        reasons: reasons.map(|(kind, text)| Reason { kind, text }).collect(),
+        confidence: sure(draw, 500, 950),
+        category: draw.pick(&["architecture", "process", "money", "people", "everyday"]).to_owned(),
+        stakes: draw.pick(&[Stakes::Low, Stakes::Medium, Stakes::Medium, Stakes::High]),
+        alternatives: if draw.chance(60) { vec![option2.to_owned()] } else { Vec::new() },
+        outcome,
+        outcome_notes,
+        rests_on: Vec::new(),
+    });
+    Said { body, slots }
+}
+
+pub(crate) fn episode(draw: &mut Draw, topic: &Topic) -> Said {
+    let w = words(draw, topic);
+    let Words { thing, thing2, option, trouble, doing, doing2, name, person, month, place, unit, n, .. } = w;
+    let (summary, slots) = match draw.between(0, 5) {
+        0 => (format!("Sat down with {person} to {doing}"), vec![]),
+        1 => (format!("Talked about {thing} and {option}"), vec![thing, option]),
+        2 => (format!("{}, so we had to {doing}", capital(trouble)), vec![]),
+        3 => (format!("Tried {option} for {thing} {place}"), vec![option, thing]),
+        4 => (format!("Looked into why {trouble}"), vec![]),
+        _ => (format!("Went through {thing} {place} once more"), vec![thing]),
+    };
+    let outcome = match draw.between(0, 4) {
+        0 => format!("{option} stays for now"),
+        1 => format!("{person} follows up on {thing2}"),
+        2 => format!("agreed to {doing2}"),
+        3 => format!("nothing conclusive about {thing}"),
+        _ => String::new(),
+    };
+    let lessons = match draw.between(0, 3) {
+        0 => vec![format!("look at {thing2} first")],
+        1 => vec![format!("do not {doing} on a Friday"), format!("tell {person} early")],
+        _ => Vec::new(),
+    };
+    let detail = format!(
+        "It began in {month} with {name}: {trouble}. {person} had {n} {unit} written down for {thing}, and nobody \
+         could say whether {option} would help. In the end we said we would {doing2} and see about {thing2} later."
+    );
+    let body = Body::Episode(Episode {
+        summary,
+        detail,
+        detail_at: None,
+        participants: if draw.chance(70) { vec![person.to_owned()] } else { Vec::new() },
+        minutes: draw.chance(60).then(|| draw.between(10, 300) as u32),
+        outcome,
+        lessons,
+        session: None,
+        effort: None,
+    });
+    Said { body, slots }
+}
+
+/// How a thing is done; each of a topic's three doings has one at most.
+pub(crate) fn procedure(draw: &mut Draw, topic: &Topic, which: usize) -> Said {
+    let w = words(draw, topic);
+    let Words { thing, thing2, option, trouble, person, name, .. } = w;
+    let doing = topic.doings[which % topic.doings.len()];
+    let patterns = vec![
+        format!("Look at {thing} before you begin"),
+        format!("Tell {person} and wait for an answer"),
+        format!("Stop when {trouble}"),
+        format!("Write down {thing2} afterwards"),
+    ];
+    let steps = if draw.chance(50) {
+        vec![format!("Open {name}"), format!("Compare with {option}"), capital(doing), "Say so".to_owned()]
+    } else {
+        Vec::new()
+    };
+    let body = Body::Procedure(Procedure {
+        name: capital(doing),
+        core_patterns: patterns,
+        steps,
+        activations: 0,
+        successes: 0,
+        failures: 0,
+    });
+    Said { body, slots: vec![thing, thing2] }
+}
+
+pub(crate) fn censor(draw: &mut Draw, topic: &Topic) -> Said {
+    let w = words(draw, topic);
+    let Words { thing, option, person, month, name, .. } = w;
+    let verb = draw.pick(&["delete", "promise", "overwrite", "publish"]);
+    let body = Body::Censor(Censor {
+        pattern: Pattern::Words(format!("{verb} {thing} {option}")),
+        side: draw.pick(&[Side::Input, Side::Output, Side::ToolCall]),
+        action: draw.pick(&[Action::Steer, Action::Steer, Action::Refuse]),
+        reason: format!("{person} regretted it for {name} in {month}"),
+        triggers: 0,
+        false_positives: 0,
+    });
+    Said { body, slots: vec![thing, option] }
+}
