@@ -24,6 +24,9 @@ use crate::terms::terms;
 const WEIGHTS: [u64; 6] = [50, 15, 15, 10, 5, 5];
 /// Days after which recency is a half.
 const HALF_LIFE_DAYS: f64 = 30.0;
+/// Fewer texts than this tell little about how rare a word is; they count as so many. Else the first record of an
+/// agent would have but common words.
+const TEXTS_MIN: u64 = 1_000;
 /// Distinct terms above which a record's likeness is damped.
 const LENGTH_TERMS: usize = 64;
 const DAY_MS: i64 = 86_400_000;
@@ -72,7 +75,7 @@ impl<'a> Question<'a> {
     /// The terms of a request, weighed by how rare they are among what was searched. A term without a figure, or
     /// one that no record has, counts as the rarest.
     pub fn new(terms: &'a [String], recalled: &Recalled) -> Self {
-        let all = recalled.texts as f64;
+        let all = recalled.texts.max(TEXTS_MIN) as f64;
         let rarity = |at: usize| {
             let with = recalled.texts_with.get(at).copied().unwrap_or(0) as f64;
             (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()

@@ -116,7 +116,7 @@ fn what_became_of_a_record_moves_its_rank() {
 #[track_caller]
 fn check_similarity(content: &str, with: &[u64], want: u64) {
     let terms = ["redi".to_owned(), "cach".to_owned()];
-    let recalled = Recalled { memories: Vec::new(), texts: 100, texts_with: with.to_vec() };
+    let recalled = Recalled { memories: Vec::new(), texts: 10_000, texts_with: with.to_vec() };
     let question = Question::new(&terms, &recalled);
     assert_eq!(question.similarity(&memory("f1", 0, &[], fact(content)), None).thousandths(), want, "{content}");
 }
@@ -124,12 +124,12 @@ fn check_similarity(content: &str, with: &[u64], want: u64) {
 /// The root of the share of the question's terms that a record has, rare ones counting more.
 #[test]
 fn likeness_is_the_root_of_the_weighed_share() {
-    check_similarity("Redis is a cache", &[10, 10], 1_000);
-    check_similarity("Redis is a store", &[10, 10], 707);
-    check_similarity("bananas", &[10, 10], 0);
-    // ln(1 + 90.5 / 10.5) = 2.264 against ln(1 + 10.5 / 90.5) = 0.110: the rare term is nearly all of it.
-    check_similarity("Redis is a store", &[10, 90], 977);
-    check_similarity("a cache", &[10, 90], 215);
+    check_similarity("Redis is a cache", &[1_000, 1_000], 1_000);
+    check_similarity("Redis is a store", &[1_000, 1_000], 707);
+    check_similarity("bananas", &[1_000, 1_000], 0);
+    // ln(1 + 9000.5 / 1000.5) = 2.302 against ln(1 + 1000.5 / 9000.5) = 0.105: the rare term is nearly all of it.
+    check_similarity("Redis is a store", &[1_000, 9_000], 978);
+    check_similarity("a cache", &[1_000, 9_000], 209);
     // 256 distinct terms are four times 64: damped by the fourth root of 4.
     let long: String = (0..255).map(|n| format!("w{n:03}x ")).collect();
     let terms = ["redi".to_owned()];
@@ -137,6 +137,21 @@ fn likeness_is_the_root_of_the_weighed_share() {
     let record = memory("f1", 0, &[], fact(&long.replace('w', "q")));
     assert_eq!(question.similarity(&record, None).thousandths(), 0);
     assert_eq!(question.similarity(&record, Some(0.8)).thousandths(), 800, "an embedder's word goes before");
+}
+
+/// The first thing an agent learns is found: among few texts no word counts as common.
+#[test]
+fn few_texts_make_no_word_common() {
+    let mut world = World::asking(
+        "Which unit does Tim prefer for temperatures?",
+        vec![memory("f1", 0, &[], fact("Tim prefers Celsius, not Fahrenheit"))],
+    );
+    assert_eq!(world.terms, ["unit", "tim", "prefer", "temperatur"]);
+    (world.recalled.texts, world.recalled.texts_with) = (1, vec![0, 1, 1, 0]);
+    let known = world.build();
+    assert_eq!(ids(&known), ["f1"]);
+    // Two of four terms, ln(1 + 999.5 / 1.5) = 6.504 each against ln(1 + 1000.5 / 0.5) = 7.602.
+    assert_eq!(known.items[0].similarity.thousandths(), 679);
 }
 
 #[test]
