@@ -8,6 +8,7 @@
 //! A seed that fails is printed and joins [`KNOWN_SEEDS`]. That the checks can turn red is shown by faults that
 //! are put in on purpose ([`plant`]).
 
+pub mod agent;
 pub mod check;
 pub mod digest;
 pub mod disk;

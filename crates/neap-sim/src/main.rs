@@ -77,5 +77,8 @@ fn add(all: &mut Report, one: &Report) {
     all.decayed += one.decayed;
     all.evicted += one.evicted;
     all.refused += one.refused;
+    all.memories += one.memories;
+    all.loads += one.loads;
+    all.censored += one.censored;
     all.digest ^= one.digest;
 }

@@ -44,6 +44,12 @@ pub struct Report {
     pub evicted: u64,
     /// Messages that did not fit the budget at all.
     pub refused: u64,
+    /// Memories there are at the end.
+    pub memories: u64,
+    /// Times that memories were chosen for a context.
+    pub loads: u64,
+    /// Times that a rule was met.
+    pub censored: u64,
     /// A fingerprint of all events and requests.
     pub digest: u64,
 }

@@ -2,13 +2,20 @@
 
 use neap_core::event::Event;
 use neap_core::ids::TurnNo;
-use neap_core::turn::TurnError;
+use neap_core::knowledge::Placement;
+use neap_core::ledger::Layer;
+use neap_core::message::ToolCall;
+use neap_core::turn::{ModelRequest, TurnError};
 use neap_engine::{EngineError, Quiet, TurnReply};
+use neap_model::bpe::counter_for;
 use neap_store::StoreError;
 use serde_json::json;
 
+use crate::agent::person;
+use crate::check::marks::memory_tokens;
 use crate::check::request::{messages_tokens, tools_tokens};
-use crate::check::{Violation, Violations};
+use crate::check::{Violation, Violations, marks};
+use crate::model::memory::sensible;
 use crate::rng::Rng;
 use crate::store::Rival;
 use crate::tape::Fault;
@@ -30,6 +37,11 @@ enum Said {
 impl World {
     /// One step and the look after it.
     pub(crate) async fn step(&mut self, number: u64) -> Step {
+        if !self.minds.is_empty() && self.memories.chance(130) {
+            self.memory().await?;
+            let deep = self.memories.chance(300);
+            return self.look(deep).await;
+        }
         let at = usize::try_from(self.rng.below(self.talks.len() as u64)).unwrap_or(0);
         match self.rng.below(100) {
             0 => return self.restart().await,
@@ -104,10 +116,67 @@ impl World {
             }
             let counted = messages_tokens(counter.as_ref(), &newest.messages) + tools;
             let ledger = reply.ledger.tokens.total().0;
-            let agrees = if newest.reply_may_call { counted == ledger } else { counted <= ledger };
+            // What a rule withheld is paid for as if it were there.
+            let withheld = newest.messages.iter().any(|said| said.content.starts_with("[Withheld by rule "));
+            let exact = newest.reply_may_call && !withheld;
+            let agrees = if exact { counted == ledger } else { counted <= ledger };
             out.check("I1", agrees, || format!("the ledger says {ledger}, the request has {counted} tokens"));
         }
+        self.with_memories(at, &newest, reply, out);
         Ok(())
+    }
+
+    /// A person looks after what an agent knows, or time passes over it.
+    async fn memory(&mut self) -> Step {
+        if self.memories.chance(60) {
+            let days = i64::try_from(self.memories.between(1, 50)).unwrap_or(1);
+            self.clock.pass(days * 86_400_000);
+            return Ok(());
+        }
+        let mut rng = Rng::new(self.memories.draw());
+        let at = usize::try_from(rng.below(self.talks.len() as u64)).unwrap_or(0);
+        let Some(agent) = self.talks[at].agent.clone() else { return Ok(()) };
+        let Some(place) = self.talks[at].place() else { return Ok(()) };
+        let outcome = if rng.chance(300) {
+            let ToolCall { name, arguments, .. } = sensible(&mut rng, &agent);
+            place.session.call_tool(&name, &arguments).await.map(|_| ())
+        } else {
+            let with = if rng.chance(500) { &place.own } else { &place.quiet };
+            person(with, &mut rng, &agent.canary).await
+        };
+        match outcome {
+            Ok(()) => Ok(()),
+            Err(error) => self.failed(at, "", None, error).await,
+        }
+    }
+
+    /// What the layers of memory cost, and that rules were looked at.
+    fn with_memories(&self, at: usize, request: &ModelRequest, reply: &TurnReply, out: &mut Violations) {
+        marks::check(request, out);
+        let talk = &self.talks[at];
+        let Some(agent) = &talk.agent else { return };
+        let counter = counter_for(&talk.replayed.head().encoding);
+        if agent.outlook.placement == Placement::System {
+            let system = request.messages.first().map_or("", |message| message.content.as_ref());
+            let (counted, of) = (memory_tokens(counter.as_ref(), system), &reply.ledger.tokens);
+            let paid = Layer::ALL.into_iter().filter(|layer| layer.is_of_memory()).map(|layer| of.get(layer).0);
+            let paid = paid.sum::<u64>();
+            out.check("layers", counted == paid, || {
+                format!("memories cost {counted} tokens, their layers say {paid}: {of:?}\n{system}")
+            });
+        }
+        if self.tape.had(Fault::Rival) {
+            return;
+        }
+        let said =
+            |word: &str| reply.text.split(|c: char| !c.is_alphanumeric()).any(|of| of.to_lowercase() == word);
+        for mind in self.minds.iter().filter(|mind| mind.id == agent.id.stream()) {
+            for (id, word) in mind.forbidden() {
+                out.check("censors", !said(&word), || {
+                    format!("{id} forbids {word:?}, the reply is {:?}", reply.text)
+                });
+            }
+        }
     }
 
     /// The turn that a caller's id was given to. It is another than the one answered where a rival took the turn

@@ -9,7 +9,9 @@ use neap_model::bpe::counter_for;
 use neap_store::Store;
 use tokio::sync::Notify;
 
+use crate::agent::SimAgent;
 use crate::check::oracle::Oracle;
+use crate::check::prefix::Prefix;
 use crate::check::stream::StreamWatch;
 use crate::host::SimHost;
 use crate::keys::keyring;
@@ -34,6 +36,7 @@ pub(crate) struct Talk {
     pub(crate) cut: Arc<Notify>,
     pub(crate) watch: StreamWatch,
     pub(crate) oracle: Oracle,
+    pub(crate) prefix: Prefix,
     /// The stream folded by us.
     pub(crate) replayed: SessionState,
     /// The last turn that was answered, with the caller's id for it.
@@ -44,6 +47,7 @@ pub(crate) struct Talk {
     clock: Arc<FixedClock>,
     settings: Settings,
     plant: Option<Plant>,
+    pub(crate) agent: Option<SimAgent>,
     openings: u64,
     place: Option<Place>,
 }
@@ -51,6 +55,8 @@ pub(crate) struct Talk {
 /// What a process holds, and a crash takes.
 pub(crate) struct Place {
     pub(crate) session: Session,
+    /// What opened it.
+    pub(crate) own: Engine,
     /// Looks at the store without faults.
     pub(crate) quiet: Engine,
     pub(crate) visitor: Arc<Visitor>,
@@ -65,11 +71,13 @@ impl Talk {
         clock: Arc<FixedClock>,
         settings: Settings,
         plant: Option<Plant>,
+        agent: Option<SimAgent>,
     ) -> Self {
         let canary = format!("zq{}qz", id.as_str().replace('-', ""));
         let user = User::new(rng.fork("user"), canary.clone(), settings.budget_tokens());
         let moods = settings.moods.clone();
-        let model = Arc::new(SimModel::new(id.clone(), rng.fork("model"), tape.clone(), moods, plant));
+        let model = SimModel::new(id.clone(), rng.fork("model"), tape.clone(), moods, plant).of(agent.as_ref());
+        let model = Arc::new(model);
         Self {
             id,
             canary,
@@ -77,6 +85,7 @@ impl Talk {
             cut: Arc::new(Notify::new()),
             watch: StreamWatch::default(),
             oracle: Oracle::new(plant),
+            prefix: Prefix::default(),
             replayed: SessionState::default(),
             answered: None,
             model,
@@ -85,6 +94,7 @@ impl Talk {
             clock,
             settings,
             plant,
+            agent,
             openings: 0,
             place: None,
         }
@@ -92,6 +102,7 @@ impl Talk {
 
     /// The process ends; nothing is said goodbye to.
     pub(crate) fn crash(&mut self) {
+        self.prefix.forget();
         self.place = None;
     }
 
@@ -113,17 +124,14 @@ impl Talk {
             self.openings += 1;
             let quiet: Arc<dyn Store> = Arc::new(FaultyStore::quiet(store.clone(), self.tape.clone()));
             let rng = self.rng.fork(&format!("opening {}", self.openings));
-            let visiting = Arc::new(SimModel::new(
-                self.id.clone(),
-                rng.fork("visiting model"),
-                self.tape.clone(),
-                vec![Mood::Good, Mood::Good, Mood::Forgetful, Mood::Hostile],
-                self.plant,
-            ));
-            let engine = self.engine(quiet, visiting.clone(), &rng);
+            let moods = vec![Mood::Good, Mood::Good, Mood::Forgetful, Mood::Hostile];
+            let chance = rng.fork("visiting model");
+            let visiting = SimModel::new(self.id.clone(), chance, self.tape.clone(), moods, self.plant);
+            let visiting = Arc::new(visiting.of(self.agent.as_ref()));
+            let engine = self.engine(quiet, visiting.clone(), &rng, self.agent.as_ref());
             let guest = User::new(rng.fork("guest"), self.canary.clone(), self.settings.budget_tokens() / 8);
-            let visitor =
-                Arc::new(Visitor::new(engine.clone(), visiting, self.tape.clone(), rng.fork("visits"), guest));
+            let visitor = Visitor::new(engine.clone(), visiting, self.tape.clone(), rng.fork("visits"), guest);
+            let visitor = Arc::new(visitor.of(self.agent.as_ref()));
             let faults = Faults {
                 rng: Mutex::new(rng.fork("faults")),
                 commits_per_mille: self.settings.commit_faults_per_mille,
@@ -133,9 +141,12 @@ impl Talk {
             };
             let faulty: Arc<dyn Store> = Arc::new(FaultyStore::faulty(store.clone(), self.tape.clone(), faults));
             let options = SessionOptions { set: self.settings.set.clone() };
-            match self.engine(faulty, self.model.clone(), &rng).resume(&self.id, &options).await {
+            // Whoever forgets whose conversation it is looks at no rule.
+            let agent = self.agent.as_ref().filter(|_| self.plant != Some(Plant::CensorSkipped));
+            let own = self.engine(faulty, self.model.clone(), &rng, agent);
+            match own.resume(&self.id, &options).await {
                 Ok(session) => {
-                    self.place = Some(Place { session, quiet: engine, visitor });
+                    self.place = Some(Place { session, own, quiet: engine, visitor });
                     return Ok(());
                 }
                 Err(error @ EngineError::Store(_)) => last = Some(error),
@@ -145,7 +156,7 @@ impl Talk {
         Err(last.unwrap_or_else(|| EngineError::NoSession(self.id.clone())))
     }
 
-    fn engine(&self, store: Arc<dyn Store>, model: Arc<SimModel>, rng: &Rng) -> Engine {
+    fn engine(&self, store: Arc<dyn Store>, model: Arc<SimModel>, rng: &Rng, agent: Option<&SimAgent>) -> Engine {
         let counter = counter_for(self.settings.encoding);
         let faults = self.settings.summary_faults_per_mille;
         let (summaries, pages) = (rng.fork("summaries"), rng.fork("pages"));
@@ -163,6 +174,9 @@ impl Talk {
         if self.settings.host_tools {
             let host = SimHost::new(pages, self.tape.clone(), self.settings.budget_tokens());
             builder = builder.host_tools(Arc::new(host));
+        }
+        if let Some(agent) = agent {
+            builder = builder.agent(agent.id.clone(), agent.outlook.clone());
         }
         builder.build()
     }

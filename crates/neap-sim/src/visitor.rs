@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
+use neap_core::message::ToolCall;
 use neap_engine::{Engine, EngineError, Quiet, SessionOptions};
 use serde_json::json;
 
+use crate::agent::{SimAgent, person};
+use crate::model::memory::sensible;
 use crate::model::{SimModel, Stops};
 use crate::rng::Rng;
 use crate::store::Rival;
@@ -19,13 +22,20 @@ pub struct Visitor {
     engine: Engine,
     model: Arc<SimModel>,
     tape: Tape,
+    agent: Option<SimAgent>,
     inner: Mutex<(Rng, User)>,
 }
 
 impl Visitor {
     /// A visitor with an engine of its own.
     pub fn new(engine: Engine, model: Arc<SimModel>, tape: Tape, rng: Rng, user: User) -> Self {
-        Self { engine, model, tape, inner: Mutex::new((rng, user)) }
+        Self { engine, model, tape, agent: None, inner: Mutex::new((rng, user)) }
+    }
+
+    /// The same, as a conversation of an agent.
+    pub fn of(mut self, agent: Option<&SimAgent>) -> Self {
+        self.agent = agent.cloned();
+        self
     }
 
     fn draw(&self) -> (u64, Rng, String) {
@@ -37,10 +47,21 @@ impl Visitor {
 
     async fn visit(&self, session: &SessionId) -> Result<(), EngineError> {
         let (what, mut rng, text) = self.draw();
-        if what == 0 {
+        if what == 0 && session.agent().is_none() {
             // As a restart does: a turn in flight is taken for dead, expansions are gone.
             self.engine.resume(session, &SessionOptions::default()).await?;
             return Ok(());
+        }
+        if let Some(agent) = &self.agent {
+            if session.agent().is_some() || rng.chance(200) {
+                // What is known changes at once.
+                return person(&self.engine, &mut rng, &agent.canary).await;
+            }
+            if rng.chance(150) {
+                let ToolCall { name, arguments, .. } = sensible(&mut rng, agent);
+                self.engine.attach(session).await?.call_tool(&name, &arguments).await?;
+                return Ok(());
+            }
         }
         let mut other = self.engine.attach(session).await?;
         if what < 4 {

@@ -12,7 +12,9 @@ use neap_engine::{EngineError, FixedClock};
 use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError};
 
-use crate::check::{Violation, Violations, request, summary, view};
+use crate::agent::Agents;
+use crate::check::mind::MindWatch;
+use crate::check::{Violation, Violations, marks, request, summary, view};
 use crate::digest::Digest;
 use crate::disk::Disk;
 use crate::host::FETCH;
@@ -41,6 +43,11 @@ pub(crate) struct World {
     counter: Arc<dyn TokenCounter>,
     digest: Digest,
     host_tools: bool,
+    /// What the agents know, each agent once.
+    pub(crate) minds: Vec<MindWatch>,
+    /// Chance for what happens to memories, apart from all other.
+    pub(crate) memories: Rng,
+    pub(crate) clock: Arc<FixedClock>,
 }
 
 impl World {
@@ -52,18 +59,30 @@ impl World {
         let clock = Arc::new(FixedClock::at(EPOCH));
         let disk = Disk::new(config.backend, config.plant).map_err(|error| broken(&error.to_string()))?;
         let store = disk.open().map_err(|error| broken(&error.to_string()))?;
-        let mut talks = Vec::new();
+        // What one agent knows shows as another's only where there are two.
+        let apart = config.plant == Some(Plant::WrongAgent);
+        let agents = if apart { Agents::Own } else { Agents::of(seed, &rng) };
+        let (mut talks, mut minds) = (Vec::new(), Vec::<MindWatch>::new());
         for name in ["ada", "bob"] {
             let id = SessionId::from_name(name).map_err(|error| broken(&error.to_string()))?;
+            let agent = agents.of_session(name, &rng);
+            if let Some(agent) = &agent {
+                let stream = agent.id.stream();
+                if minds.iter().all(|mind| mind.id != stream) {
+                    minds.push(MindWatch::new(stream, agent.canary.clone()));
+                }
+            }
             let (rng, settings) = (rng.fork(name), settings.clone());
-            talks.push(Talk::new(id, rng, tape.clone(), clock.clone(), settings, config.plant));
+            talks.push(Talk::new(id, rng, tape.clone(), clock.clone(), settings, config.plant, agent));
         }
         // A count that is too low shows only against another: the strictest there is.
         let counted_by = if config.plant == Some(Plant::Undercount) { "conservative" } else { settings.encoding };
         let counter = counter_for(counted_by);
         let (report, digest) = (Report::default(), Digest::default());
         let host_tools = settings.host_tools;
-        let mut world = Self { rng, tape, talks, store, report, disk, counter, digest, host_tools };
+        let memories = rng.fork("memories");
+        let mut world =
+            Self { rng, tape, talks, store, report, disk, counter, digest, host_tools, minds, memories, clock };
         world.open_all().await?;
         Ok(world)
     }
@@ -96,6 +115,7 @@ impl World {
             out.add("rival", complaint.clone());
         }
         let canaries: Vec<String> = self.talks.iter().map(|talk| talk.canary.clone()).collect();
+        let calm = step.faults.is_empty();
         let mut host_calls = 0;
         for at in 0..self.talks.len() {
             let budget = self.talks[at].replayed.policy().context_tokens_max;
@@ -107,20 +127,33 @@ impl World {
                 host_calls += new.iter().map(host_calls_in).sum::<u64>();
             }
             let talk = &self.talks[at];
-            let foreign: Vec<String> = canaries.iter().filter(|word| **word != talk.canary).cloned().collect();
+            let known_to = talk.agent.as_ref().map(|agent| agent.id.stream());
+            let of_agents = self.minds.iter().filter(|mind| Some(&mind.id) != known_to.as_ref());
+            let mut foreign: Vec<String> = of_agents.map(|mind| mind.canary.clone()).collect();
+            foreign.extend(canaries.iter().filter(|word| **word != talk.canary).cloned());
             let counter = self.counter.as_ref();
             self.tape.with_acknowledged(&talk.id, |acknowledged| {
                 let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
                 for seen in step.requests.iter().filter(|seen| seen.session == talk.id) {
                     request::check(seen, &expected, &mut out);
+                    marks::check(&seen.request, &mut out);
                 }
             });
+            let talk = &mut self.talks[at];
+            if calm && !talk.replayed.policy().rewrites_every_turn() {
+                let sent = step.requests.iter().filter(|seen| seen.session == talk.id);
+                talk.prefix.follow(sent, &new, &mut out);
+            } else {
+                talk.prefix.forget();
+            }
+            let talk = &self.talks[at];
             let summary_max = talk.replayed.policy().summary_tokens_max;
             summary::check(&new, &step.summaries, self.counter.as_ref(), summary_max, &mut out);
             if deep {
                 self.deep(at, &mut out).await.map_err(|error| broken(&error.to_string()))?;
             }
         }
+        self.look_at_minds(deep, &mut out).await.map_err(|error| broken(&error.to_string()))?;
         // A host's tool may have had effects: it is called once, also if its round is decided again. A round may
         // be recorded twice, where a turn that was taken for dead went on.
         let lost = [Fault::CrashBefore, Fault::CrashAfter, Fault::Full, Fault::BusyRead, Fault::Dropped];
@@ -133,6 +166,18 @@ impl World {
         finish(out)
     }
 
+    async fn look_at_minds(&mut self, deep: bool, out: &mut Violations) -> Result<(), StoreError> {
+        for mind in &mut self.minds {
+            for recorded in mind.follow(self.store.as_ref(), &self.tape, out).await? {
+                self.digest.add(&serde_json::to_string(&recorded).unwrap_or_default());
+            }
+            if deep {
+                mind.deep(self.store.as_ref(), out).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn follow(&mut self, at: usize, out: &mut Violations) -> Result<Vec<Recorded>, StoreError> {
         let talk = &mut self.talks[at];
         let new = talk.watch.follow(self.store.as_ref(), &talk.id, &self.tape, out).await?;
@@ -140,6 +185,8 @@ impl World {
             if recorded.seq == talk.replayed.seq().next() {
                 talk.replayed.apply(recorded);
             }
+            self.report.loads += u64::from(matches!(recorded.event, Event::MemoriesLoaded { .. }));
+            self.report.censored += u64::from(matches!(recorded.event, Event::CensorTriggered { .. }));
             self.digest.add(&serde_json::to_string(recorded).unwrap_or_default());
         }
         if !new.is_empty() {
@@ -199,20 +246,25 @@ impl World {
             };
             looked.await.map_err(|error: StoreError| broken(&error.to_string()))?;
         }
+        for mind in &self.minds {
+            let looked = mind.thorough(self.store.as_ref(), &self.tape, &mut out).await;
+            looked.map_err(|error| broken(&error.to_string()))?;
+        }
         finish(out)
     }
 
     /// Adds the newest events of each session, so that a failure can be read.
     pub(crate) fn traced(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
         violations.truncate(3);
-        for talk in &self.talks {
-            let what = self.tape.with_acknowledged(&talk.id, |events| {
+        let streams = self.talks.iter().map(|talk| &talk.id).chain(self.minds.iter().map(|mind| &mind.id));
+        for stream in streams {
+            let what = self.tape.with_acknowledged(stream, |events| {
                 let newest = &events[events.len().saturating_sub(TRACED_EVENTS)..];
                 let lines = newest.iter().map(|recorded| {
                     let body = serde_json::to_string(&recorded.event).unwrap_or_default();
                     format!("\n    {} {}", recorded.seq, body.chars().take(TRACED_CHARS).collect::<String>())
                 });
-                format!("the newest events of {}:{}", talk.id, lines.collect::<String>())
+                format!("the newest events of {stream}:{}", lines.collect::<String>())
             });
             violations.push(Violation { invariant: "trace", what });
         }
@@ -236,6 +288,7 @@ impl World {
             self.report.decayed += metrics.auto_collapses;
             self.report.evicted += metrics.evictions;
         }
+        self.report.memories = self.minds.iter().map(MindWatch::records).sum();
         self.report.digest = self.digest.value();
         Ok(self.report)
     }

@@ -86,3 +86,28 @@ fn decay_a_turn_too_late_is_seen() {
 fn eviction_a_turn_too_late_is_seen() {
     check(Plant::LateEviction, &["I6"]);
 }
+
+#[test]
+fn a_memory_written_twice_is_seen() {
+    check(Plant::RepeatedWrite, &["writes"]);
+}
+
+#[test]
+fn a_rule_that_is_not_looked_at_is_seen() {
+    check(Plant::CensorSkipped, &["censors"]);
+}
+
+#[test]
+fn a_memory_that_no_layer_pays_for_is_seen() {
+    check(Plant::UncountedMemory, &["layers"]);
+}
+
+#[test]
+fn a_forged_mark_is_seen() {
+    check(Plant::ForgedMark, &["marks"]);
+}
+
+#[test]
+fn memories_of_another_agent_are_seen() {
+    check(Plant::WrongAgent, &["I11"]);
+}

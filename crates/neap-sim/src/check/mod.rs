@@ -1,7 +1,10 @@
 //! What must hold after every step, looked at from outside: the checks share no arithmetic and no rule with
 //! the code that they check.
 
+pub mod marks;
+pub mod mind;
 pub mod oracle;
+pub mod prefix;
 pub mod request;
 pub mod stream;
 pub mod summary;

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 
 use neap_core::effort::Effort;
-use neap_core::event::{Event, Recorded, RoundVisibility};
+use neap_core::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use neap_core::ids::SessionId;
+use neap_core::ledger::Layer;
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
 use neap_core::terms::query_terms;
@@ -65,8 +66,11 @@ fn logs_of(events: &[Recorded]) -> BTreeMap<Scope, Said> {
             said.push(reply.message.content.to_string());
             logs.entry(scope.clone()).or_default().push((turn.0, said));
         }
-        if let Event::TurnAbandoned { turn, scope, .. } = &recorded.event {
-            let said = open.remove(&turn.0).unwrap_or_default();
+        if let Event::TurnAbandoned { turn, scope, reason } = &recorded.event {
+            let mut said = open.remove(&turn.0).unwrap_or_default();
+            if let AbandonReason::Censored { id, .. } = reason {
+                said.iter_mut().for_each(|said| *said = format!("[Withheld by rule {id}]"));
+            }
             logs.entry(scope.clone()).or_default().push((turn.0, said));
         }
     }
@@ -115,29 +119,34 @@ pub async fn same_prompt(
     text: &str,
     out: &mut Violations,
 ) -> Result<(), EngineError> {
-    let first = prompt(live, text).await?;
-    let second = prompt(live, text).await?;
+    let (first, tools) = prompt(live, text).await?;
+    let (second, _) = prompt(live, text).await?;
     out.check("I9", first == second, || "assembling twice gives two prompts".to_owned());
     let mut anew = engine.attach(live.id()).await?;
     if anew.state().seq() != live.state().seq() {
         return Ok(());
     }
-    let third = prompt(&mut anew, text).await?;
-    out.check("I9", first == third, || {
+    let (third, now) = prompt(&mut anew, text).await?;
+    // A session that is opened anew has the tools for what its agent has learnt by now, and nothing of that at hand.
+    out.check("I9", first == third || tools != now || tools.is_none(), || {
         let differs = first.lines().zip(third.lines()).find(|(a, b)| a != b);
         format!("a session read anew shows another prompt; the first difference: {differs:?}")
     });
     Ok(())
 }
 
-async fn prompt(session: &mut Session, text: &str) -> Result<String, EngineError> {
+/// A prompt as one text, and how many tools it offers, unless something is in it that only one process has at hand.
+async fn prompt(session: &mut Session, text: &str) -> Result<(String, Option<usize>), EngineError> {
     Ok(match session.assemble(Some(text)).await {
         Ok(context) => {
             let messages: Vec<String> =
                 context.request_messages().iter().map(|message| format!("{message:?}")).collect();
-            format!("{}\n{:?}", messages.join("\n"), context.ledger)
+            let of = &context.ledger.tokens;
+            let knows = Layer::ALL.into_iter().any(|layer| layer.is_of_memory() && of.get(layer) > Tokens::ZERO);
+            let tools = (!knows).then_some(context.tools.len());
+            (format!("{}\n{:?}", messages.join("\n"), context.ledger), tools)
         }
-        Err(EngineError::Turn(too_small)) => too_small.to_string(),
+        Err(EngineError::Turn(too_small)) => (too_small.to_string(), Some(0)),
         Err(other) => return Err(other),
     })
 }

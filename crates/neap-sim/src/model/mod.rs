@@ -2,6 +2,7 @@
 
 mod good;
 mod hostile;
+pub(crate) mod memory;
 
 use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,9 +15,13 @@ use neap_engine::Interrupt;
 use neap_model::{ChatModel, ModelError, OnText};
 use tokio::sync::Notify;
 
+use crate::agent::SimAgent;
 use crate::plant::{Plant, spoil_request};
 use crate::rng::Rng;
 use crate::tape::{Fault, Seen, Tape};
+
+/// Replies that ask something of memory, in a thousand, where there is one.
+const MEMORY_PER_MILLE: u64 = 220;
 
 /// How a model behaves in one reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +49,7 @@ pub struct SimModel {
     tape: Tape,
     plant: Option<Plant>,
     moods: Vec<Mood>,
+    agent: Option<SimAgent>,
     inner: Mutex<Inner>,
 }
 
@@ -66,7 +72,13 @@ impl SimModel {
     /// A model for one session; each reply is in one of the moods, so repeat one to make it likelier.
     pub fn new(session: SessionId, rng: Rng, tape: Tape, moods: Vec<Mood>, plant: Option<Plant>) -> Self {
         let inner = Inner { rng, said: String::new(), stops: Stops::default(), looping: false };
-        Self { session, tape, plant, moods, inner: Mutex::new(inner) }
+        Self { session, tape, plant, moods, agent: None, inner: Mutex::new(inner) }
+    }
+
+    /// A model of an agent, whose memory it uses.
+    pub fn of(mut self, agent: Option<&SimAgent>) -> Self {
+        self.agent = agent.cloned();
+        self
     }
 
     /// Tells it what is about to be said, and who may stop it.
@@ -92,10 +104,13 @@ impl SimModel {
         self.tape.note(|step| step.requests.push(seen));
         let Inner { rng, looping, stops, .. } = &mut *inner;
         let mood = rng.pick(&self.moods).copied().unwrap_or(Mood::Good);
-        let reply = match mood {
-            Mood::Hostile => hostile::reply(rng, request, looping),
-            Mood::Good | Mood::Forgetful if *looping => hostile::reply(rng, request, looping),
-            Mood::Good | Mood::Forgetful => Ok(good::reply(rng, request, mood)),
+        let agent = self.agent.as_ref().filter(|_| !*looping && request.reply_may_call);
+        let agent = agent.filter(|_| rng.chance(MEMORY_PER_MILLE));
+        let reply = match (mood, agent) {
+            (_, Some(agent)) => Ok(memory::reply(rng, agent, mood == Mood::Hostile)),
+            (Mood::Hostile, None) => hostile::reply(rng, request, looping),
+            (Mood::Good | Mood::Forgetful, None) if *looping => hostile::reply(rng, request, looping),
+            (Mood::Good | Mood::Forgetful, None) => Ok(good::reply(rng, request, mood)),
         };
         let delivery = match (rng.below(60), &stops.interrupt, &stops.cut) {
             (0, Some(interrupt), _) => Delivery::Interrupted(interrupt.clone()),

@@ -1,0 +1,149 @@
+//! What an agent knows, against its stream: nothing lost, doubled or changed, each record as its last event has it (I3),
+//! and each write made once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use neap_core::event::{Event, Recorded};
+use neap_core::ids::SessionId;
+use neap_core::memory::{
+    Action, AgentHead, Author, Body, Change, Memory, MemoryId, MemoryKind, Pattern, Side, Standing, Status,
+};
+use neap_core::state::SessionState;
+use neap_store::{Store, StoreError};
+
+use super::stream::StreamWatch;
+use super::{Violations, view};
+use crate::tape::Tape;
+
+/// Follows one agent's stream.
+#[derive(Debug)]
+pub struct MindWatch {
+    /// The stream.
+    pub id: SessionId,
+    /// A word that only this agent's memories have.
+    pub canary: String,
+    /// The stream folded by us.
+    pub replayed: SessionState,
+    watch: StreamWatch,
+    records: BTreeMap<MemoryId, Memory>,
+    /// Writes by where they came from, and in which words.
+    written: BTreeSet<String>,
+}
+
+impl MindWatch {
+    /// An agent that knows nothing yet.
+    pub fn new(id: SessionId, canary: String) -> Self {
+        let (replayed, watch) = (SessionState::default(), StreamWatch::default());
+        Self { id, canary, replayed, watch, records: BTreeMap::new(), written: BTreeSet::new() }
+    }
+
+    /// How many records there are.
+    pub fn records(&self) -> u64 {
+        self.records.len() as u64
+    }
+
+    /// Looks at what is new.
+    pub async fn follow(
+        &mut self,
+        store: &dyn Store,
+        tape: &Tape,
+        out: &mut Violations,
+    ) -> Result<Vec<Recorded>, StoreError> {
+        let new = self.watch.follow(store, &self.id, tape, out).await?;
+        for recorded in &new {
+            if recorded.seq == self.replayed.seq().next() {
+                self.replayed.apply(recorded);
+            }
+            if let Event::MemoryChanged { change, memory, was } = &recorded.event {
+                self.changed(change, memory, was.as_ref(), out);
+            }
+        }
+        Ok(new)
+    }
+
+    fn changed(&mut self, change: &Change, memory: &Memory, was: Option<&Standing>, out: &mut Violations) {
+        let before = self.records.insert(memory.id, memory.clone());
+        let stood = before.as_ref().map(Standing::of);
+        out.check("I3", stood.as_ref() == was, || {
+            format!("{} counted as {stood:?}, its change says {was:?}", memory.id)
+        });
+        out.check("writes", (*change == Change::Remembered) == before.is_none(), || {
+            format!("{} of {} with {before:?} there", change_name(change), memory.id)
+        });
+        if *change == Change::Remembered {
+            let first_free = self.records.keys().filter(|id| id.kind() == memory.kind()).count();
+            out.check("writes", memory.id.number() as usize == first_free, || {
+                format!("{} is the record number {first_free} of its kind", memory.id)
+            });
+            let by = &memory.provenance;
+            let key = format!("{:?} {:?} {:?} {}", by.session, by.turn, by.source, memory.text());
+            let is_first = by.source.is_none() || self.written.insert(key.clone());
+            out.check("writes", is_first, || format!("{} was written twice: {key}", memory.id));
+        }
+    }
+
+    /// Rows and head against the stream.
+    pub async fn deep(&self, store: &dyn Store, out: &mut Violations) -> Result<(), StoreError> {
+        let rows = store.load(&self.id).await?.unwrap_or_default();
+        out.check("I3", rows == self.replayed, || {
+            format!("{}: rows say {:?}, the stream says {:?}", self.id, rows.head(), self.replayed.head())
+        });
+        let ids: Vec<MemoryId> = self.records.keys().copied().collect();
+        let mut found = store.memories(&self.id, &ids).await?;
+        found.sort_by_key(|memory| memory.id);
+        out.check("I3", found.iter().eq(self.records.values()), || {
+            let differs = found.iter().zip(self.records.values()).find(|(is, must)| is != must);
+            format!(
+                "{} has {} records of {}; the first that differs: {differs:?}",
+                self.id,
+                found.len(),
+                ids.len()
+            )
+        });
+        let nothing = AgentHead::default();
+        let head = self.replayed.head().agent.as_deref().unwrap_or(&nothing);
+        for kind in MemoryKind::ALL {
+            let all = self.records.values().filter(|memory| memory.kind() == kind);
+            let current = all.filter(|memory| memory.status.is_searched()).count() as u64;
+            out.check("I3", head.of(kind).current == current, || {
+                format!("{} counts {:?} of {kind}, there are {current}", self.id, head.of(kind))
+            });
+        }
+        let in_force = |memory: &&Memory| memory.kind() == MemoryKind::Censor && memory.status.is_current();
+        out.check("I3", head.censors.values().eq(self.records.values().filter(in_force)), || {
+            format!("{}: censors in force are not at hand", self.id)
+        });
+        Ok(())
+    }
+
+    /// Everything from the first event on.
+    pub async fn thorough(&self, store: &dyn Store, tape: &Tape, out: &mut Violations) -> Result<(), StoreError> {
+        let all = self.watch.again(store, &self.id, tape, out).await?;
+        out.check("I3", SessionState::replay(&all) == self.replayed, || {
+            format!("{}: a replay gives another state", self.id)
+        });
+        self.deep(store, out).await?;
+        view::sound(store, &self.id, out).await
+    }
+
+    /// Words that no reply may have: one-word rules of people that refuse an answer, in force now.
+    pub fn forbidden(&self) -> Vec<(MemoryId, String)> {
+        let mut words = Vec::new();
+        for memory in self.records.values() {
+            if let Body::Censor(censor) = &memory.body
+                && let Pattern::Words(word) = &censor.pattern
+                && censor.side == Side::Output
+                && censor.action > Action::Steer
+                && memory.provenance.author == Author::Person
+                && memory.status != Status::Retired
+            {
+                words.push((memory.id, word.to_lowercase()));
+            }
+        }
+        words
+    }
+}
+
+fn change_name(change: &Change) -> String {
+    serde_json::to_value(change).map_or_else(|_| String::new(), |value| value["change"].to_string())
+}
