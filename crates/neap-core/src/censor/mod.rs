@@ -1,7 +1,7 @@
 //! What a censor looks for, and what comes of finding it (003, Censors; DESIGN, decision 14).
 //!
 //! A pattern is [`compile`]d when a rule is written, which refuses what cannot be meant, and tried on recent texts
-//! ([`dry_run`]); [`check()`] is made of every text on the side that a rule names.
+//! ([`dry_run()`]); [`check()`] is made of every text on the side that a rule names.
 
 mod check;
 mod dry_run;

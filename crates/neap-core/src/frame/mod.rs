@@ -1,6 +1,6 @@
 //! The stance for a message: what sort of thing is asked, what to ask oneself, and which memories matter for it.
 //!
-//! Six frames are built in; configuration may add others or take the place of these. [`select`] chooses one.
+//! Six frames are built in; configuration may add others or take the place of these. [`select()`] chooses one.
 
 mod built_in;
 mod select;

@@ -1,6 +1,6 @@
 //! What becomes of a record that someone wants to be remembered: new, known, confirmed, in another's place, contested.
 //!
-//! No model is asked, and the same records give the same verdict. A fact's verdict is [`judge`]'s; what it and the
+//! No model is asked, and the same records give the same verdict. A fact's verdict is `judge`'s; what it and the
 //! other kinds write is here and below. Nothing is ever removed.
 
 mod fact;

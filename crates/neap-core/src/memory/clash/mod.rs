@@ -1,6 +1,6 @@
 //! Whether two sentences about one thing contradict each other, told without a model.
 //!
-//! Words are aligned ([`align`]); where both sides have something else in the same place, that is a slot. A slot is a
+//! Words are aligned ([`align()`]); where both sides have something else in the same place, that is a slot. A slot is a
 //! contradiction if what stands around it can hold only one value: `lives in`, `the timeout is`, a number, a denial. It
 //! is a likely one where the words leave that open, and none where things stand side by side: `likes`, `uses`, another
 //! verb, another subject. What no such words tell is not seen: `moved to Bergen` does not contradict `lives in Oslo`.
