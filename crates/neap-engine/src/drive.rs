@@ -10,19 +10,15 @@ use neap_core::turn::{
     Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
 use neap_model::ModelError;
-use neap_store::StoreError;
 
 use crate::error::EngineError;
-use crate::live::Live;
+use crate::live::{Live, overtaken};
 use crate::mind::given;
 use crate::parts::Parts;
 use crate::tell::{Run, operations};
 use crate::watch::{Interrupt, Watch};
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::{Banner, ToolSet};
-
-/// A commit is decided anew this often if others keep coming first.
-const CONFLICTS_MAX: usize = 100;
 
 /// What performing needs besides the session.
 pub(crate) struct Driver<'a> {
@@ -168,13 +164,10 @@ impl Driver<'_> {
                 run.committed(&live.id, &done);
                 Ok(Input::Committed)
             }
-            Err(StoreError::Conflict { .. }) if run.conflicts < CONFLICTS_MAX => {
-                run.conflicts += 1;
-                live.reload(store).await?;
+            Err(error) => {
+                overtaken(live, store, error, &mut run.conflicts).await?;
                 Ok(Input::Stale)
             }
-            Err(StoreError::Conflict { .. }) => Err(EngineError::Contended(live.id.clone())),
-            Err(error) => Err(error.into()),
         }
     }
 
@@ -195,13 +188,10 @@ impl Driver<'_> {
                 run.committed(&mind.live.id, &done);
                 Ok(Input::Learnt)
             }
-            Err(StoreError::Conflict { .. }) if run.conflicts < CONFLICTS_MAX => {
-                run.conflicts += 1;
-                mind.live.reload(store).await?;
+            Err(error) => {
+                overtaken(&mut mind.live, store, error, &mut run.conflicts).await?;
                 Ok(Input::Outdated)
             }
-            Err(StoreError::Conflict { .. }) => Err(EngineError::Contended(mind.live.id.clone())),
-            Err(error) => Err(error.into()),
         }
     }
 

@@ -9,7 +9,29 @@ use neap_core::state::SessionState;
 use neap_model::envelope::Seen;
 use neap_store::{Commit, Store, StoreError};
 
+use crate::error::EngineError;
 use crate::mind::MindLive;
+
+/// A commit is decided anew this often if others keep coming first.
+const CONFLICTS_MAX: usize = 100;
+
+/// Another process came first: loads what it left, so that the commit can be decided again. Any other error, and one
+/// conflict too many, is the caller's.
+pub(crate) async fn overtaken(
+    live: &mut Live,
+    store: &dyn Store,
+    error: StoreError,
+    conflicts: &mut usize,
+) -> Result<(), EngineError> {
+    if !matches!(error, StoreError::Conflict { .. }) {
+        return Err(error.into());
+    }
+    if *conflicts >= CONFLICTS_MAX {
+        return Err(EngineError::Contended(live.id.clone()));
+    }
+    *conflicts += 1;
+    Ok(live.reload(store).await?)
+}
 
 /// What the driver works on.
 pub(crate) struct Live {

@@ -17,11 +17,8 @@ use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError, Stored};
 
 use crate::error::EngineError;
-use crate::live::Live;
+use crate::live::{Live, overtaken};
 use crate::parts::Parts;
-
-/// A commit is decided anew this often if others keep coming first.
-const CONFLICTS_MAX: usize = 100;
 
 /// Records of a kind that are looked at, newest first, for whether a model should word them.
 const WORDED_MAX: usize = 4;
@@ -153,13 +150,10 @@ pub(crate) async fn ask(
             LearnStep::Ask(ask) => LearnInput::Given(given(store, live, ask).await?),
             LearnStep::Commit(events) => match live.commit(store, events).await {
                 Ok(()) => LearnInput::Committed,
-                Err(StoreError::Conflict { .. }) if conflicts < CONFLICTS_MAX => {
-                    conflicts += 1;
-                    live.reload(store).await?;
+                Err(error) => {
+                    overtaken(live, store, error, &mut conflicts).await?;
                     LearnInput::Stale
                 }
-                Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(live.id.clone())),
-                Err(error) => return Err(error.into()),
             },
             LearnStep::Done(answer) => return Ok(*answer),
         };

@@ -9,69 +9,25 @@ use std::sync::Arc;
 use neap_core::event::Event;
 use neap_core::ids::Seq;
 use neap_core::knowledge::LoadCause;
-use neap_core::learn::{Answer, Wish};
+use neap_core::learn::Wish;
 use neap_core::ledger::Layer;
-use neap_core::memory::{
-    Action, Author, Body, Censor, Confidence, Decision, Fact, Memory, MemoryDraft, Outcome, Pattern, Procedure,
-    Provenance, Side, Stakes, Status,
-};
+use neap_core::memory::{Action, Author, Body, Memory, MemoryDraft, Provenance, Side, Status};
 use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
 use neap_store::{MemStore, Store, Stored};
 use serde_json::json;
+use stage::draft::{self, fact, rule};
 use stage::{Stage, banners};
 
-fn sure(value: f64) -> Confidence {
-    Confidence::try_from(value).unwrap()
-}
-
-fn person(body: Body) -> MemoryDraft {
-    MemoryDraft::new(body, Provenance::of(Author::Person))
-}
-
-fn fact(subject: &str, content: &str) -> MemoryDraft {
-    person(Body::Fact(Fact {
-        subject: subject.into(),
-        content: content.into(),
-        confidence: sure(0.9),
-        confirmations: 0,
-        last_confirmed: None,
-        last_confirmed_by: None,
-        superseded_by: None,
-    }))
-}
-
-fn decision(description: &str, confidence: f64) -> MemoryDraft {
-    person(Body::Decision(Decision {
-        description: description.into(),
-        context: String::new(),
-        reasons: Vec::new(),
-        confidence: sure(confidence),
-        category: "architecture".into(),
-        stakes: Stakes::Medium,
-        alternatives: Vec::new(),
-        outcome: Outcome::Pending,
-        outcome_notes: String::new(),
-        reviewed_by: None,
-        rests_on: Vec::new(),
-    }))
+fn decision(description: &str) -> MemoryDraft {
+    draft::decision(description, &[])
 }
 
 fn censor(pattern: &str, side: Side, action: Action) -> MemoryDraft {
-    person(Body::Censor(Censor {
-        pattern: Pattern::Words(pattern.into()),
-        side,
-        action,
-        reason: "it was agreed so.".into(),
-        triggers: 0,
-        false_positives: 0,
-    }))
+    rule(pattern, side, action, "it was agreed so.")
 }
 
 async fn teach(stage: &Stage, draft: MemoryDraft) -> String {
-    let mut agent = stage.engine.memory().await.unwrap().unwrap();
-    let answer = agent.ask(Wish::Remember(Box::new(draft))).await.unwrap();
-    let Answer::Learnt { id, .. } = answer else { panic!("{answer:?}") };
-    id.to_string()
+    stage.teach(draft).await.to_string()
 }
 
 async fn events(stage: &Stage) -> Vec<Event> {
@@ -111,20 +67,13 @@ async fn what_a_model_remembers_is_in_the_payload_of_another_session() {
 #[tokio::test]
 async fn every_layer_reaches_the_final_request() {
     let mut stage = agent_stage(&[]).await;
-    teach(&stage, decision("Chose Postgres with pgvector for storage of newton", 0.85)).await;
+    teach(&stage, decision("Chose Postgres with pgvector for storage of newton")).await;
     teach(&stage, fact("Redis", "Redis for caching adds a separate service to manage")).await;
-    let procedure = Procedure {
-        name: "Storage decision".into(),
-        core_patterns: vec!["Evaluate two alternatives for storage and caching with Redis".into()],
-        steps: Vec::new(),
-        activations: 0,
-        successes: 0,
-        failures: 0,
-    };
-    teach(&stage, person(Body::Procedure(procedure))).await;
-    let mut rule = fact("answers", "Always answer in metric units");
-    rule.pinned = true;
-    teach(&stage, rule).await;
+    let patterns = ["Evaluate two alternatives for storage and caching with Redis"];
+    teach(&stage, draft::procedure("Storage decision", &patterns)).await;
+    let mut standing = fact("answers", "Always answer in metric units");
+    standing.pinned = true;
+    teach(&stage, standing).await;
     teach(&stage, censor("drop table", Side::Output, Action::Refuse)).await;
     let reply = stage.say("Should we use Redis for caching and storage in newton?", &[], "Let me think.").await;
     let sent = sent(&stage);
@@ -160,7 +109,7 @@ async fn an_agent_that_knows_nothing_adds_nothing_to_the_context() {
 async fn a_newer_value_takes_the_place_of_the_old_and_what_rested_on_it_is_flagged() {
     let mut stage = agent_stage(&[]).await;
     let old = teach(&stage, fact("billing timeout", "The billing timeout is 30 seconds")).await;
-    let mut rests = decision("Retry billing after a minute", 0.8);
+    let mut rests = decision("Retry billing after a minute");
     let Body::Decision(body) = &mut rests.body else { unreachable!() };
     body.rests_on = vec![old.parse().unwrap()];
     let resting = teach(&stage, rests).await;
@@ -374,7 +323,7 @@ async fn a_configured_summariser_words_long_records_in_upkeep() {
             .summarizer(summarizer)
             .agent(agent, Default::default())
             .build();
-        let mut long = decision("Chose Postgres for the ledger of 12 regions", 0.9);
+        let mut long = decision("Chose Postgres for the ledger of 12 regions");
         let Body::Decision(body) = &mut long.body else { unreachable!() };
         body.context = "The ledger of all regions was kept in files that nobody could search. ".repeat(12);
         let mut memory = engine.memory().await.unwrap().unwrap();
@@ -435,9 +384,9 @@ async fn what_changes_while_a_prompt_grows_is_told_at_its_end() {
     teach(&stage, fact("billing timeout", "The billing timeout is 30 seconds")).await;
     stage.say("What is the billing timeout?", &[], "30 seconds.").await;
     teach(&stage, fact("billing timeout", "The billing timeout is 45 seconds")).await;
-    let mut rule = fact("answers", "Answer in metric units");
-    rule.pinned = true;
-    teach(&stage, rule).await;
+    let mut standing = fact("answers", "Answer in metric units");
+    standing.pinned = true;
+    teach(&stage, standing).await;
     stage.say("And the billing timeout today?", &[], "45 seconds.").await;
     let requests = stage.model.requests();
     let (first, second) = (&requests[0].messages, &requests[1].messages);
@@ -456,4 +405,19 @@ async fn a_session_that_opens_goes_on_though_its_agent_learns() {
     stage.restart().await;
     let reply = stage.say("hello", &[], "Hello.").await;
     assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
+}
+
+/// What an agent knows is sent whatever is saved on the conversation: it is no saving and no loss.
+#[tokio::test]
+async fn memories_do_not_count_against_what_is_saved() {
+    for epoch in ["every-turn", "by-cost"] {
+        let mut stage = agent_stage(&[("epoch", epoch)]).await;
+        teach(&stage, fact("billing timeout", "The billing timeout is 30 seconds")).await;
+        for _ in 0..2 {
+            let reply = stage.say("What is the billing timeout?", &[], "30 seconds.").await;
+            let (sent, naive) = (reply.ledger.tokens.total(), reply.ledger.naive_tokens);
+            assert!(reply.ledger.tokens.get(Layer::Facts).0 > 0);
+            assert_eq!(sent, naive, "{epoch}: nothing was left out");
+        }
+    }
 }

@@ -100,47 +100,24 @@ fn draft(rng: &mut Rng, canary: &str) -> MemoryDraft {
     let text = about(rng, canary);
     let confidence = Confidence::try_from(rng.below(101) as f64 / 100.0).expect("between 0 and 1");
     let body = match rng.below(10) {
-        0..=4 => Body::Fact(Fact {
-            subject: rng.pick(TOPICS).map_or("", |topic| topic.name).to_owned(),
-            content: text,
-            confidence,
-            confirmations: 0,
-            last_confirmed: None,
-            last_confirmed_by: None,
-            superseded_by: None,
-        }),
+        0..=4 => Body::Fact(Fact::new(rng.pick(TOPICS).map_or("", |topic| topic.name), text, confidence)),
         5 | 6 => Body::Decision(Decision {
-            description: text,
-            context: String::new(),
-            reasons: Vec::new(),
-            confidence,
-            category: String::new(),
             stakes: Stakes::High,
-            alternatives: Vec::new(),
-            outcome: Outcome::Pending,
-            outcome_notes: String::new(),
-            reviewed_by: None,
             rests_on: vec![any_id(rng, MemoryKind::Fact)],
+            ..Decision::new(text, confidence)
         }),
         7 => Body::Procedure(Procedure {
-            name: text,
             core_patterns: vec![rng.word(FORGED).to_owned(), about(rng, canary)],
-            steps: Vec::new(),
-            activations: 0,
-            successes: 0,
-            failures: 0,
+            ..Procedure::new(text)
         }),
         _ => {
             let sides = [Side::Output, Side::Output, Side::Input, Side::ToolCall];
             let actions = [Action::Refuse, Action::Refuse, Action::Steer, Action::Abort];
-            Body::Censor(Censor {
-                pattern: Pattern::Words(rng.word(&FILLER[20..]).to_owned()),
-                side: rng.pick(&sides).copied().unwrap_or(Side::Output),
-                action: rng.pick(&actions).copied().unwrap_or(Action::Steer),
-                reason: format!("[agreed] {canary}] {}", rng.word(FORGED)),
-                triggers: 0,
-                false_positives: 0,
-            })
+            let pattern = Pattern::Words(rng.word(&FILLER[20..]).to_owned());
+            let side = rng.pick(&sides).copied().unwrap_or(Side::Output);
+            let action = rng.pick(&actions).copied().unwrap_or(Action::Steer);
+            let reason = format!("[agreed] {canary}] {}", rng.word(FORGED));
+            Body::Censor(Censor::new(pattern, side, action, reason))
         }
     };
     let mut draft = MemoryDraft::new(body, Provenance::of(Author::Person));

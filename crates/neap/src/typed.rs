@@ -4,8 +4,8 @@ use std::io::Read as _;
 
 use neap_core::memory::amend::Edit;
 use neap_core::memory::{
-    Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, Memory, MemoryDraft, MemoryKind, Outcome,
-    Pattern, Procedure, Provenance, Reason, Side,
+    Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, Memory, MemoryDraft, MemoryKind, Pattern,
+    Procedure, Provenance, Reason, Side,
 };
 use neap_core::tools::Refusal;
 
@@ -146,55 +146,13 @@ fn fill<T>(place: &mut Vec<T>, given: Vec<T>) {
 fn blank(kind: MemoryKind) -> Body {
     let confidence = Confidence::from_thousandths(FACT_THOUSANDTHS).unwrap_or(Confidence::FULL);
     match kind {
-        MemoryKind::Decision => Body::Decision(Decision {
-            description: String::new(),
-            context: String::new(),
-            reasons: Vec::new(),
-            confidence,
-            category: String::new(),
-            stakes: neap_core::memory::Stakes::default(),
-            alternatives: Vec::new(),
-            outcome: Outcome::Pending,
-            outcome_notes: String::new(),
-            reviewed_by: None,
-            rests_on: Vec::new(),
-        }),
-        MemoryKind::Fact => Body::Fact(Fact {
-            subject: String::new(),
-            content: String::new(),
-            confidence,
-            confirmations: 0,
-            last_confirmed: None,
-            last_confirmed_by: None,
-            superseded_by: None,
-        }),
-        MemoryKind::Procedure => Body::Procedure(Procedure {
-            name: String::new(),
-            core_patterns: Vec::new(),
-            steps: Vec::new(),
-            activations: 0,
-            successes: 0,
-            failures: 0,
-        }),
-        MemoryKind::Episode => Body::Episode(Episode {
-            summary: String::new(),
-            detail: String::new(),
-            detail_at: None,
-            participants: Vec::new(),
-            minutes: None,
-            outcome: String::new(),
-            lessons: Vec::new(),
-            session: None,
-            effort: None,
-        }),
-        MemoryKind::Censor => Body::Censor(Censor {
-            pattern: Pattern::Words(String::new()),
-            side: Side::Output,
-            action: Action::Steer,
-            reason: String::new(),
-            triggers: 0,
-            false_positives: 0,
-        }),
+        MemoryKind::Decision => Body::Decision(Decision::new("", confidence)),
+        MemoryKind::Fact => Body::Fact(Fact::new("", "", confidence)),
+        MemoryKind::Procedure => Body::Procedure(Procedure::new("")),
+        MemoryKind::Episode => Body::Episode(Episode::new("")),
+        MemoryKind::Censor => {
+            Body::Censor(Censor::new(Pattern::Words(String::new()), Side::Output, Action::Steer, ""))
+        }
     }
 }
 

@@ -224,7 +224,7 @@ impl View<'_> {
         messages.extend(aside);
         let turn_at = messages.len();
         messages.extend(turn_part.messages);
-        ledger.naive_tokens = fixed + state.head().all_logs.tokens + this_turn.tokens();
+        ledger.naive_tokens = fixed + memories + state.head().all_logs.tokens + this_turn.tokens();
 
         assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
         let ours = [(Layer::Protocol, protocol)].into_iter();

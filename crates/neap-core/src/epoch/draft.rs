@@ -183,8 +183,10 @@ impl View<'_> {
 
     /// What sending everything would cost.
     fn naive(&self, ledger: &Ledger, turn: ThisTurn<'_>) -> Tokens {
-        let fixed = [Layer::Protocol, Layer::Tools, Layer::Note].map(|layer| ledger.tokens.get(layer));
-        fixed.into_iter().sum::<Tokens>() + self.state.head().all_logs.tokens + turn.tokens()
+        let is_sent_anyway =
+            |layer: &Layer| layer.is_of_memory() || matches!(layer, Layer::Protocol | Layer::Tools | Layer::Note);
+        let fixed = Layer::ALL.into_iter().filter(is_sent_anyway).map(|layer| ledger.tokens.get(layer));
+        fixed.sum::<Tokens>() + self.state.head().all_logs.tokens + turn.tokens()
     }
 }
 

@@ -268,3 +268,75 @@ pub enum Action {
     /// Ends the turn.
     Abort,
 }
+
+impl Decision {
+    /// With nothing but what was chosen and how sure one is; how it came out is not known yet.
+    pub fn new(description: impl Into<String>, confidence: Confidence) -> Self {
+        Self {
+            description: description.into(),
+            context: String::new(),
+            reasons: Vec::new(),
+            confidence,
+            category: String::new(),
+            stakes: Stakes::default(),
+            alternatives: Vec::new(),
+            outcome: Outcome::Pending,
+            outcome_notes: String::new(),
+            reviewed_by: None,
+            rests_on: Vec::new(),
+        }
+    }
+}
+
+impl Fact {
+    /// As it is first told.
+    pub fn new(subject: impl Into<String>, content: impl Into<String>, confidence: Confidence) -> Self {
+        Self {
+            subject: subject.into(),
+            content: content.into(),
+            confidence,
+            confirmations: 0,
+            last_confirmed: None,
+            last_confirmed_by: None,
+            superseded_by: None,
+        }
+    }
+}
+
+impl Procedure {
+    /// Never used so far.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            core_patterns: Vec::new(),
+            steps: Vec::new(),
+            activations: 0,
+            successes: 0,
+            failures: 0,
+        }
+    }
+}
+
+impl Episode {
+    /// With nothing but what happened, in short.
+    pub fn new(summary: impl Into<String>) -> Self {
+        Self {
+            summary: summary.into(),
+            detail: String::new(),
+            detail_at: None,
+            participants: Vec::new(),
+            minutes: None,
+            outcome: String::new(),
+            lessons: Vec::new(),
+            session: None,
+            effort: None,
+        }
+    }
+}
+
+impl Censor {
+    /// One that has found nothing so far.
+    pub fn new(pattern: Pattern, side: Side, action: Action, reason: impl Into<String>) -> Self {
+        Self { pattern, side, action, reason: reason.into(), triggers: 0, false_positives: 0 }
+    }
+}

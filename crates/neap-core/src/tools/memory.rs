@@ -100,42 +100,29 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
             return Err(Refusal::new("A decision is not remembered this way.")
                 .hint(format!("call record_decision; remember takes: {KINDS}")));
         }
-        MemoryKind::Fact => Body::Fact(Fact {
-            subject: args.optional("subject")?.unwrap_or_default(),
-            content: text,
-            confidence: args.share("confidence")?.unwrap_or(FACT_CONFIDENCE),
-            confirmations: 0,
-            last_confirmed: None,
-            last_confirmed_by: None,
-            superseded_by: None,
-        }),
+        MemoryKind::Fact => Body::Fact(Fact::new(
+            args.optional("subject")?.unwrap_or_default(),
+            text,
+            args.share("confidence")?.unwrap_or(FACT_CONFIDENCE),
+        )),
         MemoryKind::Procedure => Body::Procedure(Procedure {
-            name: text,
             core_patterns: args.list("patterns")?,
             steps: args.list("steps")?,
-            activations: 0,
-            successes: 0,
-            failures: 0,
+            ..Procedure::new(text)
         }),
         MemoryKind::Episode => Body::Episode(Episode {
-            summary: text,
             detail: args.optional("detail")?.unwrap_or_default(),
-            detail_at: None,
             participants: args.list("participants")?,
-            minutes: None,
             outcome: args.optional("outcome")?.unwrap_or_default(),
             lessons: args.list("lessons")?,
-            session: None,
-            effort: None,
+            ..Episode::new(text)
         }),
-        MemoryKind::Censor => Body::Censor(Censor {
-            pattern: Pattern::Words(text),
-            side: args.word("side", "input, output, tool_call")?.unwrap_or(Side::Output),
-            action: args.word("action", "steer, refuse")?.unwrap_or(Action::Steer),
-            reason: args.needed("reason")?,
-            triggers: 0,
-            false_positives: 0,
-        }),
+        MemoryKind::Censor => Body::Censor(Censor::new(
+            Pattern::Words(text),
+            args.word("side", "input, output, tool_call")?.unwrap_or(Side::Output),
+            args.word("action", "steer, refuse")?.unwrap_or(Action::Steer),
+            args.needed("reason")?,
+        )),
     };
     let mut draft = MemoryDraft::new(body, Provenance::of(Author::Model));
     draft.pinned = args.flag("always")?;
@@ -147,20 +134,17 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
 fn decision(args: &Arguments<'_>) -> Result<MemoryDraft, Refusal> {
     let rests_on: Result<Vec<_>, String> = args.list("rests_on")?.iter().map(|id| id.parse()).collect();
     let confidence = args.share("confidence")?;
+    let confidence = confidence.ok_or_else(|| {
+        Refusal::new("record_decision needs the argument 'confidence'.").hint("how sure you are, from 0 to 1")
+    })?;
     let decision = Decision {
-        description: args.needed("description")?,
         context: args.optional("context")?.unwrap_or_default(),
         reasons: args.list("reasons")?.into_iter().map(Reason::read).collect(),
-        confidence: confidence.ok_or_else(|| {
-            Refusal::new("record_decision needs the argument 'confidence'.").hint("how sure you are, from 0 to 1")
-        })?,
         category: args.optional("category")?.unwrap_or_default(),
         stakes: args.word::<Stakes>("stakes", "low, medium, high, critical")?.unwrap_or_default(),
         alternatives: args.list("alternatives")?,
-        outcome: Outcome::Pending,
-        outcome_notes: String::new(),
-        reviewed_by: None,
         rests_on: rests_on.map_err(|error| Refusal::new(format!("{error}.")))?,
+        ..Decision::new(args.needed("description")?, confidence)
     };
     let mut draft = MemoryDraft::new(Body::Decision(decision), Provenance::of(Author::Model));
     draft.tags = args.list("tags")?;

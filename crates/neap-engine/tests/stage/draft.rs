@@ -3,7 +3,7 @@
 use neap_core::learn::{Amendment, Answer, Wish};
 use neap_core::memory::{
     Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, MemoryId, Outcome, Pattern,
-    Procedure, Provenance, Reason, ReasonKind, Side, Stakes,
+    Procedure, Provenance, Reason, ReasonKind, Side,
 };
 use neap_engine::Agent;
 
@@ -13,70 +13,40 @@ fn person(body: Body) -> MemoryDraft {
     MemoryDraft::new(body, Provenance::of(Author::Person))
 }
 
+fn sure(value: f64) -> Confidence {
+    Confidence::try_from(value).unwrap()
+}
+
 pub(crate) fn fact(subject: &str, content: &str) -> MemoryDraft {
-    person(Body::Fact(Fact {
-        subject: subject.into(),
-        content: content.into(),
-        confidence: Confidence::try_from(0.9).unwrap(),
-        confirmations: 0,
-        last_confirmed: None,
-        last_confirmed_by: None,
-        superseded_by: None,
-    }))
+    person(Body::Fact(Fact::new(subject, content, sure(0.9))))
 }
 
 pub(crate) fn decision(description: &str, reasons: &[&str]) -> MemoryDraft {
     let reason = |text: &&str| Reason { kind: ReasonKind::Evidence, text: (*text).into() };
     person(Body::Decision(Decision {
-        description: description.into(),
-        context: String::new(),
         reasons: reasons.iter().map(reason).collect(),
-        confidence: Confidence::try_from(0.8).unwrap(),
         category: "architecture".into(),
-        stakes: Stakes::Medium,
-        alternatives: Vec::new(),
-        outcome: Outcome::Pending,
-        outcome_notes: String::new(),
-        reviewed_by: None,
-        rests_on: Vec::new(),
+        ..Decision::new(description, sure(0.8))
     }))
 }
 
 pub(crate) fn procedure(name: &str, patterns: &[&str]) -> MemoryDraft {
-    person(Body::Procedure(Procedure {
-        name: name.into(),
-        core_patterns: patterns.iter().map(|pattern| (*pattern).into()).collect(),
-        steps: Vec::new(),
-        activations: 0,
-        successes: 0,
-        failures: 0,
-    }))
+    let core_patterns = patterns.iter().map(|pattern| (*pattern).into()).collect();
+    person(Body::Procedure(Procedure { core_patterns, ..Procedure::new(name) }))
 }
 
 pub(crate) fn episode(summary: &str, detail: &str) -> MemoryDraft {
-    person(Body::Episode(Episode {
-        summary: summary.into(),
-        detail: detail.into(),
-        detail_at: None,
-        participants: Vec::new(),
-        minutes: Some(45),
-        outcome: String::new(),
-        lessons: Vec::new(),
-        session: None,
-        effort: None,
-    }))
+    person(Body::Episode(Episode { detail: detail.into(), minutes: Some(45), ..Episode::new(summary) }))
 }
 
 /// A rule that refuses.
 pub(crate) fn censor(pattern: &str, side: Side, reason: &str) -> MemoryDraft {
-    person(Body::Censor(Censor {
-        pattern: Pattern::Words(pattern.into()),
-        side,
-        action: Action::Refuse,
-        reason: reason.into(),
-        triggers: 0,
-        false_positives: 0,
-    }))
+    rule(pattern, side, Action::Refuse, reason)
+}
+
+/// A rule.
+pub(crate) fn rule(pattern: &str, side: Side, action: Action, reason: &str) -> MemoryDraft {
+    person(Body::Censor(Censor::new(Pattern::Words(pattern.into()), side, action, reason)))
 }
 
 impl Stage {

@@ -5,8 +5,8 @@ use neap_core::event::{Event, Recorded, RoundVisibility};
 use neap_core::ids::{AgentId, EffortId, Seq, SessionId, Stamp, TurnNo};
 use neap_core::ledger::Ledger;
 use neap_core::memory::{
-    Author, Body, Censor, Change, Confidence, Decision, Episode, Fact, Lines, Memory, MemoryId, MemoryKind,
-    MemoryWrite, Outcome, Pattern, Procedure, Provenance, Side, Stakes, Status,
+    Action, Author, Body, Censor, Change, Confidence, Decision, Episode, Fact, Lines, Memory, MemoryId,
+    MemoryKind, MemoryWrite, Pattern, Procedure, Provenance, Side, Status,
 };
 use neap_core::message::{Counted, Message, Scope, ToolCall, ToolRound};
 use neap_core::policy::Policy;
@@ -169,57 +169,13 @@ pub fn memory_id(text: &str) -> MemoryId {
 /// A memory with this id that says this, written at this moment.
 pub fn memory(id: &str, says: &str, created: i64) -> Memory {
     let id = memory_id(id);
-    let says = says.to_owned();
+    let (sure, pattern) = (Confidence::FULL, Pattern::Words(says.to_owned()));
     let body = match id.kind() {
-        MemoryKind::Decision => Body::Decision(Decision {
-            description: says,
-            context: String::new(),
-            reasons: Vec::new(),
-            confidence: Confidence::FULL,
-            category: String::new(),
-            stakes: Stakes::Medium,
-            alternatives: Vec::new(),
-            outcome: Outcome::Pending,
-            outcome_notes: String::new(),
-            reviewed_by: None,
-            rests_on: Vec::new(),
-        }),
-        MemoryKind::Fact => Body::Fact(Fact {
-            subject: String::new(),
-            content: says,
-            confidence: Confidence::FULL,
-            confirmations: 0,
-            last_confirmed: None,
-            last_confirmed_by: None,
-            superseded_by: None,
-        }),
-        MemoryKind::Procedure => Body::Procedure(Procedure {
-            name: says,
-            core_patterns: Vec::new(),
-            steps: Vec::new(),
-            activations: 0,
-            successes: 0,
-            failures: 0,
-        }),
-        MemoryKind::Episode => Body::Episode(Episode {
-            summary: says,
-            detail: String::new(),
-            detail_at: None,
-            participants: Vec::new(),
-            minutes: None,
-            outcome: String::new(),
-            lessons: Vec::new(),
-            session: None,
-            effort: None,
-        }),
-        MemoryKind::Censor => Body::Censor(Censor {
-            pattern: Pattern::Words(says.clone()),
-            side: Side::Output,
-            action: neap_core::memory::Action::Steer,
-            reason: says,
-            triggers: 0,
-            false_positives: 0,
-        }),
+        MemoryKind::Decision => Body::Decision(Decision::new(says, sure)),
+        MemoryKind::Fact => Body::Fact(Fact::new("", says, sure)),
+        MemoryKind::Procedure => Body::Procedure(Procedure::new(says)),
+        MemoryKind::Episode => Body::Episode(Episode::new(says)),
+        MemoryKind::Censor => Body::Censor(Censor::new(pattern, Side::Output, Action::Steer, says)),
     };
     Memory {
         id,

@@ -12,7 +12,7 @@ mod write;
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::ids::{SessionId, Stamp, TurnNo};
-use neap_core::memory::{Author, Body, Confidence, MemoryDraft, MemoryId, Provenance};
+use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, Provenance};
 
 use draw::Draw;
 use says::Said;
@@ -139,7 +139,8 @@ impl<'a> Planner<'a> {
 
     fn plan(mut self, size: Size) -> (Vec<Planned>, Self) {
         for rule in RULES.iter().take(size.facts as usize / 20) {
-            let said = Said { body: says::stated("", rule, Confidence::FULL), slots: Vec::new() };
+            let said =
+                Said { body: Body::Fact(Fact::new("", rule.to_string(), Confidence::FULL)), slots: Vec::new() };
             let at = self.moment();
             self.planned.push(Planned { at, topic: None, said, author: Author::Person, pinned: true });
         }
@@ -205,7 +206,7 @@ impl<'a> Planner<'a> {
             fact.content[digits..].find(|c: char| !c.is_ascii_digit()).map_or(fact.content.len(), |n| digits + n);
         let number = self.draw.between(500, 900);
         let content = format!("{}{number}{}", &fact.content[..digits], &fact.content[end..]);
-        let body = says::stated(&fact.subject, &content, fact.confidence);
+        let body = Body::Fact(Fact::new(fact.subject.clone(), content, fact.confidence));
         Some(Said { body, slots: said.slots.clone() })
     }
 

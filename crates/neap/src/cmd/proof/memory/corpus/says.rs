@@ -104,20 +104,6 @@ fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// A fact as it is first told.
-pub(crate) fn stated(subject: &str, content: &str, confidence: Confidence) -> Body {
-    let (subject, content) = (subject.to_owned(), content.to_owned());
-    Body::Fact(Fact {
-        subject,
-        content,
-        confidence,
-        confirmations: 0,
-        last_confirmed: None,
-        last_confirmed_by: None,
-        superseded_by: None,
-    })
-}
-
 pub(crate) fn fact(draw: &mut Draw, topic: &Topic) -> Said {
     let w = words(draw, topic);
     let Words { thing, thing2, option, option2, trouble, doing, name, person, month, place, unit, n, .. } = w;
@@ -140,7 +126,7 @@ pub(crate) fn fact(draw: &mut Draw, topic: &Topic) -> Said {
         _ => (option2, format!("{option2} was ruled out for {name} because of {thing}"), vec![option2, thing]),
     };
     let confidence = sure(draw, 550, 1_000);
-    let body = stated(subject, &capital(&content), confidence);
+    let body = Body::Fact(Fact::new(subject, capital(&content), confidence));
     Said { body, slots }
 }
 
@@ -179,18 +165,17 @@ pub(crate) fn decision(draw: &mut Draw, topic: &Topic) -> Said {
         1 => format!("Part of the plans for {name} in {month}."),
         _ => String::new(),
     };
+    let reasons = reasons.map(|(kind, text)| Reason { kind, text }).collect();
+    let decision = Decision::new(description, sure(draw, 500, 950));
     let body = Body::Decision(Decision {
-        reviewed_by: None,
-        description,
         context,
-        reasons: reasons.map(|(kind, text)| Reason { kind, text }).collect(),
-        confidence: sure(draw, 500, 950),
+        reasons,
         category: draw.pick(&["architecture", "process", "money", "people", "everyday"]).to_owned(),
         stakes: draw.pick(&[Stakes::Low, Stakes::Medium, Stakes::Medium, Stakes::High]),
         alternatives: if draw.chance(60) { vec![option2.to_owned()] } else { Vec::new() },
         outcome,
         outcome_notes,
-        rests_on: Vec::new(),
+        ..decision
     });
     Said { body, slots }
 }
@@ -223,15 +208,12 @@ pub(crate) fn episode(draw: &mut Draw, topic: &Topic) -> Said {
          could say whether {option} would help. In the end we said we would {doing2} and see about {thing2} later."
     );
     let body = Body::Episode(Episode {
-        summary,
         detail,
-        detail_at: None,
         participants: if draw.chance(70) { vec![person.to_owned()] } else { Vec::new() },
         minutes: draw.chance(60).then(|| draw.between(10, 300) as u32),
         outcome,
         lessons,
-        session: None,
-        effort: None,
+        ..Episode::new(summary)
     });
     Said { body, slots }
 }
@@ -252,14 +234,7 @@ pub(crate) fn procedure(draw: &mut Draw, topic: &Topic, which: usize) -> Said {
     } else {
         Vec::new()
     };
-    let body = Body::Procedure(Procedure {
-        name: capital(doing),
-        core_patterns: patterns,
-        steps,
-        activations: 0,
-        successes: 0,
-        failures: 0,
-    });
+    let body = Body::Procedure(Procedure { core_patterns: patterns, steps, ..Procedure::new(capital(doing)) });
     Said { body, slots: vec![thing, thing2] }
 }
 
@@ -267,13 +242,10 @@ pub(crate) fn censor(draw: &mut Draw, topic: &Topic) -> Said {
     let w = words(draw, topic);
     let Words { thing, option, person, month, name, .. } = w;
     let verb = draw.pick(&["delete", "promise", "overwrite", "publish"]);
-    let body = Body::Censor(Censor {
-        pattern: Pattern::Words(format!("{verb} {thing} {option}")),
-        side: draw.pick(&[Side::Input, Side::Output, Side::ToolCall]),
-        action: draw.pick(&[Action::Steer, Action::Steer, Action::Refuse]),
-        reason: format!("{person} regretted it for {name} in {month}"),
-        triggers: 0,
-        false_positives: 0,
-    });
+    let pattern = Pattern::Words(format!("{verb} {thing} {option}"));
+    let side = draw.pick(&[Side::Input, Side::Output, Side::ToolCall]);
+    let action = draw.pick(&[Action::Steer, Action::Steer, Action::Refuse]);
+    let reason = format!("{person} regretted it for {name} in {month}");
+    let body = Body::Censor(Censor::new(pattern, side, action, reason));
     Said { body, slots: vec![thing, option] }
 }
