@@ -28,6 +28,7 @@ pub mod policy;
 pub mod project;
 pub mod prompt;
 pub mod rank;
+pub mod recall;
 pub mod receipt;
 pub mod reference;
 pub mod report;

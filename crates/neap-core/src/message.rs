@@ -9,6 +9,8 @@ use crate::tokens::{TokenCounter, Tokens};
 
 /// What a provider adds around each message: delimiters and the role.
 const MESSAGE_OVERHEAD: Tokens = Tokens(4);
+/// What surrounds a speaker's name.
+const NAME_OVERHEAD: Tokens = Tokens(1);
 /// What surrounds each tool call: an id, a type, delimiters.
 const CALL_OVERHEAD: Tokens = Tokens(12);
 
@@ -56,6 +58,9 @@ pub struct Message {
     pub role: Role,
     /// What is said; shared, because a context is rebuilt several times in a turn.
     pub content: Arc<str>,
+    /// The speaker's name, where several share a role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// Calls the assistant makes with this message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
@@ -66,7 +71,7 @@ pub struct Message {
 
 impl Message {
     fn plain(role: Role, content: impl Into<Arc<str>>) -> Self {
-        Self { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Self { role, content: content.into(), name: None, tool_calls: Vec::new(), tool_call_id: None }
     }
 
     /// Instructions.
@@ -92,10 +97,11 @@ impl Message {
 
 /// What one message costs in a request.
 pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
-    let Message { role: _, content, tool_calls, tool_call_id } = message;
+    let Message { role: _, content, name, tool_calls, tool_call_id } = message;
     let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();
     let answers = tool_call_id.as_deref().map_or(Tokens::ZERO, |id| counter.count(id));
-    MESSAGE_OVERHEAD + counter.count(content) + calls + answers
+    let name = name.as_deref().map_or(Tokens::ZERO, |name| NAME_OVERHEAD + counter.count(name));
+    MESSAGE_OVERHEAD + name + counter.count(content) + calls + answers
 }
 
 fn call_tokens(counter: &dyn TokenCounter, call: &ToolCall) -> Tokens {

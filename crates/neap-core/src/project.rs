@@ -2,14 +2,14 @@
 //! through this again gives the same rows.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use crate::effort::Effort;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::memory::{Memory, MemoryId};
-use crate::message::{Counted, Exchange, Message, Role, Scope};
+use crate::message::{Exchange, Message, Scope};
 use crate::prompt;
+use crate::recall::{Text, TextKey, TextKind, text_of};
 use crate::state::{Head, Pending, SessionState};
 use crate::tokens::Tokens;
 
@@ -31,29 +31,6 @@ pub struct ExchangeRow {
     pub at: Stamp,
     /// What showing it costs.
     pub tokens: Tokens,
-}
-
-/// A text to be found by its words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Indexed {
-    /// What was said.
-    Message {
-        /// In which turn.
-        turn: TurnNo,
-        /// Which event says it.
-        seq: Seq,
-        /// By whom.
-        role: Role,
-        /// What.
-        text: Arc<str>,
-    },
-    /// An effort's id and summary, in place of what was there before.
-    Effort {
-        /// Which.
-        id: EffortId,
-        /// Its text.
-        text: String,
-    },
 }
 
 /// A memory in its new form, and what it is found by.
@@ -81,7 +58,7 @@ pub struct Projection {
     /// Memories that changed, each once.
     pub memories: Vec<MemoryRow>,
     /// Texts to index.
-    pub texts: Vec<Indexed>,
+    pub texts: Vec<Text>,
 }
 
 /// A projection but for the session's row.
@@ -94,7 +71,7 @@ pub struct Rows {
     /// Memories that changed, each once.
     pub memories: Vec<MemoryRow>,
     /// Texts to index.
-    pub texts: Vec<Indexed>,
+    pub texts: Vec<Text>,
 }
 
 impl Projection {
@@ -109,6 +86,18 @@ impl Projection {
 pub fn effort_text(effort: &Effort) -> String {
     let summary = effort.summary.as_ref().map_or("", |s| s.text.as_str());
     format!("{} {} {summary}", effort.id, effort.name)
+}
+
+fn of_effort(effort: &Effort) -> Text {
+    Text {
+        key: TextKey::Effort(effort.id.clone()),
+        kind: TextKind::Effort,
+        turn: TurnNo(0),
+        at: effort.created,
+        who: None,
+        tokens: effort.summary.as_ref().map_or(Tokens::ZERO, |summary| summary.tokens),
+        text: effort_text(effort).into(),
+    }
 }
 
 /// Turns in flight before events are applied: a projection must know where exchanges began.
@@ -145,10 +134,10 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
     let mut texts = Vec::new();
     let mut memories = BTreeMap::new();
     for Recorded { seq, at, event } in events {
+        texts.extend(text_of(*seq, *at, event));
         match event {
             Event::TurnStarted { turn, message, .. } => {
                 pending.insert(*turn, Begun { first_seq: *seq, at: *at, tokens: message.tokens });
-                texts.push(said(*turn, *seq, message));
             }
             Event::ToolsCalled { turn, round, visibility } => {
                 if *visibility == RoundVisibility::Transcript
@@ -158,12 +147,10 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
                 }
             }
             Event::TurnCompleted { turn, scope, reply, .. } => {
-                texts.push(said(*turn, *seq, reply));
                 exchanges.extend(pending.remove(turn).map(|p| row(*turn, scope, &p, *seq, reply.tokens)));
                 touched.extend(scope.effort());
             }
             Event::MessageAdded { turn, message } => {
-                texts.push(said(*turn, *seq, message));
                 if let Some(started) = pending.get_mut(turn) {
                     started.tokens += message.tokens;
                 }
@@ -208,14 +195,10 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
         list.dedup();
     }
     let effort_texts = indexed.into_iter().filter_map(|id| state.effort(id));
-    texts.extend(effort_texts.map(|e| Indexed::Effort { id: e.id.clone(), text: effort_text(e) }));
+    texts.extend(effort_texts.map(of_effort));
     let efforts = touched.into_iter().filter_map(|id| state.effort(id)).cloned().collect();
     let memories = memories.into_values().collect();
     Rows { efforts, exchanges, memories, texts }
-}
-
-fn said(turn: TurnNo, seq: Seq, said: &Counted) -> Indexed {
-    Indexed::Message { turn, seq, role: said.message.role, text: said.message.content.clone() }
 }
 
 fn row(turn: TurnNo, scope: &Scope, begun: &Begun, last_seq: Seq, reply: Tokens) -> ExchangeRow {

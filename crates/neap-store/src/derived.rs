@@ -8,23 +8,13 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryId};
 use neap_core::message::Scope;
-use neap_core::project::{ExchangeRow, InFlight, Indexed, MemoryRow, Projection, Rows, rows};
+use neap_core::project::{ExchangeRow, InFlight, MemoryRow, Projection, Rows, rows};
+use neap_core::recall::{Text, TextKey};
 use neap_core::state::{Head, SessionState};
 use neap_core::terms::terms;
 use neap_core::tokens::Tokens;
 
 use crate::Stored;
-
-/// What a text in the word index belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum TextKey {
-    /// An effort's id, name and summary.
-    Effort(EffortId),
-    /// What one event says.
-    Message(Seq),
-    /// What an agent's memory says.
-    Memory(MemoryId),
-}
 
 /// A memory's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,11 +87,8 @@ pub(crate) fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
 }
 
 /// A text as the word index keeps it.
-pub(crate) fn words(indexed: &Indexed) -> (TextKey, String) {
-    match indexed {
-        Indexed::Message { seq, text, .. } => (TextKey::Message(*seq), terms(text).join(" ")),
-        Indexed::Effort { id, text } => (TextKey::Effort(id.clone()), terms(text).join(" ")),
-    }
+pub(crate) fn words(text: &Text) -> (TextKey, String) {
+    (text.key.clone(), terms(&text.text).join(" "))
 }
 
 /// A memory's text as the word index keeps it; none if search does not find it.

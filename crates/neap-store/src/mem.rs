@@ -13,13 +13,14 @@ use neap_core::rank::{Candidate, Found, SearchRequest, around};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
-use crate::derived::{Derived, Fold, TextKey, turn_id};
+use crate::derived::{Derived, Fold, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
 use crate::footprint::{Footprint, said};
 use crate::propose::{is_term, propose};
 use crate::search::candidate;
 use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, Stored};
+use neap_core::recall::TextKey;
 
 /// A store that forgets everything when it is dropped.
 #[derive(Default)]

@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use neap_core::ids::{Seq, Stamp};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, Status};
 
-use crate::derived::{Derived, TextKey};
+use crate::derived::Derived;
 use crate::propose::{is_term, propose_of_kind};
+use neap_core::recall::TextKey;
 
 /// Where search finds a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

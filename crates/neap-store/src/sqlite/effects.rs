@@ -6,7 +6,7 @@ use neap_core::project::ExchangeRow;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{memories, schema};
-use crate::derived::TextKey;
+use neap_core::recall::TextKey;
 
 /// How a scope is written; no effort's id is empty.
 pub(super) fn scope_name(scope: &Scope) -> &str {

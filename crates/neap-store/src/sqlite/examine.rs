@@ -7,9 +7,10 @@ use rusqlite::Connection;
 use super::fault::Stop;
 use super::reader::Reader;
 use super::{log, memories, read, schema};
-use crate::derived::{Derived, TextKey};
+use crate::derived::Derived;
 use crate::examine::{differences, losses};
 use crate::{Finding, Severity, Stored};
+use neap_core::recall::TextKey;
 
 const FAULTS_SHOWN_MAX: u32 = 20;
 

@@ -13,8 +13,9 @@ use super::fault::Stop;
 use super::reader::Reader;
 use super::{events, read, schema};
 use crate::Stored;
-use crate::derived::{KeptMemory, TextKey};
+use crate::derived::KeptMemory;
 use crate::recall::Place;
+use neap_core::recall::TextKey;
 
 /// A memory as it is written.
 pub(super) struct PreparedMemory {

@@ -4,11 +4,12 @@
 use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId, TurnNo};
 use neap_core::memory::MemoryId;
-use neap_core::project::{ExchangeRow, Indexed};
+use neap_core::project::ExchangeRow;
+use neap_core::recall::TextKey;
 
 use super::events::EventRow;
 use super::memories::PreparedMemory;
-use crate::derived::{TextKey, memory_words, turn_id, words};
+use crate::derived::{memory_words, turn_id, words};
 use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text the work would hold up other tasks.
@@ -35,7 +36,7 @@ pub(super) struct Prepared {
 impl Prepared {
     pub(super) async fn new(commit: Commit) -> Result<Self, StoreError> {
         check_commit(&commit);
-        let bytes = commit.projection.texts.iter().map(text_bytes).sum::<usize>()
+        let bytes = commit.projection.texts.iter().map(|text| text.text.len()).sum::<usize>()
             + commit.projection.memories.iter().map(|row| row.text.len()).sum::<usize>();
         let prepared = if bytes <= INLINE_BYTES_MAX {
             Self::encode(commit)
@@ -77,11 +78,4 @@ impl Prepared {
 
 fn erased(event: &Event) -> Option<MemoryId> {
     if let Event::MemoryErased { id } = event { Some(*id) } else { None }
-}
-
-fn text_bytes(indexed: &Indexed) -> usize {
-    match indexed {
-        Indexed::Message { text, .. } => text.len(),
-        Indexed::Effort { text, .. } => text.len(),
-    }
 }

@@ -1,0 +1,71 @@
+//! What the store is asked.
+
+use std::collections::BTreeSet;
+
+use super::{Embedding, TextKind};
+use crate::ids::{SessionId, Stamp};
+
+/// What is looked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// Distinct terms.
+    pub terms: Vec<String>,
+    /// What the question means; without it, or where nothing is embedded, words alone find.
+    pub embedding: Option<Embedding>,
+    /// Where it is looked for.
+    pub filter: Filter,
+    /// How hard.
+    pub limits: Limits,
+}
+
+impl Query {
+    /// Looks for terms everywhere, with ordinary limits.
+    pub fn new(terms: Vec<String>) -> Self {
+        Self { terms, embedding: None, filter: Filter::default(), limits: Limits::default() }
+    }
+}
+
+/// Which texts are searched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only these streams; none for all sessions, but no agent's stream.
+    pub streams: Option<BTreeSet<SessionId>>,
+    /// Only these kinds; none for all.
+    pub kinds: Option<BTreeSet<TextKind>>,
+    /// Only what was said at this moment or later.
+    pub from: Option<Stamp>,
+    /// Only what was said before this moment.
+    pub until: Option<Stamp>,
+}
+
+impl Filter {
+    /// Whether a text of this kind and moment is searched; that its stream is, the store knows.
+    pub fn admits(&self, kind: TextKind, at: Stamp) -> bool {
+        self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
+            && self.from.is_none_or(|from| at >= from)
+            && self.until.is_none_or(|until| at < until)
+    }
+
+    /// Whether every text of the streams is searched.
+    pub fn admits_all(&self) -> bool {
+        self.kinds.is_none() && self.from.is_none() && self.until.is_none()
+    }
+}
+
+/// How much a store looks at, whatever its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Places in the word index that are visited. The rarest term comes first and is visited whole if it fits into what is left, then
+    /// the next; once one does not fit, no more are visited; where that is the first of all, its newest texts are.
+    pub visits_max: usize,
+    /// Candidates that words propose: the more telling the terms that were visited and that a text has, the sooner; then the newer.
+    pub lexical_max: usize,
+    /// Candidates that meaning proposes: the nearest; then the newer.
+    pub semantic_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { visits_max: 8_192, lexical_max: 256, semantic_max: 160 }
+    }
+}
