@@ -44,6 +44,10 @@ pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
 pub const TOLD_EXCERPT: &str = include_str!("prompts/told_excerpt.md");
 /// Before what a search in it found.
 pub const TOLD_RECALLED: &str = include_str!("prompts/told_recalled.md");
+/// Before what was said in any conversation, where it is recalled.
+pub const PAST: &str = include_str!("prompts/past.md");
+/// After it.
+pub const PAST_END: &str = include_str!("prompts/past_end.md");
 /// The heading over who the agent is.
 pub const KNOW_IDENTITY: &str = include_str!("prompts/know_identity.md");
 /// The heading over preferences and standing rules.

@@ -1,11 +1,12 @@
 //! Who says it: models that answer, summarise and count.
 //!
-//! Three ports. [`ChatModel`] and [`Summarizer`] are here, [`TokenCounter`](neap_core::tokens::TokenCounter) is the
+//! Four ports. [`ChatModel`], [`Summarizer`] and [`Embedder`] are here, [`TokenCounter`](neap_core::tokens::TokenCounter) is the
 //! core's. Built in and needing no key and no network: exact counters ([`bpe`]), an extractive summariser
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
 //! tests and proofs ([`scripted`]). What tools answer is signed on its way into the memory ([`envelope`]).
 
 pub mod bpe;
+pub mod embed;
 pub mod envelope;
 mod error;
 pub mod offline;
@@ -13,6 +14,7 @@ pub mod scripted;
 mod stream;
 pub mod summarize;
 
+pub use embed::Embedder;
 pub use error::ModelError;
 
 use async_trait::async_trait;

@@ -1,14 +1,28 @@
 //! What of everything that was said and is known answers a question.
 //!
 //! The store proposes ([`Query`] → [`Proposed`]): texts that share the rarer words of the question, and texts whose embedding is
-//! near to its own. It gives of each a [`Card`], not the words. This orders them, and only what is chosen is read.
+//! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, [`shortlist`] names what is read, and
+//! [`pack`] fills a budget with it.
 
 mod card;
 mod embedding;
+mod pack;
+mod page;
 mod query;
+mod rank;
+#[cfg(test)]
+mod tests;
 mod text;
+mod wanted;
+mod weights;
+mod when;
 
 pub use card::{Card, Proposed};
 pub use embedding::{Embedding, cosine, dot};
+pub use pack::{Recollection, pack, shortlist};
+pub use page::Shown;
 pub use query::{Filter, Limits, Query};
+pub use rank::{Ranked, Ranking, Why, belongs_to};
 pub use text::{Text, TextId, TextKey, TextKind, text_of};
+pub use wanted::Wanted;
+pub use weights::Weights;

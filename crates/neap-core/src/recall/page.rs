@@ -1,0 +1,90 @@
+//! What was recalled, as a model reads it: oldest first, each conversation under a line that says when it was, each text behind
+//! who said it.
+//!
+//! What was said stands as it was said. Only our own lines begin with `[`: a line of a text that does gets a space before it, so
+//! that no stored text can end the page, begin another conversation, or speak in another's name.
+
+use std::fmt::Write as _;
+
+use super::{Card, TextKind};
+use crate::ids::{SessionId, Stamp};
+use crate::prompt;
+use crate::tokens::{TokenCounter, Tokens};
+
+/// A text that has a place on the page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shown {
+    /// What is known of it.
+    pub card: Card,
+    /// Its words, or the part of them that is shown.
+    pub text: String,
+    /// Whether a newer text on the page says the same thing otherwise.
+    pub is_stale: bool,
+}
+
+/// The page; empty if there is nothing on it.
+pub(super) fn page(shown: &[Shown]) -> String {
+    if shown.is_empty() {
+        return String::new();
+    }
+    let mut out = head();
+    let mut last: Option<&Shown> = None;
+    for item in shown {
+        if last.is_none_or(|last| is_apart(&last.card, &item.card)) {
+            out.push_str(&heading(&item.card));
+        }
+        out.push_str(&line(item));
+        last = Some(item);
+    }
+    out.push_str(prompt::PAST_END.trim_end());
+    out
+}
+
+/// What the page costs with nothing on it.
+pub(super) fn frame_tokens(counter: &dyn TokenCounter) -> Tokens {
+    counter.count(&head()) + counter.count(prompt::PAST_END.trim_end())
+}
+
+fn head() -> String {
+    format!("{}\n", prompt::PAST.trim_end())
+}
+
+/// Whether two texts stand under different headings.
+pub(super) fn is_apart(a: &Card, b: &Card) -> bool {
+    place(a) != place(b)
+}
+
+fn place(card: &Card) -> (&SessionId, String) {
+    (&card.id.stream, card.at.date())
+}
+
+/// The line over the texts of one conversation.
+pub(super) fn heading(card: &Card) -> String {
+    if card.at == Stamp(0) {
+        format!("[{}]\n", card.id.stream)
+    } else {
+        format!("[{}, {}]\n", card.at.date(), card.id.stream)
+    }
+}
+
+/// A text on the page.
+pub(super) fn line(item: &Shown) -> String {
+    let Shown { card, text, is_stale } = item;
+    let mut out = format!("[{}{}] ", speaker(card), if *is_stale { ", since changed" } else { "" });
+    for (at, line) in text.trim().split('\n').enumerate() {
+        let gap = if at > 0 && line.starts_with('[') { " " } else { "" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{gap}{line}");
+    }
+    out
+}
+
+/// Who said it, in words that cannot end the bracket.
+fn speaker(card: &Card) -> String {
+    let name = card.who.as_deref().map(|name| name.replace(['[', ']', '\n', '\r'], " "));
+    match (name, card.kind) {
+        (Some(name), _) if !name.trim().is_empty() => name.trim().chars().take(40).collect(),
+        (_, TextKind::Span) => "summary".to_owned(),
+        (_, kind) => kind.as_str().to_owned(),
+    }
+}

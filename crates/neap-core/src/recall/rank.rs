@@ -1,0 +1,245 @@
+//! The order of what the store proposed: what each text says for itself, and what the texts around it say for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::{Card, Proposed, TextId, TextKind, Wanted, Weights};
+use crate::ids::{SessionId, Stamp};
+use crate::terms::terms;
+
+/// Texts whose neighbours are looked at, at most.
+const HUBS_MAX: usize = 32;
+
+/// What a text's score is the sum of.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Why {
+    /// Words that it shares with the question.
+    pub words: f64,
+    /// That it means alike.
+    pub meaning: f64,
+    /// What is said around it.
+    pub beside: f64,
+    /// The best of its conversation.
+    pub conversation: f64,
+    /// That the question names who said it.
+    pub speaker: f64,
+    /// That it was said at a time which the question names.
+    pub time: f64,
+    /// That it begins its conversation.
+    pub opening: f64,
+    /// That it was said lately.
+    pub lately: f64,
+    /// What it costs.
+    pub cost: f64,
+}
+
+impl Why {
+    fn sum(&self) -> f64 {
+        let Why { words, meaning, beside, conversation, speaker, time, opening, lately, cost } = self;
+        words + meaning + beside + conversation + speaker + time + opening + lately - cost
+    }
+}
+
+/// A text with its score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// What is known of it.
+    pub card: Card,
+    /// How well it serves; only the order means anything.
+    pub score: f64,
+    /// Why.
+    pub why: Why,
+}
+
+/// What was proposed, on its way to an order.
+#[derive(Debug)]
+pub struct Ranking<'a> {
+    wanted: &'a Wanted,
+    weights: &'a Weights,
+    /// How telling each term is.
+    telling: Vec<f64>,
+    mean_length: f64,
+    cards: Vec<Card>,
+}
+
+impl<'a> Ranking<'a> {
+    /// Takes up what the store proposed.
+    pub fn new(wanted: &'a Wanted, weights: &'a Weights, proposed: Proposed) -> Self {
+        let Proposed { cards, texts, length, texts_with, .. } = proposed;
+        let all = texts as f64;
+        let telling = texts_with.iter().map(|with| {
+            let with = *with as f64;
+            (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
+        });
+        let mean_length = (length as f64 / all.max(1.0)).max(1.0);
+        let mut ranking = Self { wanted, weights, telling: telling.collect(), mean_length, cards };
+        ranking.pass_over_names();
+        ranking
+    }
+
+    /// A speaker's name tells who speaks, which counts by itself; that others address them by it tells nothing.
+    fn pass_over_names(&mut self) {
+        let names: BTreeSet<String> = self.named().into_iter().flat_map(terms).collect();
+        for (term, telling) in self.wanted.terms.iter().zip(&mut self.telling) {
+            if names.contains(term) {
+                *telling = 0.0;
+            }
+        }
+    }
+
+    /// The texts whose neighbours should be known before they are put in order: those that say most for themselves.
+    pub fn hubs(&self) -> Vec<TextId> {
+        let own = self.own();
+        let mut best: Vec<(&Card, f64)> =
+            self.cards.iter().zip(own.iter().map(Own::sum)).filter(|(card, _)| card.nth > 0).collect();
+        best.sort_by(|(a, a_sum), (b, b_sum)| b_sum.total_cmp(a_sum).then_with(|| newer_first(a, b)));
+        best.into_iter().take(HUBS_MAX).map(|(card, _)| card.id.clone()).collect()
+    }
+
+    /// The order, best first, with the neighbours of the hubs.
+    pub fn order(mut self, beside: Vec<Card>) -> Vec<Ranked> {
+        self.cards.extend(beside);
+        self.cards.sort_by(|a, b| place(a).cmp(&place(b)));
+        self.cards.dedup_by(|b, a| a.id == b.id);
+        let own = self.own();
+        let around = self.around(&own);
+        let best_of = self.best_of_conversations(&own);
+        let ago = self.conversations_ago();
+        let names = self.named();
+        let weights = self.weights;
+        let timely = self.cards.iter().filter(|card| self.wanted.names(card.at)).count();
+        let in_time = weights.time * (1.0 - timely as f64 / self.cards.len().max(1) as f64);
+        let mut ranked = Vec::with_capacity(self.cards.len());
+        for ((card, own), beside) in self.cards.iter().zip(&own).zip(around) {
+            let of_stream = |map: &BTreeMap<&SessionId, f64>| map.get(&card.id.stream).copied().unwrap_or(0.0);
+            let is_named = card.who.as_ref().is_some_and(|who| names.contains(who.as_str()));
+            let why = Why {
+                words: own.words,
+                meaning: own.meaning,
+                beside,
+                conversation: weights.conversation * of_stream(&best_of),
+                speaker: if is_named { weights.speaker } else { 0.0 },
+                time: if self.wanted.names(card.at) { in_time } else { 0.0 },
+                opening: if card.nth == 1 { weights.opening } else { 0.0 },
+                lately: weights.lately * (-of_stream(&ago) / weights.lately_reach).exp(),
+                cost: weights.cost * (card.tokens.0 as f64 / weights.short).max(1.0).ln(),
+            };
+            ranked.push((why.sum(), why));
+        }
+        let mut ranked: Vec<Ranked> =
+            self.cards.into_iter().zip(ranked).map(|(card, (score, why))| Ranked { card, score, why }).collect();
+        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| newer_first(&a.card, &b.card)));
+        ranked
+    }
+
+    /// What each text says for itself.
+    fn own(&self) -> Vec<Own> {
+        let raw: Vec<f64> = self.cards.iter().map(|card| self.words(card)).collect();
+        let best = raw.iter().copied().fold(0.0, f64::max);
+        let of_card = |(card, raw): (&Card, &f64)| {
+            let share = if best > 0.0 { raw / best } else { 0.0 };
+            let less = if card.kind == TextKind::Assistant { 1.0 - self.weights.model_less } else { 1.0 };
+            Own {
+                words: less * self.weights.words * share,
+                meaning: less * self.weights.meaning * card.near.unwrap_or(0.0).max(0.0),
+            }
+        };
+        self.cards.iter().zip(&raw).map(of_card).collect()
+    }
+
+    /// BM25.
+    fn words(&self, card: &Card) -> f64 {
+        let Weights { saturation, length, .. } = self.weights;
+        let long = 1.0 - length + length * f64::from(card.length) / self.mean_length;
+        let of_term = |(hits, telling): (&u32, &f64)| {
+            let hits = f64::from(*hits);
+            telling * hits * (saturation + 1.0) / (hits + saturation * long)
+        };
+        card.hits.iter().zip(&self.telling).filter(|(hits, _)| **hits > 0).map(of_term).sum()
+    }
+
+    /// What the texts around each say for it. Texts of a conversation follow each other.
+    fn around(&self, own: &[Own]) -> Vec<f64> {
+        let Weights { before, after, .. } = self.weights;
+        let mut sums = vec![0.0; own.len()];
+        let mut carried = 0.0;
+        for at in 1..own.len() {
+            carried = (carried + own[at - 1].sum()) * self.fading(at - 1, at);
+            sums[at] += before * carried;
+        }
+        carried = 0.0;
+        for at in (0..own.len().saturating_sub(1)).rev() {
+            carried = (carried + own[at + 1].sum()) * self.fading(at, at + 1);
+            sums[at] += after * carried;
+        }
+        sums
+    }
+
+    /// What is left of a text's word for its neighbour: the less, the more was said between their middles.
+    fn fading(&self, first: usize, second: usize) -> f64 {
+        let (a, b) = (&self.cards[first], &self.cards[second]);
+        if a.id.stream != b.id.stream || a.nth == 0 || b.nth == 0 {
+            return 0.0;
+        }
+        let halves = (a.tokens.0 + b.tokens.0) as f64 / 2.0;
+        let between = b.nth.saturating_sub(a.nth + 1) as f64 * halves;
+        (-(halves + between) / self.weights.reach).exp()
+    }
+
+    fn best_of_conversations(&self, own: &[Own]) -> BTreeMap<&SessionId, f64> {
+        let mut best: BTreeMap<&SessionId, f64> = BTreeMap::new();
+        for (card, own) in self.cards.iter().zip(own) {
+            let so_far = best.entry(&card.id.stream).or_default();
+            *so_far = so_far.max(own.sum());
+        }
+        best
+    }
+
+    /// How many of the conversations that were proposed took place after each.
+    fn conversations_ago(&self) -> BTreeMap<&SessionId, f64> {
+        let mut last: BTreeMap<&SessionId, Stamp> = BTreeMap::new();
+        for card in &self.cards {
+            let so_far = last.entry(&card.id.stream).or_insert(card.at);
+            *so_far = (*so_far).max(card.at);
+        }
+        let mut newest: Vec<(Stamp, &SessionId)> = last.into_iter().map(|(id, at)| (at, id)).collect();
+        newest.sort_by(|a, b| b.cmp(a));
+        newest.into_iter().enumerate().map(|(ago, (_, id))| (id, ago as f64)).collect()
+    }
+
+    /// Those speakers whose whole name is in the question.
+    fn named(&self) -> BTreeSet<&str> {
+        let names: BTreeSet<&str> = self.cards.iter().filter_map(|card| card.who.as_deref()).collect();
+        let is_asked = |name: &&str| {
+            let words = terms(name);
+            !words.is_empty() && words.iter().all(|word| self.wanted.terms.contains(word))
+        };
+        names.into_iter().filter(is_asked).collect()
+    }
+}
+
+/// The conversation that a text most likely goes on with.
+pub fn belongs_to(ranked: &[Ranked]) -> Option<&SessionId> {
+    ranked.first().map(|best| &best.card.id.stream)
+}
+
+/// What a text says for itself.
+struct Own {
+    words: f64,
+    meaning: f64,
+}
+
+impl Own {
+    fn sum(&self) -> f64 {
+        self.words + self.meaning
+    }
+}
+
+fn place(card: &Card) -> (&SessionId, u64, &TextId) {
+    (&card.id.stream, card.nth, &card.id)
+}
+
+fn newer_first(a: &Card, b: &Card) -> std::cmp::Ordering {
+    b.at.cmp(&a.at).then_with(|| b.nth.cmp(&a.nth)).then_with(|| a.id.cmp(&b.id))
+}

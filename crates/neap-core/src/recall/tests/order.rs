@@ -1,0 +1,112 @@
+//! Each reason to recall a text, by itself.
+
+use super::super::{Ranked, Ranking, TextId, Wanted, Weights, belongs_to};
+use super::{DAY, Talk};
+use crate::ids::Stamp;
+
+const NOW: Stamp = Stamp(40 * DAY);
+
+fn order(talk: &Talk, question: &str, weights: &Weights) -> Vec<Ranked> {
+    let wanted = Wanted::of(question, NOW);
+    Ranking::new(&wanted, weights, talk.proposed(&wanted)).order(Vec::new())
+}
+
+fn first(talk: &Talk, question: &str) -> TextId {
+    order(talk, question, &Weights::default())[0].card.id.clone()
+}
+
+#[test]
+fn a_rare_word_counts_more_than_a_common_one() {
+    let mut talk = Talk::default();
+    let wanted = talk.say("a", 1, "user", "the zebra was in the garden");
+    for _ in 0..6 {
+        talk.say("b", 1, "user", "we worked in the garden again today");
+    }
+    assert_eq!(first(&talk, "zebra in the garden"), wanted);
+}
+
+#[test]
+fn what_follows_a_question_counts_for_its_answer() {
+    let mut talk = Talk::default();
+    talk.say("a", 1, "user", "hello there");
+    talk.say("a", 1, "Ann", "What is the name of your turtle?");
+    let answer = talk.say("a", 1, "Bob", "Shelly, since last summer");
+    let far = talk.say("b", 1, "Bob", "Something else altogether");
+    let ranked = order(&talk, "turtle", &Weights::default());
+    let place = |id: &TextId| ranked.iter().position(|ranked| ranked.card.id == *id);
+    assert!(place(&answer) < place(&far));
+    let alone = Weights { before: 0.0, after: 0.0, conversation: 0.0, ..Weights::default() };
+    let beside = order(&talk, "turtle", &alone).iter().map(|ranked| ranked.why.beside).sum::<f64>();
+    assert_eq!(beside, 0.0);
+}
+
+#[test]
+fn who_is_named_counts_and_being_addressed_does_not() {
+    let mut talk = Talk::default();
+    talk.say("a", 1, "Bob", "Caroline, which painting do you mean?");
+    let hers = talk.say("b", 1, "Caroline", "a painting of the sea");
+    assert_eq!(first(&talk, "Which painting did Caroline make?"), hers);
+}
+
+#[test]
+fn a_named_time_counts() {
+    let mut talk = Talk::default();
+    talk.say("old", 3, "user", "I bought a lamp for the desk");
+    let lately = talk.say("new", 33, "user", "I bought a chair for the desk");
+    let words_alone = Weights { lately: 0.0, ..Weights::default() };
+    let ranked = order(&talk, "What did I buy for the desk a week ago?", &words_alone);
+    assert_eq!(ranked[0].card.id, lately);
+    assert!(ranked[0].why.time > 0.0);
+}
+
+#[test]
+fn a_model_counts_less_than_a_person() {
+    let mut talk = Talk::default();
+    talk.say("a", 1, "assistant", "you like green tea");
+    let told = talk.say("b", 1, "user", "I like green tea");
+    assert_eq!(first(&talk, "green tea"), told);
+}
+
+#[test]
+fn what_means_alike_is_found_without_a_word_in_common() {
+    let mut talk = Talk::default();
+    let car = talk.say("a", 1, "user", "my automobile broke down");
+    talk.say("b", 1, "user", "the cake was good");
+    let wanted = Wanted::of("vehicle trouble", NOW);
+    let mut proposed = talk.proposed(&wanted);
+    for card in &mut proposed.cards {
+        card.near = Some(if card.id == car { 0.7 } else { 0.1 });
+    }
+    let weights = Weights::default();
+    let ranked = Ranking::new(&wanted, &weights, proposed).order(Vec::new());
+    assert_eq!(ranked[0].card.id, car);
+    assert_eq!(belongs_to(&ranked), Some(&car.stream));
+}
+
+/// The same texts in any order, or as neighbours of each other, give the same order; equals go by time, then by id.
+#[test]
+fn the_order_does_not_depend_on_the_stores() {
+    let mut talk = Talk::default();
+    for session in ["a", "b", "c"] {
+        for _ in 0..3 {
+            talk.say(session, 2, "user", "the same words");
+        }
+    }
+    let (wanted, weights) = (Wanted::of("same words", NOW), Weights::default());
+    let straight = Ranking::new(&wanted, &weights, talk.proposed(&wanted)).order(Vec::new());
+    let mut turned = talk.proposed(&wanted);
+    turned.cards.reverse();
+    let beside = turned.cards.split_off(4);
+    let mixed = Ranking::new(&wanted, &weights, turned).order(beside.iter().chain(&beside).cloned().collect());
+    let ids = |ranked: &[Ranked]| ranked.iter().map(|ranked| ranked.card.id.clone()).collect::<Vec<_>>();
+    assert_eq!(ids(&straight), ids(&mixed));
+}
+
+#[test]
+fn nothing_proposed_is_nothing_found() {
+    let wanted = Wanted::of("", NOW);
+    assert!(wanted.is_empty());
+    assert_eq!(order(&Talk::default(), "anything", &Weights::default()), []);
+    let long = "word ".repeat(1_000_000);
+    assert!(Wanted::of(&long, NOW).question.len() < 20_000);
+}

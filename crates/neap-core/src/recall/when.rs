@@ -1,0 +1,181 @@
+//! The times that a question names, generously: people say "last week" for nine days ago, and "in May" for what they tell in June.
+
+use crate::ids::Stamp;
+use crate::reference::words;
+
+const DAY_MS: i64 = 86_400_000;
+const MONTHS: [&str; 12] = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+];
+const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+const NUMBERS: [&str; 12] =
+    ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
+/// What is told of a day may be told within this many days after it.
+const TOLD_AFTER: i64 = 7;
+/// `may` is a month behind one of these.
+const BEFORE_MONTH: [&str; 8] = ["in", "of", "since", "during", "by", "late", "early", "mid"];
+/// A year stands behind one of these.
+const BEFORE_YEAR: [&str; 4] = ["in", "during", "since", "year"];
+
+/// Stretches of time, each with its first moment and the one that is no longer part of it.
+pub(super) fn spans(question: &str, now: Stamp) -> Vec<(Stamp, Stamp)> {
+    let said = words(question);
+    let today = now.0.div_euclid(DAY_MS);
+    let at = |at: usize| said.get(at).map(String::as_str).unwrap_or_default();
+    let mut days: Vec<(i64, i64)> = Vec::new();
+    for (here, word) in said.iter().enumerate() {
+        let before = here.checked_sub(1).map_or("", at);
+        if word == "yesterday" {
+            days.push((today - 1, today - 1));
+        }
+        if word == "ago" {
+            days.extend(ago(&said[..here], today));
+        }
+        if matches!(word.as_str(), "last" | "past" | "previous") {
+            days.extend(last(at(here + 1), at(here + 2), today));
+        }
+        if let Some(month) = MONTHS.iter().position(|month| month == word) {
+            days.extend(in_month(month, [before, at(here + 1), at(here + 2)], today));
+        }
+        if BEFORE_YEAR.contains(&before)
+            && let Some(year) = year(word)
+        {
+            days.extend(day_of(year, 0, 1).zip(day_of(year, 11, 31)));
+        }
+    }
+    days.into_iter().map(|(first, last)| (Stamp(first * DAY_MS), Stamp((last + 1) * DAY_MS))).collect()
+}
+
+/// "three weeks", before "ago".
+fn ago(said: &[String], today: i64) -> Option<(i64, i64)> {
+    let [.., count, unit] = said else { return None };
+    let (count, unit) = (number(count)?, unit_days(unit)?);
+    let (middle, about) = (today - count.checked_mul(unit)?, if unit > 1 { unit / 2 } else { 1 });
+    Some((middle - about, middle + about))
+}
+
+/// "last week", "past 3 months", "last Friday".
+fn last(next: &str, after: &str, today: i64) -> Option<(i64, i64)> {
+    if let Some(weekday) = WEEKDAYS.iter().position(|name| *name == next) {
+        // The first of 1970 was a Thursday.
+        let since = (today + 3 - weekday as i64).rem_euclid(7);
+        let day = today - if since == 0 { 7 } else { since };
+        return Some((day, day + 1));
+    }
+    if let Some(unit) = unit_days(next) {
+        return Some((today - unit - unit / 2, today));
+    }
+    let (count, unit) = (number(next)?, unit_days(after)?);
+    Some((today - count.checked_mul(unit)?, today))
+}
+
+/// "7 May 2023", "May 7th", "in May".
+fn in_month(month: usize, [before, next, after]: [&str; 3], today: i64) -> Vec<(i64, i64)> {
+    let day =
+        |word: &str| word.trim_end_matches(char::is_alphabetic).parse().ok().filter(|day| (1..=31).contains(day));
+    let (day, named) = match (day(before), day(next)) {
+        (Some(day), _) => (Some(day), year(next)),
+        (None, Some(day)) => (Some(day), year(after)),
+        (None, None) => (None, year(next)),
+    };
+    let is_month = MONTHS[month] != "may" || day.is_some() || named.is_some() || BEFORE_MONTH.contains(&before);
+    if !is_month {
+        return Vec::new();
+    }
+    let this_year = year_of(today);
+    let years = named.map_or_else(|| vec![this_year, this_year - 1], |year| vec![year]);
+    let span = |year: i64| match day {
+        Some(day) => day_of(year, month, day).map(|day| (day - 1, day + TOLD_AFTER)),
+        None => day_of(year, month, 1).map(|first| (first, first + 30 + TOLD_AFTER)),
+    };
+    years.into_iter().filter_map(span).collect()
+}
+
+fn number(word: &str) -> Option<i64> {
+    let named = match word {
+        "a" | "an" => Some(1),
+        "couple" => Some(2),
+        "few" => Some(3),
+        _ => NUMBERS.iter().position(|name| *name == word).map(|at| at as i64 + 1),
+    };
+    named.or_else(|| word.parse().ok()).filter(|n| (1..=3_650).contains(n))
+}
+
+fn unit_days(word: &str) -> Option<i64> {
+    match word {
+        "day" | "days" => Some(1),
+        "week" | "weeks" => Some(7),
+        "month" | "months" => Some(30),
+        "year" | "years" => Some(365),
+        _ => None,
+    }
+}
+
+fn year(word: &str) -> Option<i64> {
+    word.parse().ok().filter(|year| (1_900..=2_199).contains(year))
+}
+
+fn year_of(day: i64) -> i64 {
+    Stamp(day * DAY_MS).date().get(..4).and_then(|year| year.parse().ok()).unwrap_or(1970)
+}
+
+/// A day of the calendar, month from 0, counted from 1970-01-01; none if there is no such day.
+fn day_of(year: i64, month: usize, day: i64) -> Option<i64> {
+    // Years that begin in March, so that the leap day is the last of its year.
+    let (year_of_march, month_of_march) =
+        if month < 2 { (year - 1, month as i64 + 10) } else { (year, month as i64 - 2) };
+    let (era, of_era) = (year_of_march.div_euclid(400), year_of_march.rem_euclid(400));
+    let of_year = (153 * month_of_march + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    (Stamp(days * DAY_MS).date() == format!("{year:04}-{:02}-{day:02}", month + 1)).then_some(days)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2023-05-30, a Tuesday.
+    const NOW: Stamp = Stamp(1_685_404_800_000);
+
+    #[track_caller]
+    fn check(question: &str, want: &[(&str, &str)]) {
+        let days = |(first, end): (Stamp, Stamp)| (first.date(), Stamp(end.0 - 1).date());
+        let got: Vec<(String, String)> = spans(question, NOW).into_iter().map(days).collect();
+        let want: Vec<(String, String)> = want.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        assert_eq!(got, want, "{question}");
+    }
+
+    #[test]
+    fn named_times_are_read_generously() {
+        check("What did I buy 10 days ago?", &[("2023-05-19", "2023-05-21")]);
+        check("Which book did I finish two weeks ago?", &[("2023-05-13", "2023-05-19")]);
+        check("Where did I go yesterday", &[("2023-05-29", "2023-05-29")]);
+        check("Who did I meet last Tuesday?", &[("2023-05-23", "2023-05-24")]);
+        check("the past 3 months", &[("2023-03-01", "2023-05-30")]);
+        check("what happened last week", &[("2023-05-20", "2023-05-30")]);
+        check("on 7 March, 2023", &[("2023-03-06", "2023-03-14")]);
+        check("on March 7th 2023", &[("2023-03-06", "2023-03-14")]);
+        check("in April", &[("2023-04-01", "2023-05-08"), ("2022-04-01", "2022-05-08")]);
+        check("What did she do in 2022?", &[("2022-01-01", "2022-12-31")]);
+    }
+
+    #[test]
+    fn other_words_name_no_time() {
+        for none in
+            ["may I ask", "31 February 2023", "the last one", "ago", "99999999999 years ago", "", "room 2022"]
+        {
+            check(none, &[]);
+        }
+    }
+}
