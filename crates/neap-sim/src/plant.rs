@@ -11,6 +11,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::{Exchange, Message, Role};
 use neap_core::prompt;
 use neap_core::rank::{Candidate, Found, SearchRequest};
+use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_core::turn::ModelRequest;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -199,6 +200,31 @@ impl Store for PlantedStore {
             }
         }
         Ok(found)
+    }
+
+    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
+        self.flush().await?;
+        self.inner.propose(query).await
+    }
+
+    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+        self.flush().await?;
+        self.inner.beside(ids, query, distance).await
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        self.flush().await?;
+        self.inner.texts(ids).await
+    }
+
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+        self.flush().await?;
+        self.inner.unembedded(model, max).await
+    }
+
+    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+        self.flush().await?;
+        self.inner.embed(model, batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {

@@ -9,6 +9,7 @@ use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::rank::{Found, SearchRequest};
+use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
@@ -141,6 +142,31 @@ impl Store for FaultyStore {
     ) -> Result<Vec<(SessionId, Found)>, StoreError> {
         self.read()?;
         self.inner.search(session, request).await
+    }
+
+    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
+        self.read()?;
+        self.inner.propose(query).await
+    }
+
+    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+        self.read()?;
+        self.inner.beside(ids, query, distance).await
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        self.read()?;
+        self.inner.texts(ids).await
+    }
+
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+        self.read()?;
+        self.inner.unembedded(model, max).await
+    }
+
+    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+        self.read()?;
+        self.inner.embed(model, batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {

@@ -1,20 +1,20 @@
 //! What is derived from a stream, whole: kept by the memory backend, compared by examinations, written by
 //! rebuilds. Folding a stream gives it again, damaged records left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::effort::Effort;
-use neap_core::event::{Event, Recorded};
+use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryId};
 use neap_core::message::Scope;
 use neap_core::project::{ExchangeRow, InFlight, MemoryRow, Projection, Rows, rows};
-use neap_core::recall::{Text, TextKey};
+use neap_core::recall::TextKey;
 use neap_core::state::{Head, SessionState};
-use neap_core::terms::terms;
 use neap_core::tokens::Tokens;
 
 use crate::Stored;
+use crate::card::{CardRow, Indexed};
 
 /// A memory's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,10 +28,18 @@ pub(crate) struct KeptMemory {
 pub(crate) struct Derived {
     pub(crate) head: Head,
     pub(crate) efforts: BTreeMap<EffortId, Effort>,
+    /// Efforts in the order in which they were opened, from 0.
+    pub(crate) opened: BTreeMap<EffortId, u64>,
     /// By the event that ended them, which is the order of a log.
     pub(crate) exchanges: BTreeMap<Seq, ExchangeRow>,
     /// The words of each text, joined by spaces.
     pub(crate) texts: BTreeMap<TextKey, String>,
+    /// Of each text its card.
+    pub(crate) cards: BTreeMap<TextKey, CardRow>,
+    /// How many texts were said.
+    pub(crate) said: u64,
+    /// Turns that a rule ended: what was said in them is not shown again.
+    pub(crate) withheld: BTreeSet<TurnNo>,
     pub(crate) turn_ids: BTreeMap<String, TurnNo>,
     pub(crate) memories: BTreeMap<MemoryId, KeptMemory>,
     /// The places of each memory's events, in order.
@@ -52,27 +60,48 @@ impl Derived {
             if let Event::Scrubbed { .. } = recorded.event {
                 *self = Self::default();
             }
+            self.withheld.extend(withheld(&recorded.event));
+            if let Event::EffortOpened { id, .. } = &recorded.event {
+                let nth = self.opened.len() as u64;
+                self.opened.entry(id.clone()).or_insert(nth);
+            }
             self.turn_ids.extend(turn_id(&recorded.event).map(|(id, turn)| (id.to_owned(), turn)));
             if let Some(id) = recorded.event.memory() {
                 self.history.entry(id).or_default().push(recorded.seq);
             }
             if let Event::MemoryErased { id } = recorded.event {
                 self.memories.remove(&id);
-                self.texts.remove(&TextKey::Memory(id));
+                self.unindex(&TextKey::Memory(id));
             }
         }
         self.efforts.extend(rows.efforts.into_iter().map(|effort| (effort.id.clone(), effort)));
         self.exchanges.extend(rows.exchanges.into_iter().map(|row| (row.last_seq, row)));
-        self.texts.extend(rows.texts.iter().map(words));
+        for text in &rows.texts {
+            self.index(Indexed::of(text));
+        }
         for row in rows.memories {
-            let (key, words) = memory_words(&row);
-            match words {
-                Some(words) => self.texts.insert(key, words),
-                None => self.texts.remove(&key),
-            };
+            match Indexed::of_memory(&row) {
+                Some(indexed) => self.index(indexed),
+                None => self.unindex(&TextKey::Memory(row.memory.id)),
+            }
             let MemoryRow { memory, due, .. } = row;
             self.memories.insert(memory.id, KeptMemory { memory, due });
         }
+    }
+
+    fn index(&mut self, indexed: Indexed) {
+        let Indexed { key, words, mut row } = indexed;
+        if row.kind.is_said() {
+            self.said += 1;
+            row.nth = self.said;
+        }
+        self.texts.insert(key.clone(), words);
+        self.cards.insert(key, row);
+    }
+
+    fn unindex(&mut self, key: &TextKey) {
+        self.texts.remove(key);
+        self.cards.remove(key);
     }
 
     /// The state that the rows are parts of.
@@ -86,15 +115,13 @@ pub(crate) fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
     if let Event::TurnStarted { turn, turn_id: Some(id), .. } = event { Some((id, *turn)) } else { None }
 }
 
-/// A text as the word index keeps it.
-pub(crate) fn words(text: &Text) -> (TextKey, String) {
-    (text.key.clone(), terms(&text.text).join(" "))
-}
-
-/// A memory's text as the word index keeps it; none if search does not find it.
-pub(crate) fn memory_words(row: &MemoryRow) -> (TextKey, Option<String>) {
-    let words = row.memory.status.is_searched().then(|| terms(&row.text).join(" "));
-    (TextKey::Memory(row.memory.id), words)
+/// The turn that a rule ended, if the event says so.
+pub(crate) fn withheld(event: &Event) -> Option<TurnNo> {
+    if let Event::TurnAbandoned { turn, reason: AbandonReason::Censored { .. }, .. } = event {
+        Some(*turn)
+    } else {
+        None
+    }
 }
 
 /// A stream followed event by event.

@@ -38,6 +38,10 @@ pub(crate) fn differences(session: &SessionId, kept: &Derived, folded: &Derived)
     found.extend(differing("turn ids", &kept.turn_ids, &folded.turn_ids, |a, b| a == b));
     found.extend(differing("memories", &kept.memories, &folded.memories, |a, b| a == b));
     found.extend(differing("histories of memories", &kept.history, &folded.history, |a, b| a == b));
+    found.extend(differing("cards of texts", &kept.cards, &folded.cards, |a, b| a == b));
+    if kept.withheld != folded.withheld {
+        found.push("the turns that are withheld differ from the stream".to_owned());
+    }
     // Not every backend can read the words of a text back, so only what is indexed is compared.
     found.extend(differing("indexed texts", &kept.texts, &folded.texts, |_, _| true));
     let finding = |what| Finding { severity: Severity::Repairable, session: Some(session.clone()), what };

@@ -6,6 +6,7 @@
 //!
 //! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
 
+mod card;
 pub mod contract;
 mod derived;
 mod error;
@@ -15,6 +16,8 @@ mod files;
 pub mod folder;
 mod footprint;
 mod mem;
+mod near;
+mod numbers;
 mod propose;
 mod recall;
 mod search;
@@ -25,6 +28,8 @@ pub use footprint::Footprint;
 pub use mem::MemStore;
 pub use sqlite::SqliteStore;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use neap_core::event::Recorded;
 use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
@@ -32,6 +37,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::project::Projection;
 use neap_core::rank::{Found, SearchRequest};
+use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
@@ -201,6 +207,29 @@ pub trait Store: Send + Sync {
         session: Option<&SessionId>,
         request: &SearchRequest,
     ) -> Result<Vec<(SessionId, Found)>, StoreError>;
+
+    /// Texts that may answer a question: what [`Limits`](neap_core::recall::Limits) says that words propose, and what meaning
+    /// proposes, each once. Of two texts the newer is the one of the stream that began later, or that came later in the same. How many texts
+    /// there are, and how many have a term, is said of all sessions; where agents' streams are named, of those agents' memories, each for
+    /// itself, and of all sessions only where one is named. A term that is no word (see [`terms`](neap_core::terms)) finds nothing. Among more than twenty
+    /// thousand embeddings, those that are nearly as near as the nearest may be passed over; else every backend proposes
+    /// the same (I9). Costs what the limits allow, whatever the size.
+    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError>;
+
+    /// What was said beside texts: whatever has its place among what was said within `distance` of one of them, in the same
+    /// stream; themselves left out, each once, in the order of ids, as the query would propose them. Its filter and its limits do not matter.
+    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError>;
+
+    /// The words of texts, in the order asked; none of what is not there, is damaged, or was said in a turn that a rule ended.
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
+
+    /// Texts, with their words, that have no embedding of this model; those first that have none at all. At most `max`, the oldest first.
+    /// What is damaged is passed over.
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError>;
+
+    /// Keeps what a model made of texts as [`unembedded`](Store::unembedded) gave them, in place of what another made of them. What says something else by now, or is
+    /// gone, is passed over. A model is known by its name and the length of its embeddings.
+    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError>;
 
     /// Every session, by id; agents' streams are none.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;

@@ -1,5 +1,7 @@
 //! Sessions in memory: for tests and for trying things. It keeps the promise as long as the process lives.
 
+mod recall;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -10,9 +12,11 @@ use neap_core::log::{From, Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
 use neap_core::project::ExchangeRow;
 use neap_core::rank::{Candidate, Found, SearchRequest, around};
+use neap_core::recall::{Card, Embedding, Proposed, Query, TextId, TextKey};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
+use crate::card::CardRow;
 use crate::derived::{Derived, Fold, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
@@ -20,16 +24,26 @@ use crate::footprint::{Footprint, said};
 use crate::propose::{is_term, propose};
 use crate::search::candidate;
 use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, Stored};
-use neap_core::recall::TextKey;
+use recall::KeptVector;
 
 /// A store that forgets everything when it is dropped.
 #[derive(Default)]
 pub struct MemStore {
-    sessions: Mutex<BTreeMap<SessionId, Stream>>,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Default)]
+struct Kept {
+    sessions: BTreeMap<SessionId, Stream>,
+    vectors: BTreeMap<TextId, KeptVector>,
+    /// How many embeddings were ever kept.
+    embedded: u64,
 }
 
 #[derive(Default)]
 struct Stream {
+    /// Streams are numbered as they begin, from 1.
+    number: i64,
     events: Vec<Recorded>,
     derived: Derived,
 }
@@ -40,9 +54,9 @@ impl MemStore {
         Self::default()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<SessionId, Stream>> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         // Each change is made whole before the lock is let go, so what a panic left is whole as well.
-        self.sessions.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -75,7 +89,7 @@ impl Stream {
 
     /// Adds what this stream would take if it were written down.
     fn footprint(&self, mut sum: Footprint) -> Footprint {
-        let Derived { head, efforts, exchanges, texts, turn_ids, memories, history } = &self.derived;
+        let Derived { head, efforts, exchanges, texts, cards, turn_ids, memories, history, .. } = &self.derived;
         sum.said += self.events.iter().map(|e| said(&e.event)).sum::<u64>();
         sum.events += self.events.iter().map(written).sum::<u64>();
         sum.derived += written(head) + efforts.values().map(written).sum::<u64>();
@@ -84,6 +98,8 @@ impl Stream {
         sum.derived += memories.values().map(|kept| written(&kept.memory)).sum::<u64>();
         sum.derived += history.values().map(|seqs| size_of_val(seqs.as_slice()) as u64).sum::<u64>();
         sum.index += texts.values().map(|words| words.len() as u64).sum::<u64>();
+        sum.index +=
+            cards.values().map(|row| (size_of::<CardRow>() + row.terms.bytes().len()) as u64).sum::<u64>();
         sum
     }
 
@@ -138,7 +154,8 @@ fn written<T: serde::Serialize>(value: &T) -> u64 {
 impl Store for MemStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         crate::check_commit(&commit);
-        let mut sessions = self.sessions();
+        let mut all = self.kept();
+        let sessions = &mut all.sessions;
         let known = sessions.get(&commit.session);
         let actual = known.map_or(Seq(0), Stream::seq);
         for (id, _) in commit.events.iter().filter_map(|e| turn_id(&e.event)) {
@@ -149,22 +166,24 @@ impl Store for MemStore {
         if actual != commit.expected {
             return Err(StoreError::Conflict { expected: commit.expected, actual });
         }
-        let stream = sessions.entry(commit.session).or_default();
+        let number = sessions.len() as i64 + 1;
+        let stream = sessions.entry(commit.session).or_insert_with(|| Stream { number, ..Stream::default() });
         stream.derived.add(&commit.events, commit.projection);
         stream.events.extend(commit.events);
         Ok(())
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        Ok(self.sessions().get(session).map(|stream| stream.derived.state()))
+        Ok(self.kept().sessions.get(session).map(|stream| stream.derived.state()))
     }
 
     async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        Ok(self.sessions().get(session).map_or(Seq(0), Stream::seq))
+        Ok(self.kept().sessions.get(session).map_or(Seq(0), Stream::seq))
     }
 
     async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Vec::new()) };
         let start = stream.events.partition_point(|e| e.seq < from);
         Ok(stream.events[start..].iter().take(max).cloned().map(Stored::Event).collect())
@@ -177,14 +196,16 @@ impl Store for MemStore {
         before: Option<Seq>,
         max: usize,
     ) -> Result<Vec<Stored>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let events = sessions.get(session).into_iter().flat_map(|stream| stream.events.iter().rev());
         let asked = events.filter(|e| before.is_none_or(|b| e.seq < b) && kinds.contains(&e.event.kind()));
         Ok(asked.take(max).cloned().map(Stored::Event).collect())
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
         let LogRequest { scope, turns: (first, last), from, tokens_max, exchanges_max } = request;
         let mut rows: Vec<_> = stream.derived.exchanges.values().collect();
@@ -213,13 +234,37 @@ impl Store for MemStore {
         session: Option<&SessionId>,
         request: &SearchRequest,
     ) -> Result<Vec<(SessionId, Found)>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let asked = sessions.iter().filter(|(id, _)| id.agent().is_none() && session.is_none_or(|s| s == *id));
         Ok(asked.map(|(id, stream)| (id.clone(), stream.search(request))).collect())
     }
 
+    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
+        Ok(self.kept().propose(query))
+    }
+
+    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+        Ok(self.kept().beside(ids, query, distance))
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        let all = self.kept();
+        Ok(ids.iter().map(|id| all.text(id, false)).collect())
+    }
+
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+        Ok(self.kept().unembedded(model, max))
+    }
+
+    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+        self.kept().embed(model, batch);
+        Ok(())
+    }
+
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let info = |(id, stream): (&SessionId, &Stream)| {
             SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
         };
@@ -227,7 +272,8 @@ impl Store for MemStore {
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let info = |(id, stream): (&SessionId, &Stream)| {
             Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
         };
@@ -235,13 +281,15 @@ impl Store for MemStore {
     }
 
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let none = || Recalled { texts_with: vec![0; request.terms.len()], ..Recalled::default() };
         Ok(sessions.get(agent).map_or_else(none, |stream| stream.derived.recall(request)))
     }
 
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
         let kept = ids.iter().filter_map(|id| stream.derived.memories.get(id));
         Ok(kept.map(|kept| kept.memory.clone()).collect())
@@ -254,7 +302,8 @@ impl Store for MemStore {
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
         let before = match before {
             Some(id) => match stream.written_at(id) {
@@ -267,34 +316,38 @@ impl Store for MemStore {
     }
 
     async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        Ok(self.sessions().get(agent).map_or_else(Vec::new, |stream| stream.derived.due(now, max)))
+        Ok(self.kept().sessions.get(agent).map_or_else(Vec::new, |stream| stream.derived.due(now, max)))
     }
 
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
         let places = stream.derived.history(id).iter();
         Ok(places.flat_map(|seq| stream.between(*seq, *seq)).collect())
     }
 
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        Ok(self.sessions().get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
+        Ok(self.kept().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
         Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let asked = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
         Ok(asked.fold(Footprint::default(), |sum, (_, stream)| stream.footprint(sum)))
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
-        let sessions = self.sessions();
+        let all = self.kept();
+        let sessions = &all.sessions;
         let mut findings = Vec::new();
         for (id, stream) in sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id)) {
             let folded = stream.fold();
@@ -305,16 +358,19 @@ impl Store for MemStore {
     }
 
     async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
-        let mut sessions = self.sessions();
+        let mut all = self.kept();
+        let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(Vec::new()) };
         let folded = stream.fold();
         let findings = losses(session, &folded);
         stream.derived = folded.derived;
+        all.drop_strays();
         Ok(findings)
     }
 
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
-        let mut sessions = self.sessions();
+        let mut all = self.kept();
+        let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(0) };
         let events = stream.events.len() as u64;
         if let [Recorded { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
@@ -323,11 +379,13 @@ impl Store for MemStore {
         let seq = stream.seq().next();
         stream.events = vec![Recorded { seq, at: now, event: Event::Scrubbed { events } }];
         stream.derived = stream.fold().derived;
+        all.drop_strays();
         Ok(events)
     }
 
     async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        let mut sessions = self.sessions();
+        let mut all = self.kept();
+        let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
         let mut erased = 0;
         for recorded in &mut stream.events {
@@ -341,6 +399,7 @@ impl Store for MemStore {
             stream.events.push(Recorded { seq, at: now, event: Event::MemoryErased { id } });
             stream.derived = stream.fold().derived;
         }
+        all.drop_strays();
         Ok(erased)
     }
 }

@@ -66,6 +66,93 @@ fn added(scores: &[(u64, u64)], having: &[u64], weight: u64, is_new_wanted: bool
     sum
 }
 
+/// How many are visited of the texts that have a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// All.
+    All,
+    /// At most so many, the newest.
+    Newest(usize),
+}
+
+/// What a search by words starts from.
+pub(crate) struct Words<'a> {
+    /// Distinct terms.
+    pub(crate) terms: &'a [String],
+    /// How many texts have each of them.
+    pub(crate) texts_with: &'a [u64],
+    /// How many texts there are.
+    pub(crate) texts: u64,
+    /// Whether only some streams are searched: then how many texts there have a term is known when they were visited.
+    pub(crate) is_narrow: bool,
+    /// See [`Limits::visits_max`](neap_core::recall::Limits::visits_max).
+    pub(crate) visits_max: usize,
+}
+
+impl Words<'_> {
+    /// Visits the texts that `having` gives for a term, each list in order, and scores them, in order: the rarest term first, whole if
+    /// it fits into what is left.
+    pub(crate) fn visit<E>(
+        &self,
+        mut having: impl FnMut(&str, Visit) -> Result<Vec<u64>, E>,
+    ) -> Result<Vec<(u64, u64)>, E> {
+        let mut order: Vec<(u64, &str)> =
+            self.texts_with.iter().copied().zip(self.terms.iter().map(String::as_str)).collect();
+        order.retain(|(with, term)| *with > 0 && is_term(term));
+        order.sort_unstable();
+        let (mut scores, mut left) = (Vec::new(), self.visits_max);
+        for (with, term) in order {
+            let weight = weight(self.texts, with);
+            let visit = match usize::try_from(with) {
+                _ if self.is_narrow => Visit::Newest(left.saturating_add(1)),
+                Ok(with) if with <= left => Visit::All,
+                Ok(_) | Err(_) if scores.is_empty() => Visit::Newest(left),
+                Ok(_) | Err(_) => break,
+            };
+            let mut found = having(term, visit)?;
+            if self.is_narrow && found.len() > left {
+                if !scores.is_empty() {
+                    break;
+                }
+                found.drain(..found.len() - left);
+            }
+            left = left.saturating_sub(found.len());
+            scores = added(&scores, &found, weight, true);
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(scores)
+    }
+}
+
+/// The best `max` of those that are admitted: the highest score, then the newer.
+pub(crate) fn best<E>(
+    mut scores: Vec<(u64, u64)>,
+    max: usize,
+    admits: Option<&mut dyn FnMut(u64) -> Result<bool, E>>,
+) -> Result<Vec<u64>, E> {
+    let better = |a: &(u64, u64), b: &(u64, u64)| (b.1, b.0).cmp(&(a.1, a.0));
+    let Some(admits) = admits else {
+        if scores.len() > max {
+            scores.select_nth_unstable_by(max, better);
+            scores.truncate(max);
+        }
+        return Ok(scores.into_iter().map(|(text, _)| text).collect());
+    };
+    scores.sort_unstable_by(better);
+    let mut chosen = Vec::new();
+    for (text, _) in scores {
+        if chosen.len() >= max {
+            break;
+        }
+        if admits(text)? {
+            chosen.push(text);
+        }
+    }
+    Ok(chosen)
+}
+
 /// How telling a term is that `having` of `texts` have, in whole numbers so that sums do not depend on order.
 fn weight(texts: u64, having: u64) -> u64 {
     let share = (texts as f64 + 1.0) / (having as f64 + 0.5);

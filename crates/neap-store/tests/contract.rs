@@ -64,4 +64,18 @@ contract! {
     memories_are_rebuilt_the_same
     agents_are_apart
     a_stale_memory_changes_nothing
+    a_text_is_proposed_by_its_rarest_words
+    a_proposal_says_what_is_known_of_a_text
+    visits_are_bounded
+    proposals_are_filtered
+    agents_are_searched_when_named
+    meaning_proposes_the_nearest
+    a_text_that_changes_is_embedded_anew
+    another_model_takes_over
+    what_was_said_beside_is_found
+    texts_are_read_by_their_ids
+    a_withheld_turn_has_no_words
+    a_rebuild_proposes_the_same
+    what_is_erased_is_not_proposed
+    bad_questions_are_answered
 }

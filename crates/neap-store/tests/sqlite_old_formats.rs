@@ -125,14 +125,22 @@ CREATE TABLE blocks(
 PRAGMA user_version = 4;
 ";
 
-const OLD: [i64; 4] = [1, 2, 3, 4];
-const TODAY: i64 = 5;
+/// What the fifth version added.
+const FORMAT_5: &str = "
+CREATE TABLE shelves(
+  shelf INTEGER PRIMARY KEY,
+  memories INTEGER NOT NULL
+);
+PRAGMA user_version = 5;
+";
 
-/// What an older version would have written: the rows of a store of today's that has no blocks yet. None of them knew
-/// what was last asked for.
+const OLD: [i64; 5] = [1, 2, 3, 4, 5];
+const TODAY: i64 = 6;
+
+/// What an older version would have written: the rows of a store of today's that has no blocks yet. Before the fifth none
+/// knew what was last asked for.
 const ROWS: &str = "
-INSERT INTO sessions(stream, name, texts, head) SELECT stream, name, texts, json_remove(head, '$.task')
-  FROM today.sessions;
+INSERT INTO sessions(stream, name, texts, head) SELECT stream, name, texts, head FROM today.sessions;
 INSERT INTO events SELECT stream, seq, at, kind, sum, body FROM today.events;
 INSERT INTO efforts SELECT text, stream, id, body FROM today.efforts;
 INSERT INTO turn_ids SELECT stream, turn_id, turn FROM today.turn_ids;
@@ -196,7 +204,13 @@ fn old(path: &Path, format: i64) -> Told {
     if format >= 4 {
         db.execute_batch(FORMAT_4).unwrap();
     }
+    if format >= 5 {
+        db.execute_batch(FORMAT_5).unwrap();
+    }
     db.execute_batch(ROWS).unwrap();
+    if format < 5 {
+        db.execute_batch("UPDATE sessions SET head = json_remove(head, '$.task')").unwrap();
+    }
     db.execute_batch(if format == 1 { EXCHANGES_1 } else { EXCHANGES_2 }).unwrap();
     if format == 2 || format == 3 {
         pack_rows(&db);

@@ -12,6 +12,8 @@ pub struct Query {
     pub terms: Vec<String>,
     /// What the question means; without it, or where nothing is embedded, words alone find.
     pub embedding: Option<Embedding>,
+    /// Who made that of it; nearness to what another made means nothing.
+    pub model: String,
     /// Where it is looked for.
     pub filter: Filter,
     /// How hard.
@@ -21,7 +23,7 @@ pub struct Query {
 impl Query {
     /// Looks for terms everywhere, with ordinary limits.
     pub fn new(terms: Vec<String>) -> Self {
-        Self { terms, embedding: None, filter: Filter::default(), limits: Limits::default() }
+        Self { terms, embedding: None, model: String::new(), filter: Filter::default(), limits: Limits::default() }
     }
 }
 

@@ -41,9 +41,10 @@ impl Wanted {
         self.times.iter().any(|(first, end)| (*first..*end).contains(&at))
     }
 
-    /// What the store is asked.
-    pub fn query(&self, embedding: Option<Embedding>, filter: Filter) -> Query {
-        Query { terms: self.terms.clone(), embedding, filter, limits: Limits::default() }
+    /// What the store is asked; what the question means comes with the name of the model that says so.
+    pub fn query(&self, meant: Option<(String, Embedding)>, filter: Filter) -> Query {
+        let (model, embedding) = meant.map_or_else(Default::default, |(model, of)| (model, Some(of)));
+        Query { terms: self.terms.clone(), embedding, model, filter, limits: Limits::default() }
     }
 }
 

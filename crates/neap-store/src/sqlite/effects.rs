@@ -3,10 +3,12 @@
 use neap_core::ids::{EffortId, TurnNo};
 use neap_core::message::Scope;
 use neap_core::project::ExchangeRow;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
-use super::{memories, schema};
-use neap_core::recall::TextKey;
+use super::cards::{self, Tally};
+use super::{memories, texts};
+use crate::card::Indexed;
+use crate::numbers;
 
 /// How a scope is written; no effort's id is empty.
 pub(super) fn scope_name(scope: &Scope) -> &str {
@@ -27,7 +29,7 @@ pub(super) fn put_effort(db: &Connection, stream: i64, id: &EffortId, body: &str
         .prepare_cached("UPDATE efforts SET body = ? WHERE stream = ? AND id = ?")?
         .execute(params![body, stream, id.as_str()])?;
     if changed == 0 {
-        let (first, last) = schema::effort_texts(stream);
+        let (first, last) = numbers::effort_texts(stream);
         db.prepare_cached(
             "INSERT INTO efforts(text, stream, id, body)
              VALUES (coalesce((SELECT max(text) FROM efforts WHERE text BETWEEN ?1 AND ?2) + 1, ?1), ?3, ?4, ?5)",
@@ -78,24 +80,26 @@ pub(super) fn put_turn_id(db: &Connection, stream: i64, id: &str, turn: TurnNo) 
     Ok(())
 }
 
-/// Puts a text in the word index, in place of what was there. Returns whether it is a new one.
-pub(super) fn put_text(db: &Connection, stream: i64, key: &TextKey, words: &str) -> rusqlite::Result<bool> {
-    let text = match key {
-        TextKey::Message(seq) => Some(schema::message_text(stream, number(seq.0))),
-        TextKey::Effort(id) => db
-            .prepare_cached("SELECT text FROM efforts WHERE stream = ? AND id = ?")?
-            .query_row(params![stream, id.as_str()], |row| row.get(0))
-            .optional()?,
-        TextKey::Memory(id) => memories::text_of(db, stream, *id)?,
-    };
-    let Some(text) = text else { return Ok(false) };
-    let known = remove_text(db, text)?;
+/// Puts a text in the word index, and its card beside it, in place of what was there. Returns its number if its key has one, and whether it
+/// is a new one.
+pub(super) fn put_text(
+    db: &Connection,
+    tally: &mut Tally,
+    stream: i64,
+    scope: i64,
+    indexed: &Indexed,
+) -> rusqlite::Result<(Option<i64>, bool)> {
+    let Indexed { key, words, row } = indexed;
+    let Some(text) = texts::number_in(db, stream, key)? else { return Ok((None, false)) };
+    let known = remove_text(db, tally, text, scope)?;
     db.prepare_cached("INSERT INTO words(rowid, terms) VALUES (?, ?)")?.execute(params![text, words])?;
-    Ok(!known)
+    cards::put(db, tally, text, scope, row)?;
+    Ok((Some(text), !known))
 }
 
-/// Removes a text from the word index. Returns whether it was there.
-pub(super) fn remove_text(db: &Connection, text: i64) -> rusqlite::Result<bool> {
+/// Removes a text from the word index, and its card. Returns whether it was there.
+pub(super) fn remove_text(db: &Connection, tally: &mut Tally, text: i64, scope: i64) -> rusqlite::Result<bool> {
+    cards::remove(db, tally, text, scope)?;
     let known = db.prepare_cached("SELECT 1 FROM words_docsize WHERE id = ?")?.exists([text])?;
     if known {
         db.prepare_cached("DELETE FROM words WHERE rowid = ?")?.execute([text])?;
@@ -110,19 +114,32 @@ pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: i64)
     Ok(())
 }
 
-/// Removes everything that is derived from a stream.
-pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
-    let (first, last) = schema::all_texts(stream);
+/// Remembers that a rule ended a turn.
+pub(super) fn put_withheld(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR IGNORE INTO withheld(stream, turn) VALUES (?, ?)")?
+        .execute([stream, number(turn.0)])?;
+    Ok(())
+}
+
+/// Removes a stream's texts from the word index, and their cards.
+pub(super) fn clear_texts(db: &Connection, tally: &mut Tally, stream: i64, scope: i64) -> rusqlite::Result<()> {
+    let (first, last) = numbers::all_texts(stream);
     let mut indexed = db.prepare("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
     let indexed: Vec<i64> = indexed.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut remove = db.prepare_cached("DELETE FROM words WHERE rowid = ?")?;
     for text in indexed {
         remove.execute([text])?;
     }
-    for table in ["efforts", "exchanges", "turn_ids"] {
-        db.execute(&format!("DELETE FROM {table} WHERE stream = ?"), [stream])?;
-    }
-    memories::clear(db, stream)?;
+    cards::clear(db, tally, stream, scope)?;
     db.execute("UPDATE sessions SET texts = 0 WHERE stream = ?", [stream])?;
     Ok(())
+}
+
+/// Removes everything that is derived from a stream but its embeddings.
+pub(super) fn clear(db: &Connection, tally: &mut Tally, stream: i64, scope: i64) -> rusqlite::Result<()> {
+    clear_texts(db, tally, stream, scope)?;
+    for table in ["efforts", "exchanges", "turn_ids", "withheld"] {
+        db.execute(&format!("DELETE FROM {table} WHERE stream = ?"), [stream])?;
+    }
+    memories::clear(db, stream)
 }

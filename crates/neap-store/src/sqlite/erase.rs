@@ -10,6 +10,7 @@ use neap_core::memory::{MemoryId, after_erasure};
 use neap_core::state::Head;
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::cards::Tally;
 use super::events::{self, EventRow};
 use super::fault::Stop;
 use super::reader::Reader;
@@ -109,7 +110,10 @@ fn write(all: &Connection, plan: &Plan, id: MemoryId, now: Stamp) -> Result<u64,
     let row = EventRow::new(&tombstone).map_err(failed)?;
     row.insert(all, *stream)?;
     memories::put_event(all, *stream, id, row.seq)?;
-    let gone = memories::remove(all, *stream, id)?;
+    let mut tally = Tally::default();
+    let gone = memories::remove(all, &mut tally, *stream, id)?;
+    tally.write(all)?;
+    memories::settle(all, *stream, id)?;
     let head = match head {
         Some(head) => serde_json::to_string(head),
         None => serde_json::to_string(&read::fold(all, *stream)?.derived.head),

@@ -6,9 +6,10 @@ use rusqlite::Connection;
 
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{log, memories, read, schema};
+use super::{cards, log, memories, read, schema};
 use crate::derived::Derived;
 use crate::examine::{differences, losses};
+use crate::numbers;
 use crate::{Finding, Severity, Stored};
 use neap_core::recall::TextKey;
 
@@ -20,6 +21,9 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
         findings.push(note(Severity::Note, format!("SQLite {}", rusqlite::version())));
         findings.extend(file(db)?);
         findings.extend(strays(db)?);
+        if schema::has_cards(db)? && cards::are_miscounted(db)? {
+            findings.push(note(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
+        }
     }
     for (stream, id) in read::streams(db)? {
         if session.is_some_and(|asked| *asked != id) {
@@ -103,11 +107,11 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
     }
     let mut statement = db.prepare_cached("SELECT text, id, body FROM efforts WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
-    let mut numbers = std::collections::BTreeMap::new();
+    let mut efforts = std::collections::BTreeMap::new();
     while let Some(row) = rows.next()? {
         let id: String = row.get(1)?;
         if let Some(known) = folded.efforts.keys().find(|key| key.as_str() == id) {
-            numbers.insert(row.get::<_, i64>(0)?, known.clone());
+            efforts.insert(row.get::<_, i64>(0)?, known.clone());
         }
         let effort: Option<neap_core::effort::Effort> = read::json(row, 2);
         kept.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
@@ -134,22 +138,35 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
     )?;
     let is_agent = session.agent().is_some();
     let mut misplaced = 0;
-    let (first, last) = schema::all_texts(stream);
-    let (_, last_effort) = schema::effort_texts(stream);
+    let (first, last) = numbers::all_texts(stream);
+    let (_, last_effort) = numbers::effort_texts(stream);
+    let key_of = |text: i64| {
+        Ok(if text > last_effort {
+            Some(TextKey::Message(Seq(numbers::message_seq(text) as u64)))
+        } else if is_agent {
+            memories::indexed(db, text)?
+        } else {
+            efforts.get(&text).cloned().map(TextKey::Effort)
+        })
+    };
     let mut statement = db.prepare_cached("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
     let mut rows = statement.query([first, last])?;
     while let Some(row) = rows.next()? {
         let text: i64 = row.get(0)?;
-        let key = if text > last_effort {
-            Some(TextKey::Message(Seq(schema::message_seq(text) as u64)))
-        } else if is_agent {
-            let memory = memories::indexed(db, text)?;
-            misplaced += u64::from(memory.is_none());
-            memory
-        } else {
-            numbers.get(&text).cloned().map(TextKey::Effort)
-        };
+        let key = key_of(text)?;
+        misplaced += u64::from(is_agent && key.is_none());
         kept.texts.extend(key.map(|key| (key, String::new())));
+    }
+    if schema::has_cards(db)? {
+        let (cards, strays) = cards::kept(db, stream, key_of)?;
+        kept.cards = cards;
+        misplaced += strays;
+        let mut statement = db.prepare_cached("SELECT turn FROM withheld WHERE stream = ?")?;
+        let turns = statement.query_map([stream], |row| row.get::<_, i64>(0))?;
+        kept.withheld = turns.map(|turn| turn.map(|turn| TurnNo(turn as u64))).collect::<Result<_, _>>()?;
+    } else {
+        kept.cards.clone_from(&folded.cards);
+        kept.withheld.clone_from(&folded.withheld);
     }
     Ok((kept, misplaced))
 }

@@ -9,6 +9,7 @@ use super::fault::Stop;
 use super::reader::Reader;
 use super::{connect, read, schema};
 use crate::footprint::{Footprint, said};
+use crate::numbers;
 use crate::{Stored, files};
 
 /// What SQLite adds to the texts of a row: its header, its numbers and its place on the page. An estimate.
@@ -33,6 +34,7 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
             format!("SELECT sum({ROW} + octet_length(kind) + octet_length(body)) FROM events WHERE stream = ?");
         sum.events += bytes(db, &events, stream)? + blocks(db, stream)?;
         sum.derived += derived(db, stream)?;
+        sum.index += cards(db, stream)?;
     }
     let index = bytes(
         db,
@@ -43,8 +45,10 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
         ),
         1,
     )?;
-    sum.index =
-        if all_words == 0 { 0 } else { (u128::from(index) * u128::from(words) / u128::from(all_words)) as u64 };
+    let shared = index + bytes(db, &format!("SELECT count(*) * {ROW} FROM frequencies WHERE ?"), 1)?;
+    let share =
+        if all_words == 0 { 0 } else { (u128::from(shared) * u128::from(words) / u128::from(all_words)) as u64 };
+    sum.index += share;
     Ok(sum)
 }
 
@@ -56,6 +60,21 @@ fn blocks(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
          FROM blocks WHERE stream = ?"
     );
     bytes(db, &query, stream)
+}
+
+/// Cards and embeddings.
+fn cards(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
+    let mut sum = 0;
+    for row in [
+        "{ROW} + coalesce(octet_length(who), 0) + octet_length(terms)) FROM cards",
+        // The number of the text is in an index as well.
+        "2 * {ROW} + coalesce(octet_length(vector), 0)) FROM vectors",
+        "{ROW}) FROM unembedded",
+    ] {
+        let query = format!("SELECT sum({row} WHERE text >> 32 = ?");
+        sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
+    }
+    Ok(sum)
 }
 
 fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
@@ -88,7 +107,7 @@ fn bytes(db: &Connection, query: &str, stream: i64) -> rusqlite::Result<u64> {
 
 /// How many words of a session are in the word index.
 fn words_of(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
-    let (first, last) = schema::all_texts(stream);
+    let (first, last) = numbers::all_texts(stream);
     let mut statement = db.prepare_cached("SELECT sz FROM words_docsize WHERE id BETWEEN ? AND ?")?;
     let mut rows = statement.query([first, last])?;
     let mut words = 0;

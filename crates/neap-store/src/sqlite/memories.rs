@@ -8,12 +8,14 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind};
 use neap_core::project::MemoryRow;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::cards::Tally;
 use super::effects::{self, number};
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{events, read, schema};
+use super::{events, read, schema, vectors};
 use crate::Stored;
 use crate::derived::KeptMemory;
+use crate::numbers;
 use crate::recall::Place;
 use neap_core::recall::TextKey;
 
@@ -32,32 +34,41 @@ impl PreparedMemory {
         Ok(Self { id, place, at, due, body: serde_json::to_string(memory)? })
     }
 
+    pub(super) fn id(&self) -> MemoryId {
+        self.id
+    }
+
     pub(super) fn of(row: &MemoryRow) -> Result<Self, serde_json::Error> {
         Self::new(&row.memory, row.due)
     }
 
     /// Inserts or replaces a memory's row; the words it had go. Returns how many texts went.
-    pub(super) fn put(&self, db: &Connection, stream: i64) -> rusqlite::Result<i64> {
-        let gone = remove(db, stream, self.id)?;
-        let text = schema::memory_text(stream, self.id, self.place);
+    pub(super) fn put(&self, db: &Connection, tally: &mut Tally, stream: i64) -> rusqlite::Result<i64> {
+        let gone = remove(db, tally, stream, self.id)?;
+        let text = numbers::memory_text(stream, self.id, self.place);
         let due = self.due.map(|due| due.0);
         db.prepare_cached("INSERT INTO memories(text, stream, at, due, body) VALUES (?, ?, ?, ?, ?)")?
             .execute(params![text, stream, self.at.0, due, self.body])?;
-        count_on(db, schema::shelf(stream, self.id.kind(), self.place), 1)?;
+        count_on(db, numbers::shelf(stream, self.id.kind(), self.place), 1)?;
         Ok(gone)
     }
 }
 
+/// Sees to a memory's embedding, after its row and its words have changed.
+pub(super) fn settle(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<()> {
+    vectors::settle(db, stream, &Place::ALL.map(|place| numbers::memory_text(stream, id, place)))
+}
+
 /// Removes a memory's row and words. Returns how many texts went.
-pub(super) fn remove(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<i64> {
+pub(super) fn remove(db: &Connection, tally: &mut Tally, stream: i64, id: MemoryId) -> rusqlite::Result<i64> {
     let mut gone = 0;
     for place in Place::ALL {
-        let text = schema::memory_text(stream, id, place);
+        let text = numbers::memory_text(stream, id, place);
         let rows = db.prepare_cached("DELETE FROM memories WHERE text = ?")?.execute([text])?;
         if rows > 0 {
-            count_on(db, schema::shelf(stream, id.kind(), place), -1)?;
+            count_on(db, numbers::shelf(stream, id.kind(), place), -1)?;
         }
-        gone += i64::from(effects::remove_text(db, text)?);
+        gone += i64::from(effects::remove_text(db, tally, text, stream)?);
     }
     Ok(gone)
 }
@@ -86,7 +97,7 @@ pub(super) fn are_miscounted(db: &Connection, stream: i64) -> rusqlite::Result<b
     if !schema::has_memories(db)? {
         return Ok(false);
     }
-    let (first, last) = schema::shelves(stream);
+    let (first, last) = numbers::shelves(stream);
     for shelf in first..=last {
         let there: i64 = db
             .prepare_cached("SELECT count(*) FROM memories WHERE shelf = ?")?
@@ -100,7 +111,7 @@ pub(super) fn are_miscounted(db: &Connection, stream: i64) -> rusqlite::Result<b
 
 /// The number of a memory's row.
 pub(super) fn text_of(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Option<i64>> {
-    let [a, b, c] = Place::ALL.map(|place| schema::memory_text(stream, id, place));
+    let [a, b, c] = Place::ALL.map(|place| numbers::memory_text(stream, id, place));
     db.prepare_cached("SELECT text FROM memories WHERE text IN (?, ?, ?)")?
         .query_row([a, b, c], |row| row.get(0))
         .optional()
@@ -109,16 +120,16 @@ pub(super) fn text_of(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::R
 /// Remembers that an event is part of a memory's history.
 pub(super) fn put_event(db: &Connection, stream: i64, id: MemoryId, seq: i64) -> rusqlite::Result<()> {
     db.prepare_cached("INSERT OR IGNORE INTO memory_events(stream, memory, seq) VALUES (?, ?, ?)")?
-        .execute(params![stream, schema::memory_number(id), seq])?;
+        .execute(params![stream, numbers::memory_number(id), seq])?;
     Ok(())
 }
 
 /// Removes all that is derived of an agent's memories but their words.
 pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
-    let (first, last) = schema::all_texts(stream);
+    let (first, last) = numbers::all_texts(stream);
     db.execute("DELETE FROM memories WHERE text BETWEEN ? AND ?", [first, last])?;
     db.execute("DELETE FROM memory_events WHERE stream = ?", [stream])?;
-    let (first, last) = schema::shelves(stream);
+    let (first, last) = numbers::shelves(stream);
     db.execute("DELETE FROM shelves WHERE shelf BETWEEN ? AND ?", [first, last])?;
     Ok(())
 }
@@ -167,8 +178,8 @@ pub(super) fn list(
     let mut found = Vec::new();
     for kind in kinds {
         for place in Place::ALL {
-            let shelf = schema::shelf(stream, kind, place);
-            let (first, last) = schema::shelf_texts(shelf);
+            let shelf = numbers::shelf(stream, kind, place);
+            let (first, last) = numbers::shelf_texts(shelf);
             // Where a shelf ends for this page: what was written at the same moment is in the order of ids.
             let (at, text) = match end {
                 None => (i64::MAX, last),
@@ -212,7 +223,7 @@ pub(super) fn due(db: &Connection, agent: &SessionId, now: Stamp, max: usize) ->
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
         let (due, text): (i64, i64) = (row.get(0)?, row.get(1)?);
-        found.extend(schema::memory_of(text).map(|(id, _)| (due, id, text)));
+        found.extend(numbers::memory_of(text).map(|(id, _)| (due, id, text)));
     }
     found.sort_unstable();
     found.truncate(max);
@@ -223,7 +234,7 @@ pub(super) fn due(db: &Connection, agent: &SessionId, now: Stamp, max: usize) ->
 pub(super) fn places(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Vec<Seq>> {
     let mut statement =
         db.prepare_cached("SELECT seq FROM memory_events WHERE stream = ? AND memory = ? ORDER BY seq")?;
-    let rows = statement.query_map(params![stream, schema::memory_number(id)], |row| row.get::<_, i64>(0))?;
+    let rows = statement.query_map(params![stream, numbers::memory_number(id)], |row| row.get::<_, i64>(0))?;
     rows.map(|seq| seq.map(|seq| Seq(seq as u64))).collect()
 }
 
@@ -241,7 +252,7 @@ pub(super) fn count(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     if !schema::has_memories(db)? {
         return Ok(0);
     }
-    let (first, last) = schema::shelves(stream);
+    let (first, last) = numbers::shelves(stream);
     let count: i64 = db
         .prepare_cached("SELECT coalesce(sum(memories), 0) FROM shelves WHERE shelf BETWEEN ? AND ?")?
         .query_row([first, last], |row| row.get(0))?;
@@ -258,14 +269,14 @@ pub(super) fn kept(
     if !schema::has_memories(db)? {
         return Ok(());
     }
-    let (first, last) = schema::all_texts(stream);
+    let (first, last) = numbers::all_texts(stream);
     let mut statement =
         db.prepare_cached("SELECT text, at, due, body FROM memories WHERE text BETWEEN ? AND ? AND stream = ?")?;
     let mut rows = statement.query([first, last, stream])?;
     while let Some(row) = rows.next()? {
         let (text, at): (i64, i64) = (row.get(0)?, row.get(1)?);
         let Some(memory) = read::json::<Memory>(row, 3) else { continue };
-        let own = schema::memory_text(stream, memory.id, Place::of(memory.status));
+        let own = numbers::memory_text(stream, memory.id, Place::of(memory.status));
         if text == own && at == memory.created.0 {
             add(memory.id, KeptMemory { due: row.get::<_, Option<i64>>(2)?.map(Stamp), memory });
         }
@@ -274,7 +285,7 @@ pub(super) fn kept(
         db.prepare_cached("SELECT memory, seq FROM memory_events WHERE stream = ? ORDER BY memory, seq")?;
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
-        if let Some(id) = schema::numbered_memory(row.get(0)?) {
+        if let Some(id) = numbers::numbered_memory(row.get(0)?) {
             add_event(id, Seq(row.get::<_, i64>(1)? as u64));
         }
     }
@@ -283,7 +294,7 @@ pub(super) fn kept(
 
 /// The memory whose words a text in the index is, if that is its own number now.
 pub(super) fn indexed(db: &Connection, text: i64) -> rusqlite::Result<Option<TextKey>> {
-    let Some((id, _)) = schema::memory_of(text) else { return Ok(None) };
+    let Some((id, _)) = numbers::memory_of(text) else { return Ok(None) };
     let is_there = db.prepare_cached("SELECT 1 FROM memories WHERE text = ?")?.exists([text])?;
     Ok(is_there.then_some(TextKey::Memory(id)))
 }

@@ -4,6 +4,7 @@
 //! Start with `schema` (what is kept), then `writer` (how it gets there).
 
 mod aside;
+mod cards;
 mod checkpoint;
 mod cold;
 mod connect;
@@ -18,6 +19,7 @@ mod log;
 mod memories;
 mod pool;
 mod prepare;
+mod propose;
 mod read;
 mod reader;
 mod rebuild;
@@ -25,7 +27,10 @@ mod recall;
 mod schema;
 mod scrub;
 mod search;
+mod space;
 mod task;
+mod texts;
+mod vectors;
 mod writer;
 
 use std::path::Path;
@@ -36,18 +41,21 @@ use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::rank::{Found, SearchRequest};
+use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use connect::Place;
 use pool::Pool;
 use prepare::Prepared;
+use space::Space;
 use writer::Writer;
 
 /// A store in one file (and its `-wal` and `-shm` beside it).
 pub struct SqliteStore {
     readers: Arc<Pool>,
     writer: Writer,
+    space: Arc<Space>,
 }
 
 impl SqliteStore {
@@ -56,7 +64,7 @@ impl SqliteStore {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let place = Arc::new(Place::find(path)?);
         let writer = Writer::start(place.clone())?;
-        Ok(Self { readers: Arc::new(Pool::new(place)), writer })
+        Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })
     }
 }
 
@@ -106,6 +114,30 @@ impl Store for SqliteStore {
     ) -> Result<Vec<(SessionId, Found)>, StoreError> {
         let (session, request) = (session.cloned(), request.clone());
         self.readers.read(move |db| search::search(db, session.as_ref(), &request)).await
+    }
+
+    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
+        let (space, query) = (self.space.clone(), query.clone());
+        self.readers.read(move |db| propose::propose(db, &space, &query)).await
+    }
+
+    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+        let (space, ids, query) = (self.space.clone(), ids.to_vec(), query.clone());
+        self.readers.read(move |db| propose::beside(db, &space, &ids, &query, distance)).await
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        let ids = ids.to_vec();
+        self.readers.read(move |db| texts::texts(db, &ids)).await
+    }
+
+    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
+        let model = model.to_owned();
+        self.readers.read(move |db| vectors::unembedded(db, &model, max)).await
+    }
+
+    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+        self.writer.embed(model.to_owned(), batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {

@@ -5,11 +5,11 @@ use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId, TurnNo};
 use neap_core::memory::MemoryId;
 use neap_core::project::ExchangeRow;
-use neap_core::recall::TextKey;
 
 use super::events::EventRow;
 use super::memories::PreparedMemory;
-use crate::derived::{memory_words, turn_id, words};
+use crate::card::Indexed;
+use crate::derived::{turn_id, withheld};
 use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text the work would hold up other tasks.
@@ -30,7 +30,9 @@ pub(super) struct Prepared {
     pub(super) erased: Vec<MemoryId>,
     /// Which event belongs to the history of which memory.
     pub(super) memory_events: Vec<(MemoryId, i64)>,
-    pub(super) texts: Vec<(TextKey, String)>,
+    pub(super) texts: Vec<Indexed>,
+    /// Turns that a rule ended.
+    pub(super) withheld: Vec<TurnNo>,
 }
 
 impl Prepared {
@@ -51,10 +53,14 @@ impl Prepared {
         let Commit { session, expected, events, projection } = commit;
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
         let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
-        let efforts = projection.efforts.iter().map(|e| Ok((e.id.clone(), serde_json::to_string(e)?)));
-        let memory_words = projection.memories.iter().map(memory_words);
-        let texts = projection.texts.iter().map(words);
-        let texts = texts.chain(memory_words.filter_map(|(key, words)| Some((key, words?)))).collect();
+        // New ones are numbered in the order in which they were opened.
+        let opened: Vec<&EffortId> = events.iter().filter_map(|recorded| opened(&recorded.event)).collect();
+        let mut efforts: Vec<_> = projection.efforts.iter().collect();
+        efforts.sort_by_key(|effort| opened.iter().position(|id| **id == effort.id));
+        let efforts = efforts.into_iter().map(|e| Ok((e.id.clone(), serde_json::to_string(e)?)));
+        let of_memories = projection.memories.iter().filter_map(Indexed::of_memory);
+        let texts = projection.texts.iter().map(Indexed::of).chain(of_memories).collect();
+        let withheld = events.iter().filter_map(|recorded| withheld(&recorded.event)).collect();
         let erased = events.iter().filter_map(|recorded| erased(&recorded.event)).collect();
         let events: Vec<_> = events
             .iter()
@@ -72,8 +78,13 @@ impl Prepared {
             memories: projection.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,
             erased,
             texts,
+            withheld,
         })
     }
+}
+
+fn opened(event: &Event) -> Option<&EffortId> {
+    if let Event::EffortOpened { id, .. } = event { Some(id) } else { None }
 }
 
 fn erased(event: &Event) -> Option<MemoryId> {

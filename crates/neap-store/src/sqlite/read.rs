@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::fault::Stop;
 use super::log::scope;
+use super::memories;
 use super::reader::Reader;
-use super::{memories, schema};
 use crate::derived::{Fold, Folded};
+use crate::numbers;
 use crate::{AgentInfo, SessionInfo, Stored};
 
 pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<SessionState>, Stop> {
@@ -27,7 +28,7 @@ pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<Sessio
 /// The stored parts of a state, if all of them can be understood.
 fn parts(db: &Connection, stream: i64) -> rusqlite::Result<Option<(Head, Vec<Effort>)>> {
     let head = head(db, stream)?;
-    let (first, last) = schema::effort_texts(stream);
+    let (first, last) = numbers::effort_texts(stream);
     let mut statement = db.prepare_cached("SELECT body FROM efforts WHERE text BETWEEN ? AND ?")?;
     let efforts: rusqlite::Result<Vec<Option<Effort>>> =
         statement.query_map([first, last], |row| Ok(json(row, 0)))?.collect();
@@ -82,7 +83,7 @@ pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo
     let mut sessions = Vec::new();
     for (stream, id) in streams(db)?.into_iter().filter(|(_, id)| id.agent().is_none()) {
         let head = head_or_fold(db, stream)?;
-        let (first, last) = schema::effort_texts(stream);
+        let (first, last) = numbers::effort_texts(stream);
         let efforts: i64 = db
             .prepare_cached("SELECT count(*) FROM efforts WHERE text BETWEEN ? AND ?")?
             .query_row([first, last], |row| row.get(0))?;

@@ -8,8 +8,9 @@ use rusqlite::{Connection, params};
 
 use super::effects::number;
 use super::fault::Stop;
+use super::memories;
 use super::search::having;
-use super::{memories, schema};
+use crate::numbers;
 use crate::recall::{Having, Place, Searched, limits, proposed, texts_with};
 
 pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, Stop> {
@@ -24,7 +25,7 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
     for kind in limits.keys() {
         let mut of_kind = 0;
         for place in places {
-            let shelf = schema::shelf(stream, *kind, *place);
+            let shelf = numbers::shelf(stream, *kind, *place);
             of_kind += if is_bounded { count(db, shelf, span)? } else { memories::on_shelf(db, shelf)? };
         }
         searched.insert(*kind, of_kind);
@@ -39,13 +40,13 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
         return Ok(Recalled { memories, texts, texts_with: Vec::new() });
     }
     let mut by_kind: Having = limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
-    let mut hits = having(db, &request.terms, schema::searched_texts(stream, places))?;
+    let mut hits = having(db, &request.terms, numbers::searched_texts(stream, places))?;
     hits.iter_mut().for_each(|texts| texts.sort_unstable());
     for (kind, of_kind) in &mut by_kind {
         for place in places {
-            let shelf = schema::shelf(stream, *kind, *place);
+            let shelf = numbers::shelf(stream, *kind, *place);
             let within = if is_bounded { Some(texts_within(db, shelf, span)?) } else { None };
-            let (first, last) = schema::shelf_texts(shelf);
+            let (first, last) = numbers::shelf_texts(shelf);
             for (texts, numbers) in hits.iter().zip(&mut *of_kind) {
                 let start = texts.partition_point(|text| (*text as i64) < first);
                 let end = texts.partition_point(|text| (*text as i64) <= last);
@@ -96,7 +97,7 @@ fn newest_of(
 ) -> rusqlite::Result<Vec<i64>> {
     let mut found = Vec::new();
     for place in places {
-        let shelf = schema::shelf(stream, kind, *place);
+        let shelf = numbers::shelf(stream, kind, *place);
         let mut statement = db.prepare_cached(
             "SELECT at, text FROM memories WHERE shelf = ? AND at BETWEEN ? AND ?
              ORDER BY at DESC, text DESC LIMIT ?",
@@ -104,7 +105,7 @@ fn newest_of(
         let mut rows = statement.query(params![shelf, first, last, number(max as u64)])?;
         while let Some(row) = rows.next()? {
             let (at, text): (i64, i64) = (row.get(0)?, row.get(1)?);
-            found.push((at, text - schema::shelf_texts(shelf).0, text));
+            found.push((at, text - numbers::shelf_texts(shelf).0, text));
         }
     }
     found.sort_unstable_by_key(|(at, number, _)| Reverse((*at, *number)));

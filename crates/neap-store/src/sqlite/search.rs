@@ -6,8 +6,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{events, read, schema};
+use super::{events, read};
 use crate::Stored;
+use crate::numbers;
 use crate::propose::{is_term, propose};
 use crate::search::candidate;
 
@@ -33,8 +34,8 @@ fn search_one(db: &Connection, stream: i64, request: &SearchRequest) -> rusqlite
     let texts: i64 =
         db.prepare_cached("SELECT texts FROM sessions WHERE stream = ?")?.query_row([stream], |row| row.get(0))?;
     let texts = texts.max(0) as u64;
-    let efforts = having(db, &request.terms, schema::effort_texts(stream))?;
-    let messages = having(db, &request.terms, schema::message_texts(stream))?;
+    let efforts = having(db, &request.terms, numbers::effort_texts(stream))?;
+    let messages = having(db, &request.terms, numbers::message_texts(stream))?;
     let texts_with = efforts.iter().zip(&messages).map(|(a, b)| (a.len() + b.len()) as u64).collect();
     let mut candidates = Vec::new();
     for text in propose(&efforts, texts, request.candidates_max) {
@@ -54,7 +55,7 @@ fn said(
 ) -> rusqlite::Result<Vec<Candidate>> {
     let mut places: Vec<(Seq, usize)> = Vec::with_capacity(proposed.len());
     for (rank, text) in proposed.into_iter().enumerate() {
-        places.push((Seq(schema::message_seq(text as i64) as u64), rank));
+        places.push((Seq(numbers::message_seq(text as i64) as u64), rank));
     }
     places.sort_unstable();
     let mut reader = Reader::new(db, stream);

@@ -2,6 +2,7 @@
 //! answers only when the transaction is on disk: many commits cost one wait for the disk. When everyone has been
 //! answered, it looks after what is done beside it: packing what lies far behind, copying the log into the file.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -10,15 +11,18 @@ use std::time::Duration;
 
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::memory::MemoryId;
+use neap_core::recall::{Embedding, TextId};
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::oneshot;
 
 use super::aside::{Answer as Done, Aside, Ask};
+use super::cards::{self, Tally};
 use super::checkpoint::Due;
 use super::connect::{Access, Place};
 use super::fault::Stop;
+use super::memories::PreparedMemory;
 use super::prepare::Prepared;
-use super::{checkpoint, cold, effects, erase, events, memories, rebuild, scrub};
+use super::{checkpoint, cold, effects, erase, events, memories, rebuild, scrub, vectors};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
@@ -35,6 +39,7 @@ enum Job {
     Rebuild(SessionId, Answer<Vec<Finding>>),
     Scrub(SessionId, Stamp, Answer<u64>),
     EraseMemory(SessionId, MemoryId, Stamp, Answer<u64>),
+    Embed(String, Vec<(TextId, Arc<str>, Embedding)>, Answer<()>),
 }
 
 /// The handle to it. Dropping it waits until all that was handed over is done.
@@ -80,6 +85,14 @@ impl Writer {
         self.ask(|answer| Job::EraseMemory(agent, id, now, answer)).await
     }
 
+    pub(super) async fn embed(
+        &self,
+        model: String,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
+        self.ask(|answer| Job::Embed(model, batch, answer)).await
+    }
+
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
         let Some(jobs) = &self.jobs else {
             return Err(StoreError::ReadOnly { path: self.place.path.clone() });
@@ -122,7 +135,10 @@ impl Desk {
                     while batch.len() < BATCH_MAX {
                         match queue.try_recv() {
                             Ok(Job::Commit(prepared, answer)) => batch.push((prepared, answer)),
-                            Ok(other @ (Job::Rebuild(..) | Job::Scrub(..) | Job::EraseMemory(..))) => {
+                            Ok(
+                                other
+                                @ (Job::Rebuild(..) | Job::Scrub(..) | Job::EraseMemory(..) | Job::Embed(..)),
+                            ) => {
                                 next = Some(other);
                                 break;
                             }
@@ -141,6 +157,10 @@ impl Desk {
                 Job::EraseMemory(agent, id, now, answer) => {
                     self.drop_packed();
                     let _ = answer.send(self.with(|db| erase::erase_memory(db, &agent, id, now)));
+                }
+                Job::Embed(model, batch, answer) => {
+                    let _ = answer.send(self.with(|db| vectors::embed(db, &model, &batch)));
+                    self.has_written = true;
                 }
             }
             next = next.or_else(|| self.wait(queue));
@@ -267,11 +287,14 @@ impl Desk {
 fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<i64, StoreError>>, Stop> {
     let mut all = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut outcomes = Vec::with_capacity(commits.len());
+    let mut tally = Tally::default();
     for prepared in commits {
         let one = all.savepoint()?;
-        outcomes.push(match write(&one, prepared) {
+        let mut counted = Tally::default();
+        outcomes.push(match write(&one, prepared, &mut counted) {
             Ok(stream) => {
                 one.commit()?;
+                tally.add(counted);
                 Ok(stream)
             }
             Err(Stop::Refused(refusal)) => {
@@ -281,11 +304,12 @@ fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Resul
             Err(stop @ Stop::Sql(_)) => return Err(stop),
         });
     }
+    tally.write(&all)?;
     all.commit()?;
     Ok(outcomes)
 }
 
-fn write(db: &Connection, commit: &Prepared) -> Result<i64, Stop> {
+fn write(db: &Connection, commit: &Prepared, tally: &mut Tally) -> Result<i64, Stop> {
     let known = events::stream(db, commit.session.as_str())?;
     if let Some(stream) = known {
         refuse_duplicates(db, stream, &commit.turn_ids)?;
@@ -314,18 +338,36 @@ fn write(db: &Connection, commit: &Prepared) -> Result<i64, Stop> {
     for row in &commit.exchanges {
         effects::put_exchange(db, stream, row)?;
     }
+    for turn in &commit.withheld {
+        effects::put_withheld(db, stream, *turn)?;
+    }
+    let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS };
     let mut new_texts = 0;
     for id in &commit.erased {
-        new_texts -= memories::remove(db, stream, *id)?;
+        new_texts -= memories::remove(db, tally, stream, *id)?;
     }
     for memory in &commit.memories {
-        new_texts -= memory.put(db, stream)?;
+        new_texts -= memory.put(db, tally, stream)?;
     }
     for (id, seq) in &commit.memory_events {
         memories::put_event(db, stream, *id, *seq)?;
     }
-    for (key, words) in &commit.texts {
-        new_texts += i64::from(effects::put_text(db, stream, key, words)?);
+    let mut said = None;
+    for indexed in &commit.texts {
+        let mut indexed = Cow::Borrowed(indexed);
+        if indexed.row.kind.is_said() {
+            let nth = said.map_or_else(|| cards::said(db, stream), Ok)? + 1;
+            indexed.to_mut().row.nth = nth;
+            said = Some(nth);
+        }
+        let (text, is_new) = effects::put_text(db, tally, stream, scope, &indexed)?;
+        new_texts += i64::from(is_new);
+        if scope == cards::SESSIONS {
+            vectors::settle(db, scope, text.as_slice())?;
+        }
+    }
+    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(PreparedMemory::id)) {
+        memories::settle(db, stream, id)?;
     }
     effects::put_head(db, stream, &commit.head, new_texts)?;
     Ok(stream)

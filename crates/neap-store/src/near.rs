@@ -1,0 +1,232 @@
+//! Which embeddings are near to another: all of one embedder's, held in memory as small whole numbers.
+//!
+//! Few are compared one by one. Of many, the signs of their numbers are compared first, a bit each; only those that agree most are
+//! looked at closely. That is an approximation, and the only one.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use neap_core::ids::Stamp;
+use neap_core::recall::{Embedding, TextKind, cosine, dot};
+
+/// Up to so many are compared one by one.
+const EXACT_MAX: usize = 20_000;
+/// Above that so many times what is wanted is looked at closely, and at least so many.
+const CLOSER: usize = 8;
+const CLOSER_MIN: usize = 1_000;
+const BITS: usize = u64::BITS as usize;
+
+/// Embeddings of one length, each of another text.
+pub(crate) struct Vectors {
+    dimensions: usize,
+    texts: Vec<Of>,
+    /// One after another.
+    values: Vec<i8>,
+    /// A bit for each value: whether it is above zero.
+    signs: Vec<u64>,
+    places: BTreeMap<i64, usize>,
+}
+
+/// Whose embedding it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Of {
+    /// The number of its text.
+    pub(crate) text: i64,
+    pub(crate) kind: TextKind,
+    pub(crate) at: Stamp,
+}
+
+impl Vectors {
+    /// None yet.
+    pub(crate) fn new(dimensions: usize) -> Self {
+        let (texts, values, signs, places) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
+        Self { dimensions, texts, values, signs, places }
+    }
+
+    /// Puts a text's embedding in place of the one that it had; one of another length is none.
+    pub(crate) fn put(&mut self, of: Of, bytes: &[u8]) {
+        self.remove(of.text);
+        if bytes.len() != self.dimensions {
+            return;
+        }
+        self.places.insert(of.text, self.texts.len());
+        self.texts.push(of);
+        let start = self.values.len();
+        self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
+        self.signs.extend(signs(&self.values[start..]));
+    }
+
+    /// Removes a text's embedding, if it has one. The last takes its place.
+    pub(crate) fn remove(&mut self, text: i64) {
+        let Some(at) = self.places.remove(&text) else { return };
+        self.texts.swap_remove(at);
+        if let Some(moved) = self.texts.get(at) {
+            self.places.insert(moved.text, at);
+        }
+        cut(&mut self.values, at, self.dimensions);
+        cut(&mut self.signs, at, self.dimensions.div_ceil(BITS));
+    }
+
+    /// How near a text is; none if it has no embedding here.
+    pub(crate) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
+        self.places.get(&text).map(|at| meant.near(self.value(*at)))
+    }
+
+    fn value(&self, at: usize) -> &[i8] {
+        &self.values[at * self.dimensions..(at + 1) * self.dimensions]
+    }
+
+    /// The nearest `max` of those that are searched, nearest first; of equally near ones, the newer.
+    pub(crate) fn nearest(
+        &self,
+        meant: &Embedding,
+        max: usize,
+        is_searched: Option<&dyn Fn(&Of) -> bool>,
+    ) -> Vec<(i64, f64)> {
+        if max == 0 || self.dimensions == 0 || meant.values().len() != self.dimensions {
+            return Vec::new();
+        }
+        let is_searched = |at: &usize| is_searched.is_none_or(|is_searched| is_searched(&self.texts[*at]));
+        let own = dot(meant.values(), meant.values());
+        let exact = |at: usize| {
+            let value = self.value(at);
+            (self.texts[at].text, cosine(dot(meant.values(), value), own, dot(value, value)))
+        };
+        let mut found: Vec<(i64, f64)> = if self.texts.len() <= EXACT_MAX {
+            (0..self.texts.len()).filter(is_searched).map(exact).collect()
+        } else {
+            let wanted = max.saturating_mul(CLOSER).max(CLOSER_MIN);
+            self.agreeing(meant, wanted, is_searched).into_iter().map(exact).collect()
+        };
+        if found.len() > max {
+            found.select_nth_unstable_by(max, nearer);
+            found.truncate(max);
+        }
+        found.sort_unstable_by(nearer);
+        found
+    }
+
+    /// At least `wanted` of those whose signs agree most, if there are so many.
+    fn agreeing(&self, meant: &Embedding, wanted: usize, is_searched: impl Fn(&usize) -> bool) -> Vec<usize> {
+        let meant: Vec<u64> = signs(meant.values()).collect();
+        let differing =
+            |signs: &[u64]| -> u32 { signs.iter().zip(&meant).map(|(a, b)| (a ^ b).count_ones()).sum() };
+        let distances: Vec<u32> = self.signs.chunks_exact(meant.len()).map(differing).collect();
+        let mut with = vec![0_usize; self.dimensions + 1];
+        for at in (0..distances.len()).filter(&is_searched) {
+            with[distances[at] as usize] += 1;
+        }
+        let mut sum = 0;
+        let last = with.iter().position(|count| {
+            sum += count;
+            sum >= wanted
+        });
+        let last = last.unwrap_or(self.dimensions) as u32;
+        (0..distances.len()).filter(|at| distances[*at] <= last && is_searched(at)).collect()
+    }
+}
+
+/// Removes the stretch of one text; the last takes its place.
+fn cut<T: Copy>(all: &mut Vec<T>, at: usize, length: usize) {
+    let last = all.len() - length;
+    all.copy_within(last.., at * length);
+    all.truncate(last);
+}
+
+fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
+    values
+        .chunks(BITS)
+        .map(|some| some.iter().enumerate().fold(0, |bits, (at, value)| bits | u64::from(*value > 0) << at))
+}
+
+/// The nearer first, then the newer.
+pub(crate) fn nearer(a: &(i64, f64), b: &(i64, f64)) -> Ordering {
+    b.1.total_cmp(&a.1).then(b.0.cmp(&a.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: i64) -> Of {
+        Of { text, kind: TextKind::User, at: Stamp(text) }
+    }
+
+    /// Numbers that look random and are the same every time.
+    fn vector(seed: i64, dimensions: usize) -> Embedding {
+        let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut bytes = Vec::with_capacity(dimensions);
+        for _ in 0..dimensions {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.push((state >> 32) as u8);
+        }
+        Embedding::from_bytes(&bytes)
+    }
+
+    fn all(count: i64, dimensions: usize) -> Vectors {
+        let mut vectors = Vectors::new(dimensions);
+        for text in 0..count {
+            vectors.put(of(text), &vector(text, dimensions).to_bytes());
+        }
+        vectors
+    }
+
+    #[test]
+    fn the_nearest_come_first_then_the_newer() {
+        let mut vectors = Vectors::new(2);
+        for (text, bytes) in [(1, [5, 5]), (2, [10, 0]), (3, [7, 7]), (4, [0, 9]), (5, [1, 1])] {
+            vectors.put(of(text), &bytes);
+        }
+        let texts = |max, is_searched: Option<&dyn Fn(&Of) -> bool>| {
+            let found = vectors.nearest(&Embedding::from_bytes(&[3, 3]), max, is_searched);
+            found.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(9, None), [5, 3, 1, 4, 2]);
+        assert_eq!(texts(2, None), [5, 3]);
+        assert_eq!(texts(2, Some(&|of| of.text < 4)), [3, 1]);
+        assert_eq!(texts(0, None), Vec::<i64>::new());
+        assert_eq!(vectors.nearest(&Embedding::from_bytes(&[3]), 9, None), [], "of another length");
+    }
+
+    /// Whatever is put, replaced and removed, it is what putting only the last of each gives.
+    #[test]
+    fn embeddings_are_replaced_and_removed() {
+        let (mut vectors, mut kept) = (Vectors::new(70), BTreeMap::new());
+        for step in 0..400_i64 {
+            let text = (step * 37) % 50;
+            if step % 3 == 2 {
+                vectors.remove(text);
+                kept.remove(&text);
+            } else {
+                vectors.put(of(text), &vector(step, 70).to_bytes());
+                kept.insert(text, vector(step, 70));
+            }
+            let meant = vector(step * 7, 70);
+            let mut expected: Vec<_> = kept.iter().map(|(text, v)| (*text, meant.near(v.values()))).collect();
+            expected.sort_by(nearer);
+            assert_eq!(vectors.nearest(&meant, 99, None), expected);
+            assert_eq!(vectors.near(&meant, text), kept.get(&text).map(|v| meant.near(v.values())));
+        }
+    }
+
+    /// Among many, what is nearly the same is found for certain, and nearly all of the nearest are.
+    #[test]
+    fn signs_lead_to_the_nearest() {
+        let vectors = all(EXACT_MAX as i64 + 500, 128);
+        let mut same = 0;
+        for seed in 0..10 {
+            let meant = vector(seed * 999, 128);
+            let found = vectors.nearest(&meant, 20, None);
+            assert_eq!(found[0].0, seed * 999);
+            let mut exact: Vec<_> =
+                (0..vectors.texts.len()).map(|at| (at as i64, meant.near(vectors.value(at)))).collect();
+            exact.sort_by(nearer);
+            same += exact[..20].iter().filter(|one| found.contains(one)).count();
+            let even = vectors.nearest(&meant, 20, Some(&|of| of.text % 2 == 0));
+            assert!(even.len() == 20 && even.iter().all(|(text, _)| text % 2 == 0));
+        }
+        assert!(same >= 150, "{same} of 200");
+    }
+}
