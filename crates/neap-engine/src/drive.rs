@@ -15,6 +15,7 @@ use crate::error::EngineError;
 use crate::live::{Live, overtaken};
 use crate::mind::given;
 use crate::parts::Parts;
+use crate::recollect::find;
 use crate::tell::{Run, operations};
 use crate::watch::{Interrupt, Watch};
 use neap_core::tokens::{TokenCounter, Tokens};
@@ -132,10 +133,7 @@ impl Driver<'_> {
             Step::Fetch(handle) => {
                 Input::Fetched(crate::original::fetch(store, &live.id, &live.state, &handle).await?)
             }
-            Step::Search(request) => {
-                let mut found = store.search(Some(&live.id), &request).await?;
-                Input::Found(found.pop().map(|(_, found)| found).unwrap_or_default())
-            }
+            Step::Search(search) => Input::Found(find(self.parts, &search).await?),
             Step::Summarize(request) => {
                 let made = self.parts.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))

@@ -17,7 +17,7 @@ use neap_model::bpe::counter_for;
 use neap_model::envelope::Keyring;
 use neap_model::offline::Offline;
 use neap_model::summarize::Extractive;
-use neap_model::{ChatModel, Summarizer};
+use neap_model::{ChatModel, Embedder, Summarizer};
 use neap_store::folder::FolderViews;
 use neap_store::{SessionInfo, Store, StoreError, Stored};
 
@@ -83,6 +83,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Who tells what texts mean, so that search also finds what says the same in other words. By default nobody: search goes by
+    /// words alone.
+    pub fn embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        self.parts.embedder = Some(embedder);
+        self
+    }
+
     /// What time it is; the machine's clock by default.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.parts.clock = clock;
@@ -135,6 +142,7 @@ impl Engine {
             summary_limit: None,
             summarizer: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             built_in: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
+            embedder: None,
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),

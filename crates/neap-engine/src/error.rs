@@ -6,6 +6,7 @@ use neap_core::ids::{SessionId, TurnNo};
 use neap_core::policy::PolicyError;
 use neap_core::tokens::Tokens;
 use neap_core::turn::TurnError;
+use neap_model::ModelError;
 use neap_model::envelope::KeyError;
 use neap_store::StoreError;
 
@@ -63,6 +64,9 @@ pub enum EngineError {
     /// There is no such frame.
     #[error("{0}")]
     NoFrame(String),
+    /// Texts could not be embedded; they are found by their words.
+    #[error("texts cannot be embedded: {0}")]
+    Embedder(#[from] ModelError),
     /// Other processes kept changing the session.
     #[error("session '{0}' is changed by other processes faster than it can be read")]
     Contended(SessionId),
@@ -92,6 +96,7 @@ impl EngineError {
             EngineError::MemoryTooSmall { .. } => "give the memory more room, or leave more of the budget to it",
             EngineError::Key(_) => "what the tool did is stored; `neap keys list` tells which key signs",
             EngineError::NoFrame(_) => "`neap frames` shows the frames there are",
+            EngineError::Embedder(_) => "search goes by words alone until it works again",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }
     }

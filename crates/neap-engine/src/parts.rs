@@ -9,7 +9,7 @@ use neap_core::message::ToolCall;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tools::ToolSpec;
 use neap_model::envelope::{KeyError, Keyring};
-use neap_model::{ChatModel, ModelError, Summarizer};
+use neap_model::{ChatModel, Embedder, ModelError, Summarizer};
 use neap_store::Store;
 use neap_store::folder::FolderViews;
 
@@ -51,6 +51,8 @@ pub(crate) struct Parts {
     pub(crate) summary_limit: Option<Duration>,
     /// Whoever is always at hand.
     pub(crate) built_in: Arc<dyn Summarizer>,
+    /// Who tells what texts mean.
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,

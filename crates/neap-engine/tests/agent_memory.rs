@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::event::Event;
+use neap_core::recall::Filter;
 use neap_core::summary::SummaryRequest;
 use neap_engine::agent_memory::{AgentMemory, Handle, LEAST, Role, SessionId, Stamp, Tokens, WindowMemory};
 use neap_engine::{Engine, EngineError, SessionOptions};
@@ -215,7 +216,7 @@ async fn a_message_is_durable_when_add_returns_and_its_exchange_goes_on() {
         assert_eq!(memory.fetch_for_prompt().await.unwrap().len() as i64, n + 1);
     }
     assert_eq!(place.engine.attach(&place.session).await.unwrap().state().turn().0, 1, "one exchange");
-    let found = place.engine.search("step", Some(&place.session), 10).await.unwrap();
+    let found = place.engine.search("step", Filter::of_stream(&place.session), 10).await.unwrap();
     assert_eq!(found.len(), 6, "every message is found by its words");
 }
 

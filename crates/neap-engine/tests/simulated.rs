@@ -43,7 +43,7 @@ async fn an_effort_is_found_by_its_name_whatever_its_words() {
     let found = stage.call("search_efforts", json!({"query": "what now"})).await;
     let answer: Value = serde_json::from_str(&found.text).unwrap();
     assert_eq!(answer["results"][0]["id"], "what-now", "{}", found.text);
-    let hits = stage.engine.search("what-now", None, 5).await.unwrap();
+    let hits = stage.engine.search("what-now", neap_core::recall::Filter::default(), 5).await.unwrap();
     assert_eq!(hits[0].effort, Some(effort("what-now")));
 }
 

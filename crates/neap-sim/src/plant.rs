@@ -8,10 +8,9 @@ use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::{Exchange, Message, Role};
+use neap_core::message::{Exchange, Message, Role, Scope};
 use neap_core::prompt;
-use neap_core::rank::{Candidate, Found, SearchRequest};
-use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_core::turn::ModelRequest;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -187,29 +186,23 @@ impl Store for PlantedStore {
         Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
     }
 
-    async fn search(
-        &self,
-        session: Option<&SessionId>,
-        request: &SearchRequest,
-    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
-        self.flush().await?;
-        let mut found = self.inner.search(session, request).await?;
-        if self.plant == Plant::BlindSearch {
-            for (_, found) in &mut found {
-                found.candidates.retain(|candidate| matches!(candidate, Candidate::Message { .. }));
-            }
-        }
-        Ok(found)
-    }
-
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         self.flush().await?;
-        self.inner.propose(query).await
+        let mut proposed = self.inner.propose(query).await?;
+        if self.plant == Plant::BlindSearch {
+            proposed.cards.retain(|card| card.kind.is_said());
+        }
+        Ok(proposed)
     }
 
-    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         self.flush().await?;
-        self.inner.beside(ids, query, distance).await
+        self.inner.around(around, query).await
+    }
+
+    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
+        self.flush().await?;
+        self.inner.scopes(ids).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

@@ -231,6 +231,7 @@ impl World {
             | EngineError::Key(_)
             | EngineError::NoFrame(_)
             | EngineError::MemoryTooSmall { .. }
+            | EngineError::Embedder(_)
             | EngineError::Contended(_) => false,
         };
         if !explained {

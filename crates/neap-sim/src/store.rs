@@ -8,8 +8,8 @@ use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::rank::{Found, SearchRequest};
-use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
+use neap_core::message::Scope;
+use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
@@ -135,23 +135,19 @@ impl Store for FaultyStore {
         self.inner.log(session, request).await
     }
 
-    async fn search(
-        &self,
-        session: Option<&SessionId>,
-        request: &SearchRequest,
-    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
-        self.read()?;
-        self.inner.search(session, request).await
-    }
-
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         self.read()?;
         self.inner.propose(query).await
     }
 
-    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
+    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         self.read()?;
-        self.inner.beside(ids, query, distance).await
+        self.inner.around(around, query).await
+    }
+
+    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
+        self.read()?;
+        self.inner.scopes(ids).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

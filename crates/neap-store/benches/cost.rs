@@ -8,7 +8,7 @@ use std::time::Instant;
 use neap_core::event::Event;
 use neap_core::ids::TurnNo;
 use neap_core::message::Scope;
-use neap_core::rank::SearchRequest;
+use neap_core::recall::Query;
 use neap_core::state::SessionState;
 use neap_core::terms::query_terms;
 use neap_store::Store;
@@ -71,8 +71,8 @@ fn main() {
         println!("one commit, alone: p50 {:?}, p99 {:?}", each[300], each[594]);
         for query in ["module", "4711"] {
             let began = Instant::now();
-            let found = store.search(Some(&told.id), &SearchRequest::new(query_terms(query))).await.unwrap();
-            println!("search {query:?}: {:?}, {} candidates", began.elapsed(), found[0].1.candidates.len());
+            let found = store.propose(&Query::new(query_terms(query))).await.unwrap();
+            println!("search {query:?}: {:?}, {} candidates", began.elapsed(), found.cards.len());
         }
         let began = Instant::now();
         let mut waiting = Vec::new();

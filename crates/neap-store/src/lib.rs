@@ -20,7 +20,6 @@ mod near;
 mod numbers;
 mod propose;
 mod recall;
-mod search;
 pub mod sqlite;
 
 pub use error::StoreError;
@@ -35,9 +34,9 @@ use neap_core::event::Recorded;
 use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
+use neap_core::message::Scope;
 use neap_core::project::Projection;
-use neap_core::rank::{Found, SearchRequest};
-use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
@@ -201,13 +200,6 @@ pub trait Store: Send + Sync {
     /// An exchange whose record is damaged is there with a line that says so in place of its words.
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
 
-    /// Texts that have any of the terms, in one session or in all. Memories are not among them.
-    async fn search(
-        &self,
-        session: Option<&SessionId>,
-        request: &SearchRequest,
-    ) -> Result<Vec<(SessionId, Found)>, StoreError>;
-
     /// Texts that may answer a question: what [`Limits`](neap_core::recall::Limits) says that words propose, and what meaning
     /// proposes, each once. Of two texts the newer is the one of the stream that began later, or that came later in the same. How many texts
     /// there are, and how many have a term, is said of all sessions; where agents' streams are named, of those agents' memories, each for
@@ -216,12 +208,16 @@ pub trait Store: Send + Sync {
     /// the same (I9). Costs what the limits allow, whatever the size.
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError>;
 
-    /// What was said beside texts: whatever has its place among what was said within `distance` of one of them, in the same
-    /// stream; themselves left out, each once, in the order of ids, as the query would propose them. Its filter and its limits do not matter.
-    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError>;
+    /// Texts that are looked at for where they are: what was said beside others, in the same stream, themselves left out; what opens
+    /// streams; what was said last. Each once, in the order of ids, as the query would propose them. Its filter and its limits do
+    /// not matter. Costs as much as it gives.
+    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError>;
 
     /// The words of texts, in the order asked; none of what is not there, is damaged, or was said in a turn that a rule ended.
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
+
+    /// The logs that texts are in, in the order asked; none of what was not said, is not there, or whose turn is in flight.
+    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;
 
     /// Texts, with their words, that have no embedding of this model; those first that have none at all. At most `max`, the oldest first.
     /// What is damaged is passed over.

@@ -10,9 +10,9 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{From, Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
+use neap_core::message::Scope;
 use neap_core::project::ExchangeRow;
-use neap_core::rank::{Candidate, Found, SearchRequest, around};
-use neap_core::recall::{Card, Embedding, Proposed, Query, TextId, TextKey};
+use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
@@ -21,8 +21,6 @@ use crate::derived::{Derived, Fold, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
 use crate::footprint::{Footprint, said};
-use crate::propose::{is_term, propose};
-use crate::search::candidate;
 use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, Stored};
 use recall::KeptVector;
 
@@ -101,47 +99,6 @@ impl Stream {
         sum.index +=
             cards.values().map(|row| (size_of::<CardRow>() + row.terms.bytes().len()) as u64).sum::<u64>();
         sum
-    }
-
-    fn search(&self, request: &SearchRequest) -> Found {
-        // Texts are numbered by their place among the efforts or by their event.
-        let efforts: Vec<_> = self.derived.efforts.keys().collect();
-        let mut efforts_having: Vec<Vec<u64>> = Vec::new();
-        let mut messages_having: Vec<Vec<u64>> = Vec::new();
-        for term in &request.terms {
-            let (mut by_effort, mut by_message) = (Vec::new(), Vec::new());
-            let with_term = self
-                .derived
-                .texts
-                .iter()
-                .filter(|(_, words)| is_term(term) && words.split(' ').any(|w| w == term));
-            for (key, _) in with_term {
-                match key {
-                    TextKey::Effort(id) => by_effort.extend(efforts.binary_search(&id).ok().map(|at| at as u64)),
-                    TextKey::Message(seq) => by_message.push(seq.0),
-                    TextKey::Memory(_) => {}
-                }
-            }
-            efforts_having.push(by_effort);
-            messages_having.push(by_message);
-        }
-        let texts = self.derived.texts.len() as u64;
-        let texts_with =
-            efforts_having.iter().zip(&messages_having).map(|(a, b)| (a.len() + b.len()) as u64).collect();
-        let chosen = propose(&efforts_having, texts, request.candidates_max);
-        let mut candidates: Vec<Candidate> =
-            chosen.into_iter().map(|at| Candidate::Effort { id: efforts[at as usize].clone() }).collect();
-        for seq in propose(&messages_having, texts, request.candidates_max) {
-            let found = self.between(Seq(seq), Seq(seq)).pop();
-            let Some(Stored::Event(recorded)) = found else { continue };
-            let scope = |turn: TurnNo| {
-                self.derived.exchanges.values().find(|row| row.turn == turn).map(|row| row.scope.clone())
-            };
-            candidates.extend(candidate(&recorded.event, scope, |text| {
-                around(text, &request.terms, request.text_bytes_max)
-            }));
-        }
-        Found { candidates, texts, texts_with }
     }
 }
 
@@ -229,23 +186,17 @@ impl Store for MemStore {
         Ok(Log::new(met))
     }
 
-    async fn search(
-        &self,
-        session: Option<&SessionId>,
-        request: &SearchRequest,
-    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
-        let all = self.kept();
-        let sessions = &all.sessions;
-        let asked = sessions.iter().filter(|(id, _)| id.agent().is_none() && session.is_none_or(|s| s == *id));
-        Ok(asked.map(|(id, stream)| (id.clone(), stream.search(request))).collect())
-    }
-
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         Ok(self.kept().propose(query))
     }
 
-    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
-        Ok(self.kept().beside(ids, query, distance))
+    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
+        Ok(self.kept().around(around, query))
+    }
+
+    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
+        let all = self.kept();
+        Ok(ids.iter().map(|id| all.scope(id)).collect())
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

@@ -25,6 +25,46 @@ pub(crate) struct Vectors {
     /// A bit for each value: whether it is above zero.
     signs: Vec<u64>,
     places: BTreeMap<i64, usize>,
+    directions: Directions,
+}
+
+/// The sum of directions, in whole numbers: in whatever order they were added and taken away, it is the same.
+#[derive(Debug, Default)]
+pub(crate) struct Directions {
+    count: i64,
+    sum: Vec<i64>,
+}
+
+/// A direction's length in that sum.
+const UNIT: f64 = 1_048_576.0;
+
+impl Directions {
+    /// Adds the direction of an embedding.
+    pub(crate) fn add(&mut self, values: &[i8]) {
+        self.change(values, 1);
+    }
+
+    fn change(&mut self, values: &[i8], by: i64) {
+        let length = f64::from(dot(values, values)).sqrt();
+        if length == 0.0 {
+            return;
+        }
+        self.count += by;
+        self.sum.resize(values.len(), 0);
+        for (sum, value) in self.sum.iter_mut().zip(values) {
+            *sum += by * (f64::from(*value) / length * UNIT).round() as i64;
+        }
+    }
+
+    /// How near they are to an embedding, on the whole.
+    pub(crate) fn mean_near(&self, meant: &Embedding) -> f64 {
+        let length = f64::from(dot(meant.values(), meant.values())).sqrt();
+        if self.count == 0 || length == 0.0 || self.sum.len() != meant.values().len() {
+            return 0.0;
+        }
+        let both: i64 = self.sum.iter().zip(meant.values()).map(|(sum, value)| sum * i64::from(*value)).sum();
+        both as f64 / UNIT / length / self.count as f64
+    }
 }
 
 /// Whose embedding it is.
@@ -40,7 +80,7 @@ impl Vectors {
     /// None yet.
     pub(crate) fn new(dimensions: usize) -> Self {
         let (texts, values, signs, places) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        Self { dimensions, texts, values, signs, places }
+        Self { dimensions, texts, values, signs, places, directions: Directions::default() }
     }
 
     /// Puts a text's embedding in place of the one that it had; one of another length is none.
@@ -54,6 +94,7 @@ impl Vectors {
         let start = self.values.len();
         self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
         self.signs.extend(signs(&self.values[start..]));
+        self.directions.add(&self.values[start..]);
     }
 
     /// Removes a text's embedding, if it has one. The last takes its place.
@@ -63,6 +104,7 @@ impl Vectors {
         if let Some(moved) = self.texts.get(at) {
             self.places.insert(moved.text, at);
         }
+        self.directions.change(&self.values[at * self.dimensions..(at + 1) * self.dimensions], -1);
         cut(&mut self.values, at, self.dimensions);
         cut(&mut self.signs, at, self.dimensions.div_ceil(BITS));
     }
@@ -70,6 +112,11 @@ impl Vectors {
     /// How near a text is; none if it has no embedding here.
     pub(crate) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
         self.places.get(&text).map(|at| meant.near(self.value(*at)))
+    }
+
+    /// How near all of them are, on the whole.
+    pub(crate) fn mean_near(&self, meant: &Embedding) -> f64 {
+        self.directions.mean_near(meant)
     }
 
     fn value(&self, at: usize) -> &[i8] {

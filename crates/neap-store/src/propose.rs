@@ -1,24 +1,6 @@
 //! Which texts are proposed as candidates, the same on every backend (I9): the rarer the words a text has, the
 //! sooner; then the newer. Ordering them well is the core's business.
 
-use std::collections::BTreeMap;
-
-/// What the word index says about one kind of text: for each term, the numbers of the texts that have it.
-/// Returns the best `max` of them, best first.
-pub(crate) fn propose(hits: &[Vec<u64>], texts: u64, max: usize) -> Vec<u64> {
-    let mut scores: BTreeMap<u64, u64> = BTreeMap::new();
-    for having in hits {
-        let weight = weight(texts, having.len() as u64);
-        for text in having {
-            *scores.entry(*text).or_default() += weight;
-        }
-    }
-    let mut best: Vec<(u64, u64)> = scores.into_iter().map(|(text, score)| (score, text)).collect();
-    best.sort_unstable_by(|a, b| b.cmp(a));
-    best.truncate(max);
-    best.into_iter().map(|(_, text)| text).collect()
-}
-
 /// A word is common where more than one text in this many has it.
 const COMMON: u64 = 4;
 
@@ -170,21 +152,9 @@ mod tests {
 
     #[test]
     fn rare_words_come_first_then_newer_texts() {
-        let common: Vec<u64> = (1..=90).collect();
-        assert_eq!(propose(&[common, vec![7]], 100, 3), [7, 90, 89]);
-        assert_eq!(propose(&[], 100, 3), Vec::<u64>::new());
-    }
-
-    /// Without common words, or where the rarer find too little, it is what every text would give.
-    #[test]
-    fn of_a_kind_the_same_is_proposed() {
-        let lists = [vec![2, 5, 9], vec![], vec![5, 9, 11, 40], vec![1], (1..=90).collect()];
-        for max in [0, 1, 2, 5, 7, 50, 200] {
-            assert_eq!(propose_of_kind(&lists[..4], 100, 100, max), propose(&lists[..4], 100, max), "{max}");
-        }
-        for max in [7, 50, 200] {
-            assert_eq!(propose_of_kind(&lists, 100, 100, max), propose(&lists, 100, max), "{max}");
-        }
+        let common: Vec<u64> = (1..=25).collect();
+        assert_eq!(propose_of_kind(&[common, vec![7]], 100, 100, 3), [7, 25, 24]);
+        assert_eq!(propose_of_kind(&[], 100, 100, 3), Vec::<u64>::new());
     }
 
     #[test]

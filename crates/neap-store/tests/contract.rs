@@ -46,9 +46,7 @@ contract! {
     a_footprint_adds_up
     turns_may_overlap
     a_word_finds_its_message
-    a_search_counts_and_cuts
     an_effort_is_indexed_anew
-    candidates_are_the_most_telling
     a_rebuild_gives_the_same
     an_erased_session_is_gone
     memories_are_read_back

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
-use neap_core::rank::SearchRequest;
+use neap_core::recall::Query;
 use neap_core::terms::query_terms;
 use neap_store::contract::{Told, complete, faults, start, tools};
 use neap_store::folder::write_all;
@@ -125,8 +125,8 @@ fn packed_text_is_read_as_it_was_written() {
                 }
             }
         }
-        let query = SearchRequest::new(query_terms("report 17"));
-        assert_eq!(store.search(None, &query).await.unwrap(), mem.search(None, &query).await.unwrap());
+        let query = Query::new(query_terms("report 17"));
+        assert_eq!(store.propose(&query).await.unwrap(), mem.propose(&query).await.unwrap());
         let (packed, plain) = (store.footprint(None).await.unwrap(), mem.footprint(None).await.unwrap());
         assert_eq!(packed.said, plain.said);
         assert!(packed.events < plain.events && packed.file >= packed.events, "{packed:?} {plain:?}");

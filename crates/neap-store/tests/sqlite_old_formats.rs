@@ -8,7 +8,7 @@ use std::path::Path;
 use neap_core::ids::{Seq, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
-use neap_core::rank::SearchRequest;
+use neap_core::recall::Query;
 use neap_core::state::{Head, SessionState};
 use neap_core::terms::query_terms;
 use neap_core::tokens::Tokens;
@@ -241,8 +241,8 @@ fn check_all_but_the_task(store: &SqliteStore, told: &Told) {
         assert_eq!(log(LogRequest::turns(Scope::Ambient, TurnNo(2), TurnNo(3))).await, [2, 3]);
         assert_eq!(log(LogRequest::oldest(Scope::Ambient, TurnNo(1), Tokens(1))).await, [2]);
         assert_eq!(store.turn_of(&told.id, "a").await.unwrap(), Some(TurnNo(2)));
-        let found = store.search(None, &SearchRequest::new(query_terms("login"))).await.unwrap();
-        assert_eq!(found[0].1.candidates.len(), 1);
+        let found = store.propose(&Query::new(query_terms("login"))).await.unwrap();
+        assert_eq!(found.cards.len(), 1);
         assert_eq!(faults(store).await, []);
     });
 }

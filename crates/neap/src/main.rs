@@ -11,6 +11,7 @@ mod keys;
 mod log;
 mod out;
 mod outlook;
+mod progress;
 mod told;
 mod typed;
 mod when;
@@ -60,6 +61,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Censor(args) => cmd::censor::run(&data()?, args, json).await,
         Command::Frames(args) => cmd::frames::run(&data()?, &args, json),
         Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
+        Command::Eval(args) => cmd::eval::run(&args, json).await,
+        Command::Bench(args) => cmd::bench::run(&args, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Settings => cmd::settings::run(json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,

@@ -50,6 +50,16 @@ fn receipts_explain_themselves() {
 }
 
 #[test]
+fn search_explains_itself() {
+    insta::assert_snapshot!(check(&["search", "--help"]));
+}
+
+#[test]
+fn eval_explains_itself() {
+    insta::assert_snapshot!(check(&["eval", "--help"]));
+}
+
+#[test]
 fn the_version_names_its_commit() {
     let said = check(&["--version"]);
     let (version, commit) = said.trim_end().split_once(" (").expect("a version and a commit");

@@ -40,6 +40,8 @@ pub struct Proposed {
     pub length: u64,
     /// How many of them have each term of the query.
     pub texts_with: Vec<u64>,
+    /// How near their embeddings are to the query's on the whole; 0 without any.
+    pub mean_near: f64,
     /// How many of them have no embedding yet.
     pub waiting: u64,
 }

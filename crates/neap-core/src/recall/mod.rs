@@ -4,11 +4,16 @@
 //! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, [`shortlist`] names what is read, and
 //! [`pack`] fills a budget with it.
 
+mod belongs;
 mod card;
 mod embedding;
+mod found;
+mod fresh;
 mod pack;
 mod page;
+mod passage;
 mod query;
+mod quote;
 mod rank;
 #[cfg(test)]
 mod tests;
@@ -17,12 +22,15 @@ mod wanted;
 mod weights;
 mod when;
 
+pub use belongs::belongs_to;
 pub use card::{Card, Proposed};
 pub use embedding::{Embedding, cosine, dot};
+pub use found::{Found, Search};
 pub use pack::{Recollection, pack, shortlist};
 pub use page::Shown;
-pub use query::{Filter, Limits, Query};
-pub use rank::{Ranked, Ranking, Why, belongs_to};
+pub use query::{Around, Filter, Limits, Query};
+pub use quote::quote;
+pub use rank::{Ranked, Ranking, Why};
 pub use text::{Text, TextId, TextKey, TextKind, text_of};
 pub use wanted::Wanted;
 pub use weights::Weights;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::fresh::outdated;
 use super::page::{Shown, frame_tokens, heading, line, page};
-use super::{Ranked, TextId};
+use super::passage::passage;
+use super::{Card, Ranked, TextId, Wanted};
 use crate::ids::SessionId;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -12,6 +14,11 @@ use crate::tokens::{TokenCounter, Tokens};
 const MISSES_MAX: usize = 100;
 /// Less than this is not worth looking for something that fits.
 const LEFT_MIN: Tokens = Tokens(8);
+/// Tokens that are not long, if the budget is not small.
+const LONG_MIN: u64 = 400;
+/// What stands between two texts comes along if it is at most so many, and together at most so long.
+const GAP_TEXTS_MAX: u64 = 3;
+const GAP_TOKENS_MAX: Tokens = Tokens(32);
 /// So many times the budget is read: not all of it will fit.
 const READ_TIMES: u64 = 2;
 
@@ -32,61 +39,140 @@ pub struct Recollection {
 
 /// The texts to read: the best, until their costs exceed the budget a few times.
 pub fn shortlist(ranked: &[Ranked], budget: Tokens) -> Vec<TextId> {
-    let mut left = Tokens(budget.0.saturating_mul(READ_TIMES));
+    let (mut left, long) = (Tokens(budget.0.saturating_mul(READ_TIMES)), long(budget));
     let mut ids = Vec::new();
     for Ranked { card, .. } in ranked {
-        if card.tokens > budget {
-            continue;
-        }
         if left == Tokens::ZERO {
             break;
         }
-        left = left.saturating_sub(card.tokens);
+        left = left.saturating_sub(if card.tokens > long { Tokens(long.0 / 2) } else { card.tokens });
         ids.push(card.id.clone());
     }
     ids
 }
 
-/// Fills the budget with the best texts that fit, whole.
+/// A text longer than this is shown by a passage of half of it: an eighth of the budget, but no less than [`LONG_MIN`] or a third of
+/// it.
+fn long(budget: Tokens) -> Tokens {
+    Tokens((budget.0 / 8).max(LONG_MIN.min(budget.0 / 3)))
+}
+
+/// Fills the budget with the best texts that fit: whole, but for the longest, which stand by a passage. What is said between two of them, if it is short, comes along.
 pub fn pack(
     counter: &dyn TokenCounter,
+    wanted: &Wanted,
     ranked: Vec<Ranked>,
     texts: &BTreeMap<TextId, Arc<str>>,
     budget: Tokens,
 ) -> Recollection {
-    let mut left = budget.saturating_sub(frame_tokens(counter));
-    let mut headed: BTreeSet<(SessionId, String)> = BTreeSet::new();
-    let mut said: BTreeSet<&str> = BTreeSet::new();
-    let mut shown: Vec<Shown> = Vec::new();
-    let mut misses = 0;
+    let outdated = outdated(&ranked, texts);
+    let ranked = current_first(ranked, &outdated);
+    let mut filling =
+        Filling { counter, left: budget.saturating_sub(frame_tokens(counter)), ..Filling::new(counter) };
+    let (mut misses, long) = (0, long(budget));
     for Ranked { card, .. } in &ranked {
-        if left < LEFT_MIN || misses > MISSES_MAX {
+        if filling.left < LEFT_MIN || misses > MISSES_MAX {
             break;
         }
         let Some(text) = texts.get(&card.id) else { continue };
-        // The same words again tell nothing more.
-        if text.trim().is_empty() || said.contains(text.trim()) {
-            continue;
-        }
-        let item = Shown { card: card.clone(), text: text.to_string(), is_stale: false };
-        let place = (card.id.stream.clone(), card.at.date());
-        let heading = if headed.contains(&place) { Tokens::ZERO } else { counter.count(&heading(card)) };
-        let cost = heading + counter.count(&line(&item));
-        if cost > left {
-            misses += 1;
-            continue;
-        }
-        left = left.saturating_sub(cost);
-        headed.insert(place);
-        said.insert(text.trim());
-        shown.push(item);
+        let text = if card.tokens > long {
+            passage(counter, &wanted.terms, text, Tokens(long.0 / 2))
+        } else {
+            text.to_string()
+        };
+        let item = Shown { card: card.clone(), text, is_stale: outdated.contains_key(&card.id) };
+        misses += usize::from(!filling.take(item));
     }
+    filling.close_gaps(&ranked, texts);
+    let mut shown = filling.shown;
     shown.sort_by(|a, b| {
         let key = |s: &Shown| (s.card.at, s.card.nth);
         key(a).cmp(&key(b)).then_with(|| a.card.id.cmp(&b.card.id))
     });
-    let best = ranked.iter().find_map(|ranked| texts.get(&ranked.card.id)).cloned();
+    let best = lead(&ranked, &outdated).and_then(|id| texts.get(id)).cloned();
     finish(counter, Recollection { text: String::new(), tokens: Tokens::ZERO, shown, best, ranked }, budget)
+}
+
+/// A page on the way.
+struct Filling<'a> {
+    counter: &'a dyn TokenCounter,
+    left: Tokens,
+    headed: BTreeSet<(SessionId, String)>,
+    said: BTreeSet<String>,
+    shown: Vec<Shown>,
+}
+
+impl<'a> Filling<'a> {
+    fn new(counter: &'a dyn TokenCounter) -> Self {
+        Self { counter, left: Tokens::ZERO, headed: BTreeSet::new(), said: BTreeSet::new(), shown: Vec::new() }
+    }
+
+    /// Puts a text on the page; says whether it fits. The same words again tell nothing more, and take no room.
+    fn take(&mut self, item: Shown) -> bool {
+        let words = item.text.trim().to_owned();
+        if words.is_empty() || self.said.contains(&words) {
+            return true;
+        }
+        let place = (item.card.id.stream.clone(), item.card.at.date());
+        let is_headed = self.headed.contains(&place);
+        let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(&item.card)) };
+        let cost = head + self.counter.count(&line(&item));
+        if cost > self.left {
+            return false;
+        }
+        self.left = self.left.saturating_sub(cost);
+        self.headed.insert(place);
+        self.said.insert(words);
+        self.shown.push(item);
+        true
+    }
+
+    /// Takes the few short texts that stand between two that are there: "yes, both" makes an exchange whole.
+    fn close_gaps(&mut self, ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) {
+        let known: BTreeMap<(&SessionId, u64), &Card> =
+            ranked.iter().filter(|r| r.card.nth > 0).map(|r| ((&r.card.id.stream, r.card.nth), &r.card)).collect();
+        let mut taken: Vec<(SessionId, u64)> =
+            self.shown.iter().map(|item| (item.card.id.stream.clone(), item.card.nth)).collect();
+        taken.sort();
+        for pair in taken.windows(2) {
+            let [(stream, first), (other, last)] = pair else { continue };
+            if stream != other || last - first > GAP_TEXTS_MAX + 1 {
+                continue;
+            }
+            let between: Vec<&Card> =
+                (first + 1..*last).filter_map(|nth| known.get(&(stream, nth)).copied()).collect();
+            let tokens: Tokens = between.iter().map(|card| card.tokens).sum();
+            if between.len() as u64 != last - first - 1 || tokens > GAP_TOKENS_MAX {
+                continue;
+            }
+            for card in between {
+                if let Some(text) = texts.get(&card.id) {
+                    self.take(Shown { card: card.clone(), text: text.to_string(), is_stale: false });
+                }
+            }
+        }
+    }
+}
+
+/// What was put out of date comes after what put it so, which takes its place.
+fn current_first(mut ranked: Vec<Ranked>, outdated: &BTreeMap<TextId, TextId>) -> Vec<Ranked> {
+    for (earlier, later) in outdated {
+        let at = |id: &TextId| ranked.iter().position(|ranked| ranked.card.id == *id);
+        if let (Some(before), Some(after)) = (at(earlier), at(later))
+            && before < after
+        {
+            let current = ranked.remove(after);
+            ranked.insert(before, current);
+        }
+    }
+    ranked
+}
+
+/// The text that answers most by itself, or what put it out of date.
+fn lead<'a>(ranked: &'a [Ranked], outdated: &'a BTreeMap<TextId, TextId>) -> Option<&'a TextId> {
+    let own = |ranked: &Ranked| ranked.why.words + ranked.why.meaning;
+    let best = ranked.iter().reduce(|best, next| if own(next) > own(best) { next } else { best })?;
+    Some(outdated.get(&best.card.id).unwrap_or(&best.card.id))
 }
 
 /// Writes the page. Conversations that ran at once alternate under more headings than were counted: then the last that was taken

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Embedding, TextKind};
+use super::{Embedding, TextId, TextKind};
 use crate::ids::{SessionId, Stamp};
 
 /// What is looked for.
@@ -41,6 +41,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Everything of one stream.
+    pub fn of_stream(id: &SessionId) -> Self {
+        Self { streams: Some([id.clone()].into()), ..Self::default() }
+    }
+
     /// Whether a text of this kind and moment is searched; that its stream is, the store knows.
     pub fn admits(&self, kind: TextKind, at: Stamp) -> bool {
         self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&kind))
@@ -70,4 +75,17 @@ impl Default for Limits {
     fn default() -> Self {
         Self { visits_max: 8_192, lexical_max: 256, semantic_max: 160 }
     }
+}
+
+/// Texts that are looked at for where they are, whatever they say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Around {
+    /// What was said beside these.
+    pub of: Vec<TextId>,
+    /// So far from them, in texts that were said.
+    pub distance: u64,
+    /// The first text of each of these.
+    pub openings: BTreeSet<SessionId>,
+    /// The last texts of one, so many.
+    pub latest: Option<(SessionId, usize)>,
 }

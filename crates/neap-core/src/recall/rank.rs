@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::{Card, Proposed, TextId, TextKind, Wanted, Weights};
+use super::{Around, Card, Proposed, TextId, TextKind, Wanted, Weights};
 use crate::ids::{SessionId, Stamp};
 use crate::terms::terms;
 
-/// Texts whose neighbours are looked at, at most.
-const HUBS_MAX: usize = 32;
+/// Texts whose neighbours are looked at, at most, and how far from each.
+const HUBS_MAX: usize = 48;
+const BESIDE: u64 = 6;
+/// Texts of the conversation that goes on which are looked at whatever they say.
+const LATEST: usize = 64;
 
 /// What a text's score is the sum of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -30,14 +33,16 @@ pub struct Why {
     pub opening: f64,
     /// That it was said lately.
     pub lately: f64,
+    /// That it was said lately in the conversation that goes on.
+    pub here: f64,
     /// What it costs.
     pub cost: f64,
 }
 
 impl Why {
     fn sum(&self) -> f64 {
-        let Why { words, meaning, beside, conversation, speaker, time, opening, lately, cost } = self;
-        words + meaning + beside + conversation + speaker + time + opening + lately - cost
+        let Why { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } = self;
+        words + meaning + beside + conversation + speaker + time + opening + lately + here - cost
     }
 }
 
@@ -50,6 +55,8 @@ pub struct Ranked {
     pub score: f64,
     /// Why.
     pub why: Why,
+    /// How telling the terms are, together, that it shares with the question.
+    pub matched: f64,
 }
 
 /// What was proposed, on its way to an order.
@@ -60,22 +67,47 @@ pub struct Ranking<'a> {
     /// How telling each term is.
     telling: Vec<f64>,
     mean_length: f64,
+    mean_near: f64,
     cards: Vec<Card>,
+    /// The conversation that goes on, and how many of its texts are in sight.
+    here: Option<(SessionId, u64)>,
 }
 
 impl<'a> Ranking<'a> {
     /// Takes up what the store proposed.
     pub fn new(wanted: &'a Wanted, weights: &'a Weights, proposed: Proposed) -> Self {
-        let Proposed { cards, texts, length, texts_with, .. } = proposed;
+        let Proposed { cards, texts, length, texts_with, mean_near, .. } = proposed;
         let all = texts as f64;
         let telling = texts_with.iter().map(|with| {
             let with = *with as f64;
             (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
         });
         let mean_length = (length as f64 / all.max(1.0)).max(1.0);
-        let mut ranking = Self { wanted, weights, telling: telling.collect(), mean_length, cards };
+        let mut ranking =
+            Self { wanted, weights, telling: telling.collect(), mean_length, mean_near, cards, here: None };
         ranking.pass_over_names();
         ranking
+    }
+
+    /// Says which conversation goes on: work is local, so what was said in it lately counts by itself. So many of its latest texts
+    /// are in sight, and are not recalled.
+    pub fn goes_on(mut self, session: &SessionId, in_sight: u64) -> Self {
+        self.here = Some((session.clone(), in_sight));
+        self
+    }
+
+    /// How many texts of the conversation that goes on are out of sight.
+    fn out_of_sight(&self) -> Option<(&SessionId, u64)> {
+        let (session, in_sight) = self.here.as_ref()?;
+        let of_it = self.cards.iter().filter(|card| card.id.stream == *session);
+        Some((session, of_it.map(|card| card.nth).max().unwrap_or(0).saturating_sub(*in_sight)))
+    }
+
+    /// Takes up more cards; each text counts once.
+    fn take(&mut self, more: Vec<Card>) {
+        self.cards.extend(more);
+        self.cards.sort_by(|a, b| place(a).cmp(&place(b)));
+        self.cards.dedup_by(|b, a| a.id == b.id);
     }
 
     /// A speaker's name tells who speaks, which counts by itself; that others address them by it tells nothing.
@@ -88,8 +120,23 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The texts whose neighbours should be known before they are put in order: those that say most for themselves.
-    pub fn hubs(&self) -> Vec<TextId> {
+    /// Those that answer by themselves, best first.
+    pub fn matches(self) -> Vec<Ranked> {
+        let mut ranked = self.order(Vec::new());
+        ranked.retain(|ranked| ranked.why.words + ranked.why.meaning > 0.0);
+        ranked
+    }
+
+    /// What else should be known before they are put in order: what is said beside those that say most for themselves, how their
+    /// conversations began, and what was said last in the one that goes on.
+    pub fn around(&self) -> Around {
+        let of = self.hubs();
+        let openings = of.iter().map(|id| id.stream.clone()).collect();
+        let latest = self.here.as_ref().map(|(session, _)| (session.clone(), LATEST));
+        Around { of, distance: BESIDE, openings, latest }
+    }
+
+    fn hubs(&self) -> Vec<TextId> {
         let own = self.own();
         let mut best: Vec<(&Card, f64)> =
             self.cards.iter().zip(own.iter().map(Own::sum)).filter(|(card, _)| card.nth > 0).collect();
@@ -97,38 +144,44 @@ impl<'a> Ranking<'a> {
         best.into_iter().take(HUBS_MAX).map(|(card, _)| card.id.clone()).collect()
     }
 
-    /// The order, best first, with the neighbours of the hubs.
-    pub fn order(mut self, beside: Vec<Card>) -> Vec<Ranked> {
-        self.cards.extend(beside);
-        self.cards.sort_by(|a, b| place(a).cmp(&place(b)));
-        self.cards.dedup_by(|b, a| a.id == b.id);
+    /// The order, best first, with what is around them.
+    pub fn order(mut self, around: Vec<Card>) -> Vec<Ranked> {
+        self.take(around);
         let own = self.own();
-        let around = self.around(&own);
-        let best_of = self.best_of_conversations(&own);
+        let beside = self.beside(&own);
+        let best = self.best_of_conversations(own.iter().map(Own::sum));
+        let alike = self.best_of_conversations(self.cards.iter().map(|card| self.alike(card)));
         let ago = self.conversations_ago();
         let names = self.named();
         let weights = self.weights;
+        let here = self.out_of_sight();
         let timely = self.cards.iter().filter(|card| self.wanted.names(card.at)).count();
         let in_time = weights.time * (1.0 - timely as f64 / self.cards.len().max(1) as f64);
         let mut ranked = Vec::with_capacity(self.cards.len());
-        for ((card, own), beside) in self.cards.iter().zip(&own).zip(around) {
+        for ((card, own), beside) in self.cards.iter().zip(&own).zip(beside) {
             let of_stream = |map: &BTreeMap<&SessionId, f64>| map.get(&card.id.stream).copied().unwrap_or(0.0);
             let is_named = card.who.as_ref().is_some_and(|who| names.contains(who.as_str()));
             let why = Why {
                 words: own.words,
                 meaning: own.meaning,
                 beside,
-                conversation: weights.conversation * of_stream(&best_of),
+                conversation: weights.conversation * of_stream(&best)
+                    + weights.conversation_meaning * of_stream(&alike),
                 speaker: if is_named { weights.speaker } else { 0.0 },
                 time: if self.wanted.names(card.at) { in_time } else { 0.0 },
                 opening: if card.nth == 1 { weights.opening } else { 0.0 },
                 lately: weights.lately * (-of_stream(&ago) / weights.lately_reach).exp(),
+                here: self.is_here(here, card),
                 cost: weights.cost * (card.tokens.0 as f64 / weights.short).max(1.0).ln(),
             };
-            ranked.push((why.sum(), why));
+            ranked.push((why.sum(), why, self.matched(card)));
         }
+        let here = here.map(|(id, last)| (id.clone(), last));
+        let is_in_sight =
+            |card: &Card| here.as_ref().is_some_and(|(id, last)| *id == card.id.stream && card.nth > *last);
+        let made = |(card, (score, why, matched))| Ranked { card, score, why, matched };
         let mut ranked: Vec<Ranked> =
-            self.cards.into_iter().zip(ranked).map(|(card, (score, why))| Ranked { card, score, why }).collect();
+            self.cards.into_iter().zip(ranked).map(made).filter(|r| !is_in_sight(&r.card)).collect();
         ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| newer_first(&a.card, &b.card)));
         ranked
     }
@@ -139,13 +192,34 @@ impl<'a> Ranking<'a> {
         let best = raw.iter().copied().fold(0.0, f64::max);
         let of_card = |(card, raw): (&Card, &f64)| {
             let share = if best > 0.0 { raw / best } else { 0.0 };
-            let less = if card.kind == TextKind::Assistant { 1.0 - self.weights.model_less } else { 1.0 };
+            let said = if card.kind.is_said() { self.weights.said } else { 1.0 };
+            let less =
+                if card.kind == TextKind::Assistant { said * (1.0 - self.weights.model_less) } else { said };
             Own {
                 words: less * self.weights.words * share,
-                meaning: less * self.weights.meaning * card.near.unwrap_or(0.0).max(0.0),
+                meaning: less * self.weights.meaning * self.alike(card),
             }
         };
         self.cards.iter().zip(&raw).map(of_card).collect()
+    }
+
+    fn matched(&self, card: &Card) -> f64 {
+        card.hits.iter().zip(&self.telling).filter(|(hits, _)| **hits > 0).map(|(_, telling)| telling).sum()
+    }
+
+    fn is_here(&self, here: Option<(&SessionId, u64)>, card: &Card) -> f64 {
+        match here {
+            Some((session, last)) if *session == card.id.stream && card.nth > 0 => {
+                let back = last.saturating_sub(card.nth) as f64;
+                self.weights.here * (-back / self.weights.here_reach).exp()
+            }
+            Some(_) | None => 0.0,
+        }
+    }
+
+    /// By how much it means more alike than texts do on the whole.
+    fn alike(&self, card: &Card) -> f64 {
+        card.near.map_or(0.0, |near| (near - self.mean_near).max(0.0))
     }
 
     /// BM25.
@@ -160,7 +234,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// What the texts around each say for it. Texts of a conversation follow each other.
-    fn around(&self, own: &[Own]) -> Vec<f64> {
+    fn beside(&self, own: &[Own]) -> Vec<f64> {
         let Weights { before, after, .. } = self.weights;
         let mut sums = vec![0.0; own.len()];
         let mut carried = 0.0;
@@ -187,11 +261,11 @@ impl<'a> Ranking<'a> {
         (-(halves + between) / self.weights.reach).exp()
     }
 
-    fn best_of_conversations(&self, own: &[Own]) -> BTreeMap<&SessionId, f64> {
+    fn best_of_conversations(&self, values: impl Iterator<Item = f64>) -> BTreeMap<&SessionId, f64> {
         let mut best: BTreeMap<&SessionId, f64> = BTreeMap::new();
-        for (card, own) in self.cards.iter().zip(own) {
+        for (card, value) in self.cards.iter().zip(values) {
             let so_far = best.entry(&card.id.stream).or_default();
-            *so_far = so_far.max(own.sum());
+            *so_far = so_far.max(value);
         }
         best
     }
@@ -217,11 +291,6 @@ impl<'a> Ranking<'a> {
         };
         names.into_iter().filter(is_asked).collect()
     }
-}
-
-/// The conversation that a text most likely goes on with.
-pub fn belongs_to(ranked: &[Ranked]) -> Option<&SessionId> {
-    ranked.first().map(|best| &best.card.id.stream)
 }
 
 /// What a text says for itself.

@@ -15,7 +15,6 @@ use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
 use crate::learn::{LearnInput, LearnStep, Learning};
 use crate::message::{Message, Seal, ToolCall};
-use crate::rank::{Found, SearchRequest};
 use crate::state::SessionState;
 use crate::summary::{Made, SummaryBy};
 use crate::tokens::Tokens;
@@ -228,11 +227,8 @@ fn begin(desk: &Desk<'_>, turn: TurnNo, caller: Caller, plan: Plan) -> (Waiting,
         Plan::Memory(_) => unreachable!("taken care of before"),
         Plan::Search { query, logs } => match Wanted::of(desk.state, &query, logs) {
             Err(refusal) => finished(Performed::refused(&refusal)),
-            Ok(wanted) if wanted.terms.is_empty() => {
-                finished(Performed::answer(wanted.answer(desk.state, &Found::default())))
-            }
             Ok(wanted) => {
-                let step = Step::Search(SearchRequest::new(wanted.terms.clone()));
+                let step = Step::Search(Box::new(wanted.search(desk.state, desk.now)));
                 (Waiting::ForCandidates { wanted }, Progress::Ask(step))
             }
         },

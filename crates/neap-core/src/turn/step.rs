@@ -10,7 +10,7 @@ use crate::learn::{MemoryAsk, MemoryGiven};
 use crate::ledger::Ledger;
 use crate::log::{Log, LogRequest};
 use crate::message::{Exchange, Message, Scope, Seal, ToolCall};
-use crate::rank::{Found, SearchRequest};
+use crate::recall::{Found, Search};
 use crate::summary::SummaryRequest;
 use crate::tools::{Banner, ToolSpec};
 
@@ -23,8 +23,8 @@ pub enum Step {
     Load(Vec<LogRequest>),
     /// Fetch what was said under a handle. → [`Input::Fetched`].
     Fetch(Handle),
-    /// Ask the store for candidates. → [`Input::Found`].
-    Search(SearchRequest),
+    /// Look for what was said and done in this session. → [`Input::Found`].
+    Search(Box<Search>),
     /// Ask the model. → [`Input::Replied`], [`Input::ModelFailed`] or [`Input::Interrupted`].
     CallModel(ModelRequest),
     /// Ask the summariser. → [`Input::Summarized`].
@@ -52,8 +52,8 @@ pub enum Input {
     Loaded(Vec<(Scope, Log)>),
     /// What was said under the handle: whole exchanges, oldest first; none if there is nothing.
     Fetched(Vec<Exchange>),
-    /// The candidates asked for.
-    Found(Found),
+    /// What was found, best first.
+    Found(Vec<Found>),
     /// The model answered.
     Replied(ModelReply),
     /// The model did not.

@@ -12,7 +12,6 @@ use neap_core::log::{From, Log, LogRequest, Logs};
 use neap_core::message::{Exchange, Scope, ToolCall};
 use neap_core::policy::Policy;
 use neap_core::project::exchange;
-use neap_core::rank::Found;
 use neap_core::state::SessionState;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::testing::WordCounter;
@@ -191,7 +190,7 @@ impl World {
                 Input::Loaded(requests.into_iter().map(load).collect())
             }
             Step::Fetch(handle) => Input::Fetched(self.fetch(&handle)),
-            Step::Search(_) => Input::Found(Found::default()),
+            Step::Search(_) => Input::Found(Vec::new()),
             Step::Recall(_) | Step::Learn(_) => unreachable!("these histories have no agent"),
             Step::CallModel(request) => {
                 self.checks.request(&request, &self.state, &self.tools);

@@ -8,7 +8,7 @@ use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::message::{Counted, Exchange, Message, Role, Scope};
 use neap_core::policy::Policy;
-use neap_core::rank::{Found, SearchRequest};
+use neap_core::recall::{Filter, Search, Wanted, Weights};
 use neap_core::summary::SummaryBy;
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::told::{Chunk, Shown, Told, best, tell};
@@ -23,10 +23,14 @@ use crate::error::EngineError;
 use crate::live::Live;
 use crate::original::fetch;
 use crate::parts::Parts;
+use crate::recollect::find;
 use crate::watch::{Interrupt, Quiet};
 
 /// Longest message of a new memory, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+/// Texts that are looked at for what answers a question, at most.
+const TEXTS_MAX: usize = 128;
 
 /// An open conversation.
 pub(super) struct Keeper {
@@ -186,17 +190,15 @@ impl Keeper {
     /// The chunks that answer a query, best first, of turns that may be recalled.
     pub(super) async fn recall(
         &mut self,
-        terms: &[String],
+        query: &str,
         max: usize,
         keep: impl Fn(TurnNo) -> bool,
     ) -> Result<Vec<Chunk>, EngineError> {
-        if terms.is_empty() {
-            return Ok(Vec::new());
-        }
-        let request = SearchRequest::new(terms.to_vec());
-        let mut found = self.parts.store.search(Some(&self.live.id), &request).await?;
-        let found = found.pop().map_or_else(Found::default, |(_, found)| found);
-        let mut chunks = best(terms, &found, keep);
+        let wanted = Wanted::of(query, self.parts.clock.now());
+        let filter = Filter::of_stream(&self.live.id);
+        let search = Search { wanted, filter, weights: Weights::to_find(), max: TEXTS_MAX };
+        let found = find(&self.parts, &search).await?;
+        let mut chunks = best(&search.wanted.terms, &found, keep);
         chunks.truncate(max);
         for chunk in &mut chunks {
             self.locate(chunk).await?;

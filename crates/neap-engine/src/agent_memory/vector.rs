@@ -4,7 +4,6 @@ use async_trait::async_trait;
 use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::message::{Counted, Message, Role};
-use neap_core::terms::query_terms;
 use neap_core::tokens::Tokens;
 use neap_core::told::{Chunk, recalled};
 
@@ -20,14 +19,12 @@ const SPARE: usize = 4;
 
 /// Stores everything and fetches the chunks that bear on the latest user message, within a budget.
 ///
-/// **How it finds today: by words.** A chunk is found if it shares a word with the question (stemmed, identifiers split),
-/// and ranked by how rare those words are. It does not know that *car* and *automobile* mean the same; an embedder will
-/// add that as a second way to find, behind this same interface. It needs no model and no network, and the same
-/// store and question give the same chunks.
+/// A text is found if it shares a word with the question (stemmed, identifiers split; rare words count more), and, where the
+/// engine has an embedder, if it means alike. The same store and question give the same chunks.
 ///
 /// What it gives is one message: a record between two lines that say so, every line quoted, oldest first, each
-/// text once, each with the handle of the message it is from. Long texts are cut into chunks; of a text over 64 KiB the
-/// part around its first match is looked at.
+/// text once, each with the handle of the message it is from. Of a long text, the chunks are
+/// taken that have most of the question's words.
 pub struct VectorMemory {
     keeper: Keeper,
     max: Tokens,
@@ -80,7 +77,7 @@ impl VectorMemory {
     ) -> Result<Vec<Chunk>, EngineError> {
         // Another memory, or another process, may have added to the same session.
         self.keeper.reload().await?;
-        self.keeper.recall(&query_terms(query), k.saturating_mul(SPARE), keep).await
+        self.keeper.recall(query, k.saturating_mul(SPARE), keep).await
     }
 
     pub(super) fn k(&self) -> usize {

@@ -9,6 +9,7 @@ use neap_core::ids::SessionId;
 use neap_core::ledger::Layer;
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
+use neap_core::recall::Filter;
 use neap_core::terms::query_terms;
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, EngineError, Session};
@@ -88,11 +89,11 @@ pub async fn findable(
     let summary = effort.summary.as_ref().map_or("", |summary| summary.text.as_str());
     let by_word = summary.split_whitespace().rfind(|word| !query_terms(word).is_empty());
     if let Some(word) = by_word {
-        let hits = engine.search(word, Some(session), usize::MAX).await?;
+        let hits = engine.search(word, Filter::of_stream(session), usize::MAX).await?;
         let found = hits.iter().any(|hit| hit.effort.as_ref() == Some(id) && hit.turn.is_none());
         out.check("I6", found, || format!("a search for {word:?} does not find {id}: {summary}"));
     }
-    let hits = engine.search(id.as_str(), Some(session), 100).await?;
+    let hits = engine.search(id.as_str(), Filter::of_stream(session), 100).await?;
     out.check("I6", hits.iter().any(|hit| hit.effort.as_ref() == Some(id)), || {
         format!("a search for {id} does not find it among {} hits", hits.len())
     });

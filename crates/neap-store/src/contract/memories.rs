@@ -4,7 +4,7 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp};
 use neap_core::memory::{Change, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, Recalled, Status};
 use neap_core::message::Scope;
-use neap_core::rank::SearchRequest;
+use neap_core::recall::Query;
 use neap_core::terms::query_terms;
 
 use super::faults;
@@ -418,11 +418,9 @@ pub async fn agents_are_apart(store: &dyn Store) {
         assert_eq!((given.memories.len() as u64, given.texts, given.texts_with), (texts, texts, vec![texts]));
         assert_eq!(store.list_memories(id, None, None, 9).await.expect("a list").len() as u64, texts);
     }
-    let request = SearchRequest::new(query_terms("apple"));
-    let everywhere = store.search(None, &request).await.expect("a search can be made");
-    let [(id, said)] = everywhere.as_slice() else { panic!("there is one session: {everywhere:?}") };
-    assert_eq!((id, said.texts, said.candidates.len()), (&session.id, 2, 2));
-    assert_eq!(store.search(Some(&one.id), &request).await.expect("asking is allowed"), []);
+    let everywhere = store.propose(&Query::new(query_terms("apple"))).await.expect("a search can be made");
+    assert!(everywhere.cards.iter().all(|card| card.id.stream == session.id));
+    assert_eq!((everywhere.texts, everywhere.cards.len()), (2, 2));
     assert_eq!(store.erase_memory(&one.id, memory_id("f1"), Stamp(9)).await.expect("it can be erased"), 1);
     assert_eq!(found(store, &two.id, "apple").await, ["f2", "f1"]);
     let agents = store.agents().await.expect("they can be listed");

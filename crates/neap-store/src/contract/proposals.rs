@@ -7,7 +7,7 @@ use neap_core::event::{AbandonReason, Event};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::memory::{MemoryKind, Status};
 use neap_core::message::Scope;
-use neap_core::recall::{Card, Embedding, Filter, Limits, Proposed, Query, TextId, TextKey, TextKind};
+use neap_core::recall::{Around, Card, Embedding, Filter, Limits, Proposed, Query, TextId, TextKey, TextKind};
 use neap_core::terms::query_terms;
 
 use super::faults;
@@ -318,7 +318,8 @@ pub async fn what_was_said_beside_is_found(store: &dyn Store) {
     let query = meant("question");
     embed_all(store, MODEL).await;
     let beside = async |ids: &[TextId], distance| {
-        let cards = store.beside(ids, &query, distance).await.expect("neighbours can be found");
+        let around = Around { of: ids.to_vec(), distance, ..Around::default() };
+        let cards = store.around(&around, &query).await.expect("neighbours can be found");
         assert!(cards.iter().all(|card| card.id.stream == told.id && card.near.is_some()));
         assert!(cards.iter().all(|card| card.hits == [u32::from(card.kind == TextKind::User)]));
         let seq = |card: Card| if let TextKey::Message(seq) = card.id.key { seq.0 } else { 0 };
@@ -334,6 +335,15 @@ pub async fn what_was_said_beside_is_found(store: &dyn Store) {
     let effort = TextId { stream: told.id.clone(), key: TextKey::Effort(effort("effort 1")) };
     let unknown = TextId { stream: super::session("never was"), key: TextKey::Message(Seq(2)) };
     assert_eq!(beside(&[effort, unknown, message(&told, 4), message(&told, u64::MAX)], 9).await, [0; 0]);
+    let ends = Around {
+        openings: [told.id.clone(), super::session("never was")].into(),
+        latest: Some((told.id.clone(), 3)),
+        ..Around::default()
+    };
+    let cards = store.around(&ends, &query).await.expect("ends can be found");
+    assert_eq!(cards.iter().map(|card| card.nth).collect::<Vec<_>>(), [1, 10, 11, 12]);
+    let scopes = store.scopes(&at(&[5, 4, 99])).await.expect("scopes can be told");
+    assert_eq!(scopes, [Some(Scope::Ambient), None, None]);
 }
 
 /// In the order asked, whatever kind they are.
@@ -460,7 +470,8 @@ pub async fn what_is_erased_is_not_proposed(store: &dyn Store) {
     assert_eq!((known.cards.len(), known.texts, known.texts_with), (3, 3, vec![3, 0]));
     let gone = [message(&told, 2), TextId { stream: newton.id.clone(), key: TextKey::Memory(memory_id("f3")) }];
     assert_eq!(store.texts(&gone).await.expect("asking is allowed"), [None, None]);
-    assert_eq!(store.beside(&gone, &meant("bird"), 9).await.expect("asking is allowed"), []);
+    let around = Around { of: gone.to_vec(), distance: 9, ..Around::default() };
+    assert_eq!(store.around(&around, &meant("bird")).await.expect("asking is allowed"), []);
     assert_eq!(faults(store).await, []);
 }
 

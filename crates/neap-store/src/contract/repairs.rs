@@ -4,7 +4,7 @@ use neap_core::event::Event;
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
-use neap_core::rank::SearchRequest;
+use neap_core::recall::{Filter, Query};
 use neap_core::terms::query_terms;
 use neap_core::tokens::Tokens;
 
@@ -31,15 +31,15 @@ async fn rich(store: &dyn Store, name: &str) -> Told {
 /// Rebuilding what is whole changes nothing that can be seen.
 pub async fn a_rebuild_gives_the_same(store: &dyn Store) {
     let told = rich(store, "rebuilt").await;
-    let request = SearchRequest::new(query_terms("canarybird morning cage"));
+    let request = Query::new(query_terms("canarybird morning cage"));
     let log = LogRequest::newest(Scope::Effort(effort("bird cage")), Tokens(u64::MAX));
-    let before = store.search(None, &request).await.expect("a search can be made");
+    let before = store.propose(&request).await.expect("a search can be made");
     let log_before = store.log(&told.id, &log).await.expect("a log can be read");
     assert_eq!(faults(store).await, []);
     assert_eq!(store.rebuild(&told.id).await.expect("it can be rebuilt"), []);
     assert_eq!(faults(store).await, []);
     assert_eq!(store.load(&told.id).await.expect("it can be loaded").as_ref(), Some(&told.state));
-    assert_eq!(store.search(None, &request).await.expect("a search can be made"), before);
+    assert_eq!(store.propose(&request).await.expect("a search can be made"), before);
     assert_eq!(store.log(&told.id, &log).await.expect("a log can be read"), log_before);
     assert_eq!(store.turn_of(&told.id, "id-2").await.expect("it is known"), Some(TurnNo(2)));
     let mut on = told;
@@ -62,9 +62,9 @@ pub async fn an_erased_session_is_gone(store: &dyn Store) {
     assert_eq!(tombstone.event, Event::Scrubbed { events: told.events.len() as u64 });
     assert_eq!((tombstone.seq, tombstone.at), (told.seq().next(), now));
     assert_eq!(store.turn_of(&told.id, "id-2").await.expect("asking is allowed"), None);
-    let request = SearchRequest::new(query_terms("canarybird cage morning"));
-    let found = store.search(Some(&told.id), &request).await.expect("a search can be made");
-    assert_eq!((found[0].1.texts, found[0].1.candidates.len()), (0, 0));
+    let query =
+        Query { filter: Filter::of_stream(&told.id), ..Query::new(query_terms("canarybird cage morning")) };
+    assert_eq!(store.propose(&query).await.expect("a search can be made").cards, []);
     let info = store.sessions().await.expect("they can be listed").remove(0);
     assert_eq!((info.session, info.scrubbed, info.efforts), (told.id.clone(), true, 0));
     assert_eq!(store.scrub(&told.id, now).await.expect("again does no harm"), 0);

@@ -5,12 +5,13 @@ use std::convert::Infallible;
 use std::sync::Arc;
 
 use neap_core::ids::{Seq, SessionId};
+use neap_core::message::Scope;
 use neap_core::project::effort_text;
-use neap_core::recall::{Card, Embedding, Filter, Proposed, Query, TextId, TextKey, text_of};
+use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query, TextId, TextKey, text_of};
 
 use super::{Kept, Stream};
 use crate::card::{Asked, CardRow, text_sum};
-use crate::near::nearer;
+use crate::near::{Directions, nearer};
 use crate::propose::{Visit, Words, best};
 use crate::recall::Place;
 use crate::{Stored, numbers};
@@ -113,24 +114,47 @@ impl Kept {
         };
         let embedded = counted.values().filter(has_one).count() as u64;
         let length = counted.values().map(|of| u64::from(of.row.length)).sum();
-        Proposed { cards, texts, length, texts_with, waiting: texts - embedded }
+        let mut sum = Directions::default();
+        counted.values().filter(|of| self.near(query, of).is_some()).for_each(|of| {
+            if let Some(vector) = self.vector(of) {
+                sum.add(vector.embedding.values());
+            }
+        });
+        let mean_near = embedding.as_ref().map_or(0.0, |meant| sum.mean_near(meant));
+        Proposed { cards, texts, length, texts_with, mean_near, waiting: texts - embedded }
     }
 
-    pub(super) fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Vec<Card> {
+    pub(super) fn around(&self, around: &Around, query: &Query) -> Vec<Card> {
+        let Around { of: ids, distance, openings, latest } = around;
         let asked = Asked::of(query);
         let mut cards = Vec::new();
-        for of in self.searched(|id| ids.iter().any(|asked| asked.stream == *id)).values() {
+        let last = |id: &SessionId| {
+            let stream = self.sessions.get(id)?;
+            stream.derived.cards.values().map(|row| row.nth).max()
+        };
+        let newest = latest.as_ref().and_then(|(id, max)| Some((id, last(id)?.saturating_sub(*max as u64))));
+        for of in self.searched(|_| true).values() {
             let is_near = |id: &TextId| {
                 let other = self.sessions.get(&id.stream).and_then(|stream| stream.derived.cards.get(&id.key));
                 id.stream == *of.stream
-                    && other.is_some_and(|other| other.nth > 0 && other.nth.abs_diff(of.row.nth) <= distance)
+                    && other.is_some_and(|other| other.nth > 0 && other.nth.abs_diff(of.row.nth) <= *distance)
             };
-            if of.row.nth > 0 && !ids.contains(&of.id()) && ids.iter().any(is_near) {
+            let is_beside = !ids.contains(&of.id()) && ids.iter().any(is_near);
+            let is_opening = of.row.nth == 1 && openings.contains(of.stream);
+            let is_latest = newest.is_some_and(|(id, after)| id == of.stream && of.row.nth > after);
+            if of.row.nth > 0 && (is_beside || is_opening || is_latest) {
                 cards.push(of.row.card(of.id(), &asked, self.near(query, of)));
             }
         }
         cards.sort_by(|a, b| a.id.cmp(&b.id));
         cards
+    }
+
+    /// The log that a text is in.
+    pub(super) fn scope(&self, id: &TextId) -> Option<Scope> {
+        let stream = self.sessions.get(&id.stream)?;
+        let turn = stream.derived.cards.get(&id.key).filter(|row| row.kind.is_said())?.turn;
+        stream.derived.exchanges.values().find(|row| row.turn == turn).map(|row| row.scope.clone())
     }
 
     pub(super) fn text(&self, id: &TextId, with_withheld: bool) -> Option<Arc<str>> {

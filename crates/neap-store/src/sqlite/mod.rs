@@ -26,7 +26,6 @@ mod rebuild;
 mod recall;
 mod schema;
 mod scrub;
-mod search;
 mod space;
 mod task;
 mod texts;
@@ -40,8 +39,8 @@ use async_trait::async_trait;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::rank::{Found, SearchRequest};
-use neap_core::recall::{Card, Embedding, Proposed, Query, TextId};
+use neap_core::message::Scope;
+use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -107,23 +106,19 @@ impl Store for SqliteStore {
         self.readers.read(move |db| log::log(db, &session, &request)).await
     }
 
-    async fn search(
-        &self,
-        session: Option<&SessionId>,
-        request: &SearchRequest,
-    ) -> Result<Vec<(SessionId, Found)>, StoreError> {
-        let (session, request) = (session.cloned(), request.clone());
-        self.readers.read(move |db| search::search(db, session.as_ref(), &request)).await
-    }
-
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         let (space, query) = (self.space.clone(), query.clone());
         self.readers.read(move |db| propose::propose(db, &space, &query)).await
     }
 
-    async fn beside(&self, ids: &[TextId], query: &Query, distance: u64) -> Result<Vec<Card>, StoreError> {
-        let (space, ids, query) = (self.space.clone(), ids.to_vec(), query.clone());
-        self.readers.read(move |db| propose::beside(db, &space, &ids, &query, distance)).await
+    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
+        let (space, around, query) = (self.space.clone(), around.clone(), query.clone());
+        self.readers.read(move |db| propose::around(db, &space, &around, &query)).await
+    }
+
+    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
+        let ids = ids.to_vec();
+        self.readers.read(move |db| texts::scopes(db, &ids)).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

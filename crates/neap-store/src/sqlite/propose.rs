@@ -1,7 +1,7 @@
 //! What is proposed: texts that have the rarer terms, and texts whose embedding is near. By number; only the cards of what is chosen are
 //! read.
 
-use neap_core::recall::{Card, Embedding, Filter, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query};
 use rusqlite::{Connection, params};
 
 use super::cards::{self, SESSIONS};
@@ -107,6 +107,12 @@ impl<'a> Meant<'a> {
         sessions.or_else(|| loaded.agents.near(self.embedding, text))
     }
 
+    /// How near all texts are that are counted, on the whole: sessions' where any is searched.
+    fn mean_near(&self, loaded: &Loaded, place: &Where) -> f64 {
+        let vectors = if place.scopes.contains(&SESSIONS) { &loaded.sessions } else { &loaded.agents };
+        vectors.mean_near(self.embedding)
+    }
+
     /// The nearest texts of those that are searched.
     fn nearest(&self, loaded: &Loaded, place: &Where, query: &Query) -> Vec<i64> {
         let max = query.limits.semantic_max;
@@ -154,6 +160,7 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
         None => read(db, &asked, chosen, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
             chosen.extend(meant.nearest(loaded, &place, query));
+            proposed.mean_near = meant.mean_near(loaded, &place);
             read(db, &asked, chosen, |text| meant.near(loaded, text))
         })?,
     };
@@ -201,25 +208,27 @@ fn read(
     Ok(found)
 }
 
-pub(super) fn beside(
-    db: &Connection,
-    space: &Space,
-    ids: &[TextId],
-    query: &Query,
-    distance: u64,
-) -> Result<Vec<Card>, Stop> {
-    let (mut given, mut found) = (Vec::with_capacity(ids.len()), Vec::new());
-    for id in ids {
+pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Query) -> Result<Vec<Card>, Stop> {
+    let Around { of, distance, openings, latest } = around;
+    let (mut given, mut found) = (Vec::with_capacity(of.len()), Vec::new());
+    for id in of {
         given.extend(number_of(db, id)?);
     }
     given.sort_unstable();
     given.dedup();
     for text in &given {
         if let Some(row) = cards::card(db, *text)? {
-            found.extend(neighbours(db, *text, &row, distance)?);
+            found.extend(neighbours(db, *text, &row, *distance)?);
         }
     }
     found.retain(|text| given.binary_search(text).is_err());
+    for (id, order, max) in
+        openings.iter().map(|id| (id, "", 1)).chain(latest.iter().map(|(id, max)| (id, "DESC", *max)))
+    {
+        if let Some(stream) = events::stream(db, id.as_str())? {
+            found.extend(at_an_end(db, stream, order, max)?);
+        }
+    }
     let asked = Asked::of(query);
     let cards = match Meant::of(db, query)? {
         None => read(db, &asked, found, |_| None)?,
@@ -228,6 +237,14 @@ pub(super) fn beside(
         })?,
     };
     Ok(cards)
+}
+
+/// The numbers of what was said first in a stream, or last.
+fn at_an_end(db: &Connection, stream: i64, order: &str, max: usize) -> rusqlite::Result<Vec<i64>> {
+    let (first, last) = numbers::message_texts(stream);
+    let query =
+        format!("SELECT text FROM cards WHERE text BETWEEN ? AND ? AND nth > 0 ORDER BY text {order} LIMIT ?");
+    db.prepare_cached(&query)?.query_map([first, last, number(max as u64)], |row| row.get(0))?.collect()
 }
 
 /// The numbers of what was said within a distance of a text.

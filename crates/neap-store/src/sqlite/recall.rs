@@ -9,8 +9,8 @@ use rusqlite::{Connection, params};
 use super::effects::number;
 use super::fault::Stop;
 use super::memories;
-use super::search::having;
 use crate::numbers;
+use crate::propose::is_term;
 use crate::recall::{Having, Place, Searched, limits, proposed, texts_with};
 
 pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, Stop> {
@@ -111,4 +111,23 @@ fn newest_of(
     found.sort_unstable_by_key(|(at, number, _)| Reverse((*at, *number)));
     found.truncate(max);
     Ok(found.into_iter().map(|(_, _, text)| text).collect())
+}
+
+/// For each term, the numbers within a range of the texts that have it.
+fn having(db: &Connection, terms: &[String], (first, last): (i64, i64)) -> rusqlite::Result<Vec<Vec<u64>>> {
+    let mut statement =
+        db.prepare_cached("SELECT rowid FROM words WHERE words MATCH ? AND rowid BETWEEN ? AND ?")?;
+    let mut all = Vec::with_capacity(terms.len());
+    for term in terms {
+        let mut texts = Vec::new();
+        if is_term(term) {
+            // In quotation marks a word is a word, also `near` and `or`.
+            let mut rows = statement.query(params![format!("\"{term}\""), first, last])?;
+            while let Some(row) = rows.next()? {
+                texts.push(row.get::<_, i64>(0)? as u64);
+            }
+        }
+        all.push(texts);
+    }
+    Ok(all)
 }

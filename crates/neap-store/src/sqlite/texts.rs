@@ -6,6 +6,7 @@ use std::sync::Arc;
 use neap_core::effort::Effort;
 use neap_core::ids::{EffortId, Seq, SessionId};
 use neap_core::memory::Memory;
+use neap_core::message::Scope;
 use neap_core::project::effort_text;
 use neap_core::recall::{TextId, TextKey, text_of};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -13,7 +14,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::effects::number;
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{events, memories, read, schema};
+use super::{cards, events, memories, read, schema};
 use crate::{Stored, numbers};
 
 /// The number of a text, if there is one.
@@ -81,6 +82,20 @@ pub(super) fn texts(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Arc<st
         asked.push(number_of(db, id)?.unwrap_or(-1));
     }
     Ok(words(db, &asked, false)?)
+}
+
+/// The logs that texts are in.
+pub(super) fn scopes(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Scope>>, Stop> {
+    let mut scopes = Vec::with_capacity(ids.len());
+    for id in ids {
+        let row = number_of(db, id)?.map(|text| cards::card(db, text)).transpose()?.flatten();
+        let stream = events::stream(db, id.stream.as_str())?;
+        scopes.push(match row.filter(|row| row.kind.is_said()).zip(stream) {
+            Some((row, stream)) => read::scope_of(db, stream, row.turn)?,
+            None => None,
+        });
+    }
+    Ok(scopes)
 }
 
 /// The words of texts, in this order. They are read in the order of their streams, so that no block is unpacked twice.

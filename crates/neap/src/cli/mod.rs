@@ -13,8 +13,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use neap_core::ids::Stamp;
+
 use crate::app::setting;
 use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG};
+use crate::when::start_of;
 
 /// Version and commit, for bug reports.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("NEAP_COMMIT"), ")");
@@ -93,6 +96,16 @@ pub(crate) enum Command {
     Frames(FramesArgs),
     /// Print what the agent's memory would put into the context for a question
     Context(ContextArgs),
+    /// Measure recall on conversations with questions, one a line: {"id", "turns": […], "questions": […]}
+    ///
+    /// Each conversation is told to a fresh store, each occasion as a session; then every question is asked, and the context that is
+    /// assembled for it, within each budget, is held against the turns that answer it. Recall is the share of those turns that
+    /// are in it, word for word. No model is needed, nothing is kept, and the same files give the same figures.
+    Eval(EvalArgs),
+    /// Measure what adding, searching and assembling cost at several sizes, in one run
+    ///
+    /// A conversation of that many turns is made up, told to a fresh store and searched by another process. Nothing is kept.
+    Bench(BenchArgs),
     /// Show the figures of a session: tokens, savings, decay, eviction, price, memories
     Report(OfSession),
     /// List all settings with their defaults
@@ -253,17 +266,126 @@ pub(crate) struct MaybeSession {
     pub(crate) session: Option<String>,
 }
 
+/// Where to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Place {
+    /// What was said
+    Raw,
+    /// Efforts, by name and summary
+    Efforts,
+    /// What was said, and what stands for it: efforts and summaries
+    Talk,
+    /// What the agent knows
+    Memories,
+    /// All of it
+    All,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// What to look for
     #[arg(value_name = "QUERY", required = true)]
     pub(crate) query: Vec<String>,
+    /// Where to look
+    #[arg(long = "in", value_enum, default_value = "talk", value_name = "PLACE")]
+    pub(crate) place: Place,
     /// Only in this session
     #[arg(long, short, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Only what was said since then: a day as 2026-05-01, or a moment as 2026-05-01T09:30:00Z
+    #[arg(long, value_name = "TIME", value_parser = start_of)]
+    pub(crate) since: Option<Stamp>,
+    /// Show what each score is the sum of
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// How many, at most
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub(crate) max: usize,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Suite {
+    /// Which of the turns that answer a question are in its context
+    Recall,
+    /// To which piece of work the first message of an occasion belongs
+    Efforts,
+    /// Whether the current of several answers is there, and first
+    Freshness,
+    /// Whether the file that a coding agent turns to next is in what would be recalled
+    Coding,
+    /// Whatever the file has
+    All,
+}
+
+/// A reason to recall a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Reason {
+    /// Words that it shares with the question
+    Words,
+    /// That it means alike
+    Meaning,
+    /// What is said around it
+    Beside,
+    /// The best of its conversation
+    Conversation,
+    /// That the question names who said it
+    Speaker,
+    /// That it was said at a time which the question names
+    Time,
+    /// That it begins its conversation
+    Opening,
+    /// That it was said lately
+    Lately,
+    /// Whether a person or a model said it
+    Role,
+    /// What it costs
+    Cost,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalArgs {
+    /// Conversations, one a line, plain or compressed with gzip
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// What recalled text may cost, in tokens
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "500,1000,2000", value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
+    pub(crate) budget: Vec<u64>,
+    /// What to measure
+    #[arg(long, value_enum, default_value = "all")]
+    pub(crate) suite: Suite,
+    /// Leave reasons out of the order, to see what they are worth
+    #[arg(long, value_enum, value_name = "REASON,…", value_delimiter = ',')]
+    pub(crate) without: Vec<Reason>,
+    /// Conversations that are measured at once
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    pub(crate) threads: usize,
+    /// Also draw recall against budget, with simpler ways beside it
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) curve: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// How many turns, for each size: 1k, 10k, 100k, 1M
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1k,10k,100k", value_parser = size)]
+    pub(crate) records: Vec<u64>,
+    /// Only search what was built in this folder, as a process of its own
+    #[arg(long, value_name = "FOLDER", hide = true)]
+    pub(crate) once: Option<PathBuf>,
+}
+
+/// A number with its thousands or millions in short.
+fn size(text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_lowercase();
+    let (digits, times) = match lower.strip_suffix('k').map(|digits| (digits, 1_000)) {
+        Some(thousands) => thousands,
+        None => lower.strip_suffix('m').map_or((lower.as_str(), 1), |digits| (digits, 1_000_000)),
+    };
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(times));
+    number
+        .filter(|n| (1..=10_000_000).contains(n))
+        .ok_or_else(|| "write it as 500, 10k or 1M, up to 10M".to_owned())
 }
 
 #[derive(Debug, Args)]

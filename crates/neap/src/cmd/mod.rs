@@ -1,5 +1,6 @@
 //! One file, or one folder, per command.
 
+pub(crate) mod bench;
 pub(crate) mod censor;
 pub(crate) mod chat;
 pub(crate) mod completions;
@@ -7,6 +8,7 @@ pub(crate) mod context;
 pub(crate) mod decide;
 pub(crate) mod doctor;
 pub(crate) mod efforts;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod frames;
 pub(crate) mod keys;

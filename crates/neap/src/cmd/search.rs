@@ -1,11 +1,14 @@
-//! `neap search`: what was done and said, in one session or in all.
+//! `neap search`: what was done and said, in one session or in all, and what the agent knows.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
+use neap_core::memory::MemoryKind;
+use neap_core::recall::{Filter, TextKind, Why};
 use neap_engine::Hit;
 
 use crate::app;
-use crate::cli::SearchArgs;
+use crate::cli::{Place, SearchArgs};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
 
@@ -16,7 +19,19 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         engine.attach(id).await?;
     }
     let query = args.query.join(" ");
-    let hits = engine.search(&query, session.as_ref(), args.max).await?;
+    let mut filter = Filter { kinds: kinds(args.place), from: args.since, ..Filter::default() };
+    filter.streams = session.clone().map(|id| [id].into());
+    let mut hits = Vec::new();
+    if args.place != Place::Memories {
+        hits.extend(engine.search(&query, filter.clone(), args.max).await?);
+    }
+    if matches!(args.place, Place::Memories | Place::All) && session.is_none() {
+        let agent = data.agent().stream();
+        let of_agent = Filter { streams: Some([agent].into()), kinds: None, ..filter };
+        hits.extend(engine.search(&query, of_agent, args.max).await?);
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.truncate(args.max);
+    }
     if json {
         out::json_line(&hits)?;
     } else if hits.is_empty() {
@@ -27,9 +42,41 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     } else {
         for hit in &hits {
             out::piece(render(hit, session.is_none()));
+            if args.explain {
+                out::line(format!("  {DIM}{:.3} = {}{DIM:#}", hit.score, reasons(&hit.why)));
+            }
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The kinds of text that are in a place.
+fn kinds(place: Place) -> Option<BTreeSet<TextKind>> {
+    match place {
+        Place::Raw => Some([TextKind::User, TextKind::Assistant, TextKind::Tool, TextKind::System].into()),
+        Place::Efforts => Some([TextKind::Effort].into()),
+        Place::Memories => Some(MemoryKind::ALL.map(TextKind::Memory).into()),
+        Place::Talk | Place::All => None,
+    }
+}
+
+/// What a score is the sum of, in words.
+fn reasons(why: &Why) -> String {
+    let Why { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } = why;
+    let all = [
+        ("words", *words),
+        ("meaning", *meaning),
+        ("beside", *beside),
+        ("conversation", *conversation),
+        ("speaker", *speaker),
+        ("time", *time),
+        ("opening", *opening),
+        ("lately", *lately),
+        ("here", *here),
+        ("cost", -cost),
+    ];
+    let some = all.iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| format!("{name} {value:.3}"));
+    some.collect::<Vec<_>>().join(" + ")
 }
 
 /// A hit for people: where, then what.
@@ -38,9 +85,12 @@ pub(crate) fn render(hit: &Hit, name_session: bool) -> String {
     if name_session {
         place = format!("{} / {place}", hit.session);
     }
-    let said = match (hit.turn, hit.role) {
-        (Some(turn), Some(role)) => format!(" {DIM}turn {turn}, {}{DIM:#}", role.as_str()),
-        (Some(_) | None, _) => format!(" {DIM}summary{DIM:#}"),
+    if let TextKind::Memory(kind) = hit.kind {
+        place = format!("memory / {kind}");
+    }
+    let said = match hit.turn {
+        Some(turn) => format!(" {DIM}turn {turn}, {}{DIM:#}", hit.who.as_deref().unwrap_or(hit.kind.as_str())),
+        None => format!(" {DIM}summary{DIM:#}"),
     };
-    format!("{BOLD}{place}{BOLD:#}{said}\n  {}\n", out::clean(&hit.text))
+    format!("{BOLD}{}{BOLD:#}{said}\n  {}\n", out::clean(&place), out::clean(&hit.text))
 }

@@ -63,6 +63,7 @@ impl Talk {
             texts: self.said.len() as u64,
             length: self.said.iter().map(|text| terms(text).len() as u64).sum(),
             texts_with: wanted.terms.iter().map(with).collect(),
+            mean_near: 0.1,
             waiting: 0,
         }
     }

@@ -1,6 +1,7 @@
 //! What can be typed after a slash.
 
 use neap_core::ledger::Layer;
+use neap_core::recall::Filter;
 use neap_engine::{Engine, Session};
 use serde_json::json;
 
@@ -91,7 +92,7 @@ impl<'a> Command<'a> {
             out::line("Name what to look for, e.g. /search login timeout.");
             return Ok(());
         }
-        let hits = engine.search(self.rest, Some(session.id()), HITS_MAX).await?;
+        let hits = engine.search(self.rest, Filter::of_stream(session.id()), HITS_MAX).await?;
         if hits.is_empty() {
             out::line(format!("Nothing found for \"{}\".", out::clean(self.rest)));
         }

@@ -1,0 +1,203 @@
+//! What a person says to hold from now on: standing instructions and preferences, taken only where they are stated as such.
+//!
+//! "From now on, answer in French." "I prefer tabs." "Never push to main." A wish for this once, a memory, a question or a story is none,
+//! and of two readings the narrower is taken: what is missed can be said again, what is wrongly kept would speak in every
+//! conversation.
+
+/// A sentence with more words than this tells a story.
+const WORDS_MAX: usize = 60;
+/// Sentences of one message that are taken, at most.
+const STATED_MAX: usize = 4;
+
+/// What announces that something holds from now on, wherever in a sentence it is.
+const FROM_NOW_ON: [&str; 9] = [
+    "from now on",
+    "from here on",
+    "from this point on",
+    "going forward",
+    "in all future",
+    "in every future",
+    "until i say otherwise",
+    "every time you",
+    "each time you",
+];
+/// A sentence that begins so is an instruction that always holds.
+const ALWAYS: [&str; 14] = [
+    "always",
+    "never",
+    "please always",
+    "please never",
+    "you should always",
+    "you should never",
+    "you must always",
+    "you must never",
+    "make sure to always",
+    "make sure you always",
+    "make sure to never",
+    "make sure you never",
+    "do not ever",
+    "dont ever",
+];
+/// A sentence that begins so states a preference.
+const PREFERENCES: [&str; 16] = [
+    "i prefer",
+    "i d prefer",
+    "i would prefer",
+    "i strongly prefer",
+    "i generally prefer",
+    "i usually prefer",
+    "i always prefer",
+    "i tend to prefer",
+    "my preference is",
+    "i always want",
+    "i never want",
+    "i always need you",
+    "i like it when you",
+    "i like you to",
+    "i want you to always",
+    "i want you to never",
+];
+/// What may stand before such a beginning.
+const BEFORE: [&str; 13] = [
+    "and",
+    "but",
+    "so",
+    "also",
+    "ok",
+    "okay",
+    "well",
+    "oh",
+    "btw",
+    "by the way",
+    "just so you know",
+    "remember",
+    "note that",
+];
+/// What follows `always` or `never` in a story, an idiom or a comparison, not in an instruction.
+const NO_INSTRUCTION: [&str; 14] = [
+    "mind", "again", "been", "was", "were", "had", "have", "did", "knew", "thought", "wanted", "happened", "seen",
+    "heard",
+];
+
+/// The sentences of a person's message that are to hold from now on, as they were said.
+pub fn stated(message: &str) -> Vec<&str> {
+    sentences(message).filter(|sentence| is_standing(sentence)).take(STATED_MAX).collect()
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let ends = |c: char| matches!(c, '.' | '!' | '?' | '\n' | ';');
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        while !rest.is_empty() {
+            // A full stop inside a word (`v1.2`, `main.rs`) ends nothing.
+            let end = rest.char_indices().find(|(at, c)| {
+                let after = rest[at + c.len_utf8()..].chars().next();
+                ends(*c) && (*c == '\n' || after.is_none_or(char::is_whitespace))
+            });
+            let (sentence, after) = match end {
+                Some((at, c)) => rest.split_at(at + c.len_utf8()),
+                None => (rest, ""),
+            };
+            rest = after;
+            let sentence = sentence.trim().trim_start_matches(['-', '*', '•', '>', ' ']);
+            if !sentence.is_empty() {
+                return Some(sentence);
+            }
+        }
+        None
+    })
+}
+
+fn is_standing(sentence: &str) -> bool {
+    if sentence.ends_with('?') {
+        return false;
+    }
+    let words: Vec<String> = words(sentence);
+    if words.len() < 3 || words.len() > WORDS_MAX {
+        return false;
+    }
+    let text = format!(" {} ", words.join(" "));
+    if FROM_NOW_ON.iter().any(|phrase| text.contains(&format!(" {phrase} "))) {
+        return true;
+    }
+    let said = unannounced(text.trim());
+    if PREFERENCES.iter().any(|beginning| begins(said, beginning)) {
+        return true;
+    }
+    ALWAYS.iter().any(|beginning| {
+        let next = said.strip_prefix(beginning).and_then(|rest| rest.strip_prefix(' '));
+        let next = next.and_then(|rest| rest.split(' ').next());
+        next.is_some_and(|next| !NO_INSTRUCTION.contains(&next) && !next.ends_with("ed"))
+    })
+}
+
+/// Words, lower case, without punctuation; `don't` is one.
+fn words(sentence: &str) -> Vec<String> {
+    let plain = sentence.to_lowercase().replace("n't", "nt").replace("n’t", "nt");
+    plain.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// A sentence without what only leads to it.
+fn unannounced(mut said: &str) -> &str {
+    while let Some(rest) = BEFORE.iter().find_map(|word| said.strip_prefix(word)?.strip_prefix(' ')) {
+        said = rest;
+    }
+    said
+}
+
+fn begins(said: &str, beginning: &str) -> bool {
+    said.strip_prefix(beginning).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_to_hold_is_taken_as_it_was_said() {
+        for (message, want) in [
+            ("From now on, answer in French.", vec!["From now on, answer in French."]),
+            (
+                "Thanks! Always use tabs in main.rs, never spaces. What next?",
+                vec!["Always use tabs in main.rs, never spaces."],
+            ),
+            (
+                "- I prefer short answers\n- Never push to main",
+                vec!["I prefer short answers", "Never push to main"],
+            ),
+            ("Also, please never mention prices; ok?", vec!["Also, please never mention prices;"]),
+            ("By the way, I'd prefer metric units.", vec!["By the way, I'd prefer metric units."]),
+            ("Don't ever delete files without asking.", vec!["Don't ever delete files without asking."]),
+            (
+                "Going forward please use UTC for v1.2 and later",
+                vec!["Going forward please use UTC for v1.2 and later"],
+            ),
+        ] {
+            assert_eq!(stated(message), want, "{message}");
+        }
+    }
+
+    #[test]
+    fn stories_questions_and_single_wishes_are_not() {
+        for message in [
+            "Never mind, it works now.",
+            "Never been better!",
+            "Always wanted to see the sea.",
+            "I always thought so.",
+            "I never knew that you prefer tea.",
+            "Do you prefer tabs?",
+            "Should I always use tabs?",
+            "I would rather go home now.",
+            "She said: from her I always got flowers.",
+            "Use tabs here.",
+            "He always uses tabs.",
+            "always",
+            "",
+            "...",
+        ] {
+            assert_eq!(stated(message), Vec::<&str>::new(), "{message}");
+        }
+        assert_eq!(stated(&"I prefer tea. ".repeat(9)).len(), STATED_MAX);
+        assert_eq!(stated(&format!("I prefer {}", "very ".repeat(80))), Vec::<&str>::new());
+    }
+}

@@ -1,0 +1,59 @@
+//! A thread that embeds what was said, so that nobody waits for it.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::engine::Engine;
+
+/// How often it looks for what others wrote.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How long it rests after a failure.
+const REST: Duration = Duration::from_secs(5);
+
+/// The thread; dropping this ends it, after the texts in hand.
+pub struct Indexer {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Engine {
+    /// Has texts embedded as they come, in a thread of its own: by this process or by others on the same store. Without an embedder
+    /// it does nothing.
+    pub fn start_indexer(&self) -> Indexer {
+        let (stop, stopped) = channel();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let (Some(_), Ok(runtime)) = (&self.parts.embedder, runtime) else {
+            return Indexer { stop: None, thread: None };
+        };
+        let engine = self.clone();
+        let work = move || {
+            loop {
+                let rest = match runtime.block_on(engine.index_some()) {
+                    Ok(0) => LOOK_EVERY,
+                    Ok(_) => Duration::ZERO,
+                    Err(error) => {
+                        tracing::warn!(target: "neap::recall", %error, "texts were not embedded");
+                        REST
+                    }
+                };
+                match stopped.recv_timeout(rest) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+                }
+            }
+        };
+        // Where no thread can be had, words find all the same.
+        let thread = std::thread::Builder::new().name("neap-indexer".to_owned()).spawn(work).ok();
+        Indexer { stop: Some(stop), thread }
+    }
+}
+
+impl Drop for Indexer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Recalling what was said, in whatever conversation: the store proposes, the core puts in order and packs.
+
+use neap_core::ids::{SessionId, Stamp};
+use neap_core::recall::{
+    Embedding, Filter, Found, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
+};
+use neap_core::tokens::Tokens;
+use neap_model::bpe::counter_for;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::parts::Parts;
+
+/// A conversation that goes on.
+#[derive(Debug, Clone)]
+pub struct Here {
+    /// Which.
+    pub session: SessionId,
+    /// So many of its latest texts are in sight, and need not be recalled.
+    pub in_sight: u64,
+}
+
+/// What is to be recalled.
+#[derive(Debug, Clone)]
+pub struct Asking {
+    /// The question, or whatever else the recalled is to bear on.
+    pub question: String,
+    /// What it means, if that is known already ([`Engine::meaning`]).
+    pub embedding: Option<Embedding>,
+    /// Where it is looked for.
+    pub filter: Filter,
+    /// When it is asked; now by default.
+    pub now: Option<Stamp>,
+    /// The conversation that goes on, if it is asked in one.
+    pub here: Option<Here>,
+    /// What the recalled may cost.
+    pub budget: Tokens,
+    /// What counts how much.
+    pub weights: Weights,
+}
+
+impl Asking {
+    /// A question to everything that was said.
+    pub fn new(question: impl Into<String>, budget: Tokens) -> Self {
+        Self {
+            question: question.into(),
+            embedding: None,
+            filter: Filter::default(),
+            now: None,
+            here: None,
+            budget,
+            weights: Weights::default(),
+        }
+    }
+}
+
+impl Engine {
+    /// What answers a question best within a budget.
+    pub async fn recollect(&self, asking: &Asking) -> Result<Recollection, EngineError> {
+        let wanted = Wanted::of(&asking.question, asking.now.unwrap_or_else(|| self.parts.clock.now()));
+        if wanted.is_empty() {
+            return Ok(Recollection::default());
+        }
+        let store = self.parts.store.as_ref();
+        let meant = asking.embedding.clone().map(|embedding| (self.parts.embedder_name(), embedding));
+        let query = wanted.query(meant, asking.filter.clone());
+        let mut ranking = Ranking::new(&wanted, &asking.weights, store.propose(&query).await?);
+        if let Some(Here { session, in_sight }) = &asking.here {
+            ranking = ranking.goes_on(session, *in_sight);
+        }
+        let around = store.around(&ranking.around(), &query).await?;
+        let ranked = ranking.order(around);
+        let ids = shortlist(&ranked, asking.budget);
+        let texts = store.texts(&ids).await?;
+        let texts = ids.into_iter().zip(texts).filter_map(|(id, text)| Some((id, text?))).collect();
+        let counter = counter_for(&self.parts.encoding);
+        Ok(pack(counter.as_ref(), &wanted, ranked, &texts, asking.budget))
+    }
+}
+
+/// The texts that answer by themselves, best first, with their words.
+pub(crate) async fn find(parts: &Parts, search: &Search) -> Result<Vec<Found>, EngineError> {
+    let Search { wanted, filter, weights, max } = search;
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = parts.store.as_ref();
+    let meant = parts.meaning(&wanted.question).await.map(|embedding| (parts.embedder_name(), embedding));
+    let query = wanted.query(meant, filter.clone());
+    let mut matches = Ranking::new(wanted, weights, store.propose(&query).await?).matches();
+    matches.truncate(*max);
+    let ids: Vec<_> = matches.iter().map(|ranked| ranked.card.id.clone()).collect();
+    let (texts, scopes) = (store.texts(&ids).await?, store.scopes(&ids).await?);
+    let all = matches.into_iter().zip(texts).zip(scopes);
+    Ok(all.filter_map(|((ranked, text), scope)| Some(Found { ranked, scope, text: text? })).collect())
+}

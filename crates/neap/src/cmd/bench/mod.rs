@@ -1,0 +1,103 @@
+//! `neap bench`: what building, adding, searching and assembling cost, at several sizes in one run.
+//!
+//! Every figure is of real commits to a real store. A size is built in this process and searched in one of its own, so that its
+//! memory and the time to open it are its own. Meaning is stood in for by drawn directions: what an embedder costs is apart.
+
+mod size;
+mod talk;
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::cli::BenchArgs;
+use crate::out::{self, DIM, Failure};
+
+/// What was built.
+#[derive(Debug, Clone, Copy, Serialize)]
+struct Built {
+    /// Turns a second, durable and found by their words.
+    append_per_s: f64,
+    /// Directions a second, durable.
+    embed_per_s: f64,
+    file_mib: f64,
+}
+
+/// What searching it came to.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Searched {
+    open_ms: f64,
+    /// The first search, which reads what all need.
+    first_ms: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+    rss_mib: f64,
+}
+
+pub(crate) async fn run(args: &BenchArgs, json: bool) -> Result<ExitCode, Failure> {
+    if let Some(folder) = &args.once {
+        let turns = args.records.first().copied().unwrap_or_default();
+        out::json_line(&size::search(folder, turns).await?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = Vec::new();
+    for turns in &args.records {
+        let folder = tempfile::tempdir()?;
+        let built = size::build(folder.path(), *turns).await?;
+        rows.push((*turns, built, in_own_process(folder.path(), *turns)?));
+    }
+    if json {
+        let row = |(turns, built, searched): &(u64, Built, Searched)| json!({"turns": turns, "built": built, "searched": searched});
+        return out::json_line(&rows.iter().map(row).collect::<Vec<_>>()).map(|()| ExitCode::SUCCESS);
+    }
+    out::piece(table(&rows));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn in_own_process(folder: &Path, turns: u64) -> Result<Searched, Failure> {
+    let program = std::env::current_exe()?;
+    let output =
+        Command::new(program).args(["bench", "--records", &turns.to_string(), "--once"]).arg(folder).output()?;
+    if !output.status.success() {
+        return Err(Failure::new(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| Failure::new(error.to_string()))
+}
+
+fn table(rows: &[(u64, Built, Searched)]) -> String {
+    let ms = |value: f64| format!("{value:.2}");
+    let cells = |(turns, built, searched): &(u64, Built, Searched)| {
+        vec![
+            out::thousands(*turns),
+            out::thousands(built.append_per_s as u64),
+            out::thousands(built.embed_per_s as u64),
+            format!("{:.1}", searched.open_ms),
+            ms(searched.first_ms),
+            ms(searched.p50_ms),
+            ms(searched.p99_ms),
+            format!("{:.0}", searched.rss_mib),
+            format!("{:.0}", built.file_mib),
+        ]
+    };
+    let head = [
+        "turns",
+        "append/s",
+        "vectors/s",
+        "open ms",
+        "first ms",
+        "search p50 ms",
+        "p99 ms",
+        "RSS MiB",
+        "file MiB",
+    ];
+    let mut text = out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>());
+    for pair in rows.windows(2) {
+        let [(small, _, before), (large, _, after)] = pair else { continue };
+        let times = after.p50_ms / before.p50_ms.max(0.001);
+        let sizes = (out::thousands(*large), out::thousands(*small));
+        text.push_str(&format!("{DIM}search over {}: {times:.2} times that over {}{DIM:#}\n", sizes.0, sizes.1));
+    }
+    text
+}
