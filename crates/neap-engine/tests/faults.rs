@@ -494,7 +494,7 @@ async fn a_forged_export_cannot_break_the_budget() {
 async fn the_end_of_a_long_message_is_found() {
     let mut stage = Stage::new().await;
     stage.say(&format!("{} zanzibarpineapple", "lorem ipsum ".repeat(20_000)), &[], "ok").await;
-    let hits = stage.engine.search("zanzibarpineapple", None, 5).await.unwrap();
+    let hits = stage.engine.search("zanzibarpineapple", neap_core::recall::Filter::default(), 5).await.unwrap();
     assert!(hits[0].text.contains("zanzibarpineapple"), "{hits:?}");
 }
 

@@ -3,6 +3,7 @@
 //! A backend's own tests call these; what only one backend can suffer (a flipped byte, a full disk) is tested
 //! there.
 
+mod around;
 mod commits;
 mod lists;
 mod logs;
@@ -12,6 +13,7 @@ mod repairs;
 mod searches;
 mod told;
 
+pub use around::*;
 pub use commits::*;
 pub use lists::*;
 pub use logs::*;

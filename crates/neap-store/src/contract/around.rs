@@ -1,0 +1,50 @@
+//! What is found for where it is: beside another text, at the beginning, at the end.
+
+use neap_core::ids::{Seq, TurnNo};
+use neap_core::message::Scope;
+use neap_core::recall::{Around, Card, TextId, TextKey, TextKind};
+
+use super::proposals::{MODEL, embed_all, meant, message};
+use super::told::{Told, effort, open};
+use crate::Store;
+
+/// Neighbours by what was said, whatever lies between; themselves left out, each once.
+pub async fn what_was_said_beside_is_found(store: &dyn Store) {
+    let mut told = Told::begin(store, "beside").await;
+    let mut other = Told::begin(store, "other").await;
+    for n in 1..=6 {
+        told.turn(store, &format!("question {n}"), &format!("answer {n}"), Scope::Ambient).await;
+        told.tell(store, vec![open(&format!("effort {n}"), TurnNo(n))]).await.expect("it opens");
+        other.turn(store, "elsewhere", "too", Scope::Ambient).await;
+    }
+    // Events 2 and 3 are the first turn, 4 an effort, 5 and 6 the second.
+    let query = meant("question");
+    embed_all(store, MODEL).await;
+    let beside = async |ids: &[TextId], distance| {
+        let around = Around { of: ids.to_vec(), distance, ..Around::default() };
+        let cards = store.around(&around, &query).await.expect("neighbours can be found");
+        assert!(cards.iter().all(|card| card.id.stream == told.id && card.near.is_some()));
+        assert!(cards.iter().all(|card| card.hits == [u32::from(card.kind == TextKind::User)]));
+        let seq = |card: Card| if let TextKey::Message(seq) = card.id.key { seq.0 } else { 0 };
+        cards.into_iter().map(seq).collect::<Vec<_>>()
+    };
+    let at = |seqs: &[u64]| seqs.iter().map(|seq| message(&told, *seq)).collect::<Vec<_>>();
+    assert_eq!(beside(&at(&[5]), 1).await, [3, 6]);
+    assert_eq!(beside(&at(&[2]), 2).await, [3, 5]);
+    assert_eq!(beside(&at(&[5, 6]), 1).await, [3, 8]);
+    assert_eq!(beside(&at(&[18]), 1).await, [17]);
+    assert_eq!(beside(&at(&[5]), 0).await, [0; 0]);
+    assert_eq!(beside(&at(&[5, 5]), u64::MAX).await.len(), 11);
+    let effort = TextId { stream: told.id.clone(), key: TextKey::Effort(effort("effort 1")) };
+    let unknown = TextId { stream: super::session("never was"), key: TextKey::Message(Seq(2)) };
+    assert_eq!(beside(&[effort, unknown, message(&told, 4), message(&told, u64::MAX)], 9).await, [0; 0]);
+    let ends = Around {
+        openings: [told.id.clone(), super::session("never was")].into(),
+        latest: Some((told.id.clone(), 3)),
+        ..Around::default()
+    };
+    let cards = store.around(&ends, &query).await.expect("ends can be found");
+    assert_eq!(cards.iter().map(|card| card.nth).collect::<Vec<_>>(), [1, 10, 11, 12]);
+    let scopes = store.scopes(&at(&[5, 4, 99])).await.expect("scopes can be told");
+    assert_eq!(scopes, [Some(Scope::Ambient), None, None]);
+}
