@@ -3,6 +3,8 @@
 //! English, German and Chinese, and the commonest of a few more. A cue only raises or lowers a sentence's
 //! weight; nothing is kept or dropped for its cue alone, except talk that says nothing else.
 
+use std::sync::LazyLock;
+
 /// Something was chosen.
 const DECISIONS: &str = "\
     decid|chose|choose|we will|we'll|i'll go with|go with|going with|instead of|rather than|agreed|\
@@ -49,26 +51,49 @@ const FILLERS: &str = "\
     please|prima|right|see|so|super|sure|tag|thank|thanks|that|the|there|then|toll|tschüss|very|vielen|\
     welcome|well|wow|yeah|yep|work|yes|you|your|好|好的|谢谢|你好|谢谢你|嗯|是的|再见";
 
-/// How much a sentence's cues are worth, from about -2 to 6. Expects lower case.
-pub(super) fn weight(lower: &str) -> f64 {
-    let starts = Starts::of(lower);
-    let worth = |cues: &str, value: f64| if starts.have(cues) { value } else { 0.0 };
-    worth(DECISIONS, 1.8)
-        + worth(CAUSES, 2.2)
-        + worth(OUTCOMES, 2.0)
-        + worth(ACTIONS, 1.2)
-        + worth(WARNINGS, 0.8)
-        + worth(TALK, -2.0)
+/// The lists of cues, with what a sentence that has one of them is worth more.
+const WORTH: [(&str, f64); 6] =
+    [(DECISIONS, 1.8), (CAUSES, 2.2), (OUTCOMES, 2.0), (ACTIONS, 1.2), (WARNINGS, 0.8), (TALK, -2.0)];
+/// The place of the outcomes among them.
+const OF_OUTCOMES: usize = 2;
+
+/// Which lists a sentence has cues of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Cues([bool; WORTH.len()]);
+
+impl Cues {
+    /// Finds them. Expects lower case.
+    pub(super) fn of(lower: &str) -> Self {
+        let mut found = [false; WORTH.len()];
+        for start in starts(lower) {
+            let rest = &lower.as_bytes()[start..];
+            for (cue, list) in &INDEX.spaced[usize::from(rest[0])] {
+                found[*list] = found[*list] || rest.starts_with(cue.as_bytes());
+            }
+        }
+        if lower.bytes().any(|byte| byte >= UNSPACED) {
+            for (cue, list) in &INDEX.unspaced {
+                found[*list] = found[*list] || lower.contains(cue);
+            }
+        }
+        Self(found)
+    }
+
+    /// How much they are worth, from about -2 to 6.
+    pub(super) fn weight(self) -> f64 {
+        WORTH.iter().zip(self.0).filter(|(_, has)| *has).map(|((_, worth), _)| worth).sum()
+    }
+
+    /// Whether they say how something came out.
+    pub(super) fn tell_an_outcome(self) -> bool {
+        self.0[OF_OUTCOMES]
+    }
 }
 
 /// Whether it only tells what was kept. Expects lower case.
 pub(super) fn is_keeping(lower: &str) -> bool {
-    Starts::of(lower).have(KEEPING)
-}
-
-/// Whether a sentence says how something came out. Expects lower case.
-pub(super) fn is_outcome(lower: &str) -> bool {
-    Starts::of(lower).have(OUTCOMES)
+    let at: Vec<usize> = starts(lower).collect();
+    KEEPING.split('|').any(|cue| at.iter().any(|at| lower.as_bytes()[*at..].starts_with(cue.as_bytes())))
 }
 
 /// Whether nothing but courtesy is said. Expects lower case.
@@ -79,40 +104,48 @@ pub(super) fn is_filler(lower: &str) -> bool {
         .all(|word| FILLERS.split('|').any(|filler| filler == word))
 }
 
-/// Where the words of a text begin, found once for all the cues it is held against.
-struct Starts<'a> {
-    text: &'a str,
-    at: Vec<usize>,
-}
-
 /// First byte of the first letters of scripts without spaces, in UTF-8.
 const UNSPACED: u8 = 0xE3;
 
-impl<'a> Starts<'a> {
-    fn of(text: &'a str) -> Self {
-        let mut in_word = false;
-        let mut at = Vec::new();
-        for (place, c) in text.char_indices() {
-            let is_word = c.is_alphanumeric();
-            if is_word && !in_word {
-                at.push(place);
-            }
-            in_word = is_word;
-        }
-        Self { text, at }
-    }
+/// Cues by how they are found, each with the place of its list.
+struct Index {
+    /// By the first byte: a word begins with them.
+    spaced: Vec<Vec<(&'static str, usize)>>,
+    /// In scripts without spaces they stand anywhere.
+    unspaced: Vec<(&'static str, usize)>,
+}
 
-    /// Whether a word begins with one of the cues; those in scripts without spaces stand anywhere.
-    fn have(&self, cues: &str) -> bool {
-        let begins = |cue: &str| self.at.iter().any(|at| self.text.as_bytes()[*at..].starts_with(cue.as_bytes()));
-        let is_spaced = |cue: &str| cue.bytes().next().is_some_and(|first| first < UNSPACED);
-        cues.split('|').any(|cue| if is_spaced(cue) { begins(cue) } else { self.text.contains(cue) })
+static INDEX: LazyLock<Index> = LazyLock::new(|| {
+    let mut index = Index { spaced: vec![Vec::new(); 256], unspaced: Vec::new() };
+    for (list, (cues, _)) in WORTH.iter().enumerate() {
+        for cue in cues.split('|') {
+            match cue.bytes().next() {
+                Some(first) if first < UNSPACED => index.spaced[usize::from(first)].push((cue, list)),
+                Some(_) => index.unspaced.push((cue, list)),
+                None => {}
+            }
+        }
     }
+    index
+});
+
+/// Where the words of a text begin.
+fn starts(text: &str) -> impl Iterator<Item = usize> {
+    let mut in_word = false;
+    text.char_indices().filter_map(move |(place, c)| {
+        let begins = c.is_alphanumeric() && !in_word;
+        in_word = c.is_alphanumeric();
+        begins.then_some(place)
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn weight(lower: &str) -> f64 {
+        Cues::of(lower).weight()
+    }
 
     #[test]
     fn cues_begin_words() {
@@ -120,6 +153,7 @@ mod tests {
         assert!(weight("abandoned") == 0.0, "`done` inside a word is no outcome");
         assert!(weight("根本原因是缓存") > 2.0);
         assert!(weight("let me know") < 0.0);
+        assert!(Cues::of("the port was fixed").tell_an_outcome() && !Cues::of("the port is 80").tell_an_outcome());
     }
 
     #[test]

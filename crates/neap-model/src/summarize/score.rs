@@ -8,7 +8,7 @@ use neap_core::reference::is_unspaced;
 use neap_core::terms::terms;
 
 use super::Sentence;
-use super::cues;
+use super::cues::{Cues, is_filler, is_keeping};
 
 /// What a question loses: its answer tells more.
 const QUESTION: f64 = 2.2;
@@ -37,33 +37,42 @@ pub(super) struct Weighed {
     pub(super) is_outcome: bool,
 }
 
+/// A sentence, looked at once.
+struct Read {
+    sentence: Sentence,
+    lower: String,
+    cues: Cues,
+    facts: BTreeMap<String, f64>,
+    terms: BTreeSet<String>,
+}
+
+impl Read {
+    fn new(sentence: Sentence) -> Self {
+        let lower = sentence.text.to_lowercase();
+        let (cues, facts, terms) = (Cues::of(&lower), facts(&sentence.text), term_set(&sentence.text));
+        Self { sentence, lower, cues, facts, terms }
+    }
+}
+
 /// Weighs sentences and leaves out mere courtesy.
 pub(super) fn weigh(sentences: Vec<Sentence>) -> Vec<Weighed> {
-    let kept: Vec<(Sentence, String)> = sentences
-        .into_iter()
-        .map(|sentence| {
-            let lower = sentence.text.to_lowercase();
-            (sentence, lower)
-        })
-        .filter(|(sentence, lower)| !is_talk(sentence, lower))
-        .collect();
-    let all_terms: Vec<BTreeSet<String>> = kept.iter().map(|(sentence, _)| term_set(&sentence.text)).collect();
+    let kept: Vec<Read> = sentences.into_iter().map(Read::new).filter(|read| !is_talk(read)).collect();
     let mut with: BTreeMap<&str, u32> = BTreeMap::new();
-    for term in all_terms.iter().flatten() {
+    for term in kept.iter().flat_map(|read| &read.terms) {
         *with.entry(term).or_default() += 1;
     }
+    let central = kept.iter().map(|read| central(&read.terms, &with)).collect::<Vec<f64>>();
     let opening = opening(&kept);
     let outcome = outcome(&kept);
-    let last_message = kept.last().map_or(0, |(sentence, _)| sentence.message);
+    let last_message = kept.last().map_or(0, |read| read.sentence.message);
     let count = kept.len().max(1) as f64;
-    kept.iter()
-        .zip(&all_terms)
+    kept.into_iter()
+        .zip(central)
         .enumerate()
-        .map(|(order, ((sentence, lower), terms))| {
+        .map(|(order, (read, central))| {
+            let Read { sentence, lower: _, cues, facts, terms } = read;
             let place = order as f64 / count;
-            let central: f64 = terms.iter().map(|t| f64::from(with[t.as_str()]).ln()).sum::<f64>();
-            let central = central / (terms.len() as f64 + 4.0);
-            let mut base = 0.5 + cues::weight(lower) + 0.8 * central.min(2.0) + 0.6 * place;
+            let mut base = 0.5 + cues.weight() + 0.8 * central.min(2.0) + 0.6 * place;
             base += if sentence.message + 2 > last_message { 0.5 } else { 0.0 };
             base += role_weight(sentence.role);
             let is_open = sentence.is_question && sentence.message == last_message;
@@ -77,17 +86,24 @@ pub(super) fn weigh(sentences: Vec<Sentence>) -> Vec<Weighed> {
             base -= if sentence.is_code { 1.0 } else { 0.0 };
             base -= if terms.len() < 3 { 0.8 } else { 0.0 };
             base -= if sentence.text.ends_with([':', '：']) { 1.2 } else { 0.0 };
+            let is_answered = sentence.is_question && !is_open;
             Weighed {
-                text: sentence.text.clone(),
                 order,
                 base: base.max(0.05),
-                facts: if sentence.is_question && !is_open { BTreeMap::new() } else { sought(&sentence.text) },
-                terms: terms.clone(),
+                facts: if is_answered { BTreeMap::new() } else { sought(facts, &sentence.text) },
+                terms,
                 is_opening: Some(order) == opening,
                 is_outcome: Some(order) == outcome,
+                text: sentence.text,
             }
         })
         .collect()
+}
+
+/// How much a sentence speaks of what others speak of.
+fn central(terms: &BTreeSet<String>, with: &BTreeMap<&str, u32>) -> f64 {
+    let sum: f64 = terms.iter().map(|t| f64::from(with[t.as_str()]).ln()).sum();
+    sum / (terms.len() as f64 + 4.0)
 }
 
 fn role_weight(role: Role) -> f64 {
@@ -100,39 +116,37 @@ fn role_weight(role: Role) -> f64 {
 }
 
 /// Courtesy, exclamations, and code that names nothing worth finding again.
-fn is_talk(sentence: &Sentence, lower: &str) -> bool {
-    if cues::is_filler(lower) || (sentence.role == Role::Assistant && cues::is_keeping(lower)) {
+fn is_talk(read: &Read) -> bool {
+    let Read { sentence, lower, cues, facts, terms } = read;
+    if is_filler(lower) || (sentence.role == Role::Assistant && is_keeping(lower)) {
         return true;
     }
-    let cue = cues::weight(lower);
-    if cue > 0.0 || !facts(&sentence.text).is_empty() {
+    let cue = cues.weight();
+    if cue > 0.0 || !facts.is_empty() {
         return false;
     }
     let chimes_in = sentence.role == Role::Assistant || sentence.text.ends_with(['!', '！']);
     let terms_min = if chimes_in { 3 } else { 2 };
-    cue < 0.0 || sentence.is_code || term_set(&sentence.text).len() < terms_min
+    cue < 0.0 || sentence.is_code || terms.len() < terms_min
 }
 
 /// The first thing the user wanted: what has substance, before what only has words.
-fn opening(kept: &[(Sentence, String)]) -> Option<usize> {
-    let by_user = |(sentence, _): &&(Sentence, String)| sentence.role == Role::User && !sentence.is_code;
-    let long = |at: &usize| term_set(&kept[*at].0.text).len() >= 3;
-    let mut users = kept.iter().enumerate().filter(|(_, s)| by_user(s)).map(|(at, _)| at);
-    users.clone().take(3).find(long).or_else(|| users.next())
+fn opening(kept: &[Read]) -> Option<usize> {
+    let by_user = |read: &Read| read.sentence.role == Role::User && !read.sentence.is_code;
+    let mut users = kept.iter().enumerate().filter(|(_, read)| by_user(read)).map(|(at, _)| at);
+    users.clone().take(3).find(|at| kept[*at].terms.len() >= 3).or_else(|| users.next())
 }
 
 /// The last thing said that tells how it came out, in the last third.
-fn outcome(kept: &[(Sentence, String)]) -> Option<usize> {
+fn outcome(kept: &[Read]) -> Option<usize> {
     let from = kept.len() - kept.len().div_ceil(3);
-    let tells = |(sentence, lower): &&(Sentence, String)| {
-        !sentence.is_question && cues::is_outcome(lower) && term_set(&sentence.text).len() >= 3
-    };
-    kept[from..].iter().rposition(|s| tells(&s)).map(|at| from + at)
+    let tells = |read: &Read| !read.sentence.is_question && read.terms.len() >= 3 && read.cues.tell_an_outcome();
+    kept[from..].iter().rposition(tells).map(|at| from + at)
 }
 
 /// What a text names, when, and what it denies, promises or asks: what a receipt will look for.
-fn sought(text: &str) -> BTreeMap<String, f64> {
-    let mut out = facts(text);
+fn sought(facts: BTreeMap<String, f64>, text: &str) -> BTreeMap<String, f64> {
+    let mut out = facts;
     for Probe { kind, value } in probes(&[Message::user(text)]) {
         let worth = match kind {
             ProbeKind::Negation | ProbeKind::Commitment => 0.5,
@@ -230,6 +244,7 @@ mod tests {
 
     #[test]
     fn what_a_receipt_looks_for_counts() {
+        let sought = |text: &str| sought(facts(text), text);
         let found = sought("We must not delete it on 8 May 2026.");
         assert!(found.contains_key("8 may 2026") && found.contains_key("we must not delete it on 8 may 2026."));
         assert_eq!(found["8 may 2026"], 0.7);
