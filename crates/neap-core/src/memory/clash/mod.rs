@@ -22,6 +22,10 @@ const SLOT_WORDS_MAX: usize = 8;
 const SLOTS_MAX: usize = 3;
 /// What joins the words of one name.
 const JOINTS: &[&str] = &["of", "and", "'s", "&"];
+/// What sets something off against something else, at the end of a sentence.
+const CONTRASTS: &[&str] = &[", not ", ", and not ", " instead of ", " rather than "];
+/// Longest such end, in words.
+const CONTRAST_WORDS_MAX: usize = 4;
 /// Longest text in evidence, in characters.
 const SHOWN_CHARS_MAX: usize = 60;
 
@@ -49,8 +53,27 @@ pub(super) struct Clash {
     pub(super) evidence: String,
 }
 
-/// Compares an older sentence with a newer one.
+/// Compares an older sentence with a newer one. What a sentence says that it is not, at its end, is left aside where the
+/// rest of them contradict each other: `prefers Celsius, not Fahrenheit` and `prefers Fahrenheit`.
 pub(super) fn compare(old: &str, new: &str) -> Compared {
+    let whole = compare_words(old, new);
+    let (old_core, new_core) = (core(old), core(new));
+    if whole.clash.is_some() || (old_core, new_core) == (old, new) {
+        return whole;
+    }
+    let of_cores = compare_words(old_core, new_core);
+    if of_cores.clash.is_some() { of_cores } else { whole }
+}
+
+/// A sentence without what it sets itself off against.
+fn core(text: &str) -> &str {
+    let ends = CONTRASTS.iter().filter_map(|contrast| text.rfind(contrast).map(|at| (at, at + contrast.len())));
+    let Some((at, end)) = ends.min() else { return text };
+    let is_short = words(&text[end..]).len() <= CONTRAST_WORDS_MAX;
+    if is_short { &text[..at] } else { text }
+}
+
+fn compare_words(old: &str, new: &str) -> Compared {
     let (old_words, new_words) = (words(old), words(new));
     let pair = Pair { old: &old_words, new: &new_words };
     let gaps = pair.joined(align(&old_words, &new_words));

@@ -22,6 +22,8 @@ const ONE: &str = "live resid locat base born die marri name call cost equal exp
 /// Verbs whose object may be of many sorts: preferring one thing says nothing about another sort of thing.
 const OF_A_SORT: &str = "prefer choos chose chosen pick run deploy host store switch move work point target assign \
     keep start end close open stand";
+/// Of these, verbs that say where something is: one place at a time, as far as one can tell.
+const PLACED: &str = "run deploy host store";
 /// Verbs that several objects stand beside each other with.
 const MANY: &str = "use like love enjoy speak know has have had own support includ contain visit need requir want \
     read play depend meet met buy bought plan collabor studi see saw attend hate dislik expos provid listen handl allow \
@@ -120,10 +122,11 @@ pub(super) fn holds(before: &[Word], old: &[Word], new: &[Word], after: &[Word],
         }
         () if is_in(ONE, verb) => Holds::One,
         () if is_in(OF_A_SORT, verb) => {
-            if of_one_sort {
-                Holds::One
-            } else {
-                alike(old, new)
+            let placed = is_in(PLACED, verb) && before.last().is_some_and(|word| is_in(PREPOSITIONS, word));
+            match (of_one_sort, placed && is_single(old) && is_single(new)) {
+                (true, _) => Holds::One,
+                (false, true) => Holds::Unclear,
+                (false, false) => alike(old, new),
             }
         }
         () => Holds::Many,
@@ -135,6 +138,10 @@ fn says_more(words: &[Word]) -> bool {
     let verb =
         |word: &Word| word.sort == Sort::Plain && [ONE, OF_A_SORT, MANY].iter().any(|list| is_in(list, word));
     words.first().is_some_and(|first| is_in(PREPOSITIONS, first) || verb(first))
+}
+
+fn is_single(words: &[Word]) -> bool {
+    words.iter().filter(|word| word.is_value()).count() == 1
 }
 
 /// Values that look to be of one sort may exclude each other.

@@ -45,6 +45,22 @@ fn a_denial_contradicts() {
     none("Tim prefers Celsius", "Tim prefers Celsius not Fahrenheit");
 }
 
+/// What a sentence says that it is not says the same as what it is.
+#[test]
+fn what_is_set_off_against_something_contradicts_that() {
+    let evidence = "prefers Celsius → Fahrenheit";
+    for old in ["Tim prefers Celsius, not Fahrenheit", "Tim prefers Celsius rather than Fahrenheit."] {
+        clear(old, "Tim prefers Fahrenheit", evidence);
+        clear(old, "Tim prefers Fahrenheit, not Celsius", evidence);
+    }
+    clear("Tim prefers Celsius", "Tim prefers Fahrenheit instead of Celsius", evidence);
+    none("Tim prefers Celsius, not Fahrenheit", "Tim prefers Celsius");
+    none("Tim prefers Celsius, not Fahrenheit", "Tim prefers Celsius instead of Fahrenheit");
+    none("Tim likes tea, not coffee", "Tim likes jazz");
+    let long = "Tim prefers tea, not one of the many kinds of coffee that they sell";
+    none(long, "Tim prefers jazz");
+}
+
 #[test]
 fn what_stands_side_by_side_does_not() {
     none("Tim lives in Oslo", "Tim prefers Celsius");
@@ -79,6 +95,9 @@ fn what_the_words_leave_open_is_likely() {
     likely("Tim prefers Vim", "Tim prefers Emacs");
     likely("The mascot is Ferris", "The mascot is Gopher");
     likely("Backups go to Frankfurt", "Backups go to Dublin");
+    likely("The billing service runs on heron", "The billing service runs on plover");
+    none("Tim works on search", "Tim works on billing");
+    none("The billing service runs on heron", "The billing service runs in a container on heron");
 }
 
 #[test]
