@@ -95,10 +95,11 @@ impl Agent {
         let room = budget.unwrap_or_else(|| {
             memory_room(&policy, &ToolSet::none(), self.counter.as_ref()).max(Tokens(policy.memory_tokens_max))
         });
-        let head = self.head();
+        let nothing = AgentHead::default();
+        let head = self.live.state.head().agent.as_deref().unwrap_or(&nothing);
         let asking = context::Asking::new(&self.outlook, question, frame, now).map_err(EngineError::NoFrame)?;
         let recalled: Recalled = store.recall(&self.live.id, asking.request()).await?;
-        Ok(asking.answer(&head, &recalled, room, self.counter.as_ref(), now))
+        Ok(asking.answer(head, &recalled, room, self.counter.as_ref(), now))
     }
 
     /// Does what time calls for; says how many records moved.

@@ -6,7 +6,7 @@ use super::budget::allot;
 use super::fill::{Detail, Shelf, fill, layer};
 use super::page::{Line, Page, Part, Piece};
 use super::score::Terms;
-use super::weigh::{Candidate, forms, own_terms, weigh};
+use super::weigh::{Candidate, Weighed, forms, own_terms, weigh};
 use super::{Fate, Inputs, Knowledge, LoadedItem, Placement, always};
 use crate::ledger::{Layer, LayerTokens};
 use crate::memory::MemoryId;
@@ -47,7 +47,7 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
     fill(&mut shelves, frame, |of| budget.caps.get(of), pool);
 
     fixed.into_iter().for_each(|part| page.add(part));
-    let (mut items, mut own) = (Vec::new(), Vec::new());
+    let (mut items, mut own, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (shelf, places) in shelves.into_iter().zip(places) {
         let mut pieces = Vec::new();
         let chosen = places.into_iter().zip(shelf.forms.iter().zip(&shelf.chosen));
@@ -59,12 +59,15 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
             let Terms { similarity, score, .. } = weighed.terms;
             let (id, micro) = (memory.id, detail == Detail::Micro);
             items.push(LoadedItem { id, score, similarity, micro, tokens: line.tokens });
-            own.push((id, own_terms(memory, &line.text).into_iter().collect()));
+            let terms: BTreeSet<String> = terms(&line.text).into_iter().collect();
+            known.extend(terms.iter().cloned());
+            own.push((id, own_terms(memory, terms)));
             pieces.push(Piece { id: Some(id), score, line: line.clone() });
         }
         page.add(Part { layer: shelf.layer, heading: shelf.heading, pieces });
     }
-    written(inputs, page, (budget.total + around).min(inputs.room), items, own, candidates)
+    let weighed = candidates.into_iter().map(|candidate| candidate.weighed).collect();
+    written(inputs, page, (budget.total + around).min(inputs.room), items, (own, known), weighed)
 }
 
 fn written(
@@ -72,11 +75,12 @@ fn written(
     page: Page,
     budget: Tokens,
     items: Vec<LoadedItem>,
-    own: Vec<(MemoryId, BTreeSet<String>)>,
-    candidates: Vec<Candidate<'_>>,
+    (own, mut known): (Vec<(MemoryId, BTreeSet<String>)>, BTreeSet<String>),
+    weighed: Vec<Weighed>,
 ) -> Knowledge {
     let asked: BTreeSet<String> = query_terms(inputs.question).into_iter().collect();
-    let mut known: BTreeSet<String> = page.records().flat_map(terms).collect();
+    let recalled: BTreeSet<MemoryId> = items.iter().map(|item| item.id).collect();
+    known.extend(page.records().filter(|(id, _)| !recalled.contains(id)).flat_map(|(_, line)| terms(line)));
     known.extend(inputs.focus.task.iter().flat_map(|task| terms(task)));
     known.extend(asked.iter().cloned());
     let mut knowledge = Knowledge {
@@ -86,7 +90,7 @@ fn written(
         tokens: LayerTokens::default(),
         budget,
         items,
-        weighed: candidates.into_iter().map(|candidate| candidate.weighed).collect(),
+        weighed,
         terms: known,
         own,
         asked,

@@ -133,10 +133,10 @@ impl Page {
         taken
     }
 
-    /// The lines of records on it.
-    pub(super) fn records(&self) -> impl Iterator<Item = &str> {
+    /// The records on it, with their lines.
+    pub(super) fn records(&self) -> impl Iterator<Item = (MemoryId, &str)> {
         let pieces = self.parts.iter().flat_map(|part| &part.pieces);
-        pieces.filter(|piece| piece.id.is_some()).map(|piece| piece.line.text.as_str())
+        pieces.filter_map(|piece| Some((piece.id?, piece.line.text.as_str())))
     }
 
     /// The tokens of it.

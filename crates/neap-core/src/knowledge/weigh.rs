@@ -1,6 +1,6 @@
 //! Every candidate, weighed: its score, and why it is on the page or not (003, Step 4).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Inputs;
 use super::always::is_a_persons;
@@ -172,8 +172,8 @@ fn is_ours(kind: MemoryKind, text: &str) -> bool {
     if is_block { lines.all(entry) } else { entry(first) && second.is_none() }
 }
 
-/// The terms of a record's line that are its own: without its id and where it comes from.
-pub(super) fn own_terms(memory: &Memory, line: &str) -> Vec<String> {
+/// Of the terms of a record's line, those that are its own: without its id and where it comes from.
+pub(super) fn own_terms(memory: &Memory, line: BTreeSet<String>) -> BTreeSet<String> {
     let ours = terms(&format!("{} {}", memory.id, memory.provenance.short()));
-    terms(line).into_iter().filter(|term| !ours.contains(term)).collect()
+    line.into_iter().filter(|term| !ours.contains(term)).collect()
 }
