@@ -16,7 +16,7 @@ pub(crate) use shares::level;
 pub(crate) use system::standing;
 
 use crate::ids::TurnNo;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, LoadCause, Loaded};
 use crate::ledger::{Layer, LayerTokens, Ledger};
 use crate::log::Logs;
 use crate::memory::AgentHead;
@@ -179,6 +179,8 @@ pub(crate) struct Assembled {
     pub(crate) turn_at: usize,
     /// Summaries of spans that it could use.
     pub(crate) wishes: Vec<Wish>,
+    /// What is left of what the agent knows, if something had to leave for lack of room.
+    pub(crate) pressed: Option<Box<Loaded>>,
 }
 
 impl View<'_> {
@@ -212,7 +214,10 @@ impl View<'_> {
         ledger.rounds_left_out = turn_part.rounds_left_out;
 
         let room = room - turn_part.tokens;
+        let whole = known.map_or(0, |known| known.items.len());
         let known = known.map(|known| known.within(room.percent(state.policy().memory_share_percent)));
+        let pressed = known.as_deref().filter(|known| known.items.len() < whole);
+        let pressed = pressed.map(|known| Box::new(known.loaded(LoadCause::Pressure)));
         let aside = self.enter(known.as_deref(), &mut ledger);
         let memories = ledger.tokens.total() - (budget - room);
 
@@ -236,7 +241,7 @@ impl View<'_> {
             tools: tools.specs().clone(),
             ledger,
         };
-        Ok(Assembled { context, turn_at, wishes })
+        Ok(Assembled { context, turn_at, wishes, pressed })
     }
 
     /// Enters what is known into the ledger; where the system text is not ours, it is a message of its own, and what is

@@ -6,6 +6,7 @@ use crate::assemble::{
 };
 use crate::event::EpochCause;
 use crate::ids::Stamp;
+use crate::knowledge::Loaded;
 use crate::ledger::{Layer, Ledger};
 use crate::policy::Policy;
 use crate::tokens::Tokens;
@@ -44,6 +45,14 @@ impl Draft {
         match self {
             Draft::Anew { assembled, .. } => &assembled.wishes,
             Draft::Longer { .. } => &[],
+        }
+    }
+
+    /// What is left of what the agent knows, if something had to leave for lack of room.
+    pub(crate) fn pressed(&self) -> Option<&Loaded> {
+        match self {
+            Draft::Anew { assembled, .. } => assembled.pressed.as_deref(),
+            Draft::Longer { .. } => None,
         }
     }
 

@@ -17,7 +17,7 @@ pub enum LoadCause {
     NewTopic,
     /// A decision or an action was about to be taken.
     BeforeAction,
-    /// There was less room.
+    /// Nothing was chosen anew: some left for lack of room, and these stayed.
     Pressure,
     /// What the agent knows changed.
     Changed,
@@ -85,10 +85,13 @@ impl MemoryMetrics {
         *self == Self::default()
     }
 
-    /// Follows a choice.
+    /// Follows a choice. What stays when others leave was counted when it came.
     pub(crate) fn follow(&mut self, loaded: &Loaded) {
-        self.loads += 1;
         self.refreshes += u64::from(loaded.cause != LoadCause::First);
+        if loaded.cause == LoadCause::Pressure {
+            return;
+        }
+        self.loads += 1;
         self.items += loaded.items.len() as u64;
         self.similarity_sum += loaded.items.iter().map(|item| item.similarity.thousandths()).sum::<u64>();
         self.tokens_sum += loaded.tokens;

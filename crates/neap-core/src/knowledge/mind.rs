@@ -40,6 +40,8 @@ pub struct Known {
     rules: Vec<(MemoryId, String)>,
     /// Whether something on the page has changed since.
     is_outdated: bool,
+    /// What of the page was in the last prompt, if something had to leave it for lack of room.
+    pressed: Option<Vec<MemoryId>>,
 }
 
 impl Known {
@@ -67,6 +69,14 @@ impl Known {
     /// Records were changed from here: if they are on the page, it is out of date.
     pub fn changed(&mut self, ids: &[MemoryId]) {
         self.is_outdated |= self.loaded().iter().any(|id| ids.contains(id));
+    }
+
+    /// Notes what is left of the page in a prompt, if not all of it; says whether that is news.
+    pub(crate) fn note_pressed(&mut self, left: Option<&Loaded>) -> bool {
+        let left = left.map(|left| left.items.iter().map(|item| item.id).collect());
+        let is_news = left.is_some() && left != self.pressed;
+        self.pressed = left;
+        is_news
     }
 
     /// Memories that this reply is the first to make use of.
@@ -164,7 +174,7 @@ impl Mind<'_> {
         let loaded = page.loaded(cause);
         let rules = rules(Some(head));
         let patterns = std::mem::take(&mut self.known.patterns);
-        *self.known = Known { page: Some(page), used: BTreeSet::new(), patterns, rules, is_outdated: false };
+        *self.known = Known { page: Some(page), patterns, rules, ..Known::default() };
         loaded
     }
 }

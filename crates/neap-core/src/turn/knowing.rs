@@ -6,7 +6,7 @@ use super::step::{Input, Outcome, Step};
 use super::{Phase, Turn};
 use crate::assemble::memory_room;
 use crate::event::Event;
-use crate::knowledge::LoadCause;
+use crate::knowledge::{LoadCause, Loaded};
 use crate::learn::{LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Use, Wish};
 use crate::memory::{MemoryId, MemoryKind};
 
@@ -41,6 +41,14 @@ impl Turn {
         self.load(desk)
     }
 
+    /// Tells of memories that left for lack of room, once for as long as the same ones are out.
+    pub(super) fn note_pressure(&mut self, desk: &mut Desk<'_>, pressed: Option<&Loaded>) {
+        let is_new = desk.mind.as_mut().is_some_and(|mind| mind.known.note_pressed(pressed));
+        if let (true, Some(left)) = (is_new, pressed) {
+            self.record_found(desk, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(left.clone()) });
+        }
+    }
+
     /// Memories that the reply is the first to make use of; procedures among them count as followed.
     pub(super) fn note_uses(&mut self, desk: &mut Desk<'_>, reply: &str) -> Vec<MemoryId> {
         let used = desk.mind.as_mut().map_or_else(Vec::new, |mind| mind.known.note_used(reply));
@@ -52,7 +60,7 @@ impl Turn {
     /// The turn is durable: what it used is counted.
     pub(super) fn learn_uses(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
         if self.uses.is_empty() {
-            return self.conclude_better(desk, outcome);
+            return Step::Done(outcome);
         }
         let learning = Box::new(Learning::new(Wish::Use(std::mem::take(&mut self.uses))));
         self.go_on_counting(desk, learning, outcome, LearnInput::Begin)
@@ -75,11 +83,11 @@ impl Turn {
         outcome: Box<Outcome>,
         input: LearnInput,
     ) -> Step {
-        let Some(mut agent) = desk.agent() else { return self.conclude_better(desk, outcome) };
+        let Some(mut agent) = desk.agent() else { return Step::Done(outcome) };
         let step = match learning.step(&mut agent, input) {
             LearnStep::Ask(ask) => Step::Recall(ask),
             LearnStep::Commit(events) => Step::Learn(events),
-            LearnStep::Done(_) => return self.conclude_better(desk, outcome),
+            LearnStep::Done(_) => return Step::Done(outcome),
         };
         self.phase = Phase::Counting { learning, outcome };
         step

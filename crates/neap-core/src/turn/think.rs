@@ -40,6 +40,7 @@ impl Turn {
         if let Some(cause) = draft.cause() {
             self.record(desk, Event::EpochBegan { turn: self.turn, cause });
         }
+        self.note_pressure(desk, draft.pressed());
         let (context, cost) = desk.sent.send(draft, desk.state.policy(), desk.now);
         self.cost += cost;
         self.ledger = context.ledger.clone();

@@ -62,6 +62,10 @@ pub(super) fn render(turn: TurnNo, at: &ChosenAt, ledger: &Ledger, says: &Says) 
 
 /// A choice, in one line.
 pub(super) fn describe(loaded: &Loaded) -> String {
+    if loaded.cause == LoadCause::Pressure {
+        let (left, tokens) = (loaded.items.len() as u64, thousands(loaded.tokens.0));
+        return format!("some memories left for lack of room; {} stayed, in {tokens} tokens", thousands(left));
+    }
     format!(
         "chose {} of {} in the frame {} ({}), because {}: {} of {} tokens",
         loaded.items.len(),
