@@ -116,6 +116,7 @@ mod tests {
                 summary: summary("one"),
                 turn,
                 next_active: None,
+                provisional: true,
                 receipt: None,
             },
             Event::EffortConcluded {
@@ -123,6 +124,7 @@ mod tests {
                 summary: summary("one"),
                 turn: TurnNo(3),
                 next_active: None,
+                provisional: true,
                 receipt: None,
             },
         ];

@@ -148,6 +148,9 @@ pub enum Event {
         turn: TurnNo,
         /// Which effort is active now.
         next_active: Option<EffortId>,
+        /// Whether the turn went on after the summary was made: one that covers the closing exchange is due.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        provisional: bool,
         /// What the summary kept of the log.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         receipt: Option<Box<Receipt>>,

@@ -169,7 +169,17 @@ impl Story {
         let next_active = self.state.open().find(|e| e.id != effort.id).map(|e| e.id.clone());
         let turn = self.state.turn();
         let at = effort.updated.unwrap_or(at);
-        self.tell(at, Event::EffortConcluded { id: effort.id.clone(), summary, turn, next_active, receipt: None });
+        self.tell(
+            at,
+            Event::EffortConcluded {
+                id: effort.id.clone(),
+                summary,
+                turn,
+                next_active,
+                provisional: false,
+                receipt: None,
+            },
+        );
     }
 
     /// Which effort is active, and which summaries had already faded, there or by our own count of turns.

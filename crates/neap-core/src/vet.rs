@@ -53,9 +53,9 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             small(Tokens(ledger.cost.nanodollars / 1_000_000).max(Tokens(ledger.cost.calls)))?;
             Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
         }
-        Event::EffortConcluded { id, summary, turn, next_active, receipt } => {
+        Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt } => {
             let summary = Summary::new(counter, &id, &summary.text);
-            Event::EffortConcluded { id, summary, turn, next_active, receipt }
+            Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt }
         }
         Event::EffortSummarized { id, summary, turn, receipt } => {
             let summary = Summary::new(counter, &id, &summary.text);

@@ -228,7 +228,7 @@ impl Driver<'_> {
     }
 }
 
-/// Announces what is settled; a conclusion is announced at the end, when its summary is final.
+/// Announces what is settled; a conclusion is announced at the end, after what was said to it.
 fn tell(watch: &mut dyn Watch, banners: &[Banner], told: &mut usize) {
     for banner in &banners[*told..] {
         if !matches!(banner, Banner::Concluded { .. }) {

@@ -72,9 +72,12 @@ async fn the_closing_exchange_belongs_to_the_effort_and_its_summary_covers_it() 
     assert_eq!(closing.scope, Scope::Effort(effort("build")));
     let summary = &stage.effort("build").summary.as_ref().unwrap().text;
     assert!(summary.contains("/var/cache/build"), "{summary}");
-    assert!(summary.contains("90 seconds"), "the reply is covered, too: {summary}");
     let banner = closing.banners[0].to_string();
     assert_eq!(banner, format!("--- Concluded effort: build ---\nSummary: {summary}"));
+    stage.session.tend().await.unwrap();
+    let summary = &stage.effort("build").summary.as_ref().unwrap().text;
+    assert!(summary.contains("/var/cache/build"), "{summary}");
+    assert!(summary.contains("90 seconds"), "the reply is covered, too: {summary}");
 }
 
 /// "Duplicate names accepted": refused, with a hint to switch or to reopen.

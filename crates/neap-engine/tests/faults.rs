@@ -61,7 +61,13 @@ async fn a_failed_summary_is_never_stored() {
         assert_eq!(reply.refusals, Vec::<String>::new());
         let summary = session.state().efforts().next().unwrap().summary.clone().unwrap();
         assert!(summary.text.contains("src/auth/refresh.ts expired after 3600 seconds"), "{}", summary.text);
-        assert_eq!(summarizer.requests().len(), 1, "asked once, after the reply");
+        assert_eq!(summarizer.requests().len(), 0, "the reply does not wait for it");
+        session.tend().await.unwrap();
+        let summary = session.state().efforts().next().unwrap().summary.clone().unwrap();
+        assert!(summary.text.contains("src/auth/refresh.ts expired after 3600 seconds"), "{}", summary.text);
+        assert_eq!(summarizer.requests().len(), 1, "asked once, in upkeep");
+        session.tend().await.unwrap();
+        assert_eq!(summarizer.requests().len(), 1, "the built-in one's stays");
     }
 }
 
@@ -86,6 +92,7 @@ async fn a_conclusion_has_a_receipt() {
     let mut session = open_work(&store, &model, &summarizer).await;
     model.push_turn(vec![("close_effort", "{}")], "Closed.");
     session.turn("done", &mut Quiet).await.unwrap();
+    session.tend().await.unwrap();
     let mut receipts = Vec::new();
     for event in events(store.as_ref(), session.id()).await {
         if let Event::EffortConcluded { receipt, summary, .. } | Event::EffortSummarized { receipt, summary, .. } =

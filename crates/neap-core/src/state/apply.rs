@@ -33,7 +33,6 @@ impl SessionState {
                     tokens: message.tokens,
                     active_before: self.head.active.clone(),
                     entered: None,
-                    concluded: Vec::new(),
                 };
                 self.head.pending.insert(*turn, pending);
                 self.head.turn = *turn;
@@ -46,14 +45,18 @@ impl SessionState {
                 RoundVisibility::ThisTurn => {}
             },
             Event::EffortOpened { id, name, turn } => self.opened(id, name, *turn, at),
-            Event::EffortConcluded { id, summary, turn, next_active, receipt: _ } => {
+            Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt: _ } => {
                 self.change(id, at, |effort| {
                     effort.status = EffortStatus::Concluded;
                     effort.summary = Some(summary.clone());
                     effort.shown = true;
                     effort.last_referenced = effort.last_referenced.max(*turn);
                 });
-                self.in_turn(*turn, |pending| pending.concluded.push(id.clone()));
+                if *provisional {
+                    self.head.summaries_due.insert(id.clone(), *turn);
+                } else {
+                    self.head.summaries_due.remove(id);
+                }
                 // After a damaged record the next one may be unknown, or not open.
                 self.head.active = next_active.clone().filter(|next| self.is_open(next));
                 if let Some(next) = next_active {
@@ -62,6 +65,7 @@ impl SessionState {
             }
             Event::EffortSummarized { id, summary, turn: _, receipt: _ } => {
                 self.change(id, at, |effort| effort.summary = Some(summary.clone()));
+                self.head.summaries_due.remove(id);
             }
             Event::EffortExpanded { id, turn, tokens_loaded } => {
                 self.expanded_effort(id, *turn, *tokens_loaded, at);
@@ -72,6 +76,7 @@ impl SessionState {
             Event::EffortSwitched { id, turn } => self.entered(id, *turn, at),
             Event::EffortReopened { id, turn } => {
                 self.forget_decay(id, at);
+                self.head.summaries_due.remove(id);
                 self.change(id, at, |effort| {
                     effort.status = EffortStatus::Open;
                     effort.shown = false;

@@ -26,9 +26,6 @@ pub struct Pending {
     pub active_before: Option<EffortId>,
     /// The latest effort that this turn opened, switched to or reopened.
     pub entered: Option<EffortId>,
-    /// Efforts that it concluded.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub concluded: Vec<EffortId>,
 }
 
 /// Everything that is not per effort.
@@ -58,6 +55,9 @@ pub struct Head {
     pub ambient_window: Window,
     /// Size of all logs together.
     pub all_logs: LogSize,
+    /// Concluded efforts whose summary does not cover their closing exchange yet, with the turn of that.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub summaries_due: BTreeMap<EffortId, TurnNo>,
     /// Turns in flight.
     pub pending: BTreeMap<TurnNo, Pending>,
     /// The settings.

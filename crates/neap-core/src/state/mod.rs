@@ -222,8 +222,17 @@ mod tests {
         state.record(Stamp(1), Event::EffortSwitched { id: id.clone(), turn: TurnNo(1) });
         let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1) };
         let next_active = Some(id.clone());
-        state
-            .record(Stamp(2), Event::EffortConcluded { id, summary, turn: TurnNo(1), next_active, receipt: None });
+        state.record(
+            Stamp(2),
+            Event::EffortConcluded {
+                id,
+                summary,
+                turn: TurnNo(1),
+                next_active,
+                provisional: false,
+                receipt: None,
+            },
+        );
         assert_eq!(state.seq(), Seq(3));
         assert_eq!(state.active(), None);
         assert_eq!(state.violations(), Vec::<String>::new());

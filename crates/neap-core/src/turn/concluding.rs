@@ -42,6 +42,11 @@ impl Concluding {
         &self.id
     }
 
+    /// Whether it is made while its turn goes on, and must be made again when that is over.
+    pub(super) fn is_provisional(&self) -> bool {
+        self.by == SummaryBy::BuiltIn
+    }
+
     /// Goes on with what came.
     pub(super) fn step(&mut self, desk: &Desk<'_>, input: Input) -> Progress<Concluded> {
         let (counter, policy) = (desk.counter, desk.state.policy());

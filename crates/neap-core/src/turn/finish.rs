@@ -1,20 +1,16 @@
 //! The end of a turn: route, references, decay, eviction, in one commit.
 
-use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
 use super::perform::collapsed;
 use super::step::{Ended, Outcome, Step};
 use super::{Phase, Turn};
 use crate::assemble::Selection;
 use crate::decay;
-use crate::effort::Summary;
 use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
-use crate::ids::EffortId;
 use crate::message::{Counted, Message, Scope};
 use crate::project::withhold;
 use crate::route::route;
 use crate::state::Pending;
-use crate::summary::SummaryBy;
 use crate::tools::Banner;
 
 /// Ends a reply that the user cut short.
@@ -23,12 +19,6 @@ pub const INTERRUPTED: &str = " [interrupted]";
 impl Turn {
     /// The reply is known.
     pub(super) fn finish(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
-        let concluded = self.pending(desk).into_iter().flat_map(|pending| pending.concluded.iter().cloned());
-        self.concluded = concluded.collect();
-        self.complete(desk, reply)
-    }
-
-    pub(super) fn complete(&mut self, desk: &mut Desk<'_>, reply: Counted) -> Step {
         let requests = desk.missing(&Selection::of(desk.state));
         if !requests.is_empty() && desk.state.expanded().next().is_some() {
             self.phase = Phase::Refilling { reply };
@@ -49,30 +39,6 @@ impl Turn {
         let outcome = self.outcome(Ok(text), banners, scope.clone());
         let ended = Box::new(Ended { scope, exchange, outcome });
         self.commit(Phase::Completing { reply, ended })
-    }
-
-    /// The turn is durable. What it concluded got its summary from the built-in summariser; now whoever is configured
-    /// makes a better one, which covers the closing exchange. If that fails, the first stays (I12).
-    pub(super) fn conclude_better(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
-        let is_concluded = |id: &EffortId| desk.state.effort(id).is_some_and(|effort| effort.is_concluded());
-        while let Some(id) = self.concluded.pop_first() {
-            if is_concluded(&id) {
-                let (concluding, step) = Concluding::start(desk, id, Vec::new(), SummaryBy::Configured);
-                self.phase = Phase::Bettering { concluding, outcome };
-                return step;
-            }
-        }
-        if self.batch.is_empty() {
-            return Step::Done(outcome);
-        }
-        self.commit(Phase::Bettered { outcome })
-    }
-
-    pub(super) fn better(&mut self, desk: &mut Desk<'_>, made: Concluded, outcome: &mut Outcome) {
-        let Concluded { id, summary, receipt } = made;
-        retell(&mut outcome.banners, &id, &summary);
-        let event = Event::EffortSummarized { id, summary, turn: self.turn, receipt: Some(receipt) };
-        self.record(desk, event);
     }
 
     /// No reply: what the user said stays, and belongs where it would have.
@@ -153,16 +119,5 @@ impl Turn {
     fn outcome(&self, reply: Result<String, AbandonReason>, banners: Vec<Banner>, scope: Scope) -> Outcome {
         let (refusals, ledger) = (self.refusals.clone(), self.ledger.clone());
         Outcome { turn: self.turn, reply, banners, refusals, scope, ledger }
-    }
-}
-
-/// Puts the better summary into the banner that announced the conclusion.
-fn retell(banners: &mut [Banner], of: &EffortId, better: &Summary) {
-    for banner in banners {
-        if let Banner::Concluded { id, summary } = banner
-            && id == of
-        {
-            summary.clone_from(&better.text);
-        }
     }
 }

@@ -36,7 +36,7 @@ pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
 pub use tend::{TendStep, Tending};
 
-use crate::assemble::{Selection, ThisTurn, assemble};
+use crate::assemble::{Selection, check_budget};
 use crate::cost::Cost;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
@@ -47,7 +47,6 @@ use crate::memory::MemoryId;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
-use concluding::Concluding;
 use round::Round;
 
 /// A turn in progress.
@@ -74,8 +73,6 @@ pub struct Turn {
     touched: BTreeSet<EffortId>,
     ledger: Ledger,
     cost: Cost,
-    /// What it concluded, until it has its better summary.
-    concluded: BTreeSet<EffortId>,
     /// What the model said last, without what it said beside earlier calls.
     last_said: String,
     /// Summaries of spans made on the way, and logs of which none could be made.
@@ -131,15 +128,6 @@ enum Phase {
         reply: Counted,
         ended: Box<Ended>,
     },
-    /// What the turn concluded is being summarised once more, by whoever is configured.
-    Bettering {
-        concluding: Concluding,
-        outcome: Box<Outcome>,
-    },
-    /// Better summaries are being committed.
-    Bettered {
-        outcome: Box<Outcome>,
-    },
     /// The turn ends without a reply.
     Abandoning {
         reason: AbandonReason,
@@ -171,8 +159,7 @@ impl Turn {
             return Err(TurnError::MessageTooLong { bytes: longest as u64, bytes_max });
         }
         let message = desk.count(Message::user(text));
-        let probe = ThisTurn { turn: desk.state.turn().next(), message: Some(&message), ..ThisTurn::default() };
-        assemble(desk.state, desk.logs, desk.tools, desk.counter, probe)?;
+        check_budget(desk.state.policy(), desk.tools, desk.counter)?;
         Ok(Self {
             message,
             turn_id,
@@ -190,7 +177,6 @@ impl Turn {
             touched: BTreeSet::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
-            concluded: BTreeSet::new(),
             last_said: String::new(),
             compactions: 0,
             given_up: BTreeSet::new(),
@@ -236,7 +222,7 @@ impl Turn {
                 self.record(desk, event);
                 self.commit(Phase::AskedAgain { round })
             }
-            (Phase::Counting { outcome, .. }, Input::NotLearnt) => self.conclude_better(desk, outcome),
+            (Phase::Counting { outcome, .. }, Input::NotLearnt) => Step::Done(outcome),
             (Phase::Counting { learning, outcome }, input) => self.count_uses(desk, learning, outcome, input),
             (Phase::Loading, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
@@ -262,25 +248,11 @@ impl Turn {
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
                 self.accept(desk)
             }
-            (Phase::Completing { reply, .. }, Input::Stale) => self.complete(desk, reply),
+            (Phase::Completing { reply, .. }, Input::Stale) => self.finish(desk, reply),
             (Phase::Refilling { reply }, Input::Loaded(loaded)) => {
                 desk.hold(loaded);
-                self.complete(desk, reply)
+                self.finish(desk, reply)
             }
-            (Phase::Bettering { mut concluding, mut outcome }, input) => match concluding.step(desk, input) {
-                summing::Progress::Ask(step) => {
-                    self.phase = Phase::Bettering { concluding, outcome };
-                    step
-                }
-                summing::Progress::Ready(made) => {
-                    if let Ok(made) = made {
-                        self.better(desk, made, &mut outcome);
-                    }
-                    self.conclude_better(desk, outcome)
-                }
-            },
-            // Another process came first: the summary of the tool call stays.
-            (Phase::Bettered { outcome }, Input::Committed | Input::Stale) => Step::Done(outcome),
             (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
         }

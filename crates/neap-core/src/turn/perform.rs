@@ -43,7 +43,7 @@ enum Waiting {
 /// From where a call comes.
 pub(super) enum Caller {
     /// The model, in a turn that said this until now: the summary of an effort that it closes covers that, too, and
-    /// is made better once the reply is out.
+    /// is made again, off the reply's path, once the turn is over.
     InTurn { said: Vec<Message> },
     /// A person or a host, outside any turn: nothing comes after.
     Outside,
@@ -174,8 +174,9 @@ impl Performing {
                 let text = success("concluded", &id, &[("summary", json!(summary.text))]);
                 let banner = Banner::Concluded { id: id.clone(), summary: summary.text.clone() };
                 let (turn, next_active) = (self.turn, next_active(desk.state, &id));
-                let receipt = Some(receipt);
-                let event = Event::EffortConcluded { id: id.clone(), summary, turn, next_active, receipt };
+                let (receipt, provisional) = (Some(receipt), concluding.is_provisional());
+                let event =
+                    Event::EffortConcluded { id: id.clone(), summary, turn, next_active, provisional, receipt };
                 Progress::Finished(Performed::happened(id, event, banner, text))
             }
             summing::Progress::Ready(Err(why)) => {

@@ -1,11 +1,16 @@
-//! Upkeep between turns, off the reply's path: the summaries that the next turns will need.
+//! Upkeep between turns, off the reply's path: summaries that cover closing exchanges, and those that the next turns
+//! will need.
 
 use std::collections::BTreeSet;
 
 use super::compacting::{Compacting, Progress};
+use super::concluding::{Concluded, Concluding};
 use super::desk::Desk;
 use super::step::{Input, Step};
+use super::summing;
 use crate::assemble::{Selection, ThisTurn};
+use crate::event::Event;
+use crate::ids::{EffortId, TurnNo};
 use crate::log::LogRequest;
 use crate::message::{Counted, Scope};
 use crate::summary::SummaryBy;
@@ -30,11 +35,22 @@ pub enum TendStep {
 pub struct Tending {
     what: Tended,
     by: SummaryBy,
-    compacting: Option<Compacting>,
+    doing: Option<Doing>,
     /// Logs of which no summary could be made that is worth it.
     given_up: BTreeSet<Scope>,
+    /// Efforts of which no summary could be made: the one of their conclusion stays (I12).
+    left_as_is: BTreeSet<EffortId>,
     made: usize,
     is_loaded: bool,
+}
+
+/// A summary in the making.
+#[derive(Debug)]
+enum Doing {
+    /// Of a stretch of a log.
+    Compacting(Compacting),
+    /// Of an effort, with the exchange of this turn, which closed it.
+    Concluding(Concluding, TurnNo),
 }
 
 /// What is tended.
@@ -64,7 +80,8 @@ impl Tending {
     }
 
     fn new(what: Tended, by: SummaryBy) -> Self {
-        Self { what, by, compacting: None, given_up: BTreeSet::new(), made: 0, is_loaded: false }
+        let (given_up, left_as_is) = (BTreeSet::new(), BTreeSet::new());
+        Self { what, by, doing: None, given_up, left_as_is, made: 0, is_loaded: false }
     }
 
     /// Takes what the last step gave, and says what to do next.
@@ -72,7 +89,7 @@ impl Tending {
     /// # Panics
     /// If the input does not answer the last step: that is a fault of the driver.
     pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> TendStep {
-        match (self.compacting.take(), input) {
+        match (self.doing.take(), input) {
             (_, Input::Begin | Input::Stale) => {
                 self.is_loaded = false;
                 self.next(desk)
@@ -86,15 +103,22 @@ impl Tending {
                 self.is_loaded = true;
                 self.next(desk)
             }
-            (Some(mut compacting), input) => {
+            (Some(Doing::Compacting(mut compacting)), input) => {
                 let progress = compacting.step(desk, input);
                 self.go_on(desk, compacting, progress)
             }
+            (Some(Doing::Concluding(concluding, turn)), input) => self.conclude(desk, concluding, turn, input),
             (None, input) => panic!("the driver answered upkeep with {input:?}"),
         }
     }
 
     fn next(&mut self, desk: &mut Desk<'_>) -> TendStep {
+        let unfinished = if self.made < WISHES_MAX { self.unfinished(desk) } else { None };
+        if let Some((id, turn)) = unfinished {
+            let (concluding, step) = Concluding::start(desk, id, Vec::new(), self.by);
+            self.doing = Some(Doing::Concluding(concluding, turn));
+            return TendStep::Ask(step);
+        }
         let missing = self.missing(desk);
         if !missing.is_empty() && !self.is_loaded {
             return TendStep::Ask(Step::Load(missing));
@@ -108,7 +132,7 @@ impl Tending {
     fn go_on(&mut self, desk: &mut Desk<'_>, compacting: Compacting, progress: Progress) -> TendStep {
         match progress {
             Progress::Ask(step) => {
-                self.compacting = Some(compacting);
+                self.doing = Some(Doing::Compacting(compacting));
                 TendStep::Ask(step)
             }
             Progress::Finished(Some(event)) => {
@@ -116,6 +140,45 @@ impl Tending {
             }
             Progress::Finished(None) => {
                 self.given_up.insert(compacting.scope().clone());
+                self.next(desk)
+            }
+        }
+    }
+
+    /// An effort whose summary was made while the turn that closed it went on, if that turn is over.
+    fn unfinished(&self, desk: &Desk<'_>) -> Option<(EffortId, TurnNo)> {
+        match &self.what {
+            Tended::Session => {}
+            Tended::Told { .. } => return None,
+        }
+        let (state, head) = (&*desk.state, desk.state.head());
+        let is_due = |id: &EffortId, turn: &TurnNo| {
+            let is_concluded = state.effort(id).is_some_and(|effort| effort.is_concluded());
+            is_concluded && !head.pending.contains_key(turn) && !self.left_as_is.contains(id)
+        };
+        let due = head.summaries_due.iter().find(|(id, turn)| is_due(id, turn));
+        due.map(|(id, turn)| (id.clone(), *turn))
+    }
+
+    /// If the summary fails, the one of the conclusion stays (I12).
+    fn conclude(
+        &mut self,
+        desk: &mut Desk<'_>,
+        mut concluding: Concluding,
+        turn: TurnNo,
+        input: Input,
+    ) -> TendStep {
+        match concluding.step(desk, input) {
+            summing::Progress::Ask(step) => {
+                self.doing = Some(Doing::Concluding(concluding, turn));
+                TendStep::Ask(step)
+            }
+            summing::Progress::Ready(Ok(Concluded { id, summary, receipt })) => {
+                let event = Event::EffortSummarized { id, summary, turn, receipt: Some(receipt) };
+                TendStep::Ask(Step::Commit(vec![desk.state.record(desk.now, event)]))
+            }
+            summing::Progress::Ready(Err(_)) => {
+                self.left_as_is.insert(concluding.id().clone());
                 self.next(desk)
             }
         }

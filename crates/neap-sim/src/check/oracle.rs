@@ -83,7 +83,7 @@ impl Oracle {
             Event::EffortSwitched { id, turn } | Event::EffortReopened { id, turn } => {
                 self.enter(id.as_str(), turn.0);
             }
-            Event::EffortConcluded { id, summary, turn, next_active, receipt: _ } => {
+            Event::EffortConcluded { id, summary, turn, next_active, provisional: _, receipt: _ } => {
                 let effort = self.efforts.entry(id.to_string()).or_default();
                 effort.concluded = true;
                 effort.shown = true;

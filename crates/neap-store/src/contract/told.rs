@@ -158,7 +158,14 @@ pub fn open(name: &str, turn: TurnNo) -> Event {
 /// An effort ends, and none is active.
 pub fn conclude(name: &str, summary: &str, turn: TurnNo) -> Event {
     let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64) };
-    Event::EffortConcluded { id: effort(name), summary, turn, next_active: None, receipt: None }
+    Event::EffortConcluded {
+        id: effort(name),
+        summary,
+        turn,
+        next_active: None,
+        provisional: false,
+        receipt: None,
+    }
 }
 
 /// The id of a memory.

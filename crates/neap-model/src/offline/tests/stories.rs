@@ -191,7 +191,14 @@ fn a_context_of_the_core_is_understood() {
         record(Event::EffortOpened { id: id(name), name: name.into(), turn });
         if name == "old-one" {
             let summary = Summary::new(&WordCounter, &id(name), "It ended: well. Really.");
-            record(Event::EffortConcluded { id: id(name), summary, turn, next_active: None, receipt: None });
+            record(Event::EffortConcluded {
+                id: id(name),
+                summary,
+                turn,
+                next_active: None,
+                provisional: false,
+                receipt: None,
+            });
         }
     }
     let tools = ToolSet::with_efforts(&WordCounter, Vec::new());
