@@ -33,8 +33,11 @@ async fn memories_that_leave_for_lack_of_room_are_told_once() {
         let set = [("epoch", epoch), ("context_tokens_max", "4000")];
         let mut stage = Stage::of_agent(Arc::new(MemStore::default()), &set).await;
         for place in ["Oslo", "Lima", "Cairo", "Quito", "Hanoi", "Accra", "Dakar", "Sofia"] {
-            let said =
-                format!("The billing timeout of the {place} office is its own and was set by hand last year");
+            let said = format!(
+                "The billing timeout of the {place} office is its own: it was set by hand last year, after the people \
+                 there had asked for one that fits their slow lines, and nobody else may change it without a word to \
+                 them and to the auditors, who look at it once a quarter and keep a list of what it was before"
+            );
             stage.teach(fact(&format!("billing timeout of {place}"), &said)).await;
         }
         let all = stage.say(QUESTION, &[], "That each office has its own.").await.ledger.memories;

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use super::budget::allot;
 use super::fill::{Detail, Shelf, fill, layer};
 use super::page::{Line, Page, Part, Piece};
+use super::said::Lazy;
 use super::score::Terms;
-use super::weigh::{Candidate, Weighed, forms, own_terms, weigh};
+use super::weigh::{Candidate, Weighed, forms, weigh};
 use super::{Fate, Inputs, Knowledge, LoadedItem, Placement, always};
 use crate::ledger::{Layer, LayerTokens};
 use crate::memory::MemoryId;
@@ -47,7 +48,7 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
     fill(&mut shelves, frame, |of| budget.caps.get(of), pool);
 
     fixed.into_iter().for_each(|part| page.add(part));
-    let (mut items, mut own, mut known) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut items, mut sources) = (Vec::new(), Vec::new());
     for (shelf, places) in shelves.into_iter().zip(places) {
         let mut pieces = Vec::new();
         let chosen = places.into_iter().zip(shelf.forms.iter().zip(&shelf.chosen));
@@ -59,15 +60,13 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
             let Terms { similarity, score, .. } = weighed.terms;
             let (id, micro) = (memory.id, detail == Detail::Micro);
             items.push(LoadedItem { id, score, similarity, micro, tokens: line.tokens });
-            let terms: BTreeSet<String> = terms(&line.text).into_iter().collect();
-            known.extend(terms.iter().cloned());
-            own.push((id, own_terms(memory, terms)));
+            sources.push((id, memory.provenance.short()));
             pieces.push(Piece { id: Some(id), score, line: line.clone() });
         }
         page.add(Part { layer: shelf.layer, heading: shelf.heading, pieces });
     }
     let weighed = candidates.into_iter().map(|candidate| candidate.weighed).collect();
-    written(inputs, page, (budget.total + around).min(inputs.room), items, (own, known), weighed)
+    written(inputs, page, (budget.total + around).min(inputs.room), items, sources, weighed)
 }
 
 fn written(
@@ -75,14 +74,12 @@ fn written(
     page: Page,
     budget: Tokens,
     items: Vec<LoadedItem>,
-    (own, mut known): (Vec<(MemoryId, BTreeSet<String>)>, BTreeSet<String>),
+    sources: Vec<(MemoryId, String)>,
     weighed: Vec<Weighed>,
 ) -> Knowledge {
     let asked: BTreeSet<String> = query_terms(inputs.question).into_iter().collect();
-    let recalled: BTreeSet<MemoryId> = items.iter().map(|item| item.id).collect();
-    known.extend(page.records().filter(|(id, _)| !recalled.contains(id)).flat_map(|(_, line)| terms(line)));
-    known.extend(inputs.focus.task.iter().flat_map(|task| terms(task)));
-    known.extend(asked.iter().cloned());
+    let task = inputs.focus.task.iter().flat_map(|task| terms(task));
+    let heard = task.chain(asked.iter().cloned()).collect();
     let mut knowledge = Knowledge {
         frame: inputs.chosen.frame.name.clone(),
         frame_confidence: inputs.chosen.confidence,
@@ -91,10 +88,11 @@ fn written(
         budget,
         items,
         weighed,
-        terms: known,
-        own,
+        heard,
         asked,
+        sources,
         page,
+        said: Lazy::default(),
     };
     knowledge.write();
     debug_assert!(knowledge.tokens.total() <= inputs.room, "I1: what is known exceeds its room");

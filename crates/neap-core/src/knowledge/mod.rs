@@ -16,6 +16,7 @@ mod page;
 mod place;
 mod recency;
 mod refresh;
+mod said;
 mod score;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ use crate::terms::query_terms;
 use crate::tokens::{TokenCounter, Tokens};
 use fill::kind;
 use page::Page;
+use said::Lazy;
 
 /// Candidates of each kind (003, Step 3); censors are at hand in the agent's head.
 const LIMITS: [(MemoryKind, usize); 4] =
@@ -118,13 +120,14 @@ pub struct Knowledge {
     pub items: Vec<LoadedItem>,
     /// Every candidate, best first.
     pub weighed: Vec<Weighed>,
-    /// The terms of what is loaded, and of what was asked since.
-    pub terms: BTreeSet<String>,
-    /// Each loaded item's own terms, in the order of items.
-    own: Vec<(MemoryId, BTreeSet<String>)>,
+    /// The terms of the task and of what was asked, then and since.
+    heard: BTreeSet<String>,
     /// The terms of what was asked.
     asked: BTreeSet<String>,
+    /// Where each item comes from, in the order of items.
+    sources: Vec<(MemoryId, String)>,
     page: Page,
+    said: Lazy,
 }
 
 impl Knowledge {
@@ -149,7 +152,7 @@ impl Knowledge {
     /// Notes what was asked while this stayed as it is.
     pub fn heard(&mut self, input: &str) {
         let terms = query_terms(input);
-        self.terms.extend(terms.iter().cloned());
+        self.heard.extend(terms.iter().cloned());
         self.asked.extend(terms);
     }
 
@@ -159,7 +162,8 @@ impl Knowledge {
         let kept: BTreeSet<MemoryId> =
             recalled.flat_map(|part| &part.pieces).filter_map(|piece| piece.id).collect();
         self.items.retain(|item| kept.contains(&item.id));
-        self.own.retain(|(id, _)| kept.contains(id));
+        self.sources.retain(|(id, _)| kept.contains(id));
+        self.said = Lazy::default();
         for weighed in &mut self.weighed {
             if matches!(weighed.fate, Fate::Loaded(_)) && !kept.contains(&weighed.id) {
                 weighed.fate = Fate::Pressed;

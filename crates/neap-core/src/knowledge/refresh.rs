@@ -66,7 +66,7 @@ pub fn announces_action(input: &str) -> bool {
 
 fn is_new(known: &Knowledge, input: &str) -> bool {
     let terms = query_terms(input);
-    let met = terms.iter().filter(|term| known.terms.contains(*term)).count();
+    let met = terms.iter().filter(|term| known.has_term(term)).count();
     terms.len() >= TERMS_MIN && met * 100 < terms.len() * KNOWN_PERCENT_MIN
 }
 

@@ -27,5 +27,5 @@ pub fn used(known: &Knowledge, reply: &str) -> Vec<MemoryId> {
         named.contains(&id.to_string())
             || (shared >= SHARED_MIN && shared * 100 >= telling.len() * SHARE_PERCENT_MIN)
     };
-    known.own.iter().filter(|(id, own)| is_used(*id, own)).map(|(id, _)| *id).collect()
+    known.said().own.iter().filter(|(id, own)| is_used(*id, own)).map(|(id, _)| *id).collect()
 }

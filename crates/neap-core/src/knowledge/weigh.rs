@@ -1,6 +1,6 @@
 //! Every candidate, weighed: its score, and why it is on the page or not (003, Step 4).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::Inputs;
 use super::always::is_a_persons;
@@ -10,7 +10,6 @@ use super::recency::window;
 use super::score::{Question, Terms, floor, score, share};
 use crate::memory::tame::is_break;
 use crate::memory::{Confidence, Lines, Memory, MemoryId, MemoryKind};
-use crate::terms::terms;
 use crate::tokens::TokenCounter;
 
 /// A record is not loaded if it is less like the question than this share of the best of its kind, in per cent.
@@ -170,10 +169,4 @@ fn is_ours(kind: MemoryKind, text: &str) -> bool {
         && !first.contains(is_break)
         && matches!(second, Some("Core patterns:" | "Steps:"));
     if is_block { lines.all(entry) } else { entry(first) && second.is_none() }
-}
-
-/// Of the terms of a record's line, those that are its own: without its id and where it comes from.
-pub(super) fn own_terms(memory: &Memory, line: BTreeSet<String>) -> BTreeSet<String> {
-    let ours = terms(&format!("{} {}", memory.id, memory.provenance.short()));
-    line.into_iter().filter(|term| !ours.contains(term)).collect()
 }
