@@ -17,12 +17,9 @@ const QUESTION: &str = "What is known of the billing timeout?";
 
 async fn loads(stage: &Stage) -> Vec<Loaded> {
     let stored = stage.engine.store().events(stage.session.id(), Seq(1), usize::MAX).await.unwrap();
-    let loaded = |stored| match stored {
-        Stored::Event(recorded) => match recorded.event {
-            Event::MemoriesLoaded { loaded, .. } => Some(*loaded),
-            _ => None,
-        },
-        Stored::Damaged { .. } => None,
+    let loaded = |stored| {
+        let Stored::Event(recorded) = stored else { return None };
+        if let Event::MemoriesLoaded { loaded, .. } = recorded.event { Some(*loaded) } else { None }
     };
     stored.into_iter().filter_map(loaded).collect()
 }
