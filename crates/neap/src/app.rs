@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use neap_core::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
+use neap_model::embed::LocalEmbedder;
 use neap_store::folder::FolderViews;
 use neap_store::{SqliteStore, Store};
 
-use crate::env::DataDir;
+use crate::env::{self, DataDir};
 use crate::keys;
 use crate::out::Failure;
 use crate::outlook;
@@ -32,18 +33,18 @@ pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
     let store = open_store(data)?;
     let views = FolderViews::start(data.sessions(), store.clone());
     let keyring = Arc::new(keys::load(data)?);
-    Ok(Engine::builder(store).views(views).keyring(keyring))
+    let builder = Engine::builder(store).views(views).keyring(keyring);
+    Ok(with_embedder(builder, env::wants_meaning()?))
 }
 
 /// With the built-in embedder, if meaning is to count.
 pub(crate) fn with_embedder(builder: EngineBuilder, is_wanted: bool) -> EngineBuilder {
-    let _ = is_wanted;
-    builder
+    if is_wanted { builder.embedder(Arc::new(LocalEmbedder)) } else { builder }
 }
 
-/// An engine for looking: nothing is written.
+/// An engine for looking: nothing is written but what makes looking better.
 pub(crate) fn reader(data: &DataDir) -> Result<Engine, Failure> {
-    Ok(Engine::builder(open_existing(data)?).build())
+    Ok(with_embedder(Engine::builder(open_existing(data)?), env::wants_meaning()?).build())
 }
 
 /// An engine whose sessions are conversations of the agent that is named.

@@ -18,6 +18,8 @@ pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
 pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 /// The agent that remembers, if not the one called `default`.
 pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
+/// Who tells what texts mean, for search: `built-in`, or `none`.
+pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
 /// The usual place is under this one, where it is set.
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
@@ -41,6 +43,17 @@ pub(crate) fn key() -> Option<String> {
 pub(crate) fn log() -> Option<String> {
     let given = std::env::var_os(NEAP_LOG).filter(|value| !value.is_empty())?;
     Some(given.to_string_lossy().into_owned())
+}
+
+/// Whether search goes by meaning as well as by words: unless it is said otherwise.
+pub(crate) fn wants_meaning() -> Result<bool, Failure> {
+    let given = std::env::var_os(NEAP_EMBEDDER).unwrap_or_default();
+    match given.to_string_lossy().as_ref() {
+        "" | "built-in" => Ok(true),
+        "none" => Ok(false),
+        other => Err(Failure::new(format!("{NEAP_EMBEDDER} cannot be '{}'", crate::out::clean(other)))
+            .hint("it is 'built-in', or 'none' to search by words alone")),
+    }
 }
 
 impl DataDir {

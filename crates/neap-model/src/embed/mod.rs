@@ -1,5 +1,9 @@
 //! What a text means, as numbers.
 
+pub mod local;
+
+pub use local::LocalEmbedder;
+
 use async_trait::async_trait;
 use neap_core::recall::Embedding;
 

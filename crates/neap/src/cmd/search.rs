@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use neap_core::memory::MemoryKind;
 use neap_core::recall::{Filter, TextKind, Why};
@@ -12,12 +13,17 @@ use crate::cli::{Place, SearchArgs};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
 
+/// How long a search waits for what is not embedded yet.
+const INDEX_LIMIT: Duration = Duration::from_millis(500);
+
 pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result<ExitCode, Failure> {
     let session = args.session.as_deref().map(app::session_id).transpose()?;
     let engine = app::reader(data)?;
     if let Some(id) = &session {
         engine.attach(id).await?;
     }
+    // What was said a moment ago may not be embedded yet; a few texts are quickly done, and where nothing can be written, words find.
+    let _ = tokio::time::timeout(INDEX_LIMIT, engine.index_all()).await;
     let query = args.query.join(" ");
     let mut filter = Filter { kinds: kinds(args.place), from: args.since, ..Filter::default() };
     filter.streams = session.clone().map(|id| [id].into());

@@ -21,6 +21,8 @@ use screen::Screen;
 pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
     let id = app::session_id(&args.session)?;
     let engine = app::agent_engine(data)?.build();
+    // What is said is embedded beside the conversation; it ends with the chat.
+    let _indexer = engine.start_indexer();
     let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
     let mut screen = Screen::new(args.mem_debug);
     let mut input = Input::open(&data.history(&id))?;

@@ -1,0 +1,42 @@
+//! The embedder that comes with the program: no key, no network, no file to fetch.
+//!
+//! A sentence encoder of three layers with four-bit weights (`assets/README.md` says whose). It looks at the
+//! first 128 word pieces of a text. English is what it was made for.
+
+mod encoder;
+mod layer;
+mod pieces;
+mod weights;
+
+use std::sync::OnceLock;
+
+use async_trait::async_trait;
+use neap_core::recall::Embedding;
+
+use self::encoder::Encoder;
+use crate::{Embedder, ModelError};
+
+/// The built-in embedder. All of them share one set of weights, opened when the first text is embedded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalEmbedder;
+
+/// The weights, opened once.
+fn encoder() -> Result<&'static Encoder, ModelError> {
+    static OPEN: OnceLock<Option<Encoder>> = OnceLock::new();
+    let open = OPEN.get_or_init(Encoder::built_in);
+    open.as_ref().ok_or_else(|| ModelError::Refused("the built-in embedder's weights are damaged".to_owned()))
+}
+
+#[async_trait]
+impl Embedder for LocalEmbedder {
+    fn identity(&self) -> &str {
+        "minilm-l3-q4/1"
+    }
+
+    async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        Ok(encoder()?.embed(texts).iter().map(|values| Embedding::of(values)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,104 @@
+//! Opens a weights file: named tensors behind a JSON head (safetensors), matrices at four bits a weight.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::layer::{Matrix, Norm};
+
+/// Weights share a scale in groups of this many.
+const GROUP: usize = 32;
+
+#[derive(Deserialize)]
+struct Place {
+    data_offsets: (usize, usize),
+}
+
+/// The tensors of a file, by name.
+pub(super) struct Weights<'a>(BTreeMap<String, &'a [u8]>);
+
+impl<'a> Weights<'a> {
+    /// Reads the head; nothing when the file is not whole.
+    pub(super) fn open(file: &'a [u8]) -> Option<Self> {
+        let (length, rest) = file.split_first_chunk::<8>()?;
+        let (head, body) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)?;
+        let places: BTreeMap<String, serde_json::Value> = serde_json::from_slice(head).ok()?;
+        let mut tensors = BTreeMap::new();
+        for (name, place) in places.into_iter().filter(|(name, _)| name != "__metadata__") {
+            let (from, to) = Place::deserialize(place).ok()?.data_offsets;
+            tensors.insert(name, body.get(from..to)?);
+        }
+        Some(Self(tensors))
+    }
+
+    /// A table whose rows are opened when they are looked up.
+    pub(super) fn table(&self, name: &str, wide: usize) -> Option<Table<'a>> {
+        let (codes, scales) = (*self.0.get(&format!("{name}.q4"))?, *self.0.get(&format!("{name}.scales"))?);
+        (codes.len() * 2 == scales.len() / 2 * GROUP && codes.len() % wide == 0).then_some(Table {
+            codes,
+            scales,
+            wide,
+        })
+    }
+
+    /// One matrix out of several that read the same input, side by side; `inputs` values in.
+    pub(super) fn matrix(&self, names: &[String], inputs: usize) -> Option<Matrix> {
+        let (mut rows, mut bias) = (Vec::new(), Vec::new());
+        for name in names {
+            let table = self.table(&format!("{name}.weight"), inputs)?;
+            for row in 0..table.rows() {
+                let mut values = vec![0.0; inputs];
+                table.add_row(row, &mut values);
+                rows.push(values);
+            }
+            bias.extend(self.values(&format!("{name}.bias"))?);
+        }
+        Matrix::new(&rows, bias)
+    }
+
+    /// What a normalisation multiplies and adds.
+    pub(super) fn norm(&self, name: &str) -> Option<Norm> {
+        Norm::new(self.values(&format!("{name}.weight"))?, self.values(&format!("{name}.bias"))?)
+    }
+
+    fn values(&self, name: &str) -> Option<Vec<f32>> {
+        Some(self.0.get(name)?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
+    }
+}
+
+/// Rows of four-bit weights, still packed.
+pub(super) struct Table<'a> {
+    codes: &'a [u8],
+    scales: &'a [u8],
+    wide: usize,
+}
+
+impl Table<'_> {
+    pub(super) fn rows(&self) -> usize {
+        self.codes.len() * 2 / self.wide
+    }
+
+    /// Adds a row to `out`; one that is not there adds nothing.
+    pub(super) fn add_row(&self, row: usize, out: &mut [f32]) {
+        let first = row * self.wide / GROUP;
+        let codes = self.codes.chunks_exact(GROUP / 2).skip(first);
+        let scales = self.scales.as_chunks::<2>().0.iter().skip(first);
+        for ((codes, scale), out) in codes.zip(scales).zip(out.chunks_exact_mut(GROUP)) {
+            let scale = from_half(u16::from_le_bytes(*scale));
+            for (code, out) in codes.iter().zip(out.as_chunks_mut::<2>().0) {
+                out[0] += (f32::from(code & 15) - 8.0) * scale;
+                out[1] += (f32::from(code >> 4) - 8.0) * scale;
+            }
+        }
+    }
+}
+
+/// A sixteen-bit float, wider.
+fn from_half(bits: u16) -> f32 {
+    let (sign, power, rest) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 31, u32::from(bits) & 1023);
+    match power {
+        0 => f32::from_bits(sign | 0x3380_0000) * f32::from(bits & 1023),
+        31 => f32::from_bits(sign | 0x7f80_0000 | (rest << 13)),
+        _ => f32::from_bits(sign | ((power + 112) << 23) | (rest << 13)),
+    }
+}
