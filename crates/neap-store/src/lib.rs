@@ -219,8 +219,8 @@ pub trait Store: Send + Sync {
     /// The logs that texts are in, in the order asked; none of what was not said, is not there, or whose turn is in flight.
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;
 
-    /// Texts, with their words, that have no embedding of this model; those first that have none at all. At most `max`, the oldest first.
-    /// What is damaged is passed over.
+    /// Texts, with their words, that have no embedding of this model; those first that have none at all, the oldest of
+    /// them first. At most `max`. What is damaged is passed over.
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError>;
 
     /// Keeps what a model made of texts as [`unembedded`](Store::unembedded) gave them, in place of what another made of them. What says something else by now, or is

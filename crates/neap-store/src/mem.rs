@@ -127,6 +127,7 @@ impl Store for MemStore {
         let stream = sessions.entry(commit.session).or_insert_with(|| Stream { number, ..Stream::default() });
         stream.derived.add(&commit.events, commit.projection);
         stream.events.extend(commit.events);
+        all.drop_strays();
         Ok(())
     }
 

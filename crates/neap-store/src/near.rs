@@ -56,14 +56,17 @@ impl Directions {
         }
     }
 
-    /// How near they are to an embedding, on the whole.
-    pub(crate) fn mean_near(&self, meant: &Embedding) -> f64 {
+    /// How near all of these are to an embedding, on the whole.
+    pub(crate) fn mean_near<'a>(all: impl IntoIterator<Item = &'a Self>, meant: &Embedding) -> f64 {
         let length = f64::from(dot(meant.values(), meant.values())).sqrt();
-        if self.count == 0 || length == 0.0 || self.sum.len() != meant.values().len() {
-            return 0.0;
+        let (mut count, mut both) = (0, 0);
+        for Directions { count: some, sum } in all {
+            if sum.len() == meant.values().len() {
+                count += some;
+                both += sum.iter().zip(meant.values()).map(|(sum, value)| sum * i64::from(*value)).sum::<i64>();
+            }
         }
-        let both: i64 = self.sum.iter().zip(meant.values()).map(|(sum, value)| sum * i64::from(*value)).sum();
-        both as f64 / UNIT / length / self.count as f64
+        if count == 0 || length == 0.0 { 0.0 } else { both as f64 / UNIT / length / count as f64 }
     }
 }
 
@@ -114,9 +117,9 @@ impl Vectors {
         self.places.get(&text).map(|at| meant.near(self.value(*at)))
     }
 
-    /// How near all of them are, on the whole.
-    pub(crate) fn mean_near(&self, meant: &Embedding) -> f64 {
-        self.directions.mean_near(meant)
+    /// The sum of them all.
+    pub(crate) fn directions(&self) -> &Directions {
+        &self.directions
     }
 
     fn value(&self, at: usize) -> &[i8] {

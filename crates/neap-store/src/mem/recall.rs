@@ -120,7 +120,7 @@ impl Kept {
                 sum.add(vector.embedding.values());
             }
         });
-        let mean_near = embedding.as_ref().map_or(0.0, |meant| sum.mean_near(meant));
+        let mean_near = embedding.as_ref().map_or(0.0, |meant| Directions::mean_near([&sum], meant));
         Proposed { cards, texts, length, texts_with, mean_near, waiting: texts - embedded }
     }
 

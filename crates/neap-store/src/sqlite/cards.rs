@@ -287,12 +287,15 @@ pub(super) fn are_miscounted(db: &Connection) -> rusqlite::Result<bool> {
 
 /// Counts everything anew, if what is counted does not add up. To see whether it does costs much less than to count.
 pub(super) fn mend(db: &Connection) -> rusqlite::Result<()> {
-    let of_terms: Option<i64> =
-        db.query_row("SELECT sum(texts * (term & 0xffffffff)) FROM frequencies", [], |row| row.get(0))?;
-    let (of_scopes, counted): (Option<i64>, Option<i64>) =
-        db.query_row("SELECT sum(sum), sum(texts) FROM counts", [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let texts: Option<i64> = db.query_row("SELECT sum(texts) FROM sessions", [], |row| row.get(0))?;
-    if of_terms.unwrap_or(0) == of_scopes.unwrap_or(0) && counted.unwrap_or(0) == texts.unwrap_or(0) {
+    let sums = |query: &str| {
+        db.query_row(query, [], |row| Ok([0, 1, 2].map(|column| row.get::<_, Option<i64>>(column).ok().flatten())))
+    };
+    let there = sums("SELECT count(*), sum(length), sum(octet_length(terms)) / 5 FROM cards")?;
+    let counted = sums("SELECT sum(texts), sum(length), sum(sum) FROM counts")?;
+    let terms = sums("SELECT sum(texts), 0, sum(texts * (term & 0xffffffff)) FROM frequencies")?;
+    let all = |sums: [Option<i64>; 3]| sums.map(|sum| sum.unwrap_or(0));
+    let ([texts, length, distinct], counted, terms) = (all(there), all(counted), all(terms));
+    if [texts, length, terms[2]] == counted && terms[0] == distinct {
         return Ok(());
     }
     db.execute_batch("DELETE FROM frequencies; DELETE FROM counts;")?;

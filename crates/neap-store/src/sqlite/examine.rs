@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{cards, log, memories, read, schema};
+use super::{cards, log, memories, read, schema, vectors};
 use crate::derived::Derived;
 use crate::examine::{differences, losses};
 use crate::numbers;
@@ -23,6 +23,10 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
         findings.extend(strays(db)?);
         if schema::has_cards(db)? && cards::are_miscounted(db)? {
             findings.push(note(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
+        }
+        if vectors::are_astray(db)? {
+            findings
+                .push(note(Severity::Repairable, "embeddings of texts are not as they are counted".to_owned()));
         }
     }
     for (stream, id) in read::streams(db)? {

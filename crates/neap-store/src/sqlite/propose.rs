@@ -11,7 +11,7 @@ use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
 use super::{events, vectors};
 use crate::card::{Asked, CardRow};
-use crate::near::{Of, nearer};
+use crate::near::{Directions, Of, Vectors, nearer};
 use crate::numbers;
 use crate::propose::{Visit, Words, best};
 
@@ -102,15 +102,9 @@ impl<'a> Meant<'a> {
         Ok(model.map(|model| Self { embedding, model }))
     }
 
-    fn near(&self, loaded: &Loaded, text: i64) -> Option<f64> {
-        let sessions = loaded.sessions.near(self.embedding, text);
-        sessions.or_else(|| loaded.agents.near(self.embedding, text))
-    }
-
-    /// How near all texts are that are counted, on the whole: sessions' where any is searched.
+    /// How near all texts are that are counted, on the whole.
     fn mean_near(&self, loaded: &Loaded, place: &Where) -> f64 {
-        let vectors = if place.scopes.contains(&SESSIONS) { &loaded.sessions } else { &loaded.agents };
-        vectors.mean_near(self.embedding)
+        Directions::mean_near(loaded.of(&place.scopes).map(Vectors::directions), self.embedding)
     }
 
     /// The nearest texts of those that are searched.
@@ -118,15 +112,15 @@ impl<'a> Meant<'a> {
         let max = query.limits.semantic_max;
         let admits = |of: &Of| query.filter.admits(of.kind, of.at);
         let admits_here = |of: &Of| place.has(of.text) && admits(of);
-        let mut found = match &place.streams {
-            None if query.filter.admits_all() => loaded.sessions.nearest(self.embedding, max, None),
-            None => loaded.sessions.nearest(self.embedding, max, Some(&admits)),
-            Some(_) => {
-                let mut found = loaded.sessions.nearest(self.embedding, max, Some(&admits_here));
-                found.extend(loaded.agents.nearest(self.embedding, max, Some(&admits_here)));
-                found
-            }
+        let is_searched: Option<&dyn Fn(&Of) -> bool> = match &place.streams {
+            None if query.filter.admits_all() => None,
+            None => Some(&admits),
+            Some(_) => Some(&admits_here),
         };
+        let mut found: Vec<(i64, f64)> = Vec::new();
+        for vectors in loaded.of(&place.scopes) {
+            found.extend(vectors.nearest(self.embedding, max, is_searched));
+        }
         found.sort_unstable_by(nearer);
         found.truncate(max);
         found.into_iter().map(|(text, _)| text).collect()
@@ -161,7 +155,7 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
             chosen.extend(meant.nearest(loaded, &place, query));
             proposed.mean_near = meant.mean_near(loaded, &place);
-            read(db, &asked, chosen, |text| meant.near(loaded, text))
+            read(db, &asked, chosen, |text| loaded.near(meant.embedding, text))
         })?,
     };
     proposed.cards = cards;
@@ -233,7 +227,7 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
     let cards = match Meant::of(db, query)? {
         None => read(db, &asked, found, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            read(db, &asked, found, |text| meant.near(loaded, text))
+            read(db, &asked, found, |text| loaded.near(meant.embedding, text))
         })?,
     };
     Ok(cards)

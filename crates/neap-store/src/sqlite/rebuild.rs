@@ -71,6 +71,7 @@ pub(super) fn write(db: &Connection, stream: i64, derived: &Derived) -> Result<(
     tally.write(db)?;
     cards::mend(db)?;
     vectors::settle_all(db, scope, stream)?;
+    vectors::mend(db)?;
     Ok(())
 }
 

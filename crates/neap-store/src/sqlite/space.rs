@@ -1,8 +1,10 @@
 //! The embeddings of one model, held in memory: read when they are first asked for, then followed.
 
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::ids::Stamp;
+use neap_core::recall::Embedding;
 use rusqlite::{Connection, params};
 
 use super::cards;
@@ -19,10 +21,9 @@ pub(super) struct Loaded {
     model: i64,
     /// Up to where changes are known.
     last: i64,
-    /// Of texts of sessions.
-    pub(super) sessions: Vectors,
-    /// Of what agents know.
-    pub(super) agents: Vectors,
+    dimensions: usize,
+    /// By where texts are counted: sessions' together, each agent's for itself.
+    scopes: BTreeMap<i64, Vectors>,
 }
 
 impl Space {
@@ -45,10 +46,7 @@ impl Space {
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let loaded = match &mut *known {
             Some(loaded) if loaded.model == model => loaded,
-            other => {
-                let (sessions, agents) = (Vectors::new(dimensions), Vectors::new(dimensions));
-                other.insert(Loaded { model, last: 0, sessions, agents })
-            }
+            other => other.insert(Loaded { model, last: 0, dimensions, scopes: BTreeMap::new() }),
         };
         let followed = loaded.follow(db);
         if followed.is_err() {
@@ -65,6 +63,18 @@ impl Space {
 }
 
 impl Loaded {
+    /// Those of some scopes.
+    pub(super) fn of(&self, scopes: &[i64]) -> impl Iterator<Item = &Vectors> {
+        scopes.iter().filter_map(|scope| self.scopes.get(scope))
+    }
+
+    /// How near a text is; none if it has no embedding here.
+    pub(super) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
+        // No session has the number of an agent's stream.
+        let scope = self.scopes.get(&numbers::stream_of(text)).or_else(|| self.scopes.get(&cards::SESSIONS));
+        scope.and_then(|vectors| vectors.near(meant, text))
+    }
+
     /// Reads what changed.
     fn follow(&mut self, db: &Connection) -> rusqlite::Result<()> {
         let agents = cards::agents(db)?;
@@ -75,8 +85,9 @@ impl Loaded {
         let mut rows = statement.query(params![self.last, self.model])?;
         while let Some(row) = rows.next()? {
             let (id, text): (i64, i64) = (row.get(0)?, row.get(1)?);
-            let is_agents = agents.binary_search(&numbers::stream_of(text)).is_ok();
-            let vectors = if is_agents { &mut self.agents } else { &mut self.sessions };
+            let stream = numbers::stream_of(text);
+            let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS };
+            let vectors = self.scopes.entry(scope).or_insert_with(|| Vectors::new(self.dimensions));
             let kind = numbered_kind(row.get(2)?);
             let (bytes, is_ours) = (row.get_ref(4)?.as_blob_or_null()?, row.get::<_, bool>(5)?);
             match (kind, bytes) {

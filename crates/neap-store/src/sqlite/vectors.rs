@@ -4,6 +4,7 @@
 //! what is above the last number it knows. Where an embedding went, a row without one stays and says so. An embedding is of
 //! a text as long as the card has the sum of the words that were embedded.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use neap_core::recall::{Embedding, TextId};
@@ -61,6 +62,62 @@ pub(super) fn settle_all(db: &Connection, scope: i64, stream: i64) -> rusqlite::
     )?;
     let all: Vec<i64> = statement.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
     all.into_iter().try_for_each(|text| settle(db, scope, &[text]))
+}
+
+/// Counts everything anew and removes what belongs to no text, if what is counted does not add up: every text has an embedding or waits.
+pub(super) fn mend(db: &Connection) -> rusqlite::Result<()> {
+    let differ: bool = db.query_row(
+        "SELECT (SELECT coalesce(sum(texts), 0) FROM embedded) + (SELECT count(*) FROM unembedded)
+             <> (SELECT count(*) FROM cards)",
+        [],
+        |row| row.get(0),
+    )?;
+    if !differ {
+        return Ok(());
+    }
+    db.execute_batch(
+        "DELETE FROM unembedded WHERE text NOT IN (SELECT text FROM cards);
+         DELETE FROM embedded;
+         INSERT OR REPLACE INTO vectors(text, model, sum, kind, at) SELECT text, 0, 0, 0, 0 FROM vectors
+         WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards);",
+    )?;
+    recounted(db)?.into_iter().try_for_each(|((model, scope), texts)| count(db, model, scope, texts))
+}
+
+/// How many embeddings there are, by model and scope.
+fn recounted(db: &Connection) -> rusqlite::Result<BTreeMap<(i64, i64), i64>> {
+    let agents = cards::agents(db)?;
+    let mut statement = db.prepare_cached(
+        "SELECT model, text >> 32, count(*) FROM vectors WHERE vector IS NOT NULL GROUP BY model, text >> 32",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut counts = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let stream: i64 = row.get(1)?;
+        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS };
+        *counts.entry((row.get(0)?, scope)).or_default() += row.get::<_, i64>(2)?;
+    }
+    Ok(counts)
+}
+
+/// Whether a text has no embedding of what it says and waits for none, or has one and waits; or whether something belongs to no text or is
+/// miscounted.
+pub(super) fn are_astray(db: &Connection) -> rusqlite::Result<bool> {
+    let astray = [
+        "SELECT 1 FROM cards LEFT JOIN vectors ON vectors.text = cards.text AND vector IS NOT NULL
+         LEFT JOIN unembedded ON unembedded.text = cards.text
+         WHERE (vectors.text IS NULL) <> (unembedded.text IS NOT NULL) OR vectors.sum <> cards.sum",
+        "SELECT 1 FROM vectors WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards)",
+        "SELECT 1 FROM unembedded WHERE text NOT IN (SELECT text FROM cards)",
+    ];
+    for query in astray {
+        if db.prepare_cached(query)?.exists([])? {
+            return Ok(true);
+        }
+    }
+    let mut statement = db.prepare_cached("SELECT model, scope, texts FROM embedded WHERE texts <> 0")?;
+    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
+    Ok(rows.collect::<Result<BTreeMap<_, _>, _>>()? != recounted(db)?)
 }
 
 /// A text's embedding: whose, of which words, its bytes.

@@ -1,0 +1,237 @@
+//! I9: whatever was said, every backend proposes the same; and what was stored in another order ends the same.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+
+mod scene;
+
+use std::collections::BTreeSet;
+
+use neap_core::event::Event;
+use neap_core::ids::{SessionId, Stamp, TurnNo};
+use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
+use neap_core::message::Scope;
+use neap_core::recall::{Around, Embedding, Filter, Limits, Query, TextKind};
+use neap_store::contract::{Told, complete, conclude, faults, meaning, memory, moved, open, start, tools};
+use neap_store::sqlite::SqliteStore;
+use neap_store::{Commit, MemStore, Store};
+use scene::block_on;
+
+/// Chance that gives the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) % sides
+    }
+
+    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.roll(from.len() as u64) as usize]
+    }
+
+    fn says(&mut self) -> String {
+        // Low words are common, high ones rare.
+        let words: Vec<&str> = (0..=self.roll(7)).map(|_| WORDS[(self.roll(4) * self.roll(5)) as usize]).collect();
+        words.join(" ")
+    }
+}
+
+const WORDS: [&str; 13] =
+    ["apple", "pear", "plum", "quince", "fig", "lime", "peach", "cherry", "melon", "grape", "登录", "ошибка", "7"];
+const MODELS: [&str; 2] = ["letters", "others"];
+
+/// What one stream does next.
+fn events(dice: &mut Dice, told: &Told, known: &mut Vec<Memory>) -> Vec<Event> {
+    if told.id.agent().is_some() {
+        if known.is_empty() || dice.roll(3) > 0 {
+            let kind = *dice.pick(&MemoryKind::ALL);
+            let number = known.iter().filter(|memory| memory.kind() == kind).count() + 1;
+            let new = memory(&format!("{}{number}", kind.letter()), &dice.says(), dice.roll(50) as i64);
+            known.push(new.clone());
+            return vec![MemoryWrite::new(new).event()];
+        }
+        let at = dice.roll(known.len() as u64) as usize;
+        let status = *dice.pick(&[Status::Superseded, Status::Inactive, Status::Confirmed]);
+        let (event, after) = moved(&known[at], status);
+        known[at] = after;
+        return vec![event];
+    }
+    let turn = told.state.turn().next();
+    let mut events = vec![start(turn, &dice.says(), None)];
+    if dice.roll(4) == 0 {
+        events.push(tools(turn, &dice.says()));
+    }
+    let number = told.state.efforts().len();
+    if dice.roll(4) == 0 {
+        // Not in the order of their ids.
+        for name in ["zoo", "ark"].iter().take(1 + dice.roll(2) as usize) {
+            events.push(open(&format!("{name} {number}"), turn));
+        }
+    }
+    let effort = told.state.efforts().next().map(|effort| effort.id.to_string());
+    if let Some(effort) = effort.filter(|_| dice.roll(4) == 0) {
+        events.push(conclude(&effort, &dice.says(), turn));
+    }
+    events.push(complete(turn, &dice.says(), Scope::Ambient));
+    events
+}
+
+fn query(dice: &mut Dice, streams: &[SessionId]) -> Query {
+    let mut terms: Vec<String> = Vec::new();
+    for _ in 0..dice.roll(6) {
+        let term = (*dice.pick(&WORDS)).to_owned();
+        if !terms.contains(&term) {
+            terms.push(term);
+        }
+    }
+    let some = |dice: &mut Dice| streams.iter().filter(|_| dice.roll(2) == 0).cloned().collect::<BTreeSet<_>>();
+    let kinds = [TextKind::User, TextKind::Tool, TextKind::Effort, TextKind::Memory(MemoryKind::Fact)];
+    let bound = |dice: &mut Dice| (dice.roll(4) == 0).then(|| Stamp(1_771_178_400_000 + dice.roll(60_000) as i64));
+    let filter = Filter {
+        streams: (dice.roll(2) == 0).then(|| some(dice)),
+        kinds: (dice.roll(4) == 0).then(|| kinds.into_iter().filter(|_| dice.roll(2) == 0).collect()),
+        from: bound(dice),
+        until: bound(dice),
+    };
+    let limits = Limits {
+        visits_max: dice.roll(80) as usize,
+        lexical_max: dice.roll(20) as usize,
+        semantic_max: dice.roll(20) as usize,
+    };
+    let embedding =
+        (dice.roll(3) > 0).then(|| if dice.roll(9) == 0 { Embedding::of(&[1.0]) } else { meaning(&dice.says()) });
+    Query { terms, embedding, model: (*dice.pick(&MODELS)).to_owned(), filter, limits }
+}
+
+struct Both {
+    sqlite: SqliteStore,
+    mem: MemStore,
+}
+
+impl Both {
+    async fn commit(&self, commit: Commit) {
+        self.mem.commit(commit.clone()).await.unwrap();
+        self.sqlite.commit(commit).await.unwrap();
+    }
+
+    /// Some of what waits is embedded, the same in both.
+    async fn embed(&self, model: &str, max: usize) {
+        let mut waiting = self.mem.unembedded(model, 10_000).await.unwrap();
+        let mut others = self.sqlite.unembedded(model, 10_000).await.unwrap();
+        waiting.sort();
+        others.sort();
+        assert_eq!(waiting, others);
+        let embedded = waiting.into_iter().take(max).map(|(id, text)| {
+            let embedding = meaning(&text);
+            (id, text, embedding)
+        });
+        let batch: Vec<_> = embedded.collect();
+        self.mem.embed(model, batch.clone()).await.unwrap();
+        self.sqlite.embed(model, batch).await.unwrap();
+    }
+
+    /// Returns how many were proposed.
+    async fn ask(&self, dice: &mut Dice, streams: &[SessionId]) -> usize {
+        let query = query(dice, streams);
+        let proposed = self.mem.propose(&query).await.unwrap();
+        assert_eq!(proposed, self.sqlite.propose(&query).await.unwrap(), "{query:?}");
+        let mut ids: Vec<_> = proposed.cards.iter().map(|card| card.id.clone()).collect();
+        let texts = self.mem.texts(&ids).await.unwrap();
+        assert_eq!(texts, self.sqlite.texts(&ids).await.unwrap());
+        assert!(texts.iter().all(Option::is_some));
+        ids.truncate(3);
+        let distance = dice.roll(4);
+        let openings = streams.iter().filter(|_| dice.roll(3) == 0).cloned().collect();
+        let latest = (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5) as usize));
+        let around = Around { of: ids, distance, openings, latest };
+        let cards = self.mem.around(&around, &query).await.unwrap();
+        assert_eq!(cards, self.sqlite.around(&around, &query).await.unwrap(), "{around:?}");
+        let ids: Vec<_> = cards.into_iter().map(|card| card.id).collect();
+        assert_eq!(self.mem.scopes(&ids).await.unwrap(), self.sqlite.scopes(&ids).await.unwrap());
+        proposed.cards.len()
+    }
+}
+
+fn compare(seed: u64) {
+    let dir = tempfile::tempdir().unwrap();
+    let both = Both { sqlite: SqliteStore::open(&dir.path().join("neap.db")).unwrap(), mem: MemStore::new() };
+    let dice = &mut Dice(seed);
+    block_on(async {
+        let mut streams = Vec::new();
+        for name in ["zulu", "alpha"] {
+            let told = Told::begin(&both.sqlite, name).await;
+            Told::begin(&both.mem, name).await;
+            let agent = Told::begin_agent(&both.sqlite, name).await;
+            Told::begin_agent(&both.mem, name).await;
+            streams.extend([(told, Vec::new()), (agent, Vec::new())]);
+        }
+        let ids: Vec<SessionId> = streams.iter().map(|(told, _)| told.id.clone()).collect();
+        let mut given = 0;
+        for step in 0..120 {
+            let (told, known) = &mut streams[dice.roll(4) as usize];
+            let (commit, after) = told.commit(events(dice, told, known));
+            both.commit(commit).await;
+            *told = after;
+            if dice.roll(4) == 0 {
+                let model = if step < 80 { MODELS[0] } else { MODELS[1] };
+                both.embed(model, dice.roll(20) as usize).await;
+            }
+            given += both.ask(dice, &ids).await;
+        }
+        assert!(given > 300, "the scene is set: {given} were proposed");
+        for round in 0..3 {
+            for _ in 0..20 {
+                both.ask(dice, &ids).await;
+            }
+            assert_eq!(faults(&both.sqlite).await, [], "seed {seed}, round {round}");
+            for id in &ids {
+                both.sqlite.rebuild(id).await.unwrap();
+            }
+            let (_, known) = &streams[1];
+            let gone = dice.pick(known).id;
+            both.mem.erase_memory(&ids[1], gone, Stamp(9)).await.unwrap();
+            both.sqlite.erase_memory(&ids[1], gone, Stamp(9)).await.unwrap();
+            if round == 1 {
+                both.mem.scrub(&ids[0], Stamp(9)).await.unwrap();
+                both.sqlite.scrub(&ids[0], Stamp(9)).await.unwrap();
+            }
+        }
+    });
+}
+
+#[test]
+fn every_backend_proposes_the_same() {
+    for seed in [1, 7, 1_234_567] {
+        compare(seed);
+    }
+}
+
+/// Equal scores are told apart by what a text is, not by when it was stored.
+#[test]
+fn proposals_do_not_depend_on_the_order_of_commits() {
+    let mut answers = Vec::new();
+    for order in [[0, 1, 0, 1, 0, 1, 0, 1], [0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 0, 0, 1, 0, 1, 0]] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&dir.path().join("neap.db")).unwrap();
+        block_on(async {
+            let mut told = [Told::begin(&store, "one").await, Told::begin(&store, "two").await];
+            for stream in order {
+                let turn: TurnNo = told[stream].state.turn().next();
+                let said = vec![start(turn, "apple", None), open(&format!("effort {turn}"), turn)];
+                told[stream].tell(&store, said).await.unwrap();
+                told[stream].tell(&store, vec![complete(turn, "apple", Scope::Ambient)]).await.unwrap();
+            }
+            let mut cards = Vec::new();
+            for max in 0..8 {
+                let limits = Limits { lexical_max: max, visits_max: 2 * max, ..Limits::default() };
+                let terms = vec!["apple".to_owned(), "effort".to_owned()];
+                cards.push(store.propose(&Query { limits, ..Query::new(terms) }).await.unwrap());
+            }
+            answers.push(cards);
+        });
+    }
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
+    assert_eq!(answers[0][7].cards.len(), 7);
+}

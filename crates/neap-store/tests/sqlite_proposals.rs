@@ -1,0 +1,227 @@
+//! What only a file can suffer: cards, counts and embeddings that are lost, stay after an erasure, or are another process's.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+
+mod scene;
+
+use std::path::Path;
+
+use neap_core::ids::{Stamp, TurnNo};
+use neap_core::message::Scope;
+use neap_core::recall::{Query, TextKey};
+use neap_store::contract::{
+    Told, conclude, effort, embed_all, faults, meaning, meant, memory, memory_id, open, session, start, worded,
+};
+use neap_store::sqlite::SqliteStore;
+use neap_store::{Severity, Store};
+use rusqlite::Connection;
+use scene::{block_on, tree};
+
+const MODEL: &str = "letters";
+/// A word with a meaning like no other's: its bytes are found if they are anywhere.
+const CANARY: &str = "qqqqqzzzzzjjjjjxxxxx";
+
+/// Whether the bytes are in a file under the directory.
+fn holds(dir: &Path, bytes: &[u8]) -> bool {
+    tree(dir).values().any(|file| file.windows(bytes.len()).any(|window| window == bytes))
+}
+
+/// All that could tell of the canary: its letters, its hash as it stands in a card, and its embedding.
+fn traces() -> Vec<Vec<u8>> {
+    // Without the byte that says how often: it is once.
+    let hash = crc32fast::hash(CANARY.as_bytes()).to_le_bytes();
+    vec![CANARY.as_bytes().to_vec(), hash.to_vec(), meaning(CANARY).to_bytes()]
+}
+
+/// Erasure on request: nothing is left in any file, not of the words, the card, the counts or the embedding.
+#[test]
+fn what_is_erased_is_in_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut told = Told::begin(&store, "main").await;
+        told.tell(&store, vec![start(TurnNo(1), CANARY, None)]).await.unwrap();
+        let mut other = Told::begin(&store, "other").await;
+        for n in 0..30 {
+            other.turn(&store, &format!("this stays {n}"), "yes", Scope::Ambient).await;
+        }
+        let mut newton = Told::begin_agent(&store, "newton").await;
+        newton.learn(&store, &memory("f1", CANARY, 1)).await;
+        newton.learn(&store, &memory("f2", "this stays", 1)).await;
+        embed_all(&store, MODEL).await;
+        assert_eq!(store.propose(&meant(CANARY)).await.unwrap().texts_with, [1]);
+        assert!(traces().iter().all(|trace| holds(dir.path(), trace)), "the scene is set");
+        store.scrub(&told.id, Stamp(1)).await.unwrap();
+        assert!(traces().iter().all(|trace| holds(dir.path(), trace)), "the memory is still there");
+        store.erase_memory(&newton.id, memory_id("f1"), Stamp(1)).await.unwrap();
+        for trace in traces() {
+            assert!(!holds(dir.path(), &trace), "{trace:?}");
+        }
+        assert_eq!(store.propose(&meant(CANARY)).await.unwrap().texts_with, [0]);
+        assert_eq!(faults(&store).await, []);
+    });
+    drop(store);
+    assert!(traces().iter().all(|trace| !holds(dir.path(), trace)));
+}
+
+/// A summary that is replaced is embedded anew, and the old embedding is gone.
+#[test]
+fn an_embedding_that_is_replaced_is_in_no_row() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        let mut told = Told::begin(&store, "main").await;
+        told.tell(&store, vec![start(TurnNo(1), "go", None), open("a", TurnNo(1))]).await.unwrap();
+        told.tell(&store, vec![conclude("a", CANARY, TurnNo(1))]).await.unwrap();
+        embed_all(&store, MODEL).await;
+        let text = format!("a a {CANARY}");
+        let rows = |text: &str| {
+            let (db, bytes) = (Connection::open(&path).unwrap(), meaning(text).to_bytes());
+            db.query_row("SELECT count(*) FROM vectors WHERE vector = ?", [bytes], |row| row.get::<_, i64>(0))
+                .unwrap()
+        };
+        assert_eq!(rows(&text), 1, "the scene is set");
+        told.tell(&store, vec![conclude("a", "fine", TurnNo(1))]).await.unwrap();
+        assert_eq!(rows(&text), 0);
+        assert_eq!(embed_all(&store, MODEL).await, 1);
+        assert_eq!(rows("a a fine"), 1);
+    });
+}
+
+/// Another process sees what is stored, embedded, changed and erased at once.
+#[test]
+fn another_process_sees_it_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let (writer, reader) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
+    block_on(async {
+        let same = async |query: &Query| {
+            let seen = reader.propose(query).await.unwrap();
+            assert_eq!(seen, writer.propose(query).await.unwrap());
+            seen
+        };
+        let mut told = Told::begin(&writer, "main").await;
+        for n in 1..=5 {
+            told.turn(&writer, &format!("apple {n}"), "yes", Scope::Ambient).await;
+            assert_eq!(same(&worded("apple")).await.cards.len(), n);
+            embed_all(&writer, MODEL).await;
+            let seen = same(&meant("apple")).await;
+            assert!(seen.waiting == 0 && seen.cards.iter().all(|card| card.near.is_some()));
+        }
+        told.tell(&writer, vec![open("a", TurnNo(5))]).await.unwrap();
+        embed_all(&writer, MODEL).await;
+        let before = same(&meant("apple")).await;
+        told.tell(&writer, vec![conclude("a", "xxxx", TurnNo(5))]).await.unwrap();
+        let after = same(&meant("apple")).await;
+        assert_eq!((before.waiting, after.waiting), (0, 1));
+        // Whoever embeds may be killed and another goes on.
+        assert_eq!(embed_all(&reader, MODEL).await, 1);
+        assert_eq!(same(&meant("xxxx")).await.waiting, 0);
+        writer.scrub(&told.id, Stamp(1)).await.unwrap();
+        assert_eq!(same(&meant("apple")).await.cards, []);
+    });
+}
+
+/// Two that write and one that asks: no error, and no text is ever half there.
+#[test]
+fn searches_go_on_while_others_write() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    drop(SqliteStore::open(&path).unwrap());
+    std::thread::scope(|scope| {
+        let writers: Vec<_> = ["one", "two"]
+            .map(|name| {
+                let path = path.clone();
+                scope.spawn(move || {
+                    let store = SqliteStore::open(&path).unwrap();
+                    block_on(async {
+                        let mut told = Told::begin(&store, name).await;
+                        for n in 0..40 {
+                            told.turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
+                            embed_all(&store, MODEL).await;
+                        }
+                    });
+                })
+            })
+            .into();
+        let store = SqliteStore::open(&path).unwrap();
+        let mut seen = 0;
+        while writers.iter().any(|writer| !writer.is_finished()) {
+            let found = block_on(store.propose(&meant("apple"))).unwrap();
+            let ids: Vec<_> = found.cards.iter().map(|card| card.id.clone()).collect();
+            assert!(block_on(store.texts(&ids)).unwrap().iter().all(Option::is_some));
+            assert!(found.texts >= seen, "time runs forward");
+            seen = found.texts;
+        }
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        let found = block_on(store.propose(&meant("apple"))).unwrap();
+        assert_eq!((found.texts, found.waiting, found.texts_with[0]), (160, 0, 80));
+        assert_eq!(block_on(faults(&store)), []);
+    });
+}
+
+/// I4: whatever happens to a derived table is found and mended; until then the answer is an answer.
+#[test]
+fn each_loss_is_found_and_mended() {
+    for harm in [
+        "DELETE FROM cards",
+        "DELETE FROM cards WHERE text IN (SELECT text FROM cards LIMIT 1)",
+        "UPDATE cards SET nth = nth + 1",
+        "UPDATE cards SET kind = 99",
+        "UPDATE cards SET terms = x'010203'",
+        "UPDATE cards SET sum = sum + 1",
+        "UPDATE cards SET length = length + 1 WHERE kind = 0",
+        "DELETE FROM frequencies",
+        "UPDATE frequencies SET texts = texts + 1 WHERE texts = 1",
+        "INSERT INTO frequencies(term, texts) VALUES (7, 7)",
+        "DELETE FROM counts",
+        "UPDATE counts SET texts = 99",
+        "UPDATE counts SET length = 99",
+        "INSERT INTO withheld(stream, turn) VALUES (1, 1)",
+        "DELETE FROM vectors",
+        "DELETE FROM unembedded",
+        "UPDATE embedded SET texts = 99",
+        "INSERT INTO unembedded(text) VALUES (7)",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let store = SqliteStore::open(&path).unwrap();
+        let (told, whole) = block_on(async {
+            let mut told = Told::begin(&store, "main").await;
+            told.tell(&store, vec![open("apple tart", TurnNo(0))]).await.unwrap();
+            for n in 1..=4 {
+                told.turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
+            }
+            let waiting = store.unembedded(MODEL, 5).await.unwrap();
+            let batch = waiting.into_iter().map(|(id, text)| (id, text.clone(), meaning(&text)));
+            store.embed(MODEL, batch.collect()).await.unwrap();
+            let whole = store.propose(&meant("apple 3")).await.unwrap();
+            (told, whole)
+        });
+        assert_eq!((whole.waiting, whole.cards.len()), (4, 7));
+        drop(store);
+        let changed = Connection::open(&path).unwrap().execute(harm, []).unwrap();
+        assert!(changed > 0, "{harm}");
+        let store = SqliteStore::open(&path).unwrap();
+        block_on(async {
+            store.propose(&meant("apple 3")).await.unwrap();
+            store.unembedded(MODEL, 9).await.unwrap();
+            let found = faults(&store).await;
+            assert!(!found.is_empty(), "{harm}");
+            assert!(found.iter().all(|finding| finding.severity == Severity::Repairable), "{harm}: {found:?}");
+            assert_eq!(store.rebuild(&told.id).await.unwrap(), []);
+            assert_eq!(faults(&store).await, [], "{harm}");
+            let again = store.propose(&meant("apple 3")).await.unwrap();
+            assert_eq!(
+                (again.texts, again.length, &again.texts_with),
+                (whole.texts, whole.length, &whole.texts_with)
+            );
+            embed_all(&store, MODEL).await;
+            let all = store.propose(&meant("apple 3")).await.unwrap();
+            assert!(all.waiting == 0 && all.cards.iter().all(|card| card.near.is_some()), "{harm}: {all:?}");
+            let key = TextKey::Effort(effort("apple tart"));
+            assert!(all.cards.iter().any(|card| card.id.key == key && card.id.stream == session("main")));
+        });
+    }
+}
