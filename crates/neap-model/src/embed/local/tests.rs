@@ -1,3 +1,5 @@
+//! The encoder against another implementation of the same weights, and on texts that are odd.
+
 use super::pieces::Pieces;
 use super::*;
 
