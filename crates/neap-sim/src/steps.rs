@@ -56,6 +56,10 @@ impl World {
             _ => {
                 let text = self.talks[at].user.says();
                 self.say(at, number, text).await?;
+                // As a chat does while it waits for the next line.
+                if self.rng.chance(500) {
+                    self.tend(at).await?;
+                }
             }
         }
         let deep = self.rng.chance(300);
