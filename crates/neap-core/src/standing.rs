@@ -6,6 +6,8 @@
 
 /// A sentence with more words than this tells a story.
 const WORDS_MAX: usize = 60;
+/// A message longer than this is pasted.
+const MESSAGE_BYTES_MAX: usize = 2_000;
 /// Sentences of one message that are taken, at most.
 const STATED_MAX: usize = 4;
 
@@ -79,27 +81,37 @@ const NO_INSTRUCTION: [&str; 14] = [
     "heard",
 ];
 
-/// The sentences of a person's message that are to hold from now on, as they were said.
+/// The sentences of a person's message that are to hold from now on, as they were said. What is quoted, fenced or pasted at length is
+/// somebody else's.
 pub fn stated(message: &str) -> Vec<&str> {
-    sentences(message).filter(|sentence| is_standing(sentence)).take(STATED_MAX).collect()
+    if message.len() > MESSAGE_BYTES_MAX {
+        return Vec::new();
+    }
+    let mut is_fenced = false;
+    let own = message.lines().filter(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        is_fenced ^= is_fence;
+        !is_fence && !is_fenced && !line.trim_start().starts_with(['>', '"', '“'])
+    });
+    own.flat_map(sentences).filter(|sentence| is_standing(sentence)).take(STATED_MAX).collect()
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let ends = |c: char| matches!(c, '.' | '!' | '?' | '\n' | ';');
+    let ends = |c: char| matches!(c, '.' | '!' | '?' | ';');
     let mut rest = text;
     std::iter::from_fn(move || {
         while !rest.is_empty() {
             // A full stop inside a word (`v1.2`, `main.rs`) ends nothing.
             let end = rest.char_indices().find(|(at, c)| {
                 let after = rest[at + c.len_utf8()..].chars().next();
-                ends(*c) && (*c == '\n' || after.is_none_or(char::is_whitespace))
+                ends(*c) && after.is_none_or(char::is_whitespace)
             });
             let (sentence, after) = match end {
                 Some((at, c)) => rest.split_at(at + c.len_utf8()),
                 None => (rest, ""),
             };
             rest = after;
-            let sentence = sentence.trim().trim_start_matches(['-', '*', '•', '>', ' ']);
+            let sentence = sentence.trim().trim_start_matches(['-', '*', '•', ' ']);
             if !sentence.is_empty() {
                 return Some(sentence);
             }
@@ -191,6 +203,8 @@ mod tests {
             "She said: from her I always got flowers.",
             "Use tabs here.",
             "He always uses tabs.",
+            "> Always use tabs in this project",
+            "```\nAlways use tabs in this project\n```",
             "always",
             "",
             "...",
@@ -198,6 +212,7 @@ mod tests {
             assert_eq!(stated(message), Vec::<&str>::new(), "{message}");
         }
         assert_eq!(stated(&"I prefer tea. ".repeat(9)).len(), STATED_MAX);
+        assert_eq!(stated(&format!("I prefer tea. {}", "And so on. ".repeat(200))), Vec::<&str>::new());
         assert_eq!(stated(&format!("I prefer {}", "very ".repeat(80))), Vec::<&str>::new());
     }
 }

@@ -7,7 +7,7 @@ use std::io::Write;
 use rig::Neap;
 use serde_json::{Value, json};
 
-const TALKS: &str = include_str!("fixtures/talks.jsonl");
+const TALKS: &str = include_str!("../../../docs/talks.jsonl");
 
 fn eval(neap: &Neap, args: &[&str]) -> Value {
     let all: Vec<&str> = ["eval", "--json"].iter().chain(args).copied().collect();

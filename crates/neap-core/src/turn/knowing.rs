@@ -1,14 +1,18 @@
 //! What the agent knows, for this turn: looked up when what is loaded does not serve, and counted when it was used.
 
 use super::desk::Desk;
-use super::learning::learn_input;
+use super::learning::{learn_input, learned};
 use super::step::{Input, Outcome, Step};
 use super::{Phase, Turn};
 use crate::assemble::memory_room;
 use crate::event::Event;
 use crate::knowledge::{LoadCause, Loaded};
 use crate::learn::{LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Use, Wish};
-use crate::memory::{MemoryId, MemoryKind};
+use crate::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
+use crate::standing::stated;
+
+/// What standing instructions and preferences are about, as facts.
+const STANDING: &str = "standing instruction";
 
 impl Turn {
     /// Asks for what bears on the message, if what is loaded does not.
@@ -57,13 +61,33 @@ impl Turn {
         used
     }
 
-    /// The turn is durable: what it used is counted.
-    pub(super) fn learn_uses(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
-        if self.uses.is_empty() {
-            return Step::Done(outcome);
+    /// The turn is durable: what it used is counted, and what the person wants to hold from now on is kept.
+    pub(super) fn learn_from_it(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
+        let uses = std::mem::take(&mut self.uses);
+        self.wishes.extend((!uses.is_empty()).then_some(Wish::Use(uses)));
+        if desk.mind.is_some() && outcome.reply.is_ok() {
+            self.wishes.extend(self.standing(desk));
         }
-        let learning = Box::new(Learning::new(Wish::Use(std::mem::take(&mut self.uses))));
-        self.go_on_counting(desk, learning, outcome, LearnInput::Begin)
+        self.learn_next(desk, outcome)
+    }
+
+    fn learn_next(&mut self, desk: &mut Desk<'_>, outcome: Box<Outcome>) -> Step {
+        match self.wishes.pop_front() {
+            Some(wish) => self.go_on_counting(desk, Box::new(Learning::new(wish)), outcome, LearnInput::Begin),
+            None => Step::Done(outcome),
+        }
+    }
+
+    /// Standing instructions and preferences that the message states, as facts that are always loaded.
+    fn standing(&self, desk: &Desk<'_>) -> Vec<Wish> {
+        let keep = |(nth, sentence): (usize, &str)| {
+            let fact = Fact::new(STANDING, sentence, Confidence::FULL);
+            let source = Some(format!("stated in turn {}, {}", self.turn, nth + 1));
+            let (session, turn) = (desk.state.head().session.clone(), Some(self.turn));
+            let by = Provenance { session, turn, source, ..Provenance::of(Author::Person) };
+            Wish::Remember(Box::new(MemoryDraft { pinned: true, ..MemoryDraft::new(Body::Fact(fact), by) }))
+        };
+        stated(&self.message.message.content).into_iter().enumerate().map(keep).collect()
     }
 
     pub(super) fn count_uses(
@@ -80,14 +104,17 @@ impl Turn {
         &mut self,
         desk: &mut Desk<'_>,
         mut learning: Box<Learning>,
-        outcome: Box<Outcome>,
+        mut outcome: Box<Outcome>,
         input: LearnInput,
     ) -> Step {
         let Some(mut agent) = desk.agent() else { return Step::Done(outcome) };
         let step = match learning.step(&mut agent, input) {
             LearnStep::Ask(ask) => Step::Recall(ask),
             LearnStep::Commit(events) => Step::Learn(events),
-            LearnStep::Done(_) => return Step::Done(outcome),
+            LearnStep::Done(answer) => {
+                outcome.banners.extend(learned(&answer).banner);
+                return self.learn_next(desk, outcome);
+            }
         };
         self.phase = Phase::Counting { learning, outcome };
         step

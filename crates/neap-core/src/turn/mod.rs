@@ -26,7 +26,7 @@ mod tend;
 mod text;
 mod think;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub use desk::Desk;
@@ -41,7 +41,7 @@ use crate::cost::Cost;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::knowledge::LoadCause;
-use crate::learn::{Learning, Use};
+use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
 use crate::memory::MemoryId;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
@@ -88,6 +88,8 @@ pub struct Turn {
     hold: Option<bool>,
     /// Memories that it made use of, to be counted when it is over.
     uses: Vec<(MemoryId, Use)>,
+    /// What is to be learnt once it is durable.
+    wishes: VecDeque<Wish>,
 }
 
 #[derive(Debug)]
@@ -185,6 +187,7 @@ impl Turn {
             unsaved: Vec::new(),
             hold: None,
             uses: Vec::new(),
+            wishes: VecDeque::new(),
         })
     }
 
@@ -243,7 +246,7 @@ impl Turn {
                 let Ended { scope, exchange, outcome } = *ended;
                 self.end_of_prompt(desk, &exchange);
                 desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
-                self.learn_uses(desk, Box::new(outcome))
+                self.learn_from_it(desk, Box::new(outcome))
             }
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
                 self.accept(desk)
