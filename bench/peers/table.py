@@ -68,7 +68,8 @@ def notes(rows):
         "`speaker: text`. Neap fills it by itself and pays for the times that it writes beside the turns. Recall is the share of "
         "the evidence turns whose text is in the context, a mean over the questions that have evidence.",
         "",
-        "Peers that need vectors are all given paraphrase-MiniLM-L3-v2 in full precision: no hub or key was to be had. "
+        "Peers that need vectors are all given paraphrase-MiniLM-L3-v2, the model that is built into Neap, but in full precision where "
+        "Neap's has 4 bits a weight: no hub or key was to be had. "
         "**With a strong hosted embedder they would do better.**",
         "",
         "Each row is a process of its own on one thread. The first question is among the times; *start* is from launching a process "
