@@ -27,7 +27,10 @@ async fn a_standing_instruction_reaches_every_conversation_without_a_word_in_com
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let mut stage = Stage::of_agent(store, &[]).await;
     let reply = stage.say("Thanks. From now on, answer in French.", &[], "D'accord.").await;
-    assert_eq!(banners(&reply), ["--- Remembered f1: standing instruction: From now on, answer in French. (person) ---"]);
+    assert_eq!(
+        banners(&reply),
+        ["--- Remembered f1: standing instruction: From now on, answer in French. (person) ---"]
+    );
     elsewhere(&mut stage, "another").await;
     stage.say("How tall is the lighthouse?", &[], "Trente mètres.").await;
     assert!(sent(&stage).contains("From now on, answer in French."), "{}", sent(&stage));

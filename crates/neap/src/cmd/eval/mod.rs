@@ -151,12 +151,16 @@ fn measure(
 
 async fn one(conversation: Arc<Conversation>, options: &Options) -> Result<Tally, Failure> {
     let mut tally = Tally { turns: conversation.turns.len() as u64, ..Tally::default() };
-    let mut told = Told::new(conversation.clone(), |builder| app::with_embedder(builder, options.is_embedding))?;
+    // Each suite begins with nothing told: what it asks must not have been said yet.
+    let untold = || Told::new(conversation.clone(), |builder| app::with_embedder(builder, options.is_embedding));
+    let mut told = untold()?;
     if options.has(Suite::Coding) {
         coding::follow(&mut told, options, &mut tally).await?;
+        told = untold()?;
     }
     if options.has(Suite::Efforts) {
         efforts::place_all(&mut told, options, &mut tally).await?;
+        told = untold()?;
     }
     if options.has(Suite::Recall) || options.has(Suite::Freshness) {
         ask::ask_all(&mut told, options, &mut tally).await?;
