@@ -2,7 +2,7 @@
 //!
 //! The store proposes ([`Query`] → [`Proposed`]): texts that share the rarer words of the question, and texts whose embedding is
 //! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, [`shortlist`] names what is read, and
-//! [`pack`] fills a budget with it.
+//! [`pack()`] fills a budget with it.
 
 mod belongs;
 mod card;
