@@ -8,6 +8,7 @@ const README: &str = include_str!("../../../README.md");
 const GUIDE: &str = include_str!("../../../docs/guide.md");
 const EXAMPLE: &str = include_str!("../../../docs/example.jsonl");
 const TRANSCRIPT: &str = include_str!("../../../docs/transcript.jsonl");
+const TALKS: &str = include_str!("../../../docs/talks.jsonl");
 
 /// The commands between back quotes, with their placeholders filled in.
 fn commands(text: &str) -> Vec<String> {
@@ -35,6 +36,7 @@ fn every_command_shown_runs() {
     let neap = Neap::new();
     neap.file("example.jsonl", EXAMPLE);
     neap.file("transcript.jsonl", TRANSCRIPT);
+    neap.file("talks.jsonl", TALKS);
     for name in ["default", "work"] {
         let kept = neap.run(&["replay", "example.jsonl", "--session", name]);
         assert_eq!(kept.code, 0, "{}", kept.err);

@@ -11,6 +11,8 @@ use crate::terms::terms;
 /// Texts whose neighbours are looked at, at most, and how far from each.
 const HUBS_MAX: usize = 48;
 const BESIDE: u64 = 6;
+/// As near as this, a text answers without a word in common.
+const NEAR_MIN: f64 = 0.45;
 /// Texts of the conversation that goes on which are looked at whatever they say.
 const LATEST: usize = 64;
 
@@ -120,10 +122,12 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Those that answer by themselves, best first.
+    /// Those that answer by themselves, best first: they share a word with the question, or mean nearly the same. Something is always
+    /// nearest; that alone is no answer.
     pub fn matches(self) -> Vec<Ranked> {
         let mut ranked = self.order(Vec::new());
-        ranked.retain(|ranked| ranked.why.words + ranked.why.meaning > 0.0);
+        let is_near = |card: &Card| card.near.is_some_and(|near| near >= NEAR_MIN);
+        ranked.retain(|ranked| ranked.why.words > 0.0 || is_near(&ranked.card));
         ranked
     }
 

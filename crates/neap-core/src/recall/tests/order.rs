@@ -78,6 +78,12 @@ fn what_means_alike_is_found_without_a_word_in_common() {
         card.near = Some(if card.id == car { 0.7 } else { 0.1 });
     }
     let weights = Weights::default();
+    let found = Ranking::new(&wanted, &weights, proposed.clone()).matches();
+    assert_eq!(
+        found.iter().map(|ranked| &ranked.card.id).collect::<Vec<_>>(),
+        [&car],
+        "what is nearest is no answer"
+    );
     let ranked = Ranking::new(&wanted, &weights, proposed).order(Vec::new());
     assert_eq!(ranked[0].card.id, car);
     assert_eq!(belongs_to(&ranked)[0].0, car.stream);
