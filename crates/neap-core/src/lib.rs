@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod assemble;
+mod calendar;
 pub mod censor;
 pub mod cost;
 pub mod decay;

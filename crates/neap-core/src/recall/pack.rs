@@ -67,8 +67,7 @@ pub fn pack(
 ) -> Recollection {
     let outdated = outdated(&ranked, texts);
     let ranked = current_first(ranked, &outdated);
-    let mut filling =
-        Filling { counter, left: budget.saturating_sub(frame_tokens(counter)), ..Filling::new(counter) };
+    let mut filling = Filling::new(counter, budget.saturating_sub(frame_tokens(counter)));
     let (mut misses, long) = (0, long(budget));
     for Ranked { card, .. } in &ranked {
         if filling.left < LEFT_MIN || misses > MISSES_MAX {
@@ -103,8 +102,8 @@ struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(counter: &'a dyn TokenCounter) -> Self {
-        Self { counter, left: Tokens::ZERO, headed: BTreeSet::new(), said: BTreeSet::new(), shown: Vec::new() }
+    fn new(counter: &'a dyn TokenCounter, left: Tokens) -> Self {
+        Self { counter, left, headed: BTreeSet::new(), said: BTreeSet::new(), shown: Vec::new() }
     }
 
     /// Puts a text on the page; says whether it fits. The same words again tell nothing more, and take no room.

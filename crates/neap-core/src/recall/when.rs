@@ -1,24 +1,10 @@
 //! The times that a question names, generously: people say "last week" for nine days ago, and "in May" for what they tell in June.
 
+use crate::calendar::{MONTHS, WEEKDAYS};
 use crate::ids::Stamp;
 use crate::reference::words;
 
 const DAY_MS: i64 = 86_400_000;
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 /// What is told of a day may be told within this many days after it.

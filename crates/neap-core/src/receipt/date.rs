@@ -1,22 +1,7 @@
 //! Dates and times, in one form where the way of writing leaves no doubt.
 
 use super::words::Word;
-
-const MONTHS: &[&str] = &[
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: &[&str] = &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+use crate::calendar::{MONTHS, WEEKDAYS};
 
 /// A day as far as it was told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
