@@ -3,9 +3,11 @@
 //! Four ports. [`ChatModel`], [`Summarizer`] and [`Embedder`] are here, [`TokenCounter`](neap_core::tokens::TokenCounter) is the
 //! core's. Built in and needing no key and no network: exact counters ([`bpe`]), an extractive summariser
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
-//! tests and proofs ([`scripted`]). What tools answer is signed on its way into the memory ([`envelope`]).
+//! tests and proofs ([`scripted`]). Any other model is asked over the network ([`client`]), in words that the
+//! proxy shares ([`wire`]). What tools answer is signed on its way into the memory ([`envelope`]).
 
 pub mod bpe;
+pub mod client;
 pub mod embed;
 pub mod envelope;
 mod error;
@@ -13,6 +15,8 @@ pub mod offline;
 pub mod scripted;
 mod stream;
 pub mod summarize;
+pub mod usage;
+pub mod wire;
 
 pub use embed::Embedder;
 pub use error::ModelError;

@@ -1,0 +1,194 @@
+//! What is sent, in each protocol.
+
+use std::sync::Arc;
+
+use neap_core::message::{Message, ToolCall};
+use neap_core::tools::ToolSpec;
+use neap_core::turn::ModelRequest;
+use serde_json::{Value, json};
+
+use super::super::api::Api;
+use super::super::asking::{Asked, Asking};
+use super::super::thoughts::Thoughts;
+use crate::wire::json::Json;
+
+fn call() -> ToolCall {
+    ToolCall { id: "c1".into(), name: "look".into(), arguments: r#"{"at":1}"#.into() }
+}
+
+/// A conversation in the middle of a round.
+fn request() -> ModelRequest {
+    let tool =
+        ToolSpec { name: "look".into(), description: "Looks.".into(), parameters: json!({"type": "object"}) };
+    ModelRequest {
+        messages: vec![
+            Message::system("rules"),
+            Message::user("hi"),
+            Message::assistant("hello"),
+            Message::user("look"),
+            Message { tool_calls: vec![call()], ..Message::assistant("so") },
+            Message::tool("c1", "seen"),
+            Message::user("a note"),
+        ],
+        tools: Arc::new([tool]),
+        reply_may_call: true,
+        hold: false,
+    }
+}
+
+fn asking() -> Asking {
+    Asking { model: "m".into(), reply_tokens_max: Some(100), ..Asking::default() }
+}
+
+fn body(api: Api, asking: &Asking, request: &ModelRequest, thoughts: &Thoughts) -> Value {
+    api.body(asking, Asked { request, thoughts }).read().expect("JSON")
+}
+
+fn plain(api: Api) -> Value {
+    body(api, &asking(), &request(), &Thoughts::default())
+}
+
+#[test]
+fn chat_completions() {
+    let function = json!({"name": "look", "description": "Looks.", "parameters": {"type": "object"}});
+    let want = json!({
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "rules"},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "hello"},
+            {"role": "user", "content": "look"},
+            {"role": "assistant", "content": "so", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{\"at\":1}"}}]},
+            {"role": "tool", "content": "seen", "tool_call_id": "c1"},
+            {"role": "user", "content": "a note"},
+        ],
+        "tools": [{"type": "function", "function": function}],
+        "max_tokens": 100,
+        "stream": true,
+        "stream_options": {"include_usage": true},
+    });
+    assert_eq!(plain(Api::OpenAi), want);
+    let openai = body(Api::OpenAi, &Asking { is_openai: true, ..asking() }, &request(), &Thoughts::default());
+    assert_eq!((&openai["max_completion_tokens"], openai.get("max_tokens")), (&json!(100), None));
+}
+
+#[test]
+fn responses() {
+    let want = json!({
+        "model": "m",
+        "instructions": "rules",
+        "input": [
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "hello"},
+            {"role": "user", "content": "look"},
+            {"role": "assistant", "content": "so"},
+            {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{\"at\":1}"},
+            {"type": "function_call_output", "call_id": "c1", "output": "seen"},
+            {"role": "user", "content": "a note"},
+        ],
+        "tools": [{"type": "function", "name": "look", "description": "Looks.", "parameters": {"type": "object"}, "strict": false}],
+        "max_output_tokens": 100,
+        "store": false,
+        "stream": true,
+    });
+    assert_eq!(plain(Api::Responses), want);
+    let reasoning = body(Api::Responses, &Asking { reasons: true, ..asking() }, &request(), &Thoughts::default());
+    assert_eq!(reasoning["include"], json!(["reasoning.encrypted_content"]));
+}
+
+#[test]
+fn messages() {
+    let cache = json!({"type": "ephemeral"});
+    let want = json!({
+        "model": "m",
+        "max_tokens": 100,
+        "system": [{"type": "text", "text": "rules", "cache_control": cache}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "hi"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "hello"}]},
+            {"role": "user", "content": [{"type": "text", "text": "look"}]},
+            {"role": "assistant", "content": [
+                {"type": "text", "text": "so"},
+                {"type": "tool_use", "id": "c1", "name": "look", "input": {"at": 1}}]},
+            {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": "seen"},
+                {"type": "text", "text": "a note", "cache_control": cache}]},
+        ],
+        "tools": [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}],
+        "stream": true,
+    });
+    assert_eq!(plain(Api::Anthropic), want);
+}
+
+/// The protocol wants the user first, no empty words, results before words, and one turn of each speaker in a row.
+#[test]
+fn messages_are_made_to_fit() {
+    let mut request = request();
+    request.messages = vec![
+        Message::assistant("before"),
+        Message::user("  "),
+        Message::assistant("after"),
+        Message::user("a"),
+        Message::system("b"),
+    ];
+    let sent = body(Api::Anthropic, &asking(), &request, &Thoughts::default());
+    let roles: Vec<&str> =
+        sent["messages"].as_array().expect("a list").iter().filter_map(|turn| turn["role"].as_str()).collect();
+    assert_eq!(roles, ["user", "assistant", "user"]);
+    assert_eq!(sent["messages"][1]["content"].as_array().map(Vec::len), Some(2));
+    assert_eq!((&sent["messages"][2]["content"][1]["text"], sent.get("system")), (&json!("b"), None));
+}
+
+#[test]
+fn a_model_that_may_not_call_is_told_so() {
+    let request = ModelRequest { reply_may_call: false, ..request() };
+    for (api, want) in
+        [(Api::OpenAi, json!("none")), (Api::Responses, json!("none")), (Api::Anthropic, json!({"type": "none"}))]
+    {
+        let sent = body(api, &asking(), &request, &Thoughts::default());
+        assert_eq!(sent["tool_choice"], want, "{api}");
+        assert!(sent["tools"].is_array(), "{api}: what was cached stays");
+        let without = ModelRequest { tools: Arc::new([]), ..request.clone() };
+        let sent = body(api, &asking(), &without, &Thoughts::default());
+        assert_eq!((sent.get("tool_choice"), sent.get("tools")), (None, None), "{api}");
+    }
+}
+
+/// PROTOCOLS, fact 2: thinking of the current round goes back byte for byte, and only behind what it was thought behind.
+#[test]
+fn thinking_goes_back_with_its_round() {
+    let request = request();
+    let kept = |text: &str| vec![Json::parse(text).expect("JSON")];
+    let after = Thoughts::digest(&request.tools, &request.messages[..4]);
+    let mut thoughts = Thoughts::default();
+    thoughts.keep("so", &[call()], after, kept(r#"{"reasoning_content":"hm"}"#));
+    let sent = body(Api::OpenAi, &asking(), &request, &thoughts);
+    assert_eq!(sent["messages"][4]["reasoning_content"], "hm");
+    assert_eq!(sent["messages"][4]["content"], "so");
+
+    let mut thoughts = Thoughts::default();
+    thoughts.keep("so", &[call()], after, kept(r#"{"type":"reasoning","encrypted_content":"ZW5j"}"#));
+    let sent = body(Api::Responses, &asking(), &request, &thoughts);
+    assert_eq!(sent["input"][3], json!({"type": "reasoning", "encrypted_content": "ZW5j"}));
+    assert_eq!(sent["input"][4]["type"], "function_call_output", "in the place of words and calls");
+
+    let mut thoughts = Thoughts::default();
+    let blocks = kept(r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#);
+    thoughts.keep("so", &[call()], after, blocks);
+    let thinking = Asking { thinking_tokens: Some(2_000), ..asking() };
+    let sent = body(Api::Anthropic, &thinking, &request, &thoughts);
+    assert_eq!(
+        sent["messages"][3]["content"],
+        json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}])
+    );
+    assert_eq!((&sent["thinking"]["budget_tokens"], &sent["max_tokens"]), (&json!(2_000), &json!(2_100)));
+
+    let mut rewritten = request.clone();
+    rewritten.messages[0] = Message::system("other rules");
+    let sent = body(Api::Anthropic, &thinking, &rewritten, &thoughts);
+    assert_eq!(sent["messages"][3]["content"][0]["type"], "text", "the prompt before it has changed");
+    assert_eq!((sent.get("thinking"), &sent["max_tokens"]), (None, &json!(100)), "nor can it go on thinking");
+    let sent = body(Api::Responses, &asking(), &rewritten, &thoughts);
+    assert_eq!(sent["input"][3]["type"], "thinking", "where it is not bound, it goes back");
+}

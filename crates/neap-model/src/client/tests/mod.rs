@@ -1,0 +1,4 @@
+//! Streams without a connection, and what is sent.
+
+mod bodies;
+mod streams;

@@ -1,0 +1,176 @@
+//! OpenAI Responses: `/v1/responses`. A conversation is a list of items: messages, calls, what calls answered, reasoning,
+//! and kinds that are invented as we speak.
+
+use neap_core::message::{Message, Role};
+use neap_core::tokens::Tokens;
+use neap_core::tools::ToolSpec;
+use serde::Deserialize;
+
+use super::json::{Array, Json, Object};
+use super::openai::texts;
+use super::view;
+use crate::usage::Usage;
+
+view! {
+    /// A request.
+    ResponsesRequest
+}
+
+impl ResponsesRequest {
+    /// The model asked for.
+    pub fn model(&self) -> Option<String> {
+        self.0.text_of("model")
+    }
+
+    /// Whether the answer is to come piece by piece; not if it is not said.
+    pub fn streams(&self) -> bool {
+        self.0.read("stream").unwrap_or(false)
+    }
+
+    /// The conversation. A plain text is one item, as the user's message.
+    pub fn input(&self) -> Vec<InputItem> {
+        match self.0.get("input") {
+            Some(input) => match input.read::<String>() {
+                Some(text) => vec![InputItem::message(Role::User, &text)],
+                None => Array::of(input).iter().flat_map(Array::objects).map(InputItem).collect(),
+            },
+            None => Vec::new(),
+        }
+    }
+
+    /// Puts another conversation in.
+    pub fn set_input(&mut self, items: &[InputItem]) {
+        let items: Array = items.iter().map(InputItem::to_json).collect();
+        self.0.set("input", items.to_json());
+    }
+}
+
+view! {
+    /// An item, of any kind.
+    InputItem
+}
+
+impl InputItem {
+    /// A message.
+    pub fn message(role: Role, text: &str) -> Self {
+        Self(Object::new().with("role", role.as_str()).with("content", text))
+    }
+
+    /// What one of our messages is here: its words, then its calls.
+    pub fn of(message: &Message) -> Vec<Self> {
+        let Message { role, content, name: _, tool_calls, tool_call_id } = message;
+        let mut items = Vec::new();
+        match tool_call_id {
+            Some(id) if *role == Role::Tool => {
+                let answer = Object::new().with("type", "function_call_output").with("call_id", id);
+                items.push(Self(answer.with("output", &**content)));
+            }
+            Some(_) | None if content.is_empty() && !tool_calls.is_empty() => {}
+            Some(_) | None => items.push(Self::message(*role, content)),
+        }
+        for call in tool_calls {
+            let item = Object::new().with("type", "function_call").with("call_id", &call.id);
+            items.push(Self(item.with("name", &call.name).with("arguments", &call.arguments)));
+        }
+        items
+    }
+
+    /// What kind of item it is. A message need not say so.
+    pub fn kind(&self) -> String {
+        let kind = self.0.text_of("type");
+        kind.unwrap_or_else(|| if self.0.get("role").is_some() { "message".to_owned() } else { String::new() })
+    }
+
+    /// Who speaks, if it is a message.
+    pub fn role(&self) -> Option<String> {
+        self.0.text_of("role")
+    }
+
+    /// What is said: the text, or the texts of its parts.
+    pub fn text(&self) -> String {
+        texts(self.0.get("content"))
+    }
+
+    /// Pairs a call with its answer.
+    pub fn call_id(&self) -> Option<String> {
+        self.0.text_of("call_id")
+    }
+}
+
+/// A tool as it is offered.
+pub fn tool(spec: &ToolSpec) -> Json {
+    let ToolSpec { name, description, parameters } = spec;
+    let tool = Object::new().with("type", "function").with("name", name).with("description", description);
+    // Strict schemas must name every argument as required; ours do not.
+    tool.with("parameters", parameters).with("strict", &false).to_json()
+}
+
+/// One event of a stream: what all kinds of them have between them.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ResponseEvent {
+    pub(crate) delta: Option<String>,
+    pub(crate) output_index: Option<u64>,
+    pub(crate) item: Option<Box<serde_json::value::RawValue>>,
+    pub(crate) response: Option<Box<serde_json::value::RawValue>>,
+}
+
+/// The response that a terminal event carries.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Response {
+    pub(crate) error: Option<Box<serde_json::value::RawValue>>,
+    pub(crate) incomplete_details: Option<Incomplete>,
+    pub(crate) usage: Option<ResponseUsage>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Incomplete {
+    pub(crate) reason: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ResponseUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    input_tokens_details: Option<InputDetails>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct InputDetails {
+    cached_tokens: u64,
+}
+
+impl ResponseUsage {
+    pub(crate) fn to_usage(&self) -> Usage {
+        let cached = self.input_tokens_details.as_ref().map_or(0, |details| details.cached_tokens);
+        Usage {
+            calls: 1,
+            input: Tokens(self.input_tokens),
+            cached: Tokens(cached),
+            cache_written: Tokens::ZERO,
+            output: Tokens(self.output_tokens),
+        }
+    }
+}
+
+/// An item of an answer, as far as it is acted on.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct OutputItem {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    pub(crate) call_id: String,
+    pub(crate) name: String,
+    pub(crate) arguments: String,
+    pub(crate) content: Vec<OutputPart>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct OutputPart {
+    pub(crate) text: Option<String>,
+}
