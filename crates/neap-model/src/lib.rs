@@ -4,7 +4,8 @@
 //! core's. Built in and needing no key and no network: exact counters ([`bpe`]), an extractive summariser
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
 //! tests and proofs ([`scripted`]). Any other model is asked over the network ([`client`]), in words that the
-//! proxy shares ([`wire`]). What tools answer is signed on its way into the memory ([`envelope`]).
+//! proxy shares ([`wire`]); what is known of models in advance is a table ([`profile`]). What tools answer is
+//! signed on its way into the memory ([`envelope`]).
 
 pub mod bpe;
 pub mod client;
@@ -12,6 +13,7 @@ pub mod embed;
 pub mod envelope;
 mod error;
 pub mod offline;
+pub mod profile;
 pub mod scripted;
 mod stream;
 pub mod summarize;

@@ -1,0 +1,258 @@
+//! What is known of models in advance: how much they read, how they count, what they cost.
+//!
+//! A table that is built in, and one of the user's that comes before it. Where nothing is known, nothing is made up: the
+//! counter is the careful one, and no price is shown.
+
+use neap_core::tokens::Tokens;
+use serde::Deserialize;
+
+use crate::client::Api;
+use crate::usage::Usage;
+
+const BUILT_IN: &str = include_str!("profiles.toml");
+
+/// Tokens kept free for the reply, where a profile does not say.
+const REPLY_TOKENS: u64 = 4_096;
+
+/// What is known of a model.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// The model's name, whatever release of it; with a star at its end, how names of such models begin.
+    pub name: String,
+    /// The protocol to speak with it where its maker offers it; Chat Completions if it does not say.
+    #[serde(default, deserialize_with = "api")]
+    pub api: Option<Api>,
+    /// All that it can hold, what it reads and what it says.
+    pub window_tokens: Option<u64>,
+    /// Longest reply that is asked for; that much of the window stays free.
+    pub reply_tokens: Option<u64>,
+    /// How its tokens are counted.
+    pub encoding: Option<String>,
+    /// Whether it reasons before it answers.
+    #[serde(default)]
+    pub reasons: bool,
+    /// Dollars for a million tokens read.
+    pub price_input: Option<f64>,
+    /// Dollars for a million tokens read from the cache; as those read if it does not say.
+    pub price_cache_read: Option<f64>,
+    /// Dollars for a million tokens written to the cache; as those read if it does not say.
+    pub price_cache_write: Option<f64>,
+    /// Dollars for a million tokens of reply.
+    pub price_output: Option<f64>,
+}
+
+/// A table that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadProfiles(String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    #[serde(default)]
+    model: Vec<Profile>,
+}
+
+/// All that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Profiles {
+    models: Vec<Profile>,
+}
+
+impl Profiles {
+    /// What is built in.
+    pub fn built_in() -> Self {
+        Self::parse(BUILT_IN).expect("the built-in table is tested to parse")
+    }
+
+    /// Puts a table of the user's before these: the same format, and a profile in it hides the built-in one whole.
+    pub fn with(self, table: &str) -> Result<Self, BadProfiles> {
+        let mut models = Self::parse(table)?.models;
+        models.extend(self.models);
+        Ok(Self { models })
+    }
+
+    fn parse(table: &str) -> Result<Self, BadProfiles> {
+        let Table { model: models } = toml::from_str(table).map_err(|error| BadProfiles(error.to_string()))?;
+        for profile in &models {
+            profile.check()?;
+        }
+        Ok(Self { models })
+    }
+
+    /// What is known of a model, by the longest name that fits; of two alike, the first. A path before it
+    /// (`openai/gpt-4o`) is overlooked.
+    pub fn of(&self, model: &str) -> Profile {
+        let lower = model.trim().to_ascii_lowercase();
+        let bare = lower.rsplit('/').next().unwrap_or_default();
+        // Of equal ones the last is the greatest: hence from the end.
+        let fitting = self.models.iter().rev().filter(|profile| profile.fits(&lower) || profile.fits(bare));
+        let found = fitting.max_by_key(|profile| (profile.name.trim_end_matches('*').len(), !profile.is_family()));
+        found.cloned().unwrap_or_else(|| Profile { name: model.to_owned(), ..Profile::default() })
+    }
+}
+
+impl Profile {
+    fn is_family(&self) -> bool {
+        self.name.ends_with('*')
+    }
+
+    /// Whether it is about this model. A release of a model costs what the model costs; a model whose name goes on in
+    /// any other way is another one.
+    fn fits(&self, model: &str) -> bool {
+        let name = self.name.to_ascii_lowercase();
+        let Some(rest) = model.strip_prefix(name.trim_end_matches('*')) else { return false };
+        let is_date = |rest: &str| {
+            rest.chars().all(|c| c.is_ascii_digit() || c == '-')
+                && rest.chars().filter(char::is_ascii_digit).count() >= 4
+        };
+        self.is_family()
+            || rest.is_empty()
+            || rest == "-latest"
+            || rest.starts_with([':', '@'])
+            || rest.strip_prefix('-').is_some_and(is_date)
+    }
+
+    fn check(&self) -> Result<(), BadProfiles> {
+        let prices = [self.price_input, self.price_cache_read, self.price_cache_write, self.price_output];
+        let has_bad_price = prices.iter().flatten().any(|price| !price.is_finite() || *price < 0.0);
+        let reply = self.reply_tokens();
+        let has_no_room = self.window_tokens.is_some_and(|window| window <= reply);
+        let fault = if self.name.trim().is_empty() {
+            "a model has no name".to_owned()
+        } else if has_bad_price {
+            format!("{}: a price is below zero", self.name)
+        } else if has_no_room {
+            format!("{}: a reply of {reply} tokens leaves nothing of its window", self.name)
+        } else {
+            return Ok(());
+        };
+        Err(BadProfiles(fault))
+    }
+
+    /// Longest reply that is asked for.
+    pub fn reply_tokens(&self) -> u64 {
+        self.reply_tokens.unwrap_or(REPLY_TOKENS)
+    }
+
+    /// All that may be sent: the window, less the reply. None where the window is not known.
+    pub fn context_tokens_max(&self) -> Option<Tokens> {
+        self.window_tokens.map(|window| Tokens(window.saturating_sub(self.reply_tokens())))
+    }
+
+    /// What these tokens cost, in dollars; none where prices are not known.
+    pub fn dollars(&self, usage: &Usage) -> Option<f64> {
+        let (input, output) = (self.price_input?, self.price_output?);
+        let read = self.price_cache_read.unwrap_or(input);
+        let write = self.price_cache_write.unwrap_or(input);
+        let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_written);
+        let parts = [(usage.cached, read), (usage.cache_written, write), (fresh, input), (usage.output, output)];
+        Some(parts.iter().map(|(tokens, price)| tokens.0 as f64 * price).sum::<f64>() / 1e6)
+    }
+
+    /// The prices as a session's settings, so that it weighs rewriting its prompt by what that costs here.
+    pub fn price_settings(&self) -> Vec<(&'static str, u64)> {
+        let (Some(input), Some(output)) = (self.price_input, self.price_output) else { return Vec::new() };
+        let cents = |dollars: f64| (dollars * 100.0).ceil() as u64;
+        vec![
+            ("price_cache_read_cents", cents(self.price_cache_read.unwrap_or(input))),
+            ("price_cache_write_cents", cents(self.price_cache_write.unwrap_or(input))),
+            ("price_output_cents", cents(output)),
+        ]
+    }
+}
+
+fn api<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Api>, D::Error> {
+    let name = Option::<String>::deserialize(deserializer)?;
+    name.map(|name| name.parse().map_err(serde::de::Error::custom)).transpose()
+}
+
+#[cfg(test)]
+mod tests {
+    use neap_core::policy::Policy;
+
+    use super::*;
+    use crate::bpe::counter_for;
+
+    #[test]
+    fn names_find_the_nearest_profile() {
+        let table = [
+            ("gpt-5-mini-2025-08-07", "gpt-5-mini"),
+            ("gpt-5", "gpt-5"),
+            ("gpt-5.4", "gpt-5.4"),
+            ("gpt-5-pro", "gpt-5*"),
+            ("gpt-5.99", "gpt-5*"),
+            ("claude-opus-5-5", "claude-*"),
+            ("llama3:8b", "llama3:8b"),
+            ("gpt-4o:x", "gpt-4o"),
+            ("openai/gpt-4o-mini", "gpt-4o-mini"),
+            ("GPT-4o-2024-11-20", "gpt-4o"),
+            ("claude-opus-4-5-20251101", "claude-opus-4-5"),
+            ("anthropic/claude-sonnet-5", "claude-sonnet-5"),
+            ("o3", "o3"),
+            ("o3-pro", "o3*"),
+            ("some-local-model", "some-local-model"),
+        ];
+        for (model, want) in table {
+            assert_eq!(Profiles::built_in().of(model).name, want, "{model}");
+        }
+        assert_eq!(Profiles::built_in().of("some-local-model").context_tokens_max(), None);
+    }
+
+    /// Every profile can be used: its counter is known, its prices are settings a session takes.
+    #[test]
+    fn every_built_in_profile_is_of_use() {
+        for profile in Profiles::built_in().models {
+            if let Some(encoding) = &profile.encoding {
+                assert_eq!(counter_for(encoding).encoding(), encoding, "{}", profile.name);
+            }
+            let settings: Vec<(&str, String)> =
+                profile.price_settings().iter().map(|(key, value)| (*key, value.to_string())).collect();
+            let mut policy = Policy::default();
+            let set = policy.set_all(settings.iter().map(|(key, value)| (*key, value.as_str())));
+            assert_eq!(set, Ok(()), "{}", profile.name);
+            assert!(profile.context_tokens_max().is_some_and(|tokens| tokens > Tokens(1_000)), "{}", profile.name);
+        }
+    }
+
+    #[test]
+    fn a_table_of_the_users_comes_first() {
+        let table = "[[model]]\nname = \"gpt-4o\"\nwindow_tokens = 9000\n[[model]]\nname = \"mine*\"\napi = \"anthropic\"\n";
+        let profiles = Profiles::built_in().with(table).expect("a table");
+        assert_eq!(profiles.of("gpt-4o").context_tokens_max(), Some(Tokens(9_000 - REPLY_TOKENS)));
+        assert_eq!(profiles.of("gpt-4o").price_input, None, "it hides the other whole");
+        assert_eq!(profiles.of("gpt-4o-mini").name, "gpt-4o-mini");
+        assert_eq!(profiles.of("mine-7b").api, Some(Api::Anthropic));
+    }
+
+    #[test]
+    fn bad_tables_are_refused() {
+        let bad = [
+            "nonsense",
+            "[[model]]\nname = \"x\"\nwindow = 5\n",
+            "[[model]]\nname = \" \"\n",
+            "[[model]]\nname = \"x\"\napi = \"grpc\"\n",
+            "[[model]]\nname = \"x\"\nprice_input = -1.0\n",
+            "[[model]]\nname = \"x\"\nwindow_tokens = 4096\n",
+        ];
+        for table in bad {
+            assert!(Profiles::built_in().with(table).is_err(), "{table}");
+        }
+    }
+
+    #[test]
+    fn dollars_are_those_of_the_list() {
+        let sonnet = Profiles::built_in().of("claude-sonnet-4-5");
+        let usage = Usage {
+            calls: 1,
+            input: Tokens(1_000_000),
+            cached: Tokens(600_000),
+            cache_written: Tokens(300_000),
+            output: Tokens(10_000),
+        };
+        // 0.6 × $0.30 + 0.3 × $3.75 + 0.1 × $3 + 0.01 × $15.
+        assert!((sonnet.dollars(&usage).expect("prices") - 1.755).abs() < 1e-9);
+        assert_eq!(Profile::default().dollars(&usage), None);
+    }
+}
