@@ -210,7 +210,7 @@ impl Driver<'_> {
         };
         match reply {
             Some(Ok(reply)) => Input::Replied(reply),
-            Some(Err(error)) => Input::ModelFailed(error.to_string()),
+            Some(Err(error)) => Input::ModelFailed { message: error.to_string(), partial },
             None => Input::Interrupted { partial },
         }
     }

@@ -526,3 +526,38 @@ async fn a_setting_made_beside_another_process_is_made() {
     other.set("decay_threshold", "5").await.unwrap();
     assert_eq!((other.state().policy().decay_threshold, other.state().turn().0), (5, 1));
 }
+
+/// Says half a sentence, and then fails.
+struct Breaking;
+
+#[async_trait::async_trait]
+impl neap_model::ChatModel for Breaking {
+    fn name(&self) -> &str {
+        "breaking"
+    }
+
+    async fn reply(
+        &self,
+        _: &neap_core::turn::ModelRequest,
+        on_text: neap_model::OnText<'_>,
+    ) -> Result<ModelReply, ModelError> {
+        on_text("The port is ");
+        Err(ModelError::Protocol("the stream ended".into()))
+    }
+}
+
+/// RELIABILITY, upstream faults: never a false stop; partial text is kept and marked.
+#[tokio::test]
+async fn a_reply_that_breaks_off_is_kept_and_says_so() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::default());
+    let engine = Engine::builder(store).model(Arc::new(Breaking)).build();
+    let id = SessionId::parse("test").unwrap();
+    let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
+    let reply = session.turn("which port?", &mut Quiet).await.unwrap();
+    let mark = " [broken off: the provider's answer makes no sense: the stream ended]";
+    assert_eq!(reply.text, format!("The port is{mark}"));
+    assert_eq!(neap_core::turn::broken_off(&reply.text), Some(mark));
+    assert_eq!(neap_core::turn::broken_off("The port is 80 [interrupted]"), None);
+    let shown = session.assemble(Some("and now?")).await.unwrap().request_messages();
+    assert!(shown.iter().any(|message| *message.content == *reply.text), "{shown:?}");
+}

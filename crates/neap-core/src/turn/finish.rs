@@ -3,7 +3,7 @@
 use super::desk::Desk;
 use super::perform::collapsed;
 use super::step::{Ended, Outcome, Step};
-use super::{Phase, Turn};
+use super::{Phase, Turn, intake};
 use crate::assemble::Selection;
 use crate::decay;
 use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
@@ -15,6 +15,14 @@ use crate::tools::Banner;
 
 /// Ends a reply that the user cut short.
 pub const INTERRUPTED: &str = " [interrupted]";
+/// Begins the mark on a reply that the model did not end; why stands in it.
+const BROKEN_OFF: &str = " [broken off: ";
+
+/// The mark at the end of a reply that the model did not end, if it is one.
+pub fn broken_off(reply: &str) -> Option<&str> {
+    let at = reply.strip_suffix(']')?.rfind(BROKEN_OFF)?;
+    Some(&reply[at..])
+}
 
 impl Turn {
     /// The reply is known.
@@ -57,16 +65,28 @@ impl Turn {
         self.commit(Phase::Abandoning { reason, ended })
     }
 
-    /// What was said before an interruption is kept, and marked.
+    /// The user stopped it.
     pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
+        self.cut_short(desk, partial, INTERRUPTED, AbandonReason::Interrupted)
+    }
+
+    /// The model failed. Half an answer is none, but it was read: it stays, and says what it is.
+    pub(super) fn failed(&mut self, desk: &mut Desk<'_>, message: &str, partial: &str) -> Step {
+        let message = intake::shorten(message);
+        let mark = format!("{BROKEN_OFF}{message}]");
+        self.cut_short(desk, partial, &mark, AbandonReason::ModelFailed { message })
+    }
+
+    /// What was said before the end that did not come is kept, and marked.
+    fn cut_short(&mut self, desk: &mut Desk<'_>, partial: &str, mark: &str, reason: AbandonReason) -> Step {
         // Words that were held back and that a rule would have refused are not said.
         let whole = self.said_beside_calls(partial.to_owned());
         let said = if self.is_refused(desk, &whole) { String::new() } else { whole };
         if said.is_empty() {
-            return self.abandon(desk, AbandonReason::Interrupted);
+            return self.abandon(desk, reason);
         }
-        self.last_said = format!("{}{INTERRUPTED}", partial.trim_end());
-        let reply = desk.count(Message::assistant(format!("{}{INTERRUPTED}", said.trim_end())));
+        self.last_said = format!("{}{mark}", partial.trim_end());
+        let reply = desk.count(Message::assistant(format!("{}{mark}", said.trim_end())));
         self.finish(desk, reply)
     }
 

@@ -107,7 +107,7 @@ pub(super) fn learn_input(input: Input) -> LearnInput {
         | Input::Fetched(_)
         | Input::Found(_)
         | Input::Replied(_)
-        | Input::ModelFailed(_)
+        | Input::ModelFailed { .. }
         | Input::Interrupted { .. }
         | Input::Summarized(_)
         | Input::ToolAnswered { .. }) => panic!("the driver answered a wish with {other:?}"),

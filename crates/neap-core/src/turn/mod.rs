@@ -30,7 +30,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub use desk::Desk;
-pub use finish::INTERRUPTED;
+pub use finish::{INTERRUPTED, broken_off};
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
@@ -234,10 +234,7 @@ impl Turn {
             (Phase::Compacting(compacting), input) => self.compact(desk, compacting, input),
             (Phase::Compacted, Input::Committed | Input::Stale) => self.load(desk),
             (Phase::Thinking, Input::Replied(reply)) => self.hear(desk, reply),
-            (Phase::Thinking, Input::ModelFailed(message)) => {
-                let message = intake::shorten(&message);
-                self.abandon(desk, AbandonReason::ModelFailed { message })
-            }
+            (Phase::Thinking, Input::ModelFailed { message, partial }) => self.failed(desk, &message, &partial),
             (Phase::Thinking, Input::Interrupted { partial }) => self.interrupted(desk, &partial),
             (Phase::Calling(round), input) => self.call(desk, round, input),
             (Phase::Called(round), Input::Committed) => self.called(desk, *round),

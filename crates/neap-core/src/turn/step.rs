@@ -56,8 +56,13 @@ pub enum Input {
     Found(Vec<Found>),
     /// The model answered.
     Replied(ModelReply),
-    /// The model did not.
-    ModelFailed(String),
+    /// The model did not, or not to the end.
+    ModelFailed {
+        /// Why.
+        message: String,
+        /// What it had said.
+        partial: String,
+    },
     /// The user stopped it after it had said this much.
     Interrupted {
         /// What was said.

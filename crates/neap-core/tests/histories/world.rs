@@ -236,7 +236,10 @@ impl World {
 
     fn reply(&mut self, request: &ModelRequest) -> Input {
         match self.dice.below(30) {
-            0 => return Input::ModelFailed("down".into()),
+            0 => {
+                let partial = if self.dice.one_in(2) { self.dice.text(50) } else { String::new() };
+                return Input::ModelFailed { message: "down".into(), partial };
+            }
             1 => return Input::Interrupted { partial: self.dice.text(50) },
             _ => {}
         }
