@@ -56,6 +56,21 @@ impl Cost {
     }
 }
 
+/// What a budget is lowered by beyond what is needed, as a part of it: how much more a provider counts differs a little from
+/// call to call, and the budget is not to follow each time.
+const SPARE_PART: u64 = 16;
+
+/// The budget at which a provider who counts `theirs` where we count `ours` still sees no more than `most`; none if this
+/// one is small enough.
+pub fn budget_that_fits(budget: Tokens, ours: Tokens, theirs: Tokens, most: Tokens) -> Option<Tokens> {
+    if theirs <= ours {
+        return (budget > most).then_some(most);
+    }
+    let fitting = u128::from(most.0) * u128::from(ours.0) / u128::from(theirs.0);
+    let fitting = Tokens(u64::try_from(fitting).unwrap_or(u64::MAX));
+    (budget > fitting).then(|| fitting.saturating_sub(Tokens(fitting.0 / SPARE_PART)))
+}
+
 impl AddAssign for Cost {
     fn add_assign(&mut self, other: Cost) {
         self.calls += other.calls;
@@ -69,6 +84,26 @@ impl AddAssign for Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RELIABILITY: a provider counts more than we do; from then on nothing it counts is over.
+    #[test]
+    fn a_budget_is_lowered_until_the_provider_counts_it_as_fitting() {
+        let table = [
+            (16_000, 1_000, 1_000, 20_000, None),
+            (16_000, 1_000, 900, 20_000, None),
+            (24_000, 1_000, 900, 20_000, Some(20_000)),
+            (16_000, 1_000, 1_350, 20_000, Some(13_889)),
+            (14_814, 1_000, 1_350, 20_000, None),
+            (13_889, 1_000, 1_430, 20_000, None),
+            (16_000, 0, 5, 20_000, Some(0)),
+        ];
+        for (budget, ours, theirs, most, want) in table {
+            let got = budget_that_fits(Tokens(budget), Tokens(ours), Tokens(theirs), Tokens(most));
+            assert_eq!(got, want.map(Tokens), "{budget} {ours} {theirs} {most}");
+            let counted_there = got.unwrap_or(Tokens(budget)).0 * theirs.max(1) / ours.max(1);
+            assert!(counted_there <= most, "{budget} {ours} {theirs} {most}");
+        }
+    }
 
     /// PROTOCOLS, fact 1: a prompt of 16k rewritten costs as much as one of 200k read from the cache.
     #[test]

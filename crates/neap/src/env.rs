@@ -20,6 +20,24 @@ pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
 /// Who tells what texts mean, for search: `built-in`, or `none`.
 pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
+/// Who answers, as `--model` does.
+pub(crate) const NEAP_MODEL: &str = "NEAP_MODEL";
+/// Where that model is, as `--base-url` does.
+pub(crate) const NEAP_BASE_URL: &str = "NEAP_BASE_URL";
+/// How to speak with it, as `--api` does.
+pub(crate) const NEAP_API: &str = "NEAP_API";
+/// The key for whatever provider is asked; it comes before the keys of makers.
+pub(crate) const NEAP_API_KEY: &str = "NEAP_API_KEY";
+/// The key for providers that speak OpenAI's protocols.
+pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
+/// Where they are, if not with OpenAI.
+pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// The key for providers that speak Anthropic's protocol.
+pub(crate) const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
+/// A token for them in place of a key.
+pub(crate) const ANTHROPIC_AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
+/// Where they are, if not with Anthropic.
+pub(crate) const ANTHROPIC_BASE_URL: &str = "ANTHROPIC_BASE_URL";
 /// The usual place is under this one, where it is set.
 const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
@@ -35,13 +53,17 @@ pub(crate) struct DataDir {
 
 /// The key that is given, if one is. What is not text is not a key, and is refused where it is read.
 pub(crate) fn key() -> Option<String> {
-    let given = std::env::var_os(NEAP_KEY).filter(|value| !value.is_empty())?;
-    Some(given.to_string_lossy().into_owned())
+    text(NEAP_KEY)
 }
 
 /// How much is to be logged, if that was said.
 pub(crate) fn log() -> Option<String> {
-    let given = std::env::var_os(NEAP_LOG).filter(|value| !value.is_empty())?;
+    text(NEAP_LOG)
+}
+
+/// What a variable says; one that is empty says nothing.
+pub(crate) fn text(name: &str) -> Option<String> {
+    let given = std::env::var_os(name).filter(|value| !value.is_empty())?;
     Some(given.to_string_lossy().into_owned())
 }
 
@@ -110,6 +132,11 @@ impl DataDir {
     /// What a person configured of that agent.
     pub(crate) fn agent_folder(&self) -> PathBuf {
         self.place.join("agents").join(self.agent.as_str())
+    }
+
+    /// What the user says of models.
+    pub(crate) fn models(&self) -> PathBuf {
+        self.place.join("models.toml")
     }
 
     /// What was typed in chats of a session. Each has its own, so that erasing a session erases it too.

@@ -9,6 +9,7 @@ mod env;
 mod files;
 mod keys;
 mod log;
+mod model;
 mod out;
 mod outlook;
 mod progress;

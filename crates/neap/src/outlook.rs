@@ -60,7 +60,7 @@ fn frames(path: &Path) -> Result<Frames, Failure> {
 }
 
 /// A file's text; nothing if it is not there.
-fn text_of(path: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
     let file = match std::fs::File::open(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

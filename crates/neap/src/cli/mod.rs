@@ -1,10 +1,12 @@
 //! What can be typed.
 
 mod memory;
+mod model;
 mod names;
 mod record;
 
 pub(crate) use memory::*;
+pub(crate) use model::*;
 pub(crate) use names::*;
 pub(crate) use record::*;
 
@@ -52,6 +54,9 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Talk, in a session that can be resumed at any time
+    ///
+    /// Without --model, the built-in offline model answers. With it, any provider that speaks one of three protocols:
+    /// the key is read from NEAP_API_KEY, else from OPENAI_API_KEY or ANTHROPIC_API_KEY, and is never stored or printed.
     Chat(ChatArgs),
     /// Drive a scripted conversation through the engine, one turn a line
     Replay(ReplayArgs),
@@ -135,6 +140,8 @@ pub(crate) struct ChatArgs {
     /// Change a setting of the session, for good (see `neap settings`)
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub(crate) set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
     /// Show what is done to the memory as it happens, on standard error
     #[arg(long, env = NEAP_MEM_DEBUG, hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) mem_debug: bool,

@@ -10,6 +10,26 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+/// Variables of whoever runs the tests that would change what is tested.
+const FORCED: [&str; 16] = [
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "NEAP_KEY",
+    "NEAP_KEY_FILE",
+    "NEAP_AGENT",
+    "NEAP_MODEL",
+    "NEAP_BASE_URL",
+    "NEAP_API",
+    "NEAP_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENAI_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_BASE_URL",
+];
+
 /// What a run left behind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ran {
@@ -54,9 +74,7 @@ impl Neap {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_neap"));
         command.current_dir(self.place()).env("NEAP_DATA_DIR", self.data()).env("TERM", "xterm-256color");
-        for forced in
-            ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "NEAP_KEY", "NEAP_KEY_FILE", "NEAP_AGENT"]
-        {
+        for forced in FORCED {
             command.env_remove(forced);
         }
         command.args(args);

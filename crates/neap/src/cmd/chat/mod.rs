@@ -8,11 +8,13 @@ mod screen;
 
 use std::process::ExitCode;
 
+use neap_core::turn::broken_off;
 use neap_engine::{Engine, Interrupt, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
 use crate::env::DataDir;
+use crate::model;
 use crate::out::{self, Failure};
 use command::{Command, Next};
 use input::{Input, Typed};
@@ -20,11 +22,21 @@ use screen::Screen;
 
 pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
     let id = app::session_id(&args.session)?;
-    let engine = app::agent_engine(data)?.build();
+    let chosen = model::choose(data, &args.model)?;
+    let mut builder = app::agent_engine(data)?;
+    let mut set = args.set;
+    if let Some(chosen) = &chosen {
+        builder = builder.model(chosen.client.clone()).encoding(&chosen.encoding());
+        set = chosen.settings(set);
+    }
+    let engine = builder.build();
     // What is said is embedded beside the conversation; it ends with the chat.
     let _indexer = engine.start_indexer();
-    let mut session = engine.resume(&id, &SessionOptions { set: args.set }).await?;
-    let mut screen = Screen::new(args.mem_debug);
+    let mut session = engine.resume(&id, &SessionOptions { set }).await?;
+    if let Some(chosen) = &chosen {
+        chosen.fit(&mut session).await?;
+    }
+    let mut screen = Screen::new(args.mem_debug, chosen);
     let mut input = Input::open(&data.history(&id))?;
     if input.is_terminal() {
         stop_replies_on_ctrl_c(session.interrupt()).await;
@@ -95,15 +107,21 @@ async fn tend(session: &mut Session, screen: &mut Screen) {
 }
 
 /// One turn. Ctrl-C stops the reply and keeps what was said; what cannot be taken is told, and the chat goes on.
-/// Gives whether it was taken and answered.
+/// Gives whether it was taken and answered to the end.
 async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
     screen.begin_reply();
     let reply = session.turn(text, screen).await;
     screen.end_reply(reply.as_ref().ok());
     match reply {
         Ok(reply) => {
-            screen.status(session, &reply);
-            true
+            let used = screen.model().and_then(|model| model.used());
+            screen.status(session, &reply, used.as_ref());
+            if let (Some(model), Some(used)) = (screen.model(), used)
+                && let Err(failure) = model.heed(session, &reply.ledger.cost, &used).await
+            {
+                out::fail(&failure, false);
+            }
+            broken_off(&reply.text).is_none()
         }
         Err(error) => {
             out::fail(&error.into(), false);

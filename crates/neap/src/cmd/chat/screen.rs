@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use neap_core::memory_op::MemoryOp;
 use neap_core::tools::Banner;
-use neap_core::turn::INTERRUPTED;
+use neap_core::turn::{INTERRUPTED, broken_off};
 use neap_engine::{Session, TurnReply, Watch};
+use neap_model::ChatModel;
+use neap_model::usage::Usage;
 
+use crate::model::{Chosen, told};
 use crate::out::{self, BANNER, BOLD, DIM, thousands};
 
 /// The screen.
@@ -21,12 +24,14 @@ pub(super) struct Screen {
     mem_debug: bool,
     /// Lines about it that wait until what is being typed is entered.
     held: Option<Vec<String>>,
+    /// Who answers; the built-in offline model if none was asked for.
+    model: Option<Chosen>,
 }
 
 impl Screen {
-    pub(super) fn new(mem_debug: bool) -> Self {
+    pub(super) fn new(mem_debug: bool, model: Option<Chosen>) -> Self {
         let on_terminal = std::io::stdout().is_terminal();
-        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None }
+        Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model }
     }
 
     /// Someone types: nothing is written across that.
@@ -49,13 +54,23 @@ impl Screen {
         let (id, turns) = (session.id(), state.turn().0);
         let resumed = if turns == 0 { "new".to_owned() } else { format!("{} so far", out::count(turns, "turn")) };
         out::line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
-        out::line(format!(
-            "{DIM}Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else. /help lists commands.{DIM:#}"
-        ));
+        let who = match &self.model {
+            Some(Chosen { client, api, base_url, .. }) => {
+                format!("{} at {} ({api})", out::clean(client.name()), base_url.host())
+            }
+            None => "Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else"
+                .to_owned(),
+        };
+        out::line(format!("{DIM}{who}. /help lists commands.{DIM:#}"));
         if let Some(active) = state.active() {
             out::line(format!("{DIM}active effort:{DIM:#} {}", active.id));
         }
         out::line("");
+    }
+
+    /// Who answers, if it is not the built-in offline model.
+    pub(super) fn model(&mut self) -> Option<&mut Chosen> {
+        self.model.as_mut()
     }
 
     pub(super) fn begin_reply(&mut self) {
@@ -67,7 +82,7 @@ impl Screen {
     pub(super) fn end_reply(&mut self, reply: Option<&TurnReply>) {
         if let Some(reply) = reply {
             let rest = if self.shown {
-                reply.text.strip_suffix(INTERRUPTED).map(|_| INTERRUPTED)
+                reply.text.strip_suffix(INTERRUPTED).map(|_| INTERRUPTED).or_else(|| broken_off(&reply.text))
             } else {
                 Some(&*reply.text)
             };
@@ -79,18 +94,23 @@ impl Screen {
     }
 
     /// A quiet line under each reply: turn, tokens of budget, share of them that was cached, active effort, expanded, evicted.
-    pub(super) fn status(&self, session: &Session, reply: &TurnReply) {
+    pub(super) fn status(&self, session: &Session, reply: &TurnReply, used: Option<&Usage>) {
         if !self.on_terminal {
             return;
         }
         let state = session.state();
-        let (used, budget) = (reply.ledger.tokens.total(), reply.ledger.budget);
+        let (total, budget) = (reply.ledger.tokens.total(), reply.ledger.budget);
         let mut parts = vec![
             format!("turn {}", reply.turn),
-            format!("{} of {} tokens", thousands(used.0), thousands(budget.0)),
+            format!("{} of {} tokens", thousands(total.0), thousands(budget.0)),
         ];
-        if reply.ledger.cost.calls > 0 {
-            parts.push(format!("{} % cached", reply.ledger.cost.cached_percent()));
+        // What the provider says counts; where it says nothing, what we reckon.
+        match (&self.model, used) {
+            (Some(model), Some(used)) => parts.push(told(&model.profile, used)),
+            _ if reply.ledger.cost.calls > 0 => {
+                parts.push(format!("{} % cached", reply.ledger.cost.cached_percent()));
+            }
+            _ => {}
         }
         parts.extend(state.active().map(|effort| format!("active {}", effort.id)));
         let expanded: Vec<&str> = state.expanded().map(|effort| effort.id.as_str()).collect();
