@@ -22,6 +22,8 @@ pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
 pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
 /// Who answers, as `--model` does.
 pub(crate) const NEAP_MODEL: &str = "NEAP_MODEL";
+/// Who summarises, as `--summary-model` does.
+pub(crate) const NEAP_SUMMARY_MODEL: &str = "NEAP_SUMMARY_MODEL";
 /// Where that model is, as `--base-url` does.
 pub(crate) const NEAP_BASE_URL: &str = "NEAP_BASE_URL";
 /// How to speak with it, as `--api` does.

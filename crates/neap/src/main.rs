@@ -47,6 +47,9 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
+        Command::Proof(args) if args.slice == cli::Slice::Model => {
+            cmd::proof::model::run(&data()?, &args, json).await
+        }
         Command::Proof(args) => cmd::proof::run(&args, json).await,
         Command::Session(args) => cmd::session::run(&data()?, args, json).await,
         Command::Efforts(args) => cmd::efforts::run(&data()?, &args, json).await,

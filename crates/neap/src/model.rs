@@ -8,6 +8,7 @@ use neap_model::ChatModel;
 use neap_model::bpe::counter_for;
 use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions};
 use neap_model::profile::{Profile, Profiles};
+use neap_model::summarize::ModelSummarizer;
 use neap_model::usage::Usage;
 
 use crate::cli::ModelArgs;
@@ -46,6 +47,18 @@ pub(crate) fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<Chosen>,
     options.reasons = profile.reasons;
     let client = Client::new(options).map_err(|error| Failure::new(error.to_string()))?;
     Ok(Some(Chosen { client: Arc::new(client), profile, api, base_url, is_warned: false }))
+}
+
+/// Who summarises, if somebody else than the built-in summariser is to: a model at the same place.
+pub(crate) fn summarizer(
+    data: &DataDir,
+    args: &ModelArgs,
+    name: Option<String>,
+) -> Result<Option<Arc<ModelSummarizer>>, Failure> {
+    let Some(name) = name.filter(|name| !name.trim().is_empty()) else { return Ok(None) };
+    let args = ModelArgs { model: Some(name), base_url: args.base_url.clone(), api: args.api };
+    let chosen = choose(data, &args)?;
+    Ok(chosen.map(|chosen| Arc::new(ModelSummarizer::new(chosen.client))))
 }
 
 impl Chosen {

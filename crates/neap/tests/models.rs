@@ -244,3 +244,37 @@ fn a_chat_on_a_terminal_can_be_interrupted_and_shows_what_it_costs() {
     assert!(neap.ok(&["session", "show", "--turn", "1"]).contains("Once upon [interrupted]"));
     assert!(mock.requests()[1].body.contains("Once upon [interrupted]"), "the model is told, too");
 }
+
+/// A cheaper model makes the summaries, after the reply is given; the reply is the other's.
+#[test]
+fn a_cheaper_model_summarises_off_the_replys_path() {
+    let neap = Neap::new();
+    let summary = "Two workers used one port, 8080; the second now uses 8081.";
+    let mock = Mock::start(move |request, _| {
+        let body = request.json();
+        let is_answered =
+            body["messages"].as_array().and_then(|all| all.last()).is_some_and(|last| last["role"] == "tool");
+        match body["model"].as_str() {
+            Some("small-1") => Reply::stream(Speaks::Chat.words(&[summary])),
+            _ if is_answered => Reply::stream(Speaks::Chat.words(&["Noted."])),
+            _ if request.body.contains("8081") => {
+                Reply::stream(Speaks::Chat.call("call-2", "close_effort", &json!({})))
+            }
+            _ => Reply::stream(Speaks::Chat.call("call-1", "open_effort", &json!({"name": "port"}))),
+        }
+    });
+    let base = mock.url("/v1");
+    let args = ["--model", "big-1", "--summary-model", "small-1", "--base-url", base.as_str()];
+    let lines =
+        ["Two workers use port 8080 and one fails, why?", "The second uses 8081 now, so that is resolved."];
+    let ran = chat(&neap, &args, &[], &lines);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let models: Vec<String> = mock
+        .requests()
+        .iter()
+        .map(|request| request.json()["model"].as_str().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(models, ["big-1", "big-1", "big-1", "big-1", "small-1"]);
+    assert!(mock.requests()[4].json()["tools"].is_null());
+    assert!(neap.json(&["efforts"])[0]["summary"].to_string().contains(summary));
+}

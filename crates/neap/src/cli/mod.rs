@@ -18,7 +18,7 @@ use clap_complete::Shell;
 use neap_core::ids::Stamp;
 
 use crate::app::setting;
-use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG};
+use crate::env::{NEAP_AGENT, NEAP_DATA_DIR, NEAP_KEY_FILE, NEAP_MEM_DEBUG, NEAP_SUMMARY_MODEL};
 use crate::when::start_of;
 
 /// Version and commit, for bug reports.
@@ -142,6 +142,9 @@ pub(crate) struct ChatArgs {
     pub(crate) set: Vec<(String, String)>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
+    /// Who summarises, at the same place: a cheaper model will do [default: the built-in summariser]
+    #[arg(long, env = NEAP_SUMMARY_MODEL, hide_env_values = true, value_name = "NAME")]
+    pub(crate) summary_model: Option<String>,
     /// Show what is done to the memory as it happens, on standard error
     #[arg(long, env = NEAP_MEM_DEBUG, hide_env_values = true, value_parser = clap::builder::FalseyValueParser::new())]
     pub(crate) mem_debug: bool,
@@ -176,6 +179,8 @@ pub(crate) enum Slice {
     Window,
     /// What bears on a question is loaded: a year of memories, and questions about them
     Memory,
+    /// What only a model can do, asked of the one that is named: the share of tries in which it did
+    Model,
     /// All four slices
     All,
 }
@@ -197,6 +202,11 @@ pub(crate) struct ProofArgs {
     /// With `memory`: only build one context over this store, to be timed as a process of its own
     #[arg(long, value_name = "STORE", hide = true)]
     pub(crate) once: Option<PathBuf>,
+    /// With `model`: how often each row is tried
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) tries: u32,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
 }
 
 #[derive(Debug, Args)]

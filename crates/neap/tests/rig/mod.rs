@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 16] = [
+const FORCED: [&str; 17] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -20,6 +20,7 @@ const FORCED: [&str; 16] = [
     "NEAP_KEY_FILE",
     "NEAP_AGENT",
     "NEAP_MODEL",
+    "NEAP_SUMMARY_MODEL",
     "NEAP_BASE_URL",
     "NEAP_API",
     "NEAP_API_KEY",

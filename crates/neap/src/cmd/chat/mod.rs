@@ -29,6 +29,9 @@ pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Fail
         builder = builder.model(chosen.client.clone()).encoding(&chosen.encoding());
         set = chosen.settings(set);
     }
+    if let Some(summarizer) = model::summarizer(data, &args.model, args.summary_model)? {
+        builder = builder.summarizer(summarizer);
+    }
     let engine = builder.build();
     // What is said is embedded beside the conversation; it ends with the chat.
     let _indexer = engine.start_indexer();

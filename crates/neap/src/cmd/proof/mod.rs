@@ -1,6 +1,7 @@
 //! `neap proof`: the scripted proofs of the design, through the real engine, expected beside measured.
 
 mod memory;
+pub(crate) mod model;
 mod slice1;
 mod slice2;
 mod slice3;
