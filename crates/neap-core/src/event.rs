@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::effort::Summary;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::ingest::{Line, Link};
 use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
 use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
@@ -268,6 +269,15 @@ pub enum Event {
         /// Where the exchange belongs.
         scope: Scope,
     },
+    /// A client sent its history, or got an answer: what of it is new, and where it ends now.
+    HistoryLinked {
+        /// The latest turn.
+        turn: TurnNo,
+        /// What is new, in order.
+        links: Vec<Link>,
+        /// Where it ends.
+        line: Line,
+    },
     /// What an agent knows was searched for this turn, and a part of it chosen for the context.
     MemoriesLoaded {
         /// The turn.
@@ -333,6 +343,7 @@ impl Event {
             Event::TurnAbandoned { .. } => "turn_abandoned",
             Event::MessageAdded { .. } => "message_added",
             Event::TurnClosed { .. } => "turn_closed",
+            Event::HistoryLinked { .. } => "history_linked",
             Event::MemoriesLoaded { .. } => "memories_loaded",
             Event::CensorTriggered { .. } => "censor_triggered",
             Event::MemoryChanged { .. } => "memory_changed",
@@ -373,6 +384,7 @@ impl Event {
             | Event::TurnCompleted { turn, .. }
             | Event::TurnAbandoned { turn, .. }
             | Event::MessageAdded { turn, .. }
+            | Event::HistoryLinked { turn, .. }
             | Event::MemoriesLoaded { turn, .. }
             | Event::CensorTriggered { turn, .. }
             | Event::TurnClosed { turn, .. } => Some(*turn),
@@ -404,6 +416,7 @@ impl Event {
             | Event::EpochBegan { .. }
             | Event::TurnAbandoned { .. }
             | Event::TurnClosed { .. }
+            | Event::HistoryLinked { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }

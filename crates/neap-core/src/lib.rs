@@ -18,6 +18,7 @@ pub mod frame;
 pub mod handle;
 pub mod ids;
 pub mod import;
+pub mod ingest;
 pub mod knowledge;
 pub mod learn;
 pub mod ledger;

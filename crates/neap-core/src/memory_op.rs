@@ -130,6 +130,7 @@ impl MemoryOp {
             | Event::TurnAbandoned { .. }
             | Event::MessageAdded { .. }
             | Event::TurnClosed { .. }
+            | Event::HistoryLinked { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }

@@ -186,6 +186,7 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::PolicyChanged { .. }
+            | Event::HistoryLinked { .. }
             | Event::EpochBegan { .. }
             | Event::Scrubbed { .. } => {}
         }

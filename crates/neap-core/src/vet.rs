@@ -99,6 +99,7 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::EffortReopened { .. }
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
+        | Event::HistoryLinked { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::ingest::Digest;
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
@@ -199,6 +200,10 @@ impl Store for FaultyStore {
 
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
         self.inner.memory_history(agent, id).await
+    }
+
+    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.inner.linked(digests).await
     }
 
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use neap_core::effort::Effort;
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
+use neap_core::ingest::{Digest, Link};
 use neap_core::memory::{Memory, MemoryId};
 use neap_core::message::Scope;
 use neap_core::project::{ExchangeRow, InFlight, MemoryRow, Projection, Rows, rows};
@@ -41,6 +42,8 @@ pub(crate) struct Derived {
     /// Turns that a rule ended: what was said in them is not shown again.
     pub(crate) withheld: BTreeSet<TurnNo>,
     pub(crate) turn_ids: BTreeMap<String, TurnNo>,
+    /// What a client said, by what stands for it and all before it, and in which turn.
+    pub(crate) links: BTreeMap<Digest, TurnNo>,
     pub(crate) memories: BTreeMap<MemoryId, KeptMemory>,
     /// The places of each memory's events, in order.
     pub(crate) history: BTreeMap<MemoryId, Vec<Seq>>,
@@ -66,6 +69,9 @@ impl Derived {
                 self.opened.entry(id.clone()).or_insert(nth);
             }
             self.turn_ids.extend(turn_id(&recorded.event).map(|(id, turn)| (id.to_owned(), turn)));
+            for Link { digest, turn } in links(&recorded.event) {
+                self.links.entry(*digest).or_insert(*turn);
+            }
             if let Some(id) = recorded.event.memory() {
                 self.history.entry(id).or_default().push(recorded.seq);
             }
@@ -113,6 +119,11 @@ impl Derived {
 /// The caller's own id of a turn, if the event began one with it.
 pub(crate) fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
     if let Event::TurnStarted { turn, turn_id: Some(id), .. } = event { Some((id, *turn)) } else { None }
+}
+
+/// What a client said, if the event links it.
+pub(crate) fn links(event: &Event) -> &[Link] {
+    if let Event::HistoryLinked { links, .. } = event { links } else { &[] }
 }
 
 /// The turn that a rule ended, if the event says so.

@@ -36,6 +36,7 @@ pub(crate) fn differences(session: &SessionId, kept: &Derived, folded: &Derived)
     found.extend(differing("efforts", &kept.efforts, &folded.efforts, |a, b| a == b));
     found.extend(differing("exchanges", &kept.exchanges, &folded.exchanges, |a, b| a == b));
     found.extend(differing("turn ids", &kept.turn_ids, &folded.turn_ids, |a, b| a == b));
+    found.extend(differing("links of histories", &kept.links, &folded.links, |a, b| a == b));
     found.extend(differing("memories", &kept.memories, &folded.memories, |a, b| a == b));
     found.extend(differing("histories of memories", &kept.history, &folded.history, |a, b| a == b));
     found.extend(differing("cards of texts", &kept.cards, &folded.cards, |a, b| a == b));

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use neap_core::event::Recorded;
 use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::ingest::Digest;
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
@@ -259,6 +260,10 @@ pub trait Store: Send + Sync {
 
     /// All events of a memory, in order. Costs as much as it gives.
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError>;
+
+    /// The sessions in which these were heard ([`Event::HistoryLinked`](neap_core::event::Event::HistoryLinked)), each with the turn, those
+    /// that began first first; in the order asked. A point read each.
+    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError>;
 
     /// The turn that a caller's own id was given to.
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use async_trait::async_trait;
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::ingest::Digest;
 use neap_core::log::{From, Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
 use neap_core::message::Scope;
@@ -87,12 +88,14 @@ impl Stream {
 
     /// Adds what this stream would take if it were written down.
     fn footprint(&self, mut sum: Footprint) -> Footprint {
-        let Derived { head, efforts, exchanges, texts, cards, turn_ids, memories, history, .. } = &self.derived;
+        let Derived { head, efforts, exchanges, texts, cards, turn_ids, links, memories, history, .. } =
+            &self.derived;
         sum.said += self.events.iter().map(|e| said(&e.event)).sum::<u64>();
         sum.events += self.events.iter().map(written).sum::<u64>();
         sum.derived += written(head) + efforts.values().map(written).sum::<u64>();
         sum.derived += (exchanges.len() * size_of::<ExchangeRow>()) as u64;
         sum.derived += turn_ids.keys().map(|id| (id.len() + size_of::<TurnNo>()) as u64).sum::<u64>();
+        sum.derived += (links.len() * size_of::<(Digest, TurnNo)>()) as u64;
         sum.derived += memories.values().map(|kept| written(&kept.memory)).sum::<u64>();
         sum.derived += history.values().map(|seqs| size_of_val(seqs.as_slice()) as u64).sum::<u64>();
         sum.index += texts.values().map(|words| words.len() as u64).sum::<u64>();
@@ -277,6 +280,19 @@ impl Store for MemStore {
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
         let places = stream.derived.history(id).iter();
         Ok(places.flat_map(|seq| stream.between(*seq, *seq)).collect())
+    }
+
+    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        let all = self.kept();
+        let of = |digest: &Digest| {
+            let mut found: Vec<(i64, SessionId, TurnNo)> = Vec::new();
+            for (id, stream) in &all.sessions {
+                found.extend(stream.derived.links.get(digest).map(|turn| (stream.number, id.clone(), *turn)));
+            }
+            found.sort();
+            found.into_iter().map(|(_, id, turn)| (id, turn)).collect()
+        };
+        Ok(digests.iter().map(of).collect())
     }
 
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {

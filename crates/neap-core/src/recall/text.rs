@@ -138,6 +138,7 @@ pub fn text_of(seq: Seq, at: Stamp, event: &Event) -> Option<Text> {
         | Event::EffortReopened { .. }
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
+        | Event::HistoryLinked { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }

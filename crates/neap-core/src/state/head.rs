@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::Cost;
 use crate::effort::LogSize;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::ingest::Line;
 use crate::knowledge::MemoryMetrics;
 use crate::memory::AgentHead;
 use crate::policy::Policy;
@@ -67,6 +68,9 @@ pub struct Head {
     /// What an agent must always have at hand; only in an agent's stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentHead>>,
+    /// Where the history ends that a client sends; none if none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,

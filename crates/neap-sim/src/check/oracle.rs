@@ -130,6 +130,7 @@ impl Oracle {
             }
             Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::HistoryLinked { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

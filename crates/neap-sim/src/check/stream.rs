@@ -121,6 +121,7 @@ impl StreamWatch {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::HistoryLinked { .. }
             | Event::EpochBegan { .. }
             | Event::MessageAdded { .. }
             | Event::MemoriesLoaded { .. }

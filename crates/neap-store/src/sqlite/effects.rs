@@ -138,7 +138,7 @@ pub(super) fn clear_texts(db: &Connection, tally: &mut Tally, stream: i64, scope
 /// Removes everything that is derived from a stream but its embeddings.
 pub(super) fn clear(db: &Connection, tally: &mut Tally, stream: i64, scope: i64) -> rusqlite::Result<()> {
     clear_texts(db, tally, stream, scope)?;
-    for table in ["efforts", "exchanges", "turn_ids", "withheld"] {
+    for table in ["efforts", "exchanges", "turn_ids", "withheld", "links"] {
         db.execute(&format!("DELETE FROM {table} WHERE stream = ?"), [stream])?;
     }
     memories::clear(db, stream)

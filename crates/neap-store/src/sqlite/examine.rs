@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{cards, log, memories, read, schema, vectors};
+use super::{cards, links, log, memories, read, schema, vectors};
 use crate::derived::Derived;
 use crate::examine::{differences, losses};
 use crate::numbers;
@@ -130,6 +130,9 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
         kept.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
+    }
+    if schema::has_links(db)? {
+        kept.links = links::kept(db, stream)?;
     }
     let Derived { memories: rows_of, history, .. } = &mut kept;
     memories::kept(

@@ -92,8 +92,11 @@ fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
         "SELECT sum({ROW}) FROM memory_events WHERE stream = ?",
     ];
     let of_memories = if schema::has_memories(db)? { &of_memories[..] } else { &[] };
+    // The stream is in an index as well.
+    let of_links = ["SELECT sum(2 * {ROW} + octet_length(digest)) FROM links WHERE stream = ?"];
+    let of_links = if schema::has_links(db)? { &of_links[..] } else { &[] };
     let mut sum = 0;
-    for query in queries.iter().chain(of_memories) {
+    for query in queries.iter().chain(of_memories).chain(of_links) {
         sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
     }
     Ok(sum)

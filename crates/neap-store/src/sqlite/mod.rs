@@ -15,6 +15,7 @@ mod examine;
 mod fault;
 mod footprint;
 mod kinds;
+mod links;
 mod log;
 mod memories;
 mod pool;
@@ -37,6 +38,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::ingest::Digest;
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
@@ -172,6 +174,11 @@ impl Store for SqliteStore {
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
         let agent = agent.clone();
         self.readers.read(move |db| memories::history(db, &agent, id)).await
+    }
+
+    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        let digests = digests.to_vec();
+        self.readers.read(move |db| links::linked(db, &digests)).await
     }
 
     async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {

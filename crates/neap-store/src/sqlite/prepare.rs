@@ -3,13 +3,14 @@
 
 use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::ingest::Link;
 use neap_core::memory::MemoryId;
 use neap_core::project::ExchangeRow;
 
 use super::events::EventRow;
 use super::memories::PreparedMemory;
 use crate::card::Indexed;
-use crate::derived::{turn_id, withheld};
+use crate::derived::{links, turn_id, withheld};
 use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text the work would hold up other tasks.
@@ -21,6 +22,7 @@ pub(super) struct Prepared {
     pub(super) expected: Seq,
     pub(super) events: Vec<EventRow>,
     pub(super) turn_ids: Vec<(String, TurnNo)>,
+    pub(super) links: Vec<Link>,
     pub(super) head: String,
     pub(super) efforts: Vec<(EffortId, String)>,
     pub(super) exchanges: Vec<ExchangeRow>,
@@ -53,6 +55,7 @@ impl Prepared {
         let Commit { session, expected, events, projection } = commit;
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
         let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
+        let links = events.iter().flat_map(|recorded| links(&recorded.event)).copied().collect();
         // New ones are numbered in the order in which they were opened.
         let opened: Vec<&EffortId> = events.iter().filter_map(|recorded| opened(&recorded.event)).collect();
         let mut efforts: Vec<_> = projection.efforts.iter().collect();
@@ -70,6 +73,7 @@ impl Prepared {
             session,
             expected,
             turn_ids,
+            links,
             memory_events: events.iter().filter_map(|(memory, row)| Some(((*memory)?, row.seq))).collect(),
             events: events.into_iter().map(|(_, row)| row).collect(),
             head: serde_json::to_string(&projection.head)?,

@@ -1,12 +1,13 @@
 //! Makes a session's derived rows anew, in one transaction: nobody sees it half done.
 
 use neap_core::ids::SessionId;
+use neap_core::ingest::Link;
 use rusqlite::{Connection, TransactionBehavior, params};
 
 use super::cards::{self, Tally};
 use super::fault::Stop;
 use super::memories::PreparedMemory;
-use super::{effects, events, examine, memories, read, vectors};
+use super::{effects, events, examine, links, memories, read, vectors};
 use crate::card::Indexed;
 use crate::derived::Derived;
 use crate::examine::losses;
@@ -54,6 +55,9 @@ pub(super) fn write(db: &Connection, stream: i64, derived: &Derived) -> Result<(
     }
     for (id, turn) in &derived.turn_ids {
         effects::put_turn_id(db, stream, id, *turn)?;
+    }
+    for (digest, turn) in &derived.links {
+        links::put(db, stream, &Link { digest: *digest, turn: *turn })?;
     }
     for kept in derived.memories.values() {
         PreparedMemory::new(&kept.memory, kept.due).map_err(json)?.put(db, &mut tally, stream)?;

@@ -10,7 +10,7 @@ use super::{effects, log, rebuild, task};
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 6;
+pub(super) const FORMAT: i64 = 7;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
 /// The first format with blocks.
@@ -19,6 +19,8 @@ const FORMAT_WITH_BLOCKS: i64 = 4;
 const FORMAT_WITH_TASKS: i64 = 5;
 /// The first format with cards of texts.
 const FORMAT_WITH_CARDS: i64 = 6;
+/// The first format with links of clients' histories.
+const FORMAT_WITH_LINKS: i64 = 7;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -178,6 +180,17 @@ CREATE TABLE withheld(
 ) WITHOUT ROWID;
 ";
 
+/// What clients said, by what stands for it and all before it.
+const LINKS: &str = "
+CREATE TABLE links(
+  digest BLOB NOT NULL,
+  stream INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(digest, stream)
+) WITHOUT ROWID;
+CREATE INDEX links_by_stream ON links(stream);
+";
+
 /// The same, counted anew.
 const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
 
@@ -190,6 +203,7 @@ pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(BLOCKS)?;
     db.execute_batch(SHELVES)?;
     db.execute_batch(CARDS)?;
+    db.execute_batch(LINKS)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -212,6 +226,11 @@ pub(super) fn has_tasks(db: &Connection) -> rusqlite::Result<bool> {
 /// Whether texts have cards; in an older one that may not be written to nothing is proposed.
 pub(super) fn has_cards(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_CARDS)
+}
+
+/// Whether what clients said is linked; an older one has nothing of it.
+pub(super) fn has_links(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_LINKS)
 }
 
 /// Brings an older database to the present format, inside a transaction of the caller's.
@@ -258,6 +277,11 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         db.execute_batch(CARDS)?;
         rebuild::index_all(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_CARDS)?;
+    }
+    if format(db)? < FORMAT_WITH_LINKS {
+        // No older version heard a client's history.
+        db.execute_batch(LINKS)?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_LINKS)?;
     }
     Ok(())
 }

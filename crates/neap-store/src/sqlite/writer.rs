@@ -22,7 +22,7 @@ use super::connect::{Access, Place};
 use super::fault::Stop;
 use super::memories::PreparedMemory;
 use super::prepare::Prepared;
-use super::{checkpoint, cold, effects, erase, events, memories, rebuild, scrub, vectors};
+use super::{checkpoint, cold, effects, erase, events, links, memories, rebuild, scrub, vectors};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
@@ -337,6 +337,9 @@ fn write(db: &Connection, commit: &Prepared, tally: &mut Tally) -> Result<i64, S
     }
     for row in &commit.exchanges {
         effects::put_exchange(db, stream, row)?;
+    }
+    for link in &commit.links {
+        links::put(db, stream, link)?;
     }
     for turn in &commit.withheld {
         effects::put_withheld(db, stream, *turn)?;

@@ -159,6 +159,7 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::EffortReopened { .. }
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
+        | Event::HistoryLinked { .. }
         | Event::EpochBegan { .. }
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
@@ -237,6 +238,7 @@ fn describe(event: &Event) -> String {
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
+        | Event::HistoryLinked { .. }
         | Event::MemoryChanged { .. }
         | Event::MemoryErased { .. }
         | Event::Scrubbed { .. } => event.kind().replace('_', " "),

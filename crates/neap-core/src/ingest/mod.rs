@@ -1,0 +1,34 @@
+//! A client's request against what is known: whose conversation is it, what kind of request, what is new in it, and what
+//! of it goes on to the model.
+//!
+//! Clients send their whole history each time. [`Heard`] is such a request without its wire format. It belongs to a
+//! session by what the client says of itself ([`Signals`]) or by what it has said before ([`Chain`]); [`classify`] tells turns
+//! from the errands that clients run beside them, [`judge`] what became of the history since the last time. While all of it
+//! fits, it goes on as it came. When it does not, [`decide`] cuts it once, and keeps to that cut for as long as it can:
+//! what was sent before stays as it was, and only grows at its end.
+
+mod atoms;
+mod bound;
+mod canon;
+mod chain;
+mod class;
+mod cut;
+mod heard;
+mod layout;
+mod signals;
+mod tell;
+mod verdict;
+
+pub use bound::{Bounds, Decision, decide};
+pub use canon::canonical;
+pub use chain::{Chain, Digest, Line, Link, Tenant};
+pub use class::{Class, classify};
+pub use cut::Cut;
+pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker};
+pub use layout::{Changes, Frozen, Layout, Piece};
+pub use signals::{BodySignals, Identity, Signals, Source};
+pub use tell::{messages, tell};
+pub use verdict::{Verdict, judge};
+
+#[cfg(test)]
+mod tests;
