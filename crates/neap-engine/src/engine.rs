@@ -25,6 +25,7 @@ use crate::agent::Agent;
 use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
+use crate::ingest::Lines;
 use crate::live::Live;
 use crate::mind::{AgentPart, MindLive};
 use crate::original::fetch;
@@ -148,6 +149,7 @@ impl Engine {
             encoding: DEFAULT_ENCODING.to_owned(),
             agent: None,
             views: None,
+            lines: Lines::default(),
             keyring: Keyring::generate().map(Arc::new),
         };
         EngineBuilder { parts }

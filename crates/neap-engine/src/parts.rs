@@ -15,6 +15,7 @@ use neap_store::folder::FolderViews;
 
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
+use crate::ingest::Lines;
 use crate::mind::AgentPart;
 
 /// Runs the host's own tools.
@@ -59,6 +60,8 @@ pub(crate) struct Parts {
     /// The agent whose conversations sessions are.
     pub(crate) agent: Option<AgentPart>,
     pub(crate) views: Option<FolderViews>,
+    /// Histories of clients that are in play.
+    pub(crate) lines: Lines,
     /// Who signs; or why nobody can.
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
 }

@@ -47,6 +47,7 @@ contract! {
     turns_may_overlap
     a_word_finds_its_message
     an_effort_is_indexed_anew
+    a_history_is_linked
     a_rebuild_gives_the_same
     an_erased_session_is_gone
     memories_are_read_back

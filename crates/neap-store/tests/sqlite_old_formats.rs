@@ -135,7 +135,7 @@ PRAGMA user_version = 5;
 ";
 
 const OLD: [i64; 5] = [1, 2, 3, 4, 5];
-const TODAY: i64 = 6;
+const TODAY: i64 = 7;
 
 /// What an older version would have written: the rows of a store of today's that has no blocks yet. Before the fifth none
 /// knew what was last asked for.
@@ -273,6 +273,27 @@ fn an_old_store_is_brought_up_in_place() {
         assert_eq!(format(&path), TODAY);
         assert_eq!(tree(dir.path()).len(), 1, "nothing is left beside it");
     }
+}
+
+/// The sixth version had all but what clients said: that table is made, and nothing else is touched.
+#[test]
+fn a_store_without_links_gets_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let mut told = block_on(async {
+        let store = SqliteStore::open(&path).unwrap();
+        let mut told = Told::begin(&store, "main").await;
+        told.turn(&store, "the login fails", "since when?", Scope::Ambient).await;
+        told
+    });
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch("DROP TABLE links; PRAGMA user_version = 6;").unwrap();
+    drop(db);
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+    assert_eq!(block_on(faults(&store)), []);
+    assert_eq!((format(&path), proposed(&store)), (TODAY, 1));
 }
 
 /// What an older version wrote becomes blocks, packed by itself or not.

@@ -201,6 +201,13 @@ impl Heard {
     }
 }
 
+/// How many items it takes until someone but the program speaks: a history that has no more than those in common with
+/// another has nothing in common with it.
+pub fn first_spoken(heard: &Heard) -> usize {
+    let spoken = heard.items.iter().position(|item| item.speaker != Speaker::System && !item.is_hollow());
+    spoken.map_or(usize::MAX, |at| at + 1)
+}
+
 /// What the model answered, whatever its wire format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {

@@ -1,6 +1,6 @@
 //! Whose conversation a request says it belongs to.
 
-use super::chain::{Digest, Tenant};
+use super::chain::{Chain, Digest, Tenant};
 use crate::ids::SessionId;
 
 /// What a request says of itself, in its path, its headers and its body.
@@ -131,13 +131,18 @@ impl Signals {
 }
 
 /// A session's id from what people call it and what makes it unique.
-pub(crate) fn session_id(name: &str, mark: &Digest) -> SessionId {
+fn session_id(name: &str, mark: &Digest) -> SessionId {
     let short = mark.short();
     let readable: String =
         SessionId::from_name(name).map(String::from).unwrap_or_default().chars().take(54).collect();
     let text = format!("{readable}-{short}");
     // A digest has letters or digits, so a name is always left.
     SessionId::from_name(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters or digits"))
+}
+
+/// The session of a history that nobody has named and nobody has heard.
+pub fn new_session(chain: &Chain) -> SessionId {
+    session_id("talk", &chain.asked())
 }
 
 /// The name in `/s/<name>/v1/…`.

@@ -11,6 +11,7 @@ use super::summing;
 use crate::assemble::{Selection, ThisTurn};
 use crate::event::Event;
 use crate::ids::{EffortId, TurnNo};
+use crate::ingest::Reach;
 use crate::log::LogRequest;
 use crate::message::{Counted, Scope};
 use crate::summary::SummaryBy;
@@ -64,6 +65,8 @@ enum Tended {
         /// The exchange in flight.
         in_flight: Vec<Counted>,
     },
+    /// A client's history, of which a part is left out.
+    Heard(Reach),
 }
 
 impl Default for Tending {
@@ -77,6 +80,11 @@ impl Tending {
     /// Of a conversation that is told message by message: what is shown of it in a room of this size is made better.
     pub fn told(room: Tokens, by: SummaryBy, in_flight: Vec<Counted>) -> Self {
         Self::new(Tended::Told { room, in_flight }, by)
+    }
+
+    /// Of a client's history: what is left out of it gets summaries.
+    pub fn heard(reach: Reach, by: SummaryBy) -> Self {
+        Self::new(Tended::Heard(reach), by)
     }
 
     fn new(what: Tended, by: SummaryBy) -> Self {
@@ -149,7 +157,7 @@ impl Tending {
     fn unfinished(&self, desk: &Desk<'_>) -> Option<(EffortId, TurnNo)> {
         match &self.what {
             Tended::Session => {}
-            Tended::Told { .. } => return None,
+            Tended::Told { .. } | Tended::Heard(_) => return None,
         }
         let (state, head) = (&*desk.state, desk.state.head());
         let is_due = |id: &EffortId, turn: &TurnNo| {
@@ -191,6 +199,7 @@ impl Tending {
                 Some(_) => Vec::new(),
                 None => vec![LogRequest::newest(Scope::Ambient, *room)],
             },
+            Tended::Heard(_) => Vec::new(),
         }
     }
 
@@ -202,6 +211,9 @@ impl Tending {
                 let log = desk.logs.get(&Scope::Ambient)?;
                 let told = Told { state: desk.state, log, in_flight, counter: desk.counter };
                 told.show(*room).wish.into_iter().collect()
+            }
+            Tended::Heard(reach) => {
+                reach.wish(desk.state, |scope| self.given_up.contains(scope)).into_iter().collect()
             }
         };
         wishes.into_iter().find(|wish| !self.given_up.contains(wish.scope()))

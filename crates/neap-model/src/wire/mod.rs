@@ -5,6 +5,7 @@
 //! role, a kind of item) is carried along byte for byte, and what we change is all that changes.
 
 pub mod anthropic;
+pub mod heard;
 pub mod json;
 pub mod openai;
 pub mod responses;

@@ -5,6 +5,7 @@
 
 mod around;
 mod commits;
+mod links;
 mod lists;
 mod logs;
 mod memories;
@@ -15,6 +16,7 @@ mod told;
 
 pub use around::*;
 pub use commits::*;
+pub use links::*;
 pub use lists::*;
 pub use logs::*;
 pub use memories::*;

@@ -1,0 +1,180 @@
+//! What goes on of a request that does not fit: what the core decides, with what the store knows.
+
+use std::collections::BTreeMap;
+
+use neap_core::event::{EpochCause, Event};
+use neap_core::ids::TurnNo;
+use neap_core::ingest::{Block, Bounds, Chain, Class, Cut, Decision, Frozen, Reach, checkpoint, decide, messages};
+use neap_core::log::LogRequest;
+use neap_core::message::Scope;
+use neap_core::recall::{Filter, TextKind};
+use neap_core::summary::SummaryBy;
+use neap_core::tokens::Tokens;
+use neap_core::tools::ToolSet;
+use neap_core::turn::Tending;
+use neap_model::bpe::counter_for;
+use neap_model::wire::heard::{Counts, Request};
+use neap_store::StoreError;
+
+use super::lines::HeardLine;
+use super::plan::Plan;
+use super::recall_room;
+use crate::drive::Driver;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::parts::Parts;
+use crate::recollect::{Asking, Here};
+use crate::watch::{Interrupt, Quiet};
+
+/// Less than this is not worth recalling anything.
+const RECALL_MIN: Tokens = Tokens(64);
+/// What is looked at of a question, from its end, in bytes.
+const QUESTION_BYTES: usize = 4_096;
+
+/// A request that is to be bounded.
+pub(super) struct Bounding<'a> {
+    pub(super) parts: &'a Parts,
+    pub(super) engine: &'a Engine,
+    pub(super) request: &'a Request,
+    pub(super) chain: &'a Chain,
+    pub(super) counts: &'a Counts,
+}
+
+impl Bounding<'_> {
+    /// Puts into the plan what is sent.
+    pub(super) async fn bound(
+        &self,
+        line: &mut HeardLine,
+        budget: Tokens,
+        plan: &mut Plan,
+    ) -> Result<(), EngineError> {
+        let (heard, bounds) = (self.request.heard(), Bounds::new(budget));
+        let decision = decide(heard, self.chain, plan.class, line.frozen.as_ref(), &bounds);
+        let is_anew = !matches!(decision, Decision::Grow);
+        let frozen = match decision {
+            Decision::Unchanged => return Ok(()),
+            Decision::Grow => line.frozen.clone(),
+            Decision::Rewrite(cut) => self.cut(line, &cut, &bounds).await?,
+            Decision::TooLarge => {
+                let nothing = Cut { dropped: Vec::new(), room: Tokens::ZERO, kept: heard.tokens() };
+                self.cut(line, &nothing, &bounds).await?
+            }
+        };
+        let Some(mut frozen) = frozen else { return Ok(()) };
+        self.recall(line, &mut frozen, &bounds, plan.class, is_anew).await?;
+        let layout = frozen.lay_out(heard);
+        plan.body = Some(self.request.write(&layout));
+        plan.changes = layout.changes;
+        plan.tokens_planned = layout.tokens;
+        plan.epoch = frozen.number;
+        // An errand beside the conversation leaves no trace in it.
+        if plan.class.is_conversation() {
+            line.epochs = frozen.number;
+            line.frozen = Some(frozen);
+            if is_anew {
+                self.began(&mut line.live).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the history anew: summaries of what is left out are made, if there are none yet, by whoever is always at hand.
+    async fn cut(&self, line: &mut HeardLine, cut: &Cut, bounds: &Bounds) -> Result<Option<Frozen>, EngineError> {
+        let heard = self.request.heard();
+        let turns = self.turns(&line.live).await?;
+        let turn_of = |at: usize| turns.get(at).copied().unwrap_or(TurnNo(0));
+        let before = cut.dropped.last().map_or(TurnNo(0), |gap| turn_of(gap.end));
+        self.summarize(&mut line.live, before, cut.room).await?;
+        let counter = self.counts.counter();
+        let note = if cut.dropped.is_empty() {
+            String::new()
+        } else {
+            checkpoint(&line.live.state, before, cut.room, counter)
+        };
+        Ok(Frozen::new(line.epochs + 1, (heard, self.chain), cut, &note, counter, bounds, &turn_of))
+    }
+
+    /// The turn of each item; of those that are not recorded, the latest.
+    async fn turns(&self, live: &Live) -> Result<Vec<TurnNo>, EngineError> {
+        let linked = self.parts.store.linked(self.chain.links()).await?;
+        let own = |found: &Vec<(_, TurnNo)>| found.iter().find(|(id, _)| *id == live.id).map(|(_, turn)| *turn);
+        Ok(linked.iter().map(|found| own(found).unwrap_or(live.state.turn())).collect())
+    }
+
+    /// Sees to it that all that was said before a turn has a summary.
+    async fn summarize(&self, live: &mut Live, before: TurnNo, room: Tokens) -> Result<(), EngineError> {
+        let mut left: BTreeMap<Scope, Tokens> = BTreeMap::new();
+        for (scope, covered) in Reach::logs(&live.state) {
+            if covered.next() < before {
+                let request = LogRequest::turns(scope.clone(), covered.next(), TurnNo(before.0 - 1));
+                left.insert(scope, self.parts.store.log(&live.id, &request).await?.size().tokens);
+            }
+        }
+        let reach = Reach::new(&live.state, &left, room);
+        let (counter, tools) = (counter_for(&live.state.head().encoding), ToolSet::none());
+        let interrupt = Interrupt::default();
+        let driver = Driver { parts: self.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
+        while driver.tend(live, Tending::heard(reach.clone(), SummaryBy::BuiltIn), &mut Quiet).await? > 0 {}
+        Ok(())
+    }
+
+    /// Recalls what bears on the newest turn and is out of sight; whatever is found stays with that turn.
+    async fn recall(
+        &self,
+        line: &HeardLine,
+        frozen: &mut Frozen,
+        bounds: &Bounds,
+        class: Class,
+        is_anew: bool,
+    ) -> Result<(), EngineError> {
+        let (heard, counter) = (self.request.heard(), self.counts.counter());
+        let Some(at) = frozen.awaits_recall(heard) else { return Ok(()) };
+        let begins = is_anew || matches!(class, Class::MainTurn | Class::Subagent);
+        let left = bounds.budget.saturating_sub(frozen.lay_out(heard).tokens);
+        let room = recall_room(bounds.budget).min(Tokens(left.0 / 2));
+        let mut text = String::new();
+        if begins && room >= RECALL_MIN && !frozen.gap().is_empty() {
+            let said = heard.items[at].blocks.iter().rev().find_map(words).unwrap_or_default();
+            let question = &said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..];
+            let in_sight =
+                heard.items[frozen.gap().end..heard.stem()].iter().map(|item| messages(item).len() as u64);
+            let mut filter = Filter::of_stream(&line.live.id);
+            filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
+            let mut asking = Asking::new(question, room);
+            asking.filter = filter;
+            asking.here = Some(Here { session: line.live.id.clone(), in_sight: in_sight.sum() });
+            asking.embedding = self.engine.meaning(question).await;
+            text = self.engine.recollect(&asking).await?.text;
+            if Frozen::cost(counter, &text) > room {
+                // On the wire it costs more than by itself.
+                asking.budget = room.percent(60);
+                text = self.engine.recollect(&asking).await?.text;
+            }
+            if Frozen::cost(counter, &text) > room {
+                text.clear();
+            }
+        }
+        frozen.recall(at, &text, counter);
+        Ok(())
+    }
+
+    /// Notes that an epoch began.
+    async fn began(&self, live: &mut Live) -> Result<(), EngineError> {
+        let event = Event::EpochBegan { turn: live.state.turn(), cause: EpochCause::Full };
+        let decided = vec![live.state.record(self.parts.clock.now(), event)];
+        match live.commit(self.parts.store.as_ref(), decided).await {
+            Ok(()) => Ok(()),
+            // Someone else came first: it is a note, and nothing else rests on it.
+            Err(StoreError::Conflict { .. }) => Ok(live.reload(self.parts.store.as_ref()).await?),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn words(block: &Block) -> Option<String> {
+    match block {
+        Block::Text(text) if !text.trim().is_empty() => Some(text.clone()),
+        Block::Text(_) | Block::Thinking | Block::Call(_) | Block::Answer { .. } | Block::Other { .. } => None,
+    }
+}

@@ -1,0 +1,119 @@
+//! Clients' requests: what a proxy asks before it passes one on, and tells when there is an answer.
+//!
+//! A client sends its whole history each time. [`Engine::ingest`] finds out whose it is, records what is new in it (durable
+//! before this returns) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
+//! of the history left out, a record of it in its place, and what bears on the question recalled. [`Engine::answered`] records
+//! the answer. If it is never told, nothing is lost: the client brings the answer along next time.
+//!
+//! Whatever fails in here, the request goes on as it came: see [`Plan::fault`].
+
+mod bounding;
+mod finding;
+mod lines;
+mod plan;
+mod recording;
+
+use std::time::Duration;
+
+use neap_core::ingest::{Chain, Reply, Tenant, Verdict, classify};
+use neap_core::tokens::Tokens;
+use neap_model::wire::heard::Request;
+
+pub(crate) use lines::Lines;
+pub use plan::{Incoming, Plan};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use bounding::Bounding;
+use plan::Ticket;
+
+/// After this long a request goes on as it came.
+const LIMIT: Duration = Duration::from_secs(10);
+
+impl Engine {
+    /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
+    ///
+    /// Needs a runtime with time enabled.
+    pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
+        let counts = self.parts.lines.counts(incoming.encoding);
+        let request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
+            Ok(Some(request)) => request,
+            Ok(None) => return Plan::passed(None),
+            Err(error) => return Plan::passed(Some(error.to_string())),
+        };
+        let as_it_came = Plan::of(request.heard(), classify(request.heard()));
+        let planned = tokio::time::timeout(LIMIT, self.plan(&request, incoming, as_it_came.clone())).await;
+        let fault = match planned {
+            Ok(Ok(plan)) => return plan.settled(incoming),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => format!("nothing was decided within {LIMIT:?}"),
+        };
+        tracing::warn!(target: "neap::ingest", error = fault, "a request goes on as it came");
+        Plan { fault: Some(fault), ..as_it_came }.settled(incoming)
+    }
+
+    async fn plan(&self, request: &Request, incoming: &Incoming<'_>, mut plan: Plan) -> Result<Plan, EngineError> {
+        let heard = request.heard();
+        let tenant = Tenant::of_key(key(incoming.headers));
+        let chain = Chain::of(&tenant, heard);
+        let named = heard.signals.identity(&tenant).map(|identity| identity.session);
+        if !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
+            plan.session = named;
+            return Ok(plan);
+        }
+        let (session, line) = self.line_of(named, heard, &chain).await?;
+        let mut line = line.lock().await;
+        let found = self.found(&mut line, &session, heard, &chain).await?;
+        plan.session = Some(session.clone());
+        plan.verdict = Some(found.verdict);
+        if plan.class.is_conversation() {
+            self.hear(&mut line, heard, &chain, &found).await?;
+            plan.turn = Some(line.live.state.turn());
+            plan.ticket = Some(Ticket { session, api: heard.api, tenant, chain: chain.clone() });
+        }
+        if found.verdict == Verdict::ClientCompaction && plan.class.is_conversation() {
+            line.frozen = None;
+        }
+        let counts = self.parts.lines.counts(incoming.encoding);
+        let bounding = Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts };
+        bounding.bound(&mut line, incoming.budget, &mut plan).await?;
+        tracing::info!(
+            target: "neap::ingest",
+            session = %line.live.id,
+            class = plan.class.as_str(),
+            verdict = found.verdict.as_str(),
+            tokens_in = plan.tokens_in.0,
+            tokens_planned = plan.tokens_planned.0,
+            epoch = plan.epoch,
+            changes = plan.changes.total(),
+            "heard"
+        );
+        Ok(plan)
+    }
+
+    /// Records what was answered to a request. Told again, it changes nothing.
+    pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
+        let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
+        let line = self.parts.lines.get(&self.parts, session).await?;
+        let mut line = line.lock().await;
+        self.hear_reply(&mut line, (*api, *tenant), chain, reply).await
+    }
+}
+
+/// The key that a caller shows.
+fn key(headers: &[(String, String)]) -> Option<&str> {
+    ["x-api-key", "authorization", "api-key", "x-goog-api-key"].iter().find_map(|name| {
+        let value =
+            headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())?;
+        let value = value.strip_prefix("Bearer ").unwrap_or(value).trim();
+        (!value.is_empty()).then_some(value)
+    })
+}
+
+/// What is left of a budget for what is recalled, in per cent of it.
+const RECALL_PERCENT: u64 = 6;
+
+/// What recalled text may cost.
+fn recall_room(budget: Tokens) -> Tokens {
+    budget.percent(RECALL_PERCENT)
+}

@@ -1,0 +1,110 @@
+//! What came in, and what goes on.
+
+use neap_core::ids::{SessionId, TurnNo};
+use neap_core::ingest::{Api, Chain, Changes, Class, Heard, Tenant, Verdict};
+use neap_core::tokens::Tokens;
+
+/// A request as it came in.
+#[derive(Debug, Clone, Copy)]
+pub struct Incoming<'a> {
+    /// Its path; `/s/<name>/v1/…` names a session.
+    pub path: &'a str,
+    /// Its headers.
+    pub headers: &'a [(String, String)],
+    /// Its body.
+    pub body: &'a str,
+    /// What may be sent on, all included: the model's window less what is kept for the reply, or less than that.
+    pub budget: Tokens,
+    /// The encoding in which that is counted.
+    pub encoding: &'a str,
+    /// Whether it goes on as it came, whatever is decided.
+    pub shadow: bool,
+}
+
+/// What goes on.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The session it belongs to; none if it belongs to none.
+    pub session: Option<SessionId>,
+    /// The turn it is in, if it was recorded.
+    pub turn: Option<TurnNo>,
+    /// Its wire format; none if its path is not about a history.
+    pub api: Option<Api>,
+    /// What kind of request it is.
+    pub class: Class,
+    /// What it is to what was heard before; none of what is not part of a conversation.
+    pub verdict: Option<Verdict>,
+    /// The body to send; none to send what came, byte for byte.
+    pub body: Option<String>,
+    /// How what is sent differs from what came; none where nothing was changed.
+    pub changes: Changes,
+    /// What came costs.
+    pub tokens_in: Tokens,
+    /// What is sent costs.
+    pub tokens_sent: Tokens,
+    /// What would be sent costs, where it goes on as it came whatever is decided.
+    pub tokens_planned: Tokens,
+    /// How often this history was cut; 0 while it goes on as it came.
+    pub epoch: u64,
+    /// Whether what is sent is within the budget.
+    pub fits: bool,
+    /// What went wrong, if that is why it goes on as it came.
+    pub fault: Option<String>,
+    pub(super) ticket: Option<Ticket>,
+}
+
+/// What it takes to record an answer.
+#[derive(Debug, Clone)]
+pub(super) struct Ticket {
+    pub(super) session: SessionId,
+    pub(super) api: Api,
+    pub(super) tenant: Tenant,
+    pub(super) chain: Chain,
+}
+
+impl Plan {
+    /// Of a request that is not about a history, or that cannot be read.
+    pub(super) fn passed(fault: Option<String>) -> Self {
+        Self {
+            session: None,
+            turn: None,
+            api: None,
+            class: Class::Unsure,
+            verdict: None,
+            body: None,
+            changes: Changes::default(),
+            tokens_in: Tokens::ZERO,
+            tokens_sent: Tokens::ZERO,
+            tokens_planned: Tokens::ZERO,
+            epoch: 0,
+            fits: true,
+            fault,
+            ticket: None,
+        }
+    }
+
+    /// As it came.
+    pub(super) fn of(heard: &Heard, class: Class) -> Self {
+        let tokens = heard.tokens();
+        Self {
+            api: Some(heard.api),
+            class,
+            tokens_in: tokens,
+            tokens_sent: tokens,
+            tokens_planned: tokens,
+            ..Self::passed(None)
+        }
+    }
+
+    /// With what is sent in the end.
+    pub(super) fn settled(mut self, incoming: &Incoming<'_>) -> Self {
+        if incoming.shadow || self.body.is_none() {
+            self.body = None;
+            self.tokens_sent = self.tokens_in;
+        } else {
+            self.tokens_sent = self.tokens_planned;
+        }
+        self.fits = self.tokens_sent <= incoming.budget;
+        self
+    }
+}

@@ -1,0 +1,135 @@
+//! Writing down what was heard: each item once, in its session, durable before anything is sent on.
+
+use neap_core::event::Event;
+use neap_core::ingest::{Api, Chain, Digest, Heard, Item, Line, Link, Reply, Tenant, messages, tell};
+use neap_core::message::Counted;
+use neap_core::policy::Policy;
+use neap_model::bpe::counter_for;
+
+use super::finding::Found;
+use super::lines::HeardLine;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::live::{Live, overtaken};
+
+/// Items that are written in one commit, at most.
+const AT_ONCE: usize = 256;
+/// Longest message of a session that a client holds, in bytes.
+const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+impl Engine {
+    /// Records what is new in a request.
+    pub(super) async fn hear(
+        &self,
+        line: &mut HeardLine,
+        heard: &Heard,
+        chain: &Chain,
+        found: &Found,
+    ) -> Result<(), EngineError> {
+        let known = line.live.state.head().line.as_ref();
+        let asked = chain.asked();
+        let is_asked = known.is_some_and(|known| known.asked == asked);
+        if found.own >= heard.items.len() && is_asked {
+            return Ok(());
+        }
+        // Beside an answer that was heard there may be another.
+        let answered = known.filter(|_| is_asked).map_or_else(Vec::new, |known| known.answered.clone());
+        let end = Line { asked, answered };
+        // What stands at the end may move: it is known again, and not recorded as said.
+        let stem = heard.stem();
+        let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
+        let steps = steps.map(|((at, item), digest)| ((at < stem).then_some(item), digest)).collect();
+        self.write(&mut line.live, steps, &end).await
+    }
+
+    /// Records an answer, unless it is there.
+    pub(super) async fn hear_reply(
+        &self,
+        line: &mut HeardLine,
+        (api, tenant): (Api, Tenant),
+        chain: &Chain,
+        reply: &Reply,
+    ) -> Result<(), EngineError> {
+        let live = &mut line.live;
+        if live.is_ahead_of_store() {
+            live.reload(self.parts.store.as_ref()).await?;
+        }
+        let items = reply.items(api);
+        let (mut ends, mut links) = chain.answered(&items);
+        if let Some(id) = &reply.id {
+            ends.push(tenant.response(id));
+            links.push(tenant.response(id));
+        }
+        let known = self.parts.store.linked(&links).await?;
+        let is_known = known.iter().any(|sessions| sessions.iter().any(|(session, _)| *session == live.id));
+        let current = live.state.head().line.clone();
+        // Another request may have come since: then its end is the end.
+        let end = match current {
+            Some(line) if line.asked != chain.asked() => line,
+            Some(line) => {
+                let mut answered = line.answered;
+                answered.extend(ends.iter().filter(|end| !answered.contains(end)).copied().collect::<Vec<_>>());
+                Line { asked: line.asked, answered }
+            }
+            None => Line { asked: chain.asked(), answered: ends },
+        };
+        if is_known && live.state.head().line.as_ref() == Some(&end) {
+            return Ok(());
+        }
+        // The same answer may be known by several ends; it was said once.
+        let said = items.iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
+        let steps = said.zip(links).collect();
+        self.write(live, steps, &end).await
+    }
+
+    /// Writes down what is known now, and what of it was said.
+    async fn write(
+        &self,
+        live: &mut Live,
+        steps: Vec<(Option<&Item>, Digest)>,
+        end: &Line,
+    ) -> Result<(), EngineError> {
+        let store = self.parts.store.as_ref();
+        let mut conflicts = 0;
+        let mut done = 0;
+        loop {
+            let some = &steps[done..steps.len().min(done + AT_ONCE)];
+            let mut decided = Vec::new();
+            let now = self.parts.clock.now();
+            if live.state.head().session.is_none() {
+                let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+                let (session, encoding) = (live.id.clone(), self.parts.encoding.clone());
+                let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
+                decided.push(live.state.record(now, created));
+            }
+            let counter = counter_for(&live.state.head().encoding);
+            let mut links = Vec::with_capacity(some.len());
+            for (item, digest) in some {
+                for message in item.map(messages).unwrap_or_default() {
+                    for event in tell(&live.state, Counted::new(counter.as_ref(), message)) {
+                        decided.push(live.state.record(now, event));
+                    }
+                }
+                links.push(Link { digest: *digest, turn: live.state.turn() });
+            }
+            let turn = live.state.turn();
+            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone() }));
+            match live.commit(store, decided).await {
+                Ok(()) => done += some.len(),
+                Err(error) => {
+                    overtaken(live, store, error, &mut conflicts).await?;
+                    // Whoever came first may have heard the same.
+                    let rest: Vec<Digest> = steps[done..].iter().map(|(_, digest)| *digest).collect();
+                    let linked = store.linked(&rest).await?;
+                    let here =
+                        linked.iter().take_while(|found| found.iter().any(|(id, _)| *id == live.id)).count();
+                    done += here;
+                }
+            }
+            if done >= steps.len() {
+                self.parts.changed(&live.id);
+                return Ok(());
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Clients' histories through an engine: bounded, recorded, and the same after a retry, a restart and a fault.
+#![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use neap_core::handle::Handle;
+use neap_core::ingest::{Reply, Verdict};
+use neap_core::message::ToolCall;
+use neap_core::recall::Filter;
+use neap_core::tokens::Tokens;
+use neap_engine::{Engine, Incoming, Plan};
+use neap_model::bpe::counter_for;
+use neap_store::{MemStore, SqliteStore, Store};
+use serde_json::{Value, json};
+
+const BUDGET: Tokens = Tokens(4_000);
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+/// A client that keeps its history, in one of three formats.
+struct Client {
+    path: &'static str,
+    headers: Vec<(String, String)>,
+    history: Vec<Value>,
+    calls: usize,
+}
+
+impl Client {
+    fn new(path: &'static str) -> Self {
+        let headers =
+            vec![("x-neap-session".to_owned(), "desk".to_owned()), ("x-api-key".to_owned(), "k".to_owned())];
+        let system = json!({"role": "system", "content": "You are a careful helper."});
+        let history = if path.ends_with("messages") { Vec::new() } else { vec![system] };
+        Self { path, headers, history, calls: 0 }
+    }
+
+    fn body(&self) -> String {
+        let list = if self.path.ends_with("responses") { "input" } else { "messages" };
+        let mut body =
+            json!({"model": "m", "stream": true, "x_unknown": {"kept": [1, 2.50]}, "tools": [{"name": "run"}]});
+        body[list] = Value::Array(self.history.clone());
+        if self.path.ends_with("messages") {
+            body["system"] =
+                json!([{"type": "text", "text": "You are careful.", "cache_control": {"type": "ephemeral"}}]);
+        }
+        body.to_string()
+    }
+
+    async fn send(&self, engine: &Engine, shadow: bool) -> (Plan, Value) {
+        let body = self.body();
+        let incoming = Incoming {
+            path: self.path,
+            headers: &self.headers,
+            body: &body,
+            budget: BUDGET,
+            encoding: "o200k_base",
+            shadow,
+        };
+        let plan = engine.ingest(&incoming).await;
+        assert_eq!(plan.fault, None);
+        let sent = plan.body.clone().unwrap_or(body);
+        (plan, serde_json::from_str(&sent).unwrap())
+    }
+
+    fn says(&mut self, text: &str) {
+        self.history.push(json!({"role": "user", "content": text, "x_more": true}));
+    }
+
+    /// A call, what it answers, and the item as the model said it.
+    fn works(&mut self, output: &str) -> Reply {
+        self.calls += 1;
+        let (id, arguments) = (format!("call_{}", self.calls), json!({"command": format!("step {}", self.calls)}));
+        match self.path {
+            "/v1/messages" => {
+                let thought = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+                let call = json!({"type": "tool_use", "id": id, "name": "run", "input": arguments});
+                self.history.push(json!({"role": "assistant", "content": [thought, call]}));
+                let answer = json!({"type": "tool_result", "tool_use_id": id, "content": output});
+                self.history.push(json!({"role": "user", "content": [answer]}));
+            }
+            "/v1/responses" => {
+                self.history
+                    .push(json!({"type": "reasoning", "id": format!("rs_{id}"), "encrypted_content": "e"}));
+                let call = json!({"type": "function_call", "call_id": id, "name": "run", "arguments": arguments.to_string()});
+                self.history.push(call);
+                self.history.push(json!({"type": "function_call_output", "call_id": id, "output": output}));
+            }
+            _ => {
+                let function = json!({"name": "run", "arguments": arguments.to_string()});
+                let call = json!({"id": id, "type": "function", "function": function});
+                self.history.push(json!({"role": "assistant", "content": null, "tool_calls": [call]}));
+                self.history.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
+            }
+        }
+        Reply {
+            calls: vec![ToolCall { id, name: "run".to_owned(), arguments: arguments.to_string() }],
+            ..Reply::default()
+        }
+    }
+
+    fn hears(&mut self, text: &str) -> Reply {
+        let message = match self.path {
+            "/v1/responses" => {
+                json!({"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+            }
+            "/v1/messages" => json!({"role": "assistant", "content": [{"type": "text", "text": text}]}),
+            _ => json!({"role": "assistant", "content": text}),
+        };
+        self.history.push(message);
+        Reply { text: text.to_owned(), ..Reply::default() }
+    }
+
+    fn items<'a>(&self, body: &'a Value) -> &'a [Value] {
+        let list = if self.path.ends_with("responses") { "input" } else { "messages" };
+        body[list].as_array().unwrap()
+    }
+}
+
+/// What a request costs, counted by itself: the whole body as it is sent.
+fn recounted(body: &Value) -> Tokens {
+    counter_for("o200k_base").count(&body.to_string())
+}
+
+/// Every call has its answer and every answer its call.
+fn check_pairs(items: &[Value]) {
+    let mut open: BTreeMap<String, i64> = BTreeMap::new();
+    let mut see = |value: &Value, call: &str, answer: &str| {
+        let kind = value["type"].as_str().unwrap_or_default();
+        let count = |key: &str, by: i64, open: &mut BTreeMap<String, i64>| {
+            *open.entry(value[key].as_str().unwrap().to_owned()).or_default() += by;
+        };
+        if kind == "tool_use" || kind == "function" {
+            count(call, 1, &mut open);
+        } else if kind == "function_call" {
+            count("call_id", 1, &mut open);
+        } else if kind == "tool_result" || kind == "function_call_output" {
+            count(answer, -1, &mut open);
+        } else if value["role"] == "tool" {
+            count("tool_call_id", -1, &mut open);
+        }
+    };
+    for item in items {
+        see(item, "id", if item["type"] == "function_call_output" { "call_id" } else { "tool_use_id" });
+        for list in ["content", "tool_calls"] {
+            for part in item[list].as_array().into_iter().flatten() {
+                see(part, "id", "tool_use_id");
+            }
+        }
+    }
+    assert!(open.values().all(|count| *count == 0), "I7: {open:?}");
+}
+
+/// Two hundred turns with calls, far over the budget.
+fn two_hundred_turns(path: &'static str, store: Arc<dyn Store>) {
+    run(async {
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new(path);
+        let (mut last, mut epoch, mut largest): (Vec<Value>, u64, Tokens) = (Vec::new(), 0, Tokens::ZERO);
+        for turn in 1..=200 {
+            client.says(&match turn {
+                3 => "Remember: the launch code of the heron project is QX-7714.".to_owned(),
+                200 => "What was the launch code of the heron project?".to_owned(),
+                n => format!(
+                    "Please look at module {n} and tell me about its parser, its tests and what is left to do."
+                ),
+            });
+            for step in 0..2 {
+                let (plan, body) = client.send(&engine, false).await;
+                assert_eq!(
+                    plan.verdict,
+                    Some(if turn == 1 && step == 0 { Verdict::NewSession } else { Verdict::Turn })
+                );
+                largest = largest.max(recounted(&body));
+                assert!(recounted(&body) <= BUDGET, "I1: turn {turn}: {} of {BUDGET}", recounted(&body));
+                assert!(plan.tokens_sent >= recounted(&body), "{} {}", plan.tokens_sent, recounted(&body));
+                assert_eq!(body["x_unknown"], json!({"kept": [1, 2.50]}));
+                let items = client.items(&body);
+                check_pairs(items);
+                assert!(items.iter().filter(|item| item["x_more"] == true).count() > 0, "unknown members stay");
+                if plan.epoch == epoch {
+                    assert_eq!(items[..last.len()], last, "turn {turn}: what was sent stays as it was");
+                }
+                if plan.epoch == 0 {
+                    assert_eq!((plan.body.as_deref(), plan.changes.total()), (None, 0));
+                }
+                (last, epoch) = (items.to_vec(), plan.epoch);
+                if turn == 200 && step == 0 {
+                    assert!(body.to_string().contains("QX-7714"), "{body}");
+                }
+                let reply = if step == 0 {
+                    client.works(&format!(
+                        "module {turn}: 3 files, 41 functions, parser ok, 2 tests ignored. {}",
+                        "detail ".repeat(20)
+                    ))
+                } else {
+                    client.hears(&format!("Module {turn} has 41 functions; 2 of its tests are ignored."))
+                };
+                engine.answered(&plan, &reply).await.unwrap();
+            }
+        }
+        assert!((5..60).contains(&epoch), "{epoch} epochs");
+        let sessions = engine.sessions().await.unwrap();
+        assert_eq!(sessions.len(), 1);
+        // Everything that was heard is stored, once, and found.
+        let id = &sessions[0].session;
+        let state = store.load(id).await.unwrap().unwrap();
+        assert_eq!(state.violations(), Vec::<String>::new());
+        let hits = engine.search("heron launch code", Filter::of_stream(id), 5).await.unwrap();
+        assert!(hits.iter().any(|hit| hit.text.contains("QX-7714")));
+        let said = engine.original(id, &Handle::Turn(state.turn())).await.unwrap();
+        assert_eq!(said.iter().filter(|message| message.content.contains("launch code")).count(), 1);
+        let findings = store.examine(None).await.unwrap();
+        assert!(findings.iter().all(|finding| finding.severity == neap_store::Severity::Note), "{findings:?}");
+    });
+}
+
+#[test]
+fn two_hundred_turns_of_messages_stay_bounded() {
+    two_hundred_turns("/v1/messages", Arc::new(MemStore::new()));
+}
+
+#[test]
+fn two_hundred_turns_of_chat_stay_bounded() {
+    two_hundred_turns("/v1/chat/completions", Arc::new(MemStore::new()));
+}
+
+#[test]
+fn two_hundred_turns_of_responses_stay_bounded_on_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    two_hundred_turns("/v1/responses", Arc::new(SqliteStore::open(&folder.path().join("neap.db")).unwrap()));
+}
+
+/// The same request again gives the same body, and is recorded once.
+#[test]
+fn a_retry_changes_nothing() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new("/v1/messages");
+        for turn in 0..60 {
+            client.says(&format!("question {turn} {}", "and more ".repeat(20)));
+            let (plan, first) = client.send(&engine, false).await;
+            let before = store.seq(plan.session.as_ref().unwrap()).await.unwrap();
+            let (again, second) = client.send(&engine, false).await;
+            assert_eq!((again.verdict, &first), (Some(Verdict::Retry), &second));
+            assert_eq!(store.seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
+            let reply = client.hears("an answer");
+            engine.answered(&plan, &reply).await.unwrap();
+            let before = store.seq(plan.session.as_ref().unwrap()).await.unwrap();
+            engine.answered(&plan, &reply).await.unwrap();
+            assert_eq!(store.seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
+        }
+    });
+}
+
+/// A process that ends between a request and its answer loses nothing: the client brings the answer along.
+#[test]
+fn what_was_never_told_comes_with_the_next_request() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let mut client = Client::new("/v1/chat/completions");
+        client.says("where are the keys?");
+        let (plan, _) = client.send(&Engine::builder(store.clone()).build(), false).await;
+        client.hears("The keys are under the fern.");
+        client.says("thanks");
+        // Another process.
+        let engine = Engine::builder(store.clone()).build();
+        let (next, _) = client.send(&engine, false).await;
+        assert_eq!((next.session.as_ref(), next.verdict), (plan.session.as_ref(), Some(Verdict::Turn)));
+        let hits = engine.search("fern keys", Filter::default(), 5).await.unwrap();
+        assert!(hits.iter().any(|hit| hit.text.contains("under the fern")));
+    });
+}
+
+/// After a restart a history that does not fit is cut anew, and stays bounded.
+#[test]
+fn a_restart_begins_an_epoch() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let mut client = Client::new("/v1/messages");
+        for turn in 0..80 {
+            let engine = Engine::builder(store.clone()).build();
+            client.says(&format!("question {turn} {}", "and more ".repeat(20)));
+            let (plan, body) = client.send(&engine, false).await;
+            assert!(recounted(&body) <= BUDGET, "I1");
+            assert!(plan.fits);
+            let reply = client.hears("an answer");
+            engine.answered(&plan, &reply).await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_shadow_measures_and_changes_nothing() {
+    run(async {
+        let engine = Engine::builder(Arc::new(MemStore::new())).build();
+        let mut client = Client::new("/v1/messages");
+        let mut planned = false;
+        for turn in 0..60 {
+            client.says(&format!("question {turn} {}", "and more ".repeat(20)));
+            let (plan, body) = client.send(&engine, true).await;
+            assert_eq!((plan.body.as_deref(), plan.tokens_sent), (None, plan.tokens_in));
+            assert_eq!(body, serde_json::from_str::<Value>(&client.body()).unwrap());
+            planned |= plan.tokens_planned < plan.tokens_in;
+            assert!(plan.tokens_planned <= BUDGET);
+            client.hears("an answer");
+        }
+        assert!(planned);
+    });
+}
+
+/// What cannot be read, or is not about a history, goes on as it came.
+#[test]
+fn what_is_not_understood_goes_on_as_it_came() {
+    run(async {
+        let engine = Engine::builder(Arc::new(MemStore::new())).build();
+        for (path, body) in [
+            ("/v1/models", ""),
+            ("/v1/embeddings", "{}"),
+            ("/v1/messages", "not json"),
+            ("/v1/messages", "[1]"),
+            ("/v1/messages", r#"{"messages": 7}"#),
+            ("/v1/messages", r#"{"messages": [1, "two", null, [], {"role": 5, "content": {"a": 1}}]}"#),
+            ("/v1/chat/completions", r#"{"messages": [{"role": "user", "content": [{"type": 3}]}]}"#),
+            ("/v1/responses", r#"{"input": {"odd": true}}"#),
+        ] {
+            let incoming =
+                Incoming { path, headers: &[], body, budget: BUDGET, encoding: "o200k_base", shadow: false };
+            let plan = engine.ingest(&incoming).await;
+            assert_eq!((plan.body, plan.changes.total(), plan.fits), (None, 0, true), "{path} {body}");
+        }
+    });
+}

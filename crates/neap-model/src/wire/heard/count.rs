@@ -1,0 +1,112 @@
+//! What requests cost, counted as they are written. Clients send the same again and again: what was counted once is looked up.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use neap_core::ingest::{Block, Digest};
+use neap_core::tokens::{TokenCounter, Tokens};
+
+use super::super::json::Json;
+
+/// Counts that are kept, at most; the older half of them goes when there are more.
+const KEPT_MAX: usize = 65_536;
+/// Texts that are shorter are counted as fast as they are looked up.
+const SHORT: usize = 64;
+
+/// What a picture or a file costs at least.
+const MEDIA: Tokens = Tokens(2_000);
+/// Bytes of one for a token, where it is large.
+const MEDIA_BYTES: u64 = 400;
+/// What surrounds a part of an item that is counted by its words.
+const AROUND: Tokens = Tokens(24);
+
+/// Counts texts, and remembers them.
+#[derive(Clone)]
+pub struct Counts {
+    counter: Arc<dyn TokenCounter>,
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl fmt::Debug for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Counts").field("encoding", &self.counter.encoding()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Default)]
+struct Kept {
+    new: BTreeMap<Digest, Tokens>,
+    old: BTreeMap<Digest, Tokens>,
+}
+
+impl Counts {
+    /// Counts as this counter does.
+    pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
+        Self { counter, kept: Arc::default() }
+    }
+
+    /// Who counts.
+    pub fn counter(&self) -> &dyn TokenCounter {
+        self.counter.as_ref()
+    }
+
+    /// What a text costs.
+    pub fn of(&self, text: &str) -> Tokens {
+        if text.len() <= SHORT {
+            return self.counter.count(text);
+        }
+        let digest = Digest::of("text", &[text.as_bytes()]);
+        let known = |kept: &mut Kept| kept.new.get(&digest).or_else(|| kept.old.get(&digest)).copied();
+        if let Some(tokens) = known(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return tokens;
+        }
+        let tokens = self.counter.count(text);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.new.insert(digest, tokens);
+        if kept.new.len() > KEPT_MAX / 2 {
+            kept.old = std::mem::take(&mut kept.new);
+        }
+        tokens
+    }
+}
+
+/// What an item costs: as it is written, but for pictures and files, which no model reads as text.
+pub(super) fn item(counts: &Counts, json: &Json, blocks: &[Block]) -> Tokens {
+    if !blocks.iter().any(has_media) {
+        return counts.of(json.text()) + Tokens(1);
+    }
+    blocks.iter().map(|block| of_block(counts, block)).sum::<Tokens>() + AROUND
+}
+
+fn of_block(counts: &Counts, block: &Block) -> Tokens {
+    match block {
+        Block::Other { kind, json } if is_media(kind) => {
+            MEDIA.max(Tokens(json.to_string().len() as u64 / MEDIA_BYTES))
+        }
+        Block::Other { json, .. } => counts.of(&json.to_string()) + AROUND,
+        Block::Answer { id, content, .. } => {
+            content.iter().map(|block| of_block(counts, block)).sum::<Tokens>() + counts.of(id) + AROUND
+        }
+        Block::Call(call) => {
+            counts.of(&Json::of(&call.arguments).text().to_owned()) + counts.of(&call.id) + AROUND
+        }
+        Block::Text(text) => counts.of(Json::of(text).text()) + AROUND,
+        Block::Thinking => AROUND,
+    }
+}
+
+fn has_media(block: &Block) -> bool {
+    match block {
+        Block::Other { kind, .. } => is_media(kind),
+        Block::Answer { content, .. } => content.iter().any(has_media),
+        Block::Text(_) | Block::Thinking | Block::Call(_) => false,
+    }
+}
+
+fn is_media(kind: &str) -> bool {
+    matches!(
+        kind,
+        "image" | "image_url" | "input_image" | "document" | "file" | "input_file" | "input_audio" | "audio"
+    )
+}

@@ -1,0 +1,168 @@
+//! A client's request, from any of the wire formats to what the rules read, and back with what they changed.
+//!
+//! Items that are not changed are written as they came, byte for byte; in one that is, all that is not named stays.
+
+mod chat;
+mod count;
+mod messages;
+mod parts;
+mod responses;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use neap_core::ingest::{Api, Block, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
+
+pub use count::Counts;
+use parts::Part;
+
+use super::json::{Array, Json, NotJson, Object};
+use super::openai::texts;
+
+/// A request in its wire format, with what the rules read of it.
+#[derive(Debug, Clone)]
+pub struct Request {
+    body: Object,
+    /// The history, item by item.
+    items: Vec<Json>,
+    heard: Heard,
+}
+
+/// Which format a path speaks, and what it asks for; none if it is not about a history.
+pub fn endpoint(path: &str) -> Option<(Api, Endpoint)> {
+    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
+    let path = match path.strip_prefix("/s/") {
+        Some(rest) => rest.find('/').map(|at| &rest[at..])?,
+        None => path,
+    };
+    let path = path.strip_prefix("/v1").unwrap_or(path);
+    match path {
+        "/chat/completions" => Some((Api::Chat, Endpoint::Answer)),
+        "/responses" => Some((Api::Responses, Endpoint::Answer)),
+        "/responses/compact" => Some((Api::Responses, Endpoint::Compact)),
+        "/responses/input_tokens" => Some((Api::Responses, Endpoint::Count)),
+        "/messages" => Some((Api::Messages, Endpoint::Answer)),
+        "/messages/count_tokens" => Some((Api::Messages, Endpoint::Count)),
+        _ => None,
+    }
+}
+
+impl Request {
+    /// Reads a request; none if its path is not about a history.
+    pub fn read(
+        path: &str,
+        headers: &[(String, String)],
+        body: &str,
+        counts: &Counts,
+    ) -> Result<Option<Self>, NotJson> {
+        let Some((api, endpoint)) = endpoint(path) else { return Ok(None) };
+        let body = Object::parse(body)?;
+        let items = items_of(&body, api);
+        let mut rest = body.clone();
+        rest.set(list(api), Array::default().to_json());
+        let heard = Heard {
+            api,
+            endpoint,
+            signals: Signals::read(path, headers, signals(&body)),
+            system: texts(body.get("system").or_else(|| body.get("instructions"))),
+            tools: body.array("tools").map_or(0, |tools| tools.items().len()),
+            fixed: counts.of(rest.to_json().text()),
+            marks: ["system", "tools"].iter().map(|key| marks_in(body.array(key).as_ref())).sum(),
+            reply_max: ["max_tokens", "max_completion_tokens", "max_output_tokens"]
+                .iter()
+                .find_map(|key| body.read(key)),
+            is_rehearsal: body.read("generate") == Some(false),
+            items: items.iter().map(|json| item(api, json, counts)).collect(),
+        };
+        Ok(Some(Self { body, items, heard }))
+    }
+
+    /// What the rules read.
+    pub fn heard(&self) -> &Heard {
+        &self.heard
+    }
+
+    /// The model asked for.
+    pub fn model(&self) -> Option<String> {
+        self.body.text_of("model")
+    }
+
+    /// Whether the answer is to come piece by piece; not if it is not said.
+    pub fn streams(&self) -> bool {
+        self.body.read("stream").unwrap_or(false)
+    }
+
+    /// The request with its history as laid out; all else is as it came.
+    pub fn write(&self, layout: &Layout) -> String {
+        let items: Array = write::items(self.heard.api, &self.items, layout).collect();
+        let mut body = self.body.clone();
+        body.set(list(self.heard.api), items.to_json());
+        body.to_json().text().to_owned()
+    }
+}
+
+/// The member that holds the history.
+fn list(api: Api) -> &'static str {
+    match api {
+        Api::Chat | Api::Messages => "messages",
+        Api::Responses => "input",
+    }
+}
+
+fn items_of(body: &Object, api: Api) -> Vec<Json> {
+    let Some(history) = body.get(list(api)) else { return Vec::new() };
+    match history.read::<String>() {
+        // A plain text is the user's message.
+        Some(text) => vec![Object::new().with("role", "user").with("content", &text).to_json()],
+        None => Array::of(history).map(|items| items.items().cloned().collect()).unwrap_or_default(),
+    }
+}
+
+fn signals(body: &Object) -> BodySignals {
+    let conversation = body.get("conversation").and_then(|conversation| {
+        conversation.read::<String>().or_else(|| Object::of(conversation).and_then(|object| object.text_of("id")))
+    });
+    let user = body.object("metadata").and_then(|metadata| metadata.text_of("user_id"));
+    BodySignals {
+        conversation,
+        previous_response: body.text_of("previous_response_id"),
+        cache_key: body.text_of("prompt_cache_key"),
+        user: user.or_else(|| body.text_of("user")),
+    }
+}
+
+/// The parts of an item, each with where it stands.
+fn parts(api: Api, json: &Json) -> (Speaker, Vec<Part>) {
+    let Some(object) = Object::of(json) else { return (Speaker::Other, vec![Part::unknown("", json)]) };
+    match api {
+        Api::Chat => chat::parts(&object),
+        Api::Responses => responses::parts(&object, json),
+        Api::Messages => messages::parts(&object),
+    }
+}
+
+fn item(api: Api, json: &Json, counts: &Counts) -> Item {
+    let (speaker, parts) = parts(api, json);
+    let blocks: Vec<Block> = parts.into_iter().map(|part| part.block).collect();
+    let tokens = count::item(counts, json, &blocks);
+    let marks = if api == Api::Messages { messages::marks(json) } else { 0 };
+    Item { speaker, blocks, tokens, marks }
+}
+
+/// Places in a list that the client asks to be cached up to.
+fn marks_in(list: Option<&Array>) -> usize {
+    let objects = list.into_iter().flat_map(Array::objects);
+    objects.filter(|object| object.get("cache_control").is_some_and(|mark| !mark.is_null())).count()
+}
+
+/// Who a role is.
+fn speaker(role: Option<&str>) -> Speaker {
+    match role {
+        Some("system" | "developer") => Speaker::System,
+        Some("user") => Speaker::User,
+        Some("assistant") => Speaker::Assistant,
+        Some("tool" | "function") => Speaker::Tool,
+        Some(_) | None => Speaker::Other,
+    }
+}

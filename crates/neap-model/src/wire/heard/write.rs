@@ -1,0 +1,134 @@
+//! Items as they are sent: raw where nothing is changed.
+
+use neap_core::ingest::{Api, Layout, Piece};
+
+use super::super::json::{Array, Json, Object};
+use super::parts;
+use super::parts::Spot;
+
+/// The items of a layout, in order.
+pub(super) fn items<'a>(api: Api, items: &'a [Json], layout: &'a Layout) -> impl Iterator<Item = Json> + 'a {
+    layout.pieces.iter().filter_map(move |piece| match piece {
+        Piece::Note { text, mark } => Some(note(api, text, *mark)),
+        Piece::Item { at, without, short, more } => {
+            let json = items.get(*at)?;
+            if without.is_empty() && short.is_empty() && more.is_none() {
+                return Some(json.clone());
+            }
+            Some(changed(api, json, without, short, more.as_deref()))
+        }
+    })
+}
+
+/// A message of ours.
+fn note(api: Api, text: &str, mark: bool) -> Json {
+    let message = Object::new().with("role", "user");
+    match api {
+        Api::Chat => message.with("content", text).to_json(),
+        Api::Responses => {
+            let content: Array = [words(api, text)].into_iter().collect();
+            Object::new()
+                .with("type", "message")
+                .with("role", "user")
+                .with_json("content", content.to_json())
+                .to_json()
+        }
+        Api::Messages => {
+            let mut block = Object::new().with("type", "text").with("text", text);
+            if mark {
+                block.set("cache_control", Object::new().with("type", "ephemeral").to_json());
+            }
+            let content: Array = [block.to_json()].into_iter().collect();
+            message.with_json("content", content.to_json()).to_json()
+        }
+    }
+}
+
+/// A part of words.
+fn words(api: Api, text: &str) -> Json {
+    let kind = match api {
+        Api::Chat | Api::Messages => "text",
+        Api::Responses => "input_text",
+    };
+    Object::new().with("type", kind).with("text", text).to_json()
+}
+
+fn changed(
+    api: Api,
+    json: &Json,
+    without: &[usize],
+    short: &[(usize, std::sync::Arc<str>)],
+    more: Option<&str>,
+) -> Json {
+    let Some(mut object) = Object::of(json) else { return json.clone() };
+    let (_, parts) = parts(api, json);
+    let mut content = object.array("content");
+    for (nth, text) in short {
+        match parts.get(*nth).map(|part| part.spot) {
+            Some(Spot::Member(member)) => object.set(member, Json::of(&**text)),
+            Some(Spot::Content(at)) => {
+                if let Some(list) = &mut content {
+                    shorten(list, at, text);
+                }
+            }
+            Some(Spot::Item | Spot::Call(_)) | None => {}
+        }
+    }
+    let gone = |wanted: fn(Spot) -> Option<usize>| -> Vec<usize> {
+        without.iter().filter_map(|nth| parts.get(*nth).and_then(|part| wanted(part.spot))).collect()
+    };
+    let of_content = gone(|spot| if let Spot::Content(at) = spot { Some(at) } else { None });
+    let of_calls = gone(|spot| if let Spot::Call(at) = spot { Some(at) } else { None });
+    if let Some(list) = content {
+        let mut list = keep(&list, &of_content);
+        if let Some(text) = more {
+            list.push(words(api, text));
+        }
+        object.set("content", list.to_json());
+    } else if let Some(text) = more {
+        add(api, &mut object, text);
+    }
+    if let Some(calls) = object.array("tool_calls").filter(|_| !of_calls.is_empty()) {
+        let calls = keep(&calls, &of_calls);
+        if calls.is_empty() {
+            object.remove("tool_calls");
+        } else {
+            object.set("tool_calls", calls.to_json());
+        }
+    }
+    for nth in without {
+        if let Some(Spot::Member(member)) = parts.get(*nth).map(|part| part.spot)
+            && super::chat::THOUGHTS.contains(&member)
+        {
+            object.remove(member);
+        }
+    }
+    object.to_json()
+}
+
+/// Adds words after a plain text.
+fn add(api: Api, object: &mut Object, text: &str) {
+    let said: String = object.read("content").unwrap_or_default();
+    match api {
+        Api::Chat => object.set("content", Json::of(&format!("{said}\n\n{text}"))),
+        Api::Responses | Api::Messages => {
+            let list: Array = [words(api, &said), words(api, text)].into_iter().collect();
+            object.set("content", list.to_json());
+        }
+    }
+}
+
+fn keep(list: &Array, gone: &[usize]) -> Array {
+    if gone.is_empty() {
+        return list.clone();
+    }
+    list.items().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, json)| json.clone()).collect()
+}
+
+/// Puts other words into a part: its text, or all that it answers.
+fn shorten(list: &mut Array, at: usize, text: &str) {
+    let Some(mut object) = list.items().nth(at).and_then(Object::of) else { return };
+    let member = if object.get("text").is_some() { "text" } else { "content" };
+    object.set(member, Json::of(text));
+    list.replace(at, object.to_json());
+}
