@@ -58,6 +58,7 @@ impl Client {
             budget: BUDGET,
             encoding: "o200k_base",
             shadow,
+            limit: None,
         };
         let plan = engine.ingest(&incoming).await;
         assert_eq!(plan.fault, None);
@@ -327,8 +328,15 @@ fn what_is_not_understood_goes_on_as_it_came() {
             ("/v1/chat/completions", r#"{"messages": [{"role": "user", "content": [{"type": 3}]}]}"#),
             ("/v1/responses", r#"{"input": {"odd": true}}"#),
         ] {
-            let incoming =
-                Incoming { path, headers: &[], body, budget: BUDGET, encoding: "o200k_base", shadow: false };
+            let incoming = Incoming {
+                path,
+                headers: &[],
+                body,
+                budget: BUDGET,
+                encoding: "o200k_base",
+                shadow: false,
+                limit: None,
+            };
             let plan = engine.ingest(&incoming).await;
             assert_eq!((plan.body, plan.changes.total(), plan.fits), (None, 0, true), "{path} {body}");
         }

@@ -67,7 +67,8 @@ pub fn decide(heard: &Heard, chain: &Chain, class: Class, frozen: Option<&Frozen
     let frozen = frozen.filter(|frozen| frozen.holds(chain));
     let now = frozen.map_or_else(|| heard.tokens(), |frozen| frozen.lay_out(heard).tokens);
     let as_it_is = if frozen.is_some() { Decision::Grow } else { Decision::Unchanged };
-    if now <= limit {
+    let is_again = frozen.is_some_and(|frozen| frozen.was_sent(chain));
+    if now <= limit || (is_again && now <= bounds.budget) {
         return as_it_is;
     }
     match choose(heard, &Pairs::of(&heard.items), bounds) {

@@ -48,9 +48,9 @@ pub(super) fn choose(heard: &Heard, pairs: &Pairs, bounds: &Bounds) -> Option<Cu
     let tail = tails.find(|start| sizes.of_range(*start..items.len()) <= low);
     let full = bounds.high().saturating_sub(around);
     let dropped = match tail {
-        Some(tail) => vec![head..tail],
+        Some(tail) => [head..tail, 0..0],
         // The turn that goes on is long: it may have more than the low mark gives.
-        None if sizes.of_range(last..items.len()) <= full => vec![head..last],
+        None if sizes.of_range(last..items.len()) <= full => [head..last, 0..0],
         None => {
             let opening = opening_end(items, last).max(head);
             let kept = sizes.of_range(last.min(opening)..opening);
@@ -59,7 +59,7 @@ pub(super) fn choose(heard: &Heard, pairs: &Pairs, bounds: &Bounds) -> Option<Cu
             let fits =
                 |room: Tokens| rounds.iter().copied().find(|at| kept + sizes.of_range(*at..items.len()) <= room);
             let resumes = fits(low).or_else(|| fits(full)).or(rounds.last().copied()).unwrap_or(opening);
-            vec![head..last.max(head), opening..resumes]
+            [head..last.max(head), opening..resumes]
         }
     };
     let dropped: Vec<Range<usize>> = dropped.into_iter().filter(|gap| !gap.is_empty()).collect();

@@ -96,6 +96,8 @@ pub struct Frozen {
     orphans: BTreeSet<Place>,
     /// What was recalled for turns, by the item that begins them; empty where nothing was.
     recalled: BTreeMap<usize, (Arc<str>, Tokens)>,
+    /// The end of what was last sent.
+    sent: Option<Digest>,
 }
 
 impl Frozen {
@@ -122,6 +124,7 @@ impl Frozen {
             short_tokens: BTreeMap::new(),
             orphans: BTreeSet::new(),
             recalled: BTreeMap::new(),
+            sent: None,
         };
         let pairs = Pairs::of(&heard.items);
         frozen.orphans = pairs.orphans.into_iter().filter(|(at, _)| !frozen.drops(*at) && *at < seen).collect();
@@ -145,6 +148,16 @@ impl Frozen {
         self.seen <= chain.stem() && chain.upto(self.seen) == self.at
     }
 
+    /// Remembers that it was sent for a request: the same again is sent the same.
+    pub fn send(&mut self, chain: &Chain) {
+        self.sent = Some(chain.asked());
+    }
+
+    /// Whether it was last sent for this request.
+    pub(super) fn was_sent(&self, chain: &Chain) -> bool {
+        self.sent == Some(chain.asked())
+    }
+
     /// How many items are left out from the first gap on, and the first that is kept after it.
     pub fn gap(&self) -> Range<usize> {
         self.dropped.first().cloned().unwrap_or(0..0)
@@ -163,6 +176,9 @@ impl Frozen {
 
     /// Takes up what was recalled for a turn; there it stays.
     pub fn recall(&mut self, at: usize, text: &str, counter: &dyn TokenCounter) {
+        // What is there already need not be said again.
+        let is_there = self.recalled.values().any(|(there, _)| **there == *text);
+        let text = if is_there { "" } else { text };
         let tokens = if text.is_empty() { Tokens::ZERO } else { Self::cost(counter, text) };
         self.recalled.entry(at).or_insert_with(|| (text.into(), tokens));
     }

@@ -18,6 +18,7 @@ mod heard;
 mod layout;
 mod signals;
 mod tell;
+mod topics;
 mod verdict;
 
 pub use bound::{Bounds, Decision, decide};
@@ -30,6 +31,7 @@ pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_spoken}
 pub use layout::{Changes, Frozen, Layout, Piece};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};
 pub use tell::{messages, tell};
+pub use topics::{Sign, Topics};
 pub use verdict::{Verdict, judge};
 
 #[cfg(test)]

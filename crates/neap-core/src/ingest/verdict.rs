@@ -69,5 +69,8 @@ pub fn judge(line: Option<&Line>, own: usize, others: usize, chain: &Chain, item
     // The answer may come back in other words, or was never heard.
     let next = items[own..].iter().find(|item| item.speaker != Speaker::System && !item.is_hollow());
     let brings_answer = next.is_some_and(|item| item.speaker == Speaker::Assistant);
-    if end == line.asked && (brings_answer || !is_answered) { Verdict::Turn } else { Verdict::Edit }
+    // Instructions that came last may have stayed where they were.
+    let spoken = items[..own].iter().rposition(|item| item.speaker != Speaker::System).map_or(0, |at| at + 1);
+    let is_asked = end == line.asked || chain.upto(spoken) == line.asked;
+    if is_asked && (brings_answer || !is_answered) { Verdict::Turn } else { Verdict::Edit }
 }

@@ -71,6 +71,7 @@ impl Bounding<'_> {
         // An errand beside the conversation leaves no trace in it.
         if plan.class.is_conversation() {
             line.epochs = frozen.number;
+            frozen.send(self.chain);
             line.frozen = Some(frozen);
             if is_anew {
                 self.began(&mut line.live).await?;

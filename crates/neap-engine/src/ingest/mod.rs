@@ -13,8 +13,6 @@ mod lines;
 mod plan;
 mod recording;
 
-use std::time::Duration;
-
 use neap_core::ingest::{Chain, Reply, Tenant, Verdict, classify};
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::Request;
@@ -27,13 +25,8 @@ use crate::error::EngineError;
 use bounding::Bounding;
 use plan::Ticket;
 
-/// After this long a request goes on as it came.
-const LIMIT: Duration = Duration::from_secs(10);
-
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
-    ///
-    /// Needs a runtime with time enabled.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
         let counts = self.parts.lines.counts(incoming.encoding);
         let request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
@@ -42,11 +35,15 @@ impl Engine {
             Err(error) => return Plan::passed(Some(error.to_string())),
         };
         let as_it_came = Plan::of(request.heard(), classify(request.heard()));
-        let planned = tokio::time::timeout(LIMIT, self.plan(&request, incoming, as_it_came.clone())).await;
+        let planning = self.plan(&request, incoming, as_it_came.clone());
+        let planned = match incoming.limit {
+            Some(limit) => tokio::time::timeout(limit, planning).await,
+            None => Ok(planning.await),
+        };
         let fault = match planned {
             Ok(Ok(plan)) => return plan.settled(incoming),
             Ok(Err(error)) => error.to_string(),
-            Err(_) => format!("nothing was decided within {LIMIT:?}"),
+            Err(_) => "nothing was decided in time".to_owned(),
         };
         tracing::warn!(target: "neap::ingest", error = fault, "a request goes on as it came");
         Plan { fault: Some(fault), ..as_it_came }.settled(incoming)

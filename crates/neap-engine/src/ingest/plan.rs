@@ -1,5 +1,7 @@
 //! What came in, and what goes on.
 
+use std::time::Duration;
+
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{Api, Chain, Changes, Class, Heard, Tenant, Verdict};
 use neap_core::tokens::Tokens;
@@ -19,6 +21,8 @@ pub struct Incoming<'a> {
     pub encoding: &'a str,
     /// Whether it goes on as it came, whatever is decided.
     pub shadow: bool,
+    /// After this long it goes on as it came; none waits for as long as it takes. A limit needs a runtime with time enabled.
+    pub limit: Option<Duration>,
 }
 
 /// What goes on.

@@ -6,6 +6,7 @@ mod classes;
 mod identities;
 mod random;
 mod telling;
+mod topics;
 mod verdicts;
 
 use serde_json::json;

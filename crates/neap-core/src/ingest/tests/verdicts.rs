@@ -42,15 +42,15 @@ impl Known {
 fn every_verdict_is_found() {
     let (a, b, c, d) = (user("a"), assistant("b"), user("c"), assistant("d"));
     let mut known = Known::default();
-    assert_eq!(known.judge(&[a.clone()]), Verdict::NewSession);
-    known.hear(&[a.clone()], None);
-    assert_eq!(known.judge(&[a.clone()]), Verdict::Retry);
+    assert_eq!(known.judge(std::slice::from_ref(&a)), Verdict::NewSession);
+    known.hear(std::slice::from_ref(&a), None);
+    assert_eq!(known.judge(std::slice::from_ref(&a)), Verdict::Retry);
     // The answer was never heard, and the client has it.
     assert_eq!(known.judge(&[a.clone(), b.clone(), c.clone()]), Verdict::Turn);
     // There was none, and the person goes on.
     assert_eq!(known.judge(&[a.clone(), user("a2")]), Verdict::Turn);
-    known.hear(&[a.clone()], Some(b.clone()));
-    assert_eq!(known.judge(&[a.clone()]), Verdict::Regeneration);
+    known.hear(std::slice::from_ref(&a), Some(b.clone()));
+    assert_eq!(known.judge(std::slice::from_ref(&a)), Verdict::Regeneration);
     assert_eq!(known.judge(&[a.clone(), b.clone(), c.clone()]), Verdict::Turn);
     // The answer comes back in other words.
     assert_eq!(known.judge(&[a.clone(), assistant("B"), c.clone()]), Verdict::Turn);
@@ -59,7 +59,7 @@ fn every_verdict_is_found() {
     assert_eq!(known.judge(&[a.clone(), b.clone(), c.clone(), d.clone(), user("e")]), Verdict::Turn);
     // The last question put otherwise; the first one again; the answer gone and something else said.
     assert_eq!(known.judge(&[a.clone(), b.clone(), user("c2")]), Verdict::Edit);
-    assert_eq!(known.judge(&[a.clone()]), Verdict::Edit);
+    assert_eq!(known.judge(std::slice::from_ref(&a)), Verdict::Edit);
     assert_eq!(known.judge(&[a.clone(), b.clone(), c.clone(), user("e")]), Verdict::Edit);
     // The same session with another history.
     assert_eq!(known.judge(&[user("In short: a, b, c.")]), Verdict::ClientCompaction);
@@ -79,6 +79,16 @@ fn a_client_that_moves_its_last_instruction_goes_on() {
     assert_eq!(known.judge(&[top.clone(), user("a"), system("be long")]), Verdict::Regeneration);
     // One that leaves it where it was goes on as well.
     assert_eq!(known.judge(&[top, user("a"), last, assistant("b"), user("c")]), Verdict::Turn);
+}
+
+/// The same where the answer was never heard.
+#[test]
+fn a_client_that_leaves_its_last_instruction_goes_on() {
+    let mut known = Known::default();
+    known.hear(&[user("a"), system("be brief")], None);
+    assert_eq!(known.judge(&[user("a"), system("be brief"), assistant("b"), user("c")]), Verdict::Turn);
+    assert_eq!(known.judge(&[user("a"), system("be brief")]), Verdict::Retry);
+    assert_eq!(known.judge(&[user("a"), assistant("b"), user("c"), system("be brief")]), Verdict::Turn);
 }
 
 #[test]

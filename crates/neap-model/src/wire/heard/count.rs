@@ -89,7 +89,7 @@ fn of_block(counts: &Counts, block: &Block) -> Tokens {
             content.iter().map(|block| of_block(counts, block)).sum::<Tokens>() + counts.of(id) + AROUND
         }
         Block::Call(call) => {
-            counts.of(&Json::of(&call.arguments).text().to_owned()) + counts.of(&call.id) + AROUND
+            counts.of(Json::of(&call.arguments).text()) + counts.of(&call.id) + AROUND
         }
         Block::Text(text) => counts.of(Json::of(text).text()) + AROUND,
         Block::Thinking => AROUND,

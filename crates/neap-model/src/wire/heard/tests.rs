@@ -251,7 +251,7 @@ proptest! {
         prop_assert_eq!(&sent, &body);
         let heard = request.heard();
         let chain = Chain::of(&Tenant::of_key(None), heard);
-        let cut = Cut { dropped: vec![0..heard.stem().min(1)], room: Tokens(10), kept: heard.tokens() };
+        let cut = Cut { dropped: std::iter::once(0..heard.stem().min(1)).collect(), room: Tokens(10), kept: heard.tokens() };
         let bounds = Bounds::new(Tokens(100_000));
         let frozen = Frozen::new(1, (heard, &chain), &cut, "note", &WordCounter, &bounds, &|_| TurnNo(1)).expect("it fits");
         let cut: Value = serde_json::from_str(&request.write(&frozen.lay_out(heard))).expect("JSON");

@@ -1,0 +1,162 @@
+//! Work that begins and ends without anyone saying so to us: a client's model does not call our tools, so what a person says
+//! must tell.
+//!
+//! Work begins where a person says that it is something else, or asks for something that has nothing in common with what is in
+//! play: no file, no identifier, hardly a word; after a long pause less is needed. It ends only on an explicit sign (DESIGN,
+//! decision 9): never on a pause, never because something else begins.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::ids::Stamp;
+use crate::terms::terms;
+
+/// So many turns of a conversation are in play.
+const TURNS_IN_PLAY: u64 = 8;
+/// A message with fewer telling words says nothing about its topic.
+const WORDS_MIN: usize = 4;
+/// At most this share of a message's words is in play where it begins something, in per cent.
+const SHARED_MAX_PERCENT: usize = 15;
+/// The same after a long pause, or where it says that it begins something.
+const SHARED_MAX_LOOSE_PERCENT: usize = 34;
+/// A long pause, in milliseconds.
+const PAUSE: i64 = 4 * 3_600 * 1_000;
+/// What is looked at of a text, from its beginning, in bytes.
+const LOOK_BYTES: usize = 4_096;
+/// Words of a name.
+const NAME_WORDS: usize = 4;
+
+/// What a message is to the work in play.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sign {
+    /// It goes on with it, or is about nothing.
+    GoesOn,
+    /// It begins something else, of this name.
+    Opens(String),
+    /// It says that the work is over.
+    Closes,
+}
+
+/// A pattern of ours.
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern of ours"));
+    };
+}
+
+pattern!(
+    SAYS_NEW,
+    r"(?i)\b(new (topic|task|project|question|issue)|different (topic|subject|question)|on another note|unrelated|separately|something else|next (task|ticket|issue)|moving on( to)?|change of topic)\b"
+);
+pattern!(
+    BEGINS,
+    r"(?i)\b(help me|can you help|could you help|i need (help|you to)|i want to|i'd like to|i need to|we need to|let's (build|plan|write|create|design|start|fix|debug|add|implement|set up|look at)|please (add|fix|write|create|implement|build|find|look|make|update|investigate)|how (do|can|should) (i|we)|doesn't work|is broken|fails|crash(es|ed)?|an error)\b"
+);
+pattern!(
+    SAYS_OVER,
+    r"(?i)\b((that|this|it|all|everything)('s| is| are)? (now )?(fixed|solved|resolved|done|finished|sorted|merged|shipped)|(that|this) (fixed|solved|did) it|we('re| are) done|i('m| am) done|problem solved|issue resolved|case closed|works (now|perfectly)|you can close (it|this)|wrap (it|this) up)\b"
+);
+pattern!(
+    NOT_OVER,
+    r"(?i)\b(not|n't|isn't|still|almost|nearly|until|once|when|if|before|unless|should|must|to be|need|later|on hold|for now|but|yet|except|instead|tomorrow)\b|\?"
+);
+pattern!(
+    FOLLOWS,
+    r"(?i)^\s*(and|also|then|so|but|or|yes|no|ok|okay|now|why|what about|how about|same|again|that|this|it|these|those|great|thanks|thank you|good|perfect|continue|go on|do it|try)\b"
+);
+pattern!(MARK, r"[\w./-]*[./_][\w./-]*\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}-\d+|#\d+");
+
+/// What is in play in a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Topics {
+    /// Words, and files and identifiers, each with the turn in which it was last said.
+    words: BTreeMap<String, u64>,
+    marks: BTreeMap<String, u64>,
+    turn: u64,
+    last: Option<Stamp>,
+}
+
+impl Topics {
+    /// Hears a person. Nothing is in play at first: what is said then begins something, if it is about anything.
+    pub fn hear(&mut self, said: &str, at: Stamp) -> Sign {
+        let text = &said[..said.floor_char_boundary(LOOK_BYTES)];
+        let is_first = self.words.is_empty();
+        let paused = self.last.is_some_and(|last| at.0.saturating_sub(last.0) >= PAUSE);
+        let sign = if is_over(text) {
+            Sign::Closes
+        } else if self.begins(text, is_first, paused) {
+            name(text).map_or(Sign::GoesOn, Sign::Opens)
+        } else {
+            Sign::GoesOn
+        };
+        if matches!(sign, Sign::Opens(_)) {
+            self.words.clear();
+            self.marks.clear();
+        }
+        self.turn += 1;
+        self.last = Some(at);
+        self.take(text);
+        sign
+    }
+
+    /// Sees what else was said: what it names is in play.
+    pub fn see(&mut self, said: &str) {
+        self.take(&said[..said.floor_char_boundary(LOOK_BYTES)]);
+    }
+
+    fn take(&mut self, text: &str) {
+        let turn = self.turn;
+        self.words.extend(terms(text).into_iter().map(|word| (word, turn)));
+        self.marks.extend(marks(text).into_iter().map(|mark| (mark, turn)));
+        let is_recent = |last: &mut u64| turn.saturating_sub(*last) < TURNS_IN_PLAY;
+        self.words.retain(|_, last| is_recent(last));
+        self.marks.retain(|_, last| is_recent(last));
+    }
+
+    fn begins(&self, text: &str, is_first: bool, paused: bool) -> bool {
+        let words: BTreeSet<String> = terms(text).into_iter().collect();
+        if words.len() < WORDS_MIN {
+            return false;
+        }
+        if is_first || SAYS_NEW.is_match(text) {
+            return true;
+        }
+        if FOLLOWS.is_match(text) || marks(text).iter().any(|mark| self.marks.contains_key(mark)) {
+            return false;
+        }
+        let shared = words.iter().filter(|word| self.words.contains_key(*word)).count();
+        let is_loose = paused || BEGINS.is_match(text);
+        let most = if is_loose { SHARED_MAX_LOOSE_PERCENT } else { SHARED_MAX_PERCENT };
+        shared * 100 <= words.len() * most
+    }
+}
+
+/// Whether a clause says that the work is over, and nothing takes it back.
+fn is_over(text: &str) -> bool {
+    text.split(['.', '!', ';', '\n']).any(|clause| {
+        let is_short = clause.split_whitespace().count() <= 12;
+        is_short && SAYS_OVER.is_match(clause) && !NOT_OVER.is_match(clause)
+    }) && !text.contains('?')
+}
+
+/// Files, identifiers and numbers of tickets.
+fn marks(text: &str) -> BTreeSet<String> {
+    MARK.find_iter(text).map(|found| found.as_str().trim_matches(['.', '/', '-']).to_lowercase()).collect()
+}
+
+/// A name from the first telling words of a message.
+fn name(text: &str) -> Option<String> {
+    let begun = BEGINS.find(text).map_or(0, |found| found.end());
+    let telling = |part: &str| -> Vec<String> {
+        let words = part.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
+        words
+            .filter(|word| word.chars().count() > 2 && !crate::reference::is_stop_word(word))
+            .take(NAME_WORDS)
+            .collect()
+    };
+    let after = telling(&text[begun..]);
+    let words = if after.len() < 2 { telling(text) } else { after };
+    (!words.is_empty()).then(|| words.join(" "))
+}
