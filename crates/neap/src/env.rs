@@ -24,6 +24,10 @@ pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
 pub(crate) const NEAP_MODEL: &str = "NEAP_MODEL";
 /// Who summarises, as `--summary-model` does.
 pub(crate) const NEAP_SUMMARY_MODEL: &str = "NEAP_SUMMARY_MODEL";
+/// Where the proxy listens, as `--listen` does.
+pub(crate) const NEAP_LISTEN: &str = "NEAP_LISTEN";
+/// Where the proxy's requests go, as `--upstream` does.
+pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 /// Where that model is, as `--base-url` does.
 pub(crate) const NEAP_BASE_URL: &str = "NEAP_BASE_URL";
 /// How to speak with it, as `--api` does.

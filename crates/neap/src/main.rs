@@ -13,6 +13,7 @@ mod model;
 mod out;
 mod outlook;
 mod progress;
+mod proxy;
 mod told;
 mod typed;
 mod when;
@@ -29,7 +30,13 @@ fn main() -> ExitCode {
     if let Err(failure) = log::start() {
         return out::fail(&failure, cli.json);
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    // A proxy serves many at once; all else does one thing after the other.
+    let serves = matches!(cli.command, Command::Serve(_) | Command::Run(_));
+    let mut runtime = match serves {
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return out::fail(&Failure::new(format!("cannot start: {error}")), false),
     };
@@ -46,6 +53,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let data = || env::DataDir::resolve(data_dir, key_file, &agent);
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
+        Command::Serve(args) => cmd::serve::run(args).await,
+        Command::Run(args) => cmd::run::run(args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
         Command::Proof(args) if args.slice == cli::Slice::Model => {
             cmd::proof::model::run(&data()?, &args, json).await

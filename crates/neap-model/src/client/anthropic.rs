@@ -211,7 +211,8 @@ impl Hearing for MessageHearing {
         let is_kept = has_thought && !calls.is_empty();
         let kept = self.blocks.values().filter(|_| is_kept).filter_map(PartialBlock::whole).collect();
         let is_cut = matches!(reason.as_str(), "max_tokens" | "model_context_window_exceeded");
-        Ok(Answer { text: self.text, calls, usage: self.usage.map(MessageUsage::to_usage), kept, is_cut })
+        let usage = self.usage.map(MessageUsage::to_usage);
+        Ok(Answer { text: self.text, calls, usage, id: None, kept, is_cut })
     }
 }
 

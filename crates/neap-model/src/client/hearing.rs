@@ -20,6 +20,8 @@ pub(crate) struct Answer {
     pub(crate) text: String,
     pub(crate) calls: Vec<ToolCall>,
     pub(crate) usage: Option<Usage>,
+    /// What the provider calls it, where a later request may name it in place of the history.
+    pub(crate) id: Option<String>,
     /// How the provider wants it back, if it holds more than words and calls.
     pub(crate) kept: Vec<Json>,
     /// Whether it ended because it was as long as it may be.
@@ -84,10 +86,7 @@ impl Reading {
 
     /// No more bytes come. Without its end, nothing that was heard is an answer.
     pub(crate) fn end(self, on_text: OnText<'_>) -> Result<Answer, ModelError> {
-        if !self.is_over {
-            return Err(ModelError::Protocol("the stream ended before the answer did".to_owned()));
-        }
-        let mut answer = self.hearing.answer()?;
+        let mut answer = self.answer()?;
         if answer.is_cut {
             // What was begun last may be half a call.
             answer.calls.clear();
@@ -96,6 +95,14 @@ impl Reading {
             on_text(CUT_AT_LIMIT);
         }
         Ok(answer)
+    }
+
+    /// The same, and nothing is said about an answer that was as long as it may be.
+    pub(crate) fn answer(self) -> Result<Answer, ModelError> {
+        if !self.is_over {
+            return Err(ModelError::Protocol("the stream ended before the answer did".to_owned()));
+        }
+        self.hearing.answer()
     }
 }
 

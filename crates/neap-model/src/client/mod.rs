@@ -12,6 +12,7 @@ mod hearing;
 mod http;
 mod key;
 mod openai;
+mod overhear;
 mod responses;
 mod retry;
 mod sse;
@@ -32,6 +33,7 @@ use hearing::Answer;
 pub use hearing::CUT_AT_LIMIT;
 use http::Http;
 pub use key::ApiKey;
+pub use overhear::{Overheard, Overhearing};
 pub use retry::Retry;
 use thoughts::Thoughts;
 
@@ -188,7 +190,7 @@ impl ChatModel for Client {
 
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         let body = self.body(request);
-        let Answer { text, calls, usage, kept, is_cut: _ } = self.ask(&body, on_text).await?;
+        let Answer { text, calls, usage, kept, id: _, is_cut: _ } = self.ask(&body, on_text).await?;
         if let Some(usage) = usage {
             self.meter.add(usage);
         }

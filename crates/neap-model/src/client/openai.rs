@@ -111,7 +111,7 @@ impl Hearing for ChatHearing {
         });
         let calls: Vec<ToolCall> = calls.collect();
         let kept = if calls.is_empty() { Vec::new() } else { kept };
-        Ok(Answer { text: self.text, calls, usage: self.usage, kept, is_cut: reason == "length" })
+        Ok(Answer { text: self.text, calls, usage: self.usage, id: None, kept, is_cut: reason == "length" })
     }
 }
 

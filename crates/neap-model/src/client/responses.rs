@@ -56,6 +56,7 @@ pub(crate) struct ResponseHearing {
     /// Whole items, by their place.
     items: BTreeMap<u64, (Json, OutputItem)>,
     usage: Option<Usage>,
+    id: Option<String>,
     is_cut: bool,
 }
 
@@ -116,7 +117,7 @@ impl Hearing for ResponseHearing {
         if calls.is_empty() || !has_reasoning {
             kept.clear();
         }
-        Ok(Answer { text: self.text, calls, usage: self.usage, kept, is_cut: self.is_cut })
+        Ok(Answer { text: self.text, calls, usage: self.usage, id: self.id, kept, is_cut: self.is_cut })
     }
 }
 
@@ -144,6 +145,7 @@ impl ResponseHearing {
             None => Response::default(),
         };
         self.usage = response.usage.as_ref().map(|usage| usage.to_usage());
+        self.id.clone_from(&response.id);
         Ok(response)
     }
 }

@@ -119,6 +119,7 @@ pub(crate) struct ResponseEvent {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Response {
+    pub(crate) id: Option<String>,
     pub(crate) error: Option<Box<serde_json::value::RawValue>>,
     pub(crate) incomplete_details: Option<Incomplete>,
     pub(crate) usage: Option<ResponseUsage>,

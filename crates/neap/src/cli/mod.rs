@@ -4,11 +4,13 @@ mod memory;
 mod model;
 mod names;
 mod record;
+mod serve;
 
 pub(crate) use memory::*;
 pub(crate) use model::*;
 pub(crate) use names::*;
 pub(crate) use record::*;
+pub(crate) use serve::*;
 
 use std::path::PathBuf;
 
@@ -58,6 +60,13 @@ pub(crate) enum Command {
     /// Without --model, the built-in offline model answers. With it, any provider that speaks one of three protocols:
     /// the key is read from NEAP_API_KEY, else from OPENAI_API_KEY or ANTHROPIC_API_KEY, and is never stored or printed.
     Chat(ChatArgs),
+    /// Stand between any client of OpenAI or Anthropic and its provider
+    ///
+    /// Point a client at http://127.0.0.1:6327/v1 (OpenAI) or http://127.0.0.1:6327 (Anthropic). Its key is passed on and never stored. /healthz,
+    /// /readyz and /metrics tell how it goes.
+    Serve(ServeArgs),
+    /// Run a command whose client speaks through a proxy of its own, e.g. `neap run -- claude`
+    Run(RunArgs),
     /// Drive a scripted conversation through the engine, one turn a line
     Replay(ReplayArgs),
     /// Run the scripted proofs of the design and print expected beside measured

@@ -21,6 +21,8 @@ pub(crate) mod receipts;
 pub(crate) mod remember;
 pub(crate) mod replay;
 pub(crate) mod report;
+pub(crate) mod run;
 pub(crate) mod search;
+pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod settings;

@@ -1,0 +1,104 @@
+//! A request's body: read up to a limit, and unpacked up to the same.
+
+use std::future::poll_fn;
+use std::io::Read;
+use std::pin::Pin;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::{HeaderMap, header};
+
+use super::fault::Fault;
+
+/// The longest body that is taken, packed or unpacked.
+pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// Reads a body.
+pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, Fault> {
+    let announced =
+        headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
+        return Err(Fault::TooLarge);
+    }
+    let mut read = Vec::with_capacity(announced.unwrap_or(0));
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        let frame = frame.map_err(|error| Fault::Unreadable(error.to_string()))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if read.len() + data.len() > BODY_BYTES_MAX {
+            return Err(Fault::TooLarge);
+        }
+        read.extend_from_slice(data);
+    }
+    Ok(read.into())
+}
+
+/// Takes off what a body is packed in.
+pub(crate) fn unpacked(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
+    let packed = headers.get_all(header::CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let names: Vec<String> =
+        packed.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
+    let mut bytes = bytes;
+    // What was put on last is taken off first.
+    for name in names.iter().rev().filter(|name| !name.is_empty()) {
+        let whole = match name.as_str() {
+            "identity" => continue,
+            "gzip" | "x-gzip" => limited(flate2::read::MultiGzDecoder::new(&bytes[..]))?,
+            "zstd" => limited(zstd::stream::read::Decoder::new(&bytes[..]).map_err(unreadable)?)?,
+            other => return Err(Fault::Packed(other.to_owned())),
+        };
+        bytes = whole.into();
+    }
+    Ok(bytes)
+}
+
+fn limited(read: impl Read) -> Result<Vec<u8>, Fault> {
+    let mut whole = Vec::new();
+    read.take(BODY_BYTES_MAX as u64 + 1).read_to_end(&mut whole).map_err(unreadable)?;
+    if whole.len() > BODY_BYTES_MAX { Err(Fault::TooLarge) } else { Ok(whole) }
+}
+
+fn unreadable(error: std::io::Error) -> Fault {
+    Fault::Unreadable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(bytes).expect("memory");
+        packed.finish().expect("memory")
+    }
+
+    fn zstd(bytes: &[u8]) -> Vec<u8> {
+        zstd::encode_all(bytes, 1).expect("memory")
+    }
+
+    fn check(bytes: Vec<u8>, encoding: &str) -> Result<Vec<u8>, Fault> {
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, encoding.parse().expect("a value"))]);
+        unpacked(bytes.into(), &headers).map(|bytes| bytes.to_vec())
+    }
+
+    #[test]
+    fn what_is_packed_is_unpacked() {
+        let words = b"{\"model\":\"m\"}";
+        assert_eq!(check(words.to_vec(), "identity"), Ok(words.to_vec()));
+        assert_eq!(check(gzip(words), "GZIP"), Ok(words.to_vec()));
+        assert_eq!(check(zstd(words), "zstd"), Ok(words.to_vec()));
+        assert_eq!(check(zstd(&gzip(words)), "gzip, zstd"), Ok(words.to_vec()));
+        assert_eq!(check(words.to_vec(), "br"), Err(Fault::Packed("br".into())));
+        assert!(matches!(check(words.to_vec(), "gzip"), Err(Fault::Unreadable(_))));
+        assert!(matches!(check(words.to_vec(), "zstd"), Err(Fault::Unreadable(_))));
+    }
+
+    #[test]
+    fn a_little_that_unpacks_to_much_is_refused() {
+        let most = vec![b'a'; BODY_BYTES_MAX];
+        let more = vec![b'a'; BODY_BYTES_MAX + 1];
+        assert_eq!(check(zstd(&most), "zstd").map(|bytes| bytes.len()), Ok(BODY_BYTES_MAX));
+        assert_eq!(check(zstd(&more), "zstd"), Err(Fault::TooLarge));
+        assert_eq!(check(gzip(&more), "gzip"), Err(Fault::TooLarge));
+    }
+}

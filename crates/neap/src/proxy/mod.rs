@@ -1,0 +1,122 @@
+//! The proxy: any client in front, any provider behind. What it changes of a request is decided in one place ([`decide`]);
+//! everything else here carries bytes.
+//!
+//! A request is looked at before it is let in ([`gate`]), read and unpacked ([`body`]), led to its provider ([`upstream`]), and its
+//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). Nothing of a caller's key is stored or logged.
+
+mod body;
+mod decide;
+mod ear;
+mod fault;
+mod gate;
+mod meter;
+mod relay;
+mod route;
+mod upstream;
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use crate::out::Failure;
+pub(crate) use decide::Decider;
+use ear::Answered;
+use gate::Gate;
+use meter::Meter;
+use upstream::Askers;
+pub(crate) use upstream::Upstreams;
+
+/// What every request needs.
+struct Proxy {
+    gate: Gate,
+    upstreams: Upstreams,
+    askers: Askers,
+    decider: Arc<Decider>,
+    meter: Arc<Meter>,
+    answers: mpsc::UnboundedSender<Answered>,
+    is_ending: AtomicBool,
+}
+
+/// A proxy that listens, but does not answer yet.
+pub(crate) struct Serving {
+    listener: TcpListener,
+    address: SocketAddr,
+    proxy: Arc<Proxy>,
+    recorder: JoinHandle<()>,
+}
+
+/// How a proxy is set up.
+pub(crate) struct ProxyOptions {
+    /// Where to listen.
+    pub(crate) listen: SocketAddr,
+    /// Names by which it may be called, beside addresses and `localhost`.
+    pub(crate) hosts: Vec<String>,
+    /// Where requests go.
+    pub(crate) upstreams: Upstreams,
+    /// What becomes of them.
+    pub(crate) decider: Decider,
+}
+
+impl Serving {
+    /// Begins to listen.
+    pub(crate) async fn start(options: ProxyOptions) -> Result<Self, Failure> {
+        let ProxyOptions { listen, hosts, upstreams, decider } = options;
+        let listener = TcpListener::bind(listen).await.map_err(|error| {
+            Failure::new(format!("cannot listen at {listen}: {error}")).hint("name another place with --listen")
+        })?;
+        let address = listener.local_addr()?;
+        upstreams.refuse_own(address)?;
+        let (answers, heard) = mpsc::unbounded_channel();
+        let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
+        let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone()));
+        let askers = Askers::new()?;
+        let gate = Gate::new(hosts);
+        let is_ending = AtomicBool::new(false);
+        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, answers, is_ending });
+        Ok(Self { listener, address, proxy, recorder })
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
+    pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
+        let Self { listener, address: _, proxy, recorder } = self;
+        let router = Router::new()
+            .route("/healthz", get(|| async { "ok\n" }))
+            .route("/readyz", get(ready))
+            .route("/metrics", get(metrics))
+            .fallback(relay::relay)
+            .with_state(proxy.clone());
+        let ending = async move {
+            end.await;
+            proxy.is_ending.store(true, Ordering::Relaxed);
+        };
+        axum::serve(listener, router).with_graceful_shutdown(ending).await?;
+        // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
+        recorder.await.map_err(|error| Failure::new(error.to_string()))
+    }
+}
+
+async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
+    match proxy.is_ending.load(Ordering::Relaxed) {
+        false => (StatusCode::OK, "ready\n"),
+        true => (StatusCode::SERVICE_UNAVAILABLE, "ending\n"),
+    }
+}
+
+async fn metrics(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], proxy.meter.written())
+}
