@@ -1,6 +1,6 @@
 //! Replays recorded requests of clients and says of each whose it is, of which kind, and what it is to those before it.
 //!
-//! `cargo run -p neap-engine --example replay -- FOLDER`: every `*.json` in it and in its folders, by name, each a request
+//! `cargo run -p neap-engine --example replay -- FOLDER…`: every `*.json` in them and in their folders, by name, each a request
 //! (`path`, `headers`, `body`) or a list of them.
 #![allow(clippy::print_stdout, reason = "it prints")]
 
@@ -27,13 +27,15 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) -> std::io::Result<()> {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = std::env::args().nth(1).ok_or("which folder?")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let engine = Engine::builder(Arc::new(MemStore::new())).build();
     let mut all = Vec::new();
-    files(Path::new(&folder), &mut all)?;
+    for folder in std::env::args().skip(1) {
+        files(Path::new(&folder), &mut all)?;
+    }
     for path in all {
-        let place = path.strip_prefix(&folder)?.display().to_string();
+        let parts: Vec<_> = path.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+        let place = parts.into_iter().rev().collect::<Vec<_>>().join("/");
         match replay::requests(&path) {
             Ok(requests) => {
                 for request in requests {

@@ -342,3 +342,85 @@ fn what_is_not_understood_goes_on_as_it_came() {
         }
     });
 }
+
+/// Programs put the time of day into their instructions: that is no other history.
+#[test]
+fn instructions_that_change_are_no_other_history() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new("/v1/chat/completions");
+        let mut last = 0;
+        for turn in 0..30 {
+            client.history[0] = json!({"role": "system", "content": format!("It is {turn} o'clock.")});
+            client.says(&format!("question {turn}"));
+            let (plan, _) = client.send(&engine, false).await;
+            assert_eq!(plan.verdict, Some(if turn == 0 { Verdict::NewSession } else { Verdict::Turn }));
+            client.hears("an answer");
+            let seq = store.seq(plan.session.as_ref().unwrap()).await.unwrap().0;
+            assert!(seq - last <= 6, "turn {turn}: {} events", seq - last);
+            last = seq;
+        }
+    });
+}
+
+/// A client's model does not call our tools: what a person says begins work and ends it.
+#[test]
+fn work_is_grouped_and_concluded_by_rule() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new("/v1/messages");
+        let mut say = async |text: &str, reply: &str| {
+            client.says(text);
+            let (plan, body) = client.send(&engine, false).await;
+            let reply = client.hears(reply);
+            engine.answered(&plan, &reply).await.unwrap();
+            (plan.session.unwrap(), body)
+        };
+        say("The total in cart.rs is wrong when a coupon is applied, please fix it", "It was applied twice.")
+            .await;
+        say("Does the coupon loop handle an empty list?", "Yes, it returns 0.").await;
+        let (id, _) = say("Great, that fixed it", "Good to hear.").await;
+        let state = store.load(&id).await.unwrap().unwrap();
+        let cart = state.efforts().next().unwrap().clone();
+        assert!(cart.is_concluded() && cart.id.as_str().contains("coupon"), "{cart:?}");
+        assert_eq!(state.active(), None);
+        say("Help me plan a trip to Lisbon with two small children in April", "Gladly.").await;
+        for day in 0..90 {
+            say(&format!("and what about Lisbon on day {day}? {}", "more of the trip ".repeat(10)), "Walk a lot.")
+                .await;
+        }
+        let (_, body) = say("and the trams of Lisbon?", "Line 28.").await;
+        let state = store.load(&id).await.unwrap().unwrap();
+        let names: Vec<&str> = state.efforts().map(|effort| effort.id.as_str()).collect();
+        assert!(names.iter().any(|name| name.contains("lisbon")), "{names:?}");
+        assert!(state.log_size(&neap_core::message::Scope::Effort(cart.id.clone())).exchanges >= 2);
+        // What was concluded long ago is in the record, by its summary.
+        assert!(body.to_string().contains(&format!("{}, concluded:", cart.id)), "{body}");
+        let violations = state.violations();
+        assert_eq!(violations, Vec::<String>::new());
+    });
+}
+
+/// Whatever goes wrong, the request goes on as it came, and whoever sends it is told whether it fits.
+#[test]
+fn what_fails_goes_on_as_it_came() {
+    run(async {
+        let engine = Engine::builder(Arc::new(MemStore::new())).build();
+        for (budget, fits) in [(Tokens(10_000), true), (Tokens(5), false)] {
+            let body = r#"{"messages": [{"role": "user", "content": "hello there, how are you?"}]}"#;
+            let incoming = Incoming {
+                path: "/v1/messages",
+                headers: &[],
+                body,
+                budget,
+                encoding: "o200k_base",
+                shadow: false,
+                limit: Some(std::time::Duration::ZERO),
+            };
+            let plan = engine.ingest(&incoming).await;
+            assert_eq!((plan.body, plan.fits, plan.changes.total()), (None, fits, 0));
+        }
+    });
+}

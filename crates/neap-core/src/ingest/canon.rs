@@ -5,10 +5,7 @@
 
 use serde_json::Value;
 
-use super::heard::{Block, Item, Speaker};
-
-/// What a block begins with that says which program sent the request, not what is asked.
-const ATTRIBUTION: &str = "x-anthropic-billing-header";
+use super::heard::{Block, Item};
 
 /// Members that are a client's or a provider's bookkeeping.
 const BOOKKEEPING: [&str; 5] = ["cache_control", "id", "status", "annotations", "logprobs"];
@@ -17,12 +14,9 @@ const BOOKKEEPING: [&str; 5] = ["cache_control", "id", "status", "annotations", 
 const REFERENCE: &str = "item_reference";
 
 /// An item as bytes that are the same whenever it is the same; none if nothing in it counts.
-pub fn canonical(item: &Item, is_first: bool) -> Option<Vec<u8>> {
+pub fn canonical(item: &Item) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    for (at, block) in item.blocks.iter().enumerate() {
-        let may_be_attribution = is_first && at == 0 && item.speaker == Speaker::System;
-        put_block(&mut out, block, may_be_attribution);
-    }
+    item.blocks.iter().for_each(|block| put_block(&mut out, block));
     if out.is_empty() {
         return None;
     }
@@ -32,9 +26,9 @@ pub fn canonical(item: &Item, is_first: bool) -> Option<Vec<u8>> {
     Some(whole)
 }
 
-fn put_block(out: &mut Vec<u8>, block: &Block, may_be_attribution: bool) {
+fn put_block(out: &mut Vec<u8>, block: &Block) {
     match block {
-        Block::Text(text) if text.is_empty() || (may_be_attribution && text.starts_with(ATTRIBUTION)) => {}
+        Block::Text(text) if text.is_empty() => {}
         Block::Text(text) => put(out, b't', text.as_bytes()),
         Block::Thinking => {}
         Block::Call(call) => {
@@ -45,7 +39,7 @@ fn put_block(out: &mut Vec<u8>, block: &Block, may_be_attribution: bool) {
         Block::Answer { id, content, failed } => {
             put(out, b'o', id.as_bytes());
             let mut inside = Vec::new();
-            content.iter().for_each(|block| put_block(&mut inside, block, false));
+            content.iter().for_each(|block| put_block(&mut inside, block));
             put(out, if *failed { b'f' } else { b's' }, &inside);
         }
         Block::Other { kind, json } => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::canon::canonical;
-use super::heard::{Heard, Item};
+use super::heard::{Heard, Item, Speaker};
 use crate::ids::TurnNo;
 
 /// Bytes of a digest.
@@ -129,7 +129,8 @@ pub struct Chain {
 }
 
 impl Chain {
-    /// Of a request. One that names an earlier answer goes on from there.
+    /// Of a request. One that names an earlier answer goes on from there. The instructions that it begins with do not count: in
+    /// some formats they stand beside the history, and programs put the time of day, or their own version, into them.
     pub fn of(tenant: &Tenant, heard: &Heard) -> Self {
         let start = match &heard.signals.response {
             Some(id) => tenant.response(id),
@@ -137,8 +138,12 @@ impl Chain {
         };
         let mut links = Vec::with_capacity(heard.items.len());
         let mut last = start;
-        for (at, item) in heard.items.iter().enumerate() {
-            last = next(&last, item, at == 0);
+        let mut has_begun = false;
+        for item in &heard.items {
+            has_begun |= item.speaker != Speaker::System;
+            if has_begun {
+                last = next(&last, item);
+            }
             links.push(last);
         }
         Self { start, links, stem: heard.stem() }
@@ -157,6 +162,11 @@ impl Chain {
     /// What stands for the first `items`.
     pub fn upto(&self, items: usize) -> Digest {
         items.checked_sub(1).and_then(|at| self.links.get(at)).copied().unwrap_or(self.start)
+    }
+
+    /// How many items there are before the first that counts.
+    pub fn unlinked(&self) -> usize {
+        self.links.iter().take_while(|link| **link == self.start).count()
     }
 
     /// How many items there are before those at the end that may move.
@@ -180,7 +190,7 @@ impl Chain {
         for start in starts {
             let mut last = start;
             for item in answer {
-                last = next(&last, item, false);
+                last = next(&last, item);
                 all.push(last);
             }
             ends.push(last);
@@ -190,8 +200,8 @@ impl Chain {
 }
 
 /// The link of an item; one in which nothing counts adds none.
-fn next(last: &Digest, item: &Item, is_first: bool) -> Digest {
-    match canonical(item, is_first) {
+fn next(last: &Digest, item: &Item) -> Digest {
+    match canonical(item) {
         Some(bytes) => Digest::of("link", &[last.bytes(), &bytes]),
         None => *last,
     }

@@ -208,6 +208,13 @@ pub fn first_spoken(heard: &Heard) -> usize {
     spoken.map_or(usize::MAX, |at| at + 1)
 }
 
+/// How many items it takes until the model has spoken: only a history that has as much in common with another may be a fork of
+/// it. Programs begin many histories with the same words.
+pub fn first_answered(heard: &Heard) -> usize {
+    let answered = heard.items.iter().position(|item| item.speaker == Speaker::Assistant && !item.is_hollow());
+    answered.map_or(usize::MAX, |at| at + 1)
+}
+
 /// What the model answered, whatever its wire format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {

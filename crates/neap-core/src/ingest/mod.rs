@@ -27,10 +27,10 @@ pub use chain::{Chain, Digest, Line, Link, Tenant};
 pub use checkpoint::{Reach, checkpoint};
 pub use class::{Class, classify};
 pub use cut::Cut;
-pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_spoken};
+pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_answered, first_spoken};
 pub use layout::{Changes, Frozen, Layout, Piece};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};
-pub use tell::{messages, tell};
+pub use tell::{messages, open, tell};
 pub use topics::{Sign, Topics};
 pub use verdict::{Verdict, judge};
 

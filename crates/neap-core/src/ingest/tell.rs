@@ -2,6 +2,7 @@
 
 use super::heard::{Block, Item, Speaker};
 use crate::event::Event;
+use crate::ids::EffortId;
 use crate::message::{Counted, Message, Role};
 use crate::route::route;
 use crate::state::SessionState;
@@ -32,6 +33,17 @@ pub fn messages(item: &Item) -> Vec<Message> {
         out.push(Message { role, tool_calls, ..Message::user(words.join("\n")) });
     }
     out
+}
+
+/// What happens when a person begins something of this name. What goes by it already is gone on with.
+pub fn open(state: &SessionState, name: &str) -> Option<Event> {
+    let (id, turn) = (EffortId::from_name(name).ok()?, state.turn());
+    match state.effort(&id) {
+        None => Some(Event::EffortOpened { id, name: name.to_owned(), turn }),
+        Some(_) if state.active().is_some_and(|active| active.id == id) => None,
+        Some(known) if known.is_open() => Some(Event::EffortSwitched { id, turn }),
+        Some(_) => Some(Event::EffortReopened { id, turn }),
+    }
 }
 
 /// What happens when a message is heard. The exchange before it belongs to the effort that it was in.

@@ -101,6 +101,13 @@ impl Topics {
         sign
     }
 
+    /// What is known of a conversation that goes on: this is in play.
+    pub fn resumed(said: &str) -> Self {
+        let mut topics = Self::default();
+        topics.see(said);
+        topics
+    }
+
     /// Sees what else was said: what it names is in play.
     pub fn see(&mut self, said: &str) {
         self.take(&said[..said.floor_char_boundary(LOOK_BYTES)]);

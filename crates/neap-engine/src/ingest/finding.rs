@@ -1,7 +1,7 @@
 //! Which session a history belongs to, and how much of it is known.
 
 use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Chain, Heard, Verdict, first_spoken, judge, new_session};
+use neap_core::ingest::{Chain, Heard, Verdict, first_answered, first_spoken, judge, new_session};
 
 use super::lines::{HeardLine, Shared};
 use crate::engine::Engine;
@@ -62,11 +62,12 @@ impl Engine {
         heard: &Heard,
         chain: &Chain,
     ) -> Result<Found, EngineError> {
-        if line.live.is_ahead_of_store() {
-            line.live.reload(self.parts.store.as_ref()).await?;
+        let store = self.parts.store.as_ref();
+        // A request that was dropped half-way, or another process.
+        if line.live.is_ahead_of_store() || store.seq(session).await? != line.live.state.seq() {
+            line.live.reload(store).await?;
         }
-        let spoken = first_spoken(heard);
-        let counted = |reach: usize| if reach < spoken { 0 } else { reach };
+        let counted = |reach: usize, least: usize| if reach < least { 0 } else { reach };
         let own = match self.at_end(line, chain) {
             Some(own) => own,
             None => self.reach(chain, Some(session)).await?.0,
@@ -76,7 +77,8 @@ impl Engine {
             Some(_) => 0,
             None => self.reach(chain, None).await?.0,
         };
-        let verdict = judge(known, counted(own), counted(others), chain, &heard.items);
+        let (own_counted, others) = (counted(own, first_spoken(heard)), counted(others, first_answered(heard)));
+        let verdict = judge(known, own_counted, others, chain, &heard.items);
         Ok(Found { verdict, own })
     }
 
@@ -94,7 +96,7 @@ impl Engine {
         chain: &Chain,
         session: Option<&SessionId>,
     ) -> Result<(usize, Vec<(SessionId, TurnNo)>), EngineError> {
-        let (mut known, mut unknown) = (0, chain.links().len() + 1);
+        let (mut known, mut unknown) = (chain.unlinked(), chain.links().len() + 1);
         let mut found = Vec::new();
         while unknown - known > 1 {
             let step = ((unknown - known) / AT_ONCE).max(1);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use neap_core::ids::SessionId;
-use neap_core::ingest::Frozen;
+use neap_core::ingest::{Frozen, Topics};
 use neap_model::bpe::counter_for;
 use neap_model::wire::heard::Counts;
 use neap_store::StoreError;
@@ -20,6 +20,10 @@ const KEPT_MAX: usize = 512;
 /// One history.
 pub(crate) struct HeardLine {
     pub(super) live: Live,
+    /// What it is about.
+    pub(super) topics: Topics,
+    /// Whether what was said last ends the work in play.
+    pub(super) is_over: bool,
     /// How it is cut.
     pub(super) frozen: Option<Frozen>,
     /// How often it was.
@@ -61,7 +65,12 @@ impl Lines {
             return Ok(line);
         }
         let live = Live::load(parts.store.as_ref(), id.clone()).await?;
-        let line = Arc::new(tokio::sync::Mutex::new(HeardLine { live, frozen: None, epochs: 0 }));
+        let topics = live.state.active().map_or_else(Topics::default, |effort| {
+            let task = live.state.head().task.as_deref().unwrap_or_default();
+            Topics::resumed(&format!("{} {task}", effort.name))
+        });
+        let line = HeardLine { live, topics, is_over: false, frozen: None, epochs: 0 };
+        let line = Arc::new(tokio::sync::Mutex::new(line));
         Ok(self.keep(id, line))
     }
 

@@ -91,9 +91,16 @@ impl Engine {
     /// Records what was answered to a request. Told again, it changes nothing.
     pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
         let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
-        let line = self.parts.lines.get(&self.parts, session).await?;
-        let mut line = line.lock().await;
-        self.hear_reply(&mut line, (*api, *tenant), chain, reply).await
+        let shared = self.parts.lines.get(&self.parts, session).await?;
+        let mut line = shared.lock().await;
+        self.hear_reply(&mut line, (*api, *tenant), chain, reply).await?;
+        let ends_work = std::mem::take(&mut line.is_over) && line.live.state.active().is_some();
+        // What follows may take as long as a summary does; the next request does not wait for it.
+        drop(line);
+        if ends_work {
+            self.attach(session).await?.call_tool("close_effort", "{}").await?;
+        }
+        Ok(())
     }
 }
 

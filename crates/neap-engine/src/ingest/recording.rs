@@ -1,7 +1,10 @@
 //! Writing down what was heard: each item once, in its session, durable before anything is sent on.
 
 use neap_core::event::Event;
-use neap_core::ingest::{Api, Chain, Digest, Heard, Item, Line, Link, Reply, Tenant, messages, tell};
+use neap_core::ids::Stamp;
+use neap_core::ingest::{
+    Api, Block, Chain, Digest, Heard, Item, Line, Link, Reply, Sign, Tenant, Topics, messages, open, tell,
+};
 use neap_core::message::Counted;
 use neap_core::policy::Policy;
 use neap_model::bpe::counter_for;
@@ -10,7 +13,7 @@ use super::finding::Found;
 use super::lines::HeardLine;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::live::{Live, overtaken};
+use crate::live::overtaken;
 
 /// Items that are written in one commit, at most.
 const AT_ONCE: usize = 256;
@@ -38,8 +41,10 @@ impl Engine {
         // What stands at the end may move: it is known again, and not recorded as said.
         let stem = heard.stem();
         let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
-        let steps = steps.map(|((at, item), digest)| ((at < stem).then_some(item), digest)).collect();
-        self.write(&mut line.live, steps, &end).await
+        let start = chain.start();
+        let step =
+            |((at, item), digest)| ((at < stem).then_some(item), Some(digest).filter(|link| *link != start));
+        self.write(line, steps.map(step).collect(), &end).await
     }
 
     /// Records an answer, unless it is there.
@@ -78,17 +83,18 @@ impl Engine {
         }
         // The same answer may be known by several ends; it was said once.
         let said = items.iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
-        let steps = said.zip(links).collect();
-        self.write(live, steps, &end).await
+        let steps = said.zip(links.into_iter().map(Some)).collect();
+        self.write(line, steps, &end).await
     }
 
     /// Writes down what is known now, and what of it was said.
     async fn write(
         &self,
-        live: &mut Live,
-        steps: Vec<(Option<&Item>, Digest)>,
+        line: &mut HeardLine,
+        steps: Vec<(Option<&Item>, Option<Digest>)>,
         end: &Line,
     ) -> Result<(), EngineError> {
+        let HeardLine { live, topics, is_over, .. } = line;
         let store = self.parts.store.as_ref();
         let mut conflicts = 0;
         let mut done = 0;
@@ -110,7 +116,14 @@ impl Engine {
                         decided.push(live.state.record(now, event));
                     }
                 }
-                links.push(Link { digest: *digest, turn: live.state.turn() });
+                let sign = item.map_or(Sign::GoesOn, |item| look_at(topics, item, now));
+                *is_over = sign == Sign::Closes || (*is_over && !item.is_some_and(Item::begins_turn));
+                if let Sign::Opens(name) = sign
+                    && let Some(event) = open(&live.state, &name)
+                {
+                    decided.push(live.state.record(now, event));
+                }
+                links.extend(digest.map(|digest| Link { digest, turn: live.state.turn() }));
             }
             let turn = live.state.turn();
             decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone() }));
@@ -119,11 +132,15 @@ impl Engine {
                 Err(error) => {
                     overtaken(live, store, error, &mut conflicts).await?;
                     // Whoever came first may have heard the same.
-                    let rest: Vec<Digest> = steps[done..].iter().map(|(_, digest)| *digest).collect();
+                    let rest: Vec<Digest> = steps[done..].iter().filter_map(|(_, digest)| *digest).collect();
                     let linked = store.linked(&rest).await?;
-                    let here =
-                        linked.iter().take_while(|found| found.iter().any(|(id, _)| *id == live.id)).count();
-                    done += here;
+                    let is_here = |found: &&Vec<(_, _)>| found.iter().any(|(id, _)| *id == live.id);
+                    let here = linked.iter().take_while(is_here).count();
+                    let known = steps[done..].iter().scan(0, |links, (_, digest)| {
+                        *links += usize::from(digest.is_some());
+                        Some(*links <= here && here > 0)
+                    });
+                    done += known.take_while(|known| *known).count();
                 }
             }
             if done >= steps.len() {
@@ -132,4 +149,15 @@ impl Engine {
             }
         }
     }
+}
+
+/// What an item is to the work in play.
+fn look_at(topics: &mut Topics, item: &Item, now: Stamp) -> Sign {
+    if !item.begins_turn() {
+        topics.see(&item.text());
+        return Sign::GoesOn;
+    }
+    // Programs put their own words before the person's.
+    let said = item.blocks.iter().rev().map(Block::words).find(|words| !words.trim().is_empty());
+    said.map_or(Sign::GoesOn, |said| topics.hear(&said, now))
 }

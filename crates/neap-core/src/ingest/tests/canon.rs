@@ -7,12 +7,12 @@ use crate::ingest::{Chain, canonical};
 
 #[track_caller]
 fn same(a: &Item, b: &Item) {
-    assert_eq!(canonical(a, false), canonical(b, false));
+    assert_eq!(canonical(a), canonical(b));
 }
 
 #[track_caller]
 fn apart(a: &Item, b: &Item) {
-    assert_ne!(canonical(a, false), canonical(b, false));
+    assert_ne!(canonical(a), canonical(b));
 }
 
 fn other(json: serde_json::Value) -> Item {
@@ -55,14 +55,15 @@ fn what_means_something_counts() {
     apart(&item(Speaker::Other, vec![reference("a")]), &item(Speaker::Other, vec![reference("b")]));
 }
 
+/// Programs put the time of day into them, and their own version.
 #[test]
-fn the_block_that_says_which_program_it_is_does_not_count() {
-    let with = |version: &str| {
-        let block = text(&format!("x-anthropic-billing-header: cc_version={version}"));
-        item(Speaker::System, vec![block, text("be brief")])
-    };
-    assert_eq!(canonical(&with("1"), true), canonical(&with("2"), true));
-    assert_ne!(canonical(&with("1"), false), canonical(&with("2"), false));
+fn instructions_at_the_beginning_do_not_count() {
+    let with =
+        |words: &str| Chain::of(&tenant(), &heard(vec![system(words), system("more"), user("a"), system("x")]));
+    let (one, two) = (with("It is Monday."), with("It is Tuesday."));
+    assert_eq!(one, two);
+    assert_eq!((one.unlinked(), one.upto(2)), (2, one.start()));
+    assert_ne!(one.upto(3), one.upto(4), "later ones do");
 }
 
 #[test]

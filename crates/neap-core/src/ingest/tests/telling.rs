@@ -3,7 +3,7 @@
 use super::*;
 use crate::event::Event;
 use crate::ids::{EffortId, Stamp, TurnNo};
-use crate::ingest::{Reply, messages, tell};
+use crate::ingest::{Reply, messages, open, tell};
 use crate::message::{Counted, Message, Role, Scope};
 use crate::state::SessionState;
 
@@ -37,8 +37,11 @@ fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     };
     hear(&mut state, "one");
     let id = EffortId::from_name("fix it").expect("a name");
-    let opened = Event::EffortOpened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) };
+    let opened = open(&state, "fix it").expect("it is new");
+    assert_eq!(opened, Event::EffortOpened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) });
     state.record(Stamp(1), opened);
+    assert_eq!(open(&state, "Fix it!"), None, "it is the one in play");
+    assert_eq!(open(&state, "?!"), None, "no name");
     let events = hear(&mut state, "two");
     assert_eq!(events[0], Event::TurnClosed { turn: TurnNo(1), scope: Scope::Effort(id) });
 }

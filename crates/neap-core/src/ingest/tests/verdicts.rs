@@ -15,7 +15,7 @@ struct Known {
 
 impl Known {
     fn matched(links: &BTreeSet<Digest>, chain: &Chain) -> usize {
-        chain.links().iter().take_while(|link| links.contains(link)).count()
+        chain.links().iter().take_while(|link| **link == chain.start() || links.contains(link)).count()
     }
 
     fn judge(&self, items: &[Item]) -> Verdict {

@@ -88,9 +88,7 @@ fn of_block(counts: &Counts, block: &Block) -> Tokens {
         Block::Answer { id, content, .. } => {
             content.iter().map(|block| of_block(counts, block)).sum::<Tokens>() + counts.of(id) + AROUND
         }
-        Block::Call(call) => {
-            counts.of(Json::of(&call.arguments).text()) + counts.of(&call.id) + AROUND
-        }
+        Block::Call(call) => counts.of(Json::of(&call.arguments).text()) + counts.of(&call.id) + AROUND,
         Block::Text(text) => counts.of(Json::of(text).text()) + AROUND,
         Block::Thinking => AROUND,
     }
