@@ -21,13 +21,14 @@ impl Engine {
     /// Has texts embedded as they come, in a thread of its own: by this process or by others on the same store. Without an embedder
     /// it does nothing.
     pub fn start_indexer(&self) -> Indexer {
-        let (stop, stopped) = channel();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let (Some(_), Ok(runtime)) = (&self.parts.embedder, runtime) else {
+        if self.parts.embedder.is_none() {
             return Indexer { stop: None, thread: None };
-        };
+        }
+        let (stop, stopped) = channel();
         let engine = self.clone();
         let work = move || {
+            // Made and dropped here: where it is called from, a runtime may be at work already.
+            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             loop {
                 let rest = match runtime.block_on(engine.index_some()) {
                     Ok(0) => LOOK_EVERY,

@@ -28,6 +28,8 @@ pub(crate) const NEAP_SUMMARY_MODEL: &str = "NEAP_SUMMARY_MODEL";
 pub(crate) const NEAP_LISTEN: &str = "NEAP_LISTEN";
 /// Where the proxy's requests go, as `--upstream` does.
 pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
+/// The longest request that the proxy sends on, as `--budget` does.
+pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
 /// Where that model is, as `--base-url` does.
 pub(crate) const NEAP_BASE_URL: &str = "NEAP_BASE_URL";
 /// How to speak with it, as `--api` does.

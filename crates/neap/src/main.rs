@@ -53,8 +53,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let data = || env::DataDir::resolve(data_dir, key_file, &agent);
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
-        Command::Serve(args) => cmd::serve::run(args).await,
-        Command::Run(args) => cmd::run::run(args).await,
+        Command::Serve(args) => cmd::serve::run(&data()?, args).await,
+        Command::Run(args) => cmd::run::run(&data()?, args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
         Command::Proof(args) if args.slice == cli::Slice::Model => {
             cmd::proof::model::run(&data()?, &args, json).await

@@ -135,7 +135,7 @@ pub(crate) fn told(profile: &Profile, usage: &Usage) -> String {
 }
 
 /// The built-in profiles, and those of the user before them.
-fn profiles(data: &DataDir) -> Result<Profiles, Failure> {
+pub(crate) fn profiles(data: &DataDir) -> Result<Profiles, Failure> {
     let path = data.models();
     match text_of(&path)? {
         Some(table) => Profiles::built_in().with(&table).map_err(|error| {

@@ -4,14 +4,20 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use crate::env::{NEAP_LISTEN, NEAP_UPSTREAM};
+use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_UPSTREAM};
 
-/// Where requests go.
+/// Where requests go, and what becomes of them.
 #[derive(Debug, Args)]
-pub(crate) struct UpstreamArgs {
+pub(crate) struct ProxyArgs {
     /// Where all requests go [default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL by a request's kind, else their makers]
     #[arg(long, env = NEAP_UPSTREAM, hide_env_values = true, value_name = "URL")]
     pub(crate) upstream: Option<String>,
+    /// The longest request that is sent on, in tokens [default: what the model takes, less its reply; 100,000 if that is not known]
+    #[arg(long, env = NEAP_BUDGET, hide_env_values = true, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1_000..))]
+    pub(crate) budget: Option<u64>,
+    /// Send everything on as it came; only tell what would be done
+    #[arg(long)]
+    pub(crate) shadow: bool,
 }
 
 #[derive(Debug, Args)]
@@ -23,13 +29,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
     #[command(flatten)]
-    pub(crate) upstream: UpstreamArgs,
+    pub(crate) proxy: ProxyArgs,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     #[command(flatten)]
-    pub(crate) upstream: UpstreamArgs,
+    pub(crate) proxy: ProxyArgs,
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,

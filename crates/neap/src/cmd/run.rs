@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use super::serve;
 use crate::cli::RunArgs;
+use crate::env::DataDir;
 use crate::out::{self, Failure};
 
 /// Variables by which clients are told where their provider is, and what comes after the address.
@@ -19,13 +20,13 @@ const TOLD: [(&str, &str); 5] = [
     ("NEAP_PROXY_URL", ""),
 ];
 
-pub(crate) async fn run(args: RunArgs) -> Result<ExitCode, Failure> {
-    let RunArgs { upstream, command } = args;
+pub(crate) async fn run(data: &DataDir, args: RunArgs) -> Result<ExitCode, Failure> {
+    let RunArgs { proxy, command } = args;
     let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is nothing to run")) };
-    let serving = serve::start(SocketAddr::from(([127, 0, 0, 1], 0)), Vec::new(), &upstream).await?;
+    let serving = serve::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), Vec::new(), &proxy).await?;
     let address = serving.address();
     let (ended, end) = oneshot::channel::<()>();
-    let proxy = tokio::spawn(serving.until(async {
+    let serves = tokio::spawn(serving.until(async {
         let _ = end.await;
     }));
     let mut child = Command::new(program);
@@ -40,7 +41,7 @@ pub(crate) async fn run(args: RunArgs) -> Result<ExitCode, Failure> {
         Failure::new(format!("cannot run '{}': {error}", out::clean(&program.to_string_lossy())))
             .hint("write the command after --, as you would type it without neap run")
     })?;
-    proxy.await.map_err(|error| Failure::new(error.to_string()))??;
+    serves.await.map_err(|error| Failure::new(error.to_string()))??;
     Ok(code(status))
 }
 

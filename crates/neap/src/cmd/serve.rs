@@ -1,14 +1,20 @@
 //! `neap serve`: a proxy for any client of OpenAI or Anthropic.
 
+use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use crate::cli::{ServeArgs, UpstreamArgs};
-use crate::out::{self, Failure};
-use crate::proxy::{Decider, ProxyOptions, Serving, Upstreams};
+use neap_core::tokens::Tokens;
 
-pub(crate) async fn run(args: ServeArgs) -> Result<ExitCode, Failure> {
-    let ServeArgs { listen, allow_host, upstream } = args;
-    let serving = start(listen, allow_host, &upstream).await?;
+use crate::app;
+use crate::cli::{ProxyArgs, ServeArgs};
+use crate::env::DataDir;
+use crate::model;
+use crate::out::{self, Failure};
+use crate::proxy::{Bound, Decider, Serving, Upstreams};
+
+pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
+    let ServeArgs { listen, allow_host, proxy } = args;
+    let serving = start(data, listen, allow_host, &proxy).await?;
     out::aside(format!("listening at http://{}", serving.address()));
     if !serving.address().ip().is_loopback() {
         out::aside("whoever reaches this machine can speak through it, with a key of their own");
@@ -19,13 +25,19 @@ pub(crate) async fn run(args: ServeArgs) -> Result<ExitCode, Failure> {
 
 /// A proxy that listens.
 pub(crate) async fn start(
-    listen: std::net::SocketAddr,
+    data: &DataDir,
+    listen: SocketAddr,
     hosts: Vec<String>,
-    args: &UpstreamArgs,
+    args: &ProxyArgs,
 ) -> Result<Serving, Failure> {
-    let named = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
-    let upstreams = Upstreams::new(named)?;
-    Serving::start(ProxyOptions { listen, hosts, upstreams, decider: Decider::default() }).await
+    let ProxyArgs { upstream, budget, shadow } = args;
+    let named = upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
+    let bound = Bound::at(listen, Upstreams::new(named)?).await?;
+    let engine = app::engine(data)?.build();
+    let _indexer = engine.start_indexer();
+    let profiles = model::profiles(data)?;
+    let decider = Decider { engine, profiles, budget: budget.map(Tokens), shadow: *shadow, _indexer };
+    bound.serving(hosts, decider)
 }
 
 /// Until somebody ends it: streams that have begun are finished, and a second time ends at once.

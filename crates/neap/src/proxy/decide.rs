@@ -1,6 +1,22 @@
-//! What becomes of a request: the one place where it may be changed. At present nothing is: all pass as they came.
+//! What becomes of a request: the one place where it may be changed. The engine says what goes on; here is what it needs to know
+//! of the model, and how the client is told.
 
+use std::time::Duration;
+
+use neap_core::ingest::Reply;
+use neap_core::tokens::Tokens;
+use neap_engine::{Engine, Incoming, Indexer, Plan};
+use neap_model::bpe::counter_for;
 use neap_model::client::Overheard;
+use neap_model::profile::{Profile, Profiles};
+use serde::Deserialize;
+
+use super::route::Family;
+
+/// After this long a request goes on as it came.
+const LIMIT: Duration = Duration::from_secs(10);
+/// What may be sent to a model of which nothing is known, if nobody says.
+const BUDGET_UNKNOWN: Tokens = Tokens(100_000);
 
 /// A request about a history, unpacked.
 #[derive(Debug, Clone, Copy)]
@@ -9,6 +25,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) body: &'a str,
+    /// Whose words it is in.
+    pub(crate) family: Family,
+    /// Whether it asks for an answer.
+    pub(crate) wants_answer: bool,
 }
 
 /// What goes on.
@@ -20,21 +40,115 @@ pub(crate) struct Decided {
     pub(crate) told: Vec<(&'static str, String)>,
     /// Why it cannot go on at all.
     pub(crate) refused: Option<String>,
+    plan: Option<Box<Plan>>,
 }
 
 /// Decides.
-#[derive(Debug, Default)]
-pub(crate) struct Decider {}
+pub(crate) struct Decider {
+    pub(crate) engine: Engine,
+    pub(crate) profiles: Profiles,
+    /// What may be sent at most, if that was said.
+    pub(crate) budget: Option<Tokens>,
+    /// Whether everything goes on as it came, and only what would be done is told.
+    pub(crate) shadow: bool,
+    /// What is said is embedded beside the requests; it ends with the proxy.
+    pub(crate) _indexer: Indexer,
+}
 
 impl Decider {
+    /// What goes on of a request. Whatever fails in here, it goes on as it came.
     pub(crate) async fn decide(&self, asked: &Asked<'_>) -> Decided {
-        let Asked { path, headers, body } = asked;
-        tracing::debug!(target: "neap::proxy", path, headers = headers.len(), bytes = body.len(), "asked");
-        Decided { told: vec![("x-neap-changes", "0".to_owned())], ..Decided::default() }
+        let Asked { path, headers, body, family, wants_answer } = *asked;
+        let profile = self.profiles.of(&model_of(body));
+        let (budget, encoding) = (self.budget(&profile), encoding(&profile));
+        let (limit, shadow) = (Some(LIMIT), self.shadow);
+        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, limit };
+        let mut plan = self.engine.ingest(&incoming).await;
+        if let Some(fault) = &plan.fault {
+            tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
+        }
+        let most = profile.context_tokens_max().filter(|most| wants_answer && !shadow && plan.tokens_sent > *most);
+        let refused = most.map(|most| too_long(family, plan.tokens_sent, most));
+        Decided { body: plan.body.take(), told: told(&plan), refused, plan: Some(Box::new(plan)) }
     }
 
-    /// Takes in what was answered.
-    pub(crate) async fn answered(&self, _decided: &Decided, heard: &Overheard) {
-        tracing::debug!(target: "neap::proxy", is_whole = heard.is_whole, calls = heard.calls.len(), "answered");
+    /// Takes in what was answered. Half an answer is the client's to bring along, if it keeps it.
+    pub(crate) async fn answered(&self, decided: &Decided, heard: Overheard) {
+        let Some(plan) = decided.plan.as_deref().filter(|_| heard.is_whole) else { return };
+        let Overheard { text, calls, id, usage: _, is_whole: _ } = heard;
+        if let Err(error) = self.engine.answered(plan, &Reply { text, calls, id }).await {
+            tracing::warn!(target: "neap::proxy", %error, "an answer was not recorded; the client brings it along next time");
+        }
+    }
+
+    /// Waits until what people read is current.
+    pub(crate) async fn flush(&self) {
+        self.engine.flush().await;
+    }
+
+    fn budget(&self, profile: &Profile) -> Tokens {
+        match (self.budget, profile.context_tokens_max()) {
+            (Some(said), Some(most)) => said.min(most),
+            (Some(budget), None) | (None, Some(budget)) => budget,
+            (None, None) => BUDGET_UNKNOWN,
+        }
+    }
+}
+
+/// The model that is asked for; empty if that cannot be read.
+fn model_of(body: &str) -> String {
+    #[derive(Deserialize)]
+    struct Model {
+        model: String,
+    }
+    serde_json::from_str::<Model>(body).map(|named| named.model).unwrap_or_default()
+}
+
+fn encoding(profile: &Profile) -> String {
+    counter_for(profile.encoding.as_deref().unwrap_or(&profile.name)).encoding().to_owned()
+}
+
+/// What the client is told, and whoever looks over its shoulder.
+fn told(plan: &Plan) -> Vec<(&'static str, String)> {
+    let mut told = vec![("x-neap-changes", plan.changes.total().to_string())];
+    if plan.api.is_some() {
+        told.push(("x-neap-class", plan.class.as_str().to_owned()));
+        told.push(("x-neap-tokens-in", plan.tokens_in.0.to_string()));
+        told.push(("x-neap-tokens-sent", plan.tokens_sent.0.to_string()));
+        told.push(("x-neap-epoch", plan.epoch.to_string()));
+    }
+    if plan.tokens_planned != plan.tokens_sent {
+        told.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
+    }
+    told.extend(plan.session.as_ref().map(|session| ("x-neap-session", session.to_string())));
+    told.extend(plan.verdict.map(|verdict| ("x-neap-verdict", verdict.as_str().to_owned())));
+    told
+}
+
+/// As the provider says it, so that clients know what to do.
+fn too_long(family: Family, tokens: Tokens, most: Tokens) -> String {
+    match family {
+        Family::OpenAi => format!(
+            "This model's maximum context length is {most} tokens. However, your messages resulted in {tokens} tokens."
+        ),
+        Family::Anthropic => format!("prompt is too long: {tokens} tokens > {most} maximum"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_model_is_read_from_whatever_comes() {
+        let table = [
+            (r#"{"messages":[{"role":"user","model":"no"}],"model":"gpt-4o"}"#, "gpt-4o"),
+            (r#"{"model":7}"#, ""),
+            ("[]", ""),
+            ("not JSON", ""),
+        ];
+        for (body, want) in table {
+            assert_eq!(model_of(body), want, "{body}");
+        }
     }
 }

@@ -101,6 +101,6 @@ pub(crate) async fn record(mut answers: UnboundedReceiver<Answered>, decider: Ar
             took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
             "answered"
         );
-        decider.answered(&decided, &heard).await;
+        decider.answered(&decided, heard).await;
     }
 }

@@ -55,27 +55,27 @@ pub(crate) struct Serving {
     recorder: JoinHandle<()>,
 }
 
-/// How a proxy is set up.
-pub(crate) struct ProxyOptions {
-    /// Where to listen.
-    pub(crate) listen: SocketAddr,
-    /// Names by which it may be called, beside addresses and `localhost`.
-    pub(crate) hosts: Vec<String>,
-    /// Where requests go.
-    pub(crate) upstreams: Upstreams,
-    /// What becomes of them.
-    pub(crate) decider: Decider,
+/// A place to listen at, and where requests go from there.
+pub(crate) struct Bound {
+    listener: TcpListener,
+    address: SocketAddr,
+    upstreams: Upstreams,
 }
 
-impl Serving {
-    /// Begins to listen.
-    pub(crate) async fn start(options: ProxyOptions) -> Result<Self, Failure> {
-        let ProxyOptions { listen, hosts, upstreams, decider } = options;
+impl Bound {
+    /// Takes the place, before anything else is made.
+    pub(crate) async fn at(listen: SocketAddr, upstreams: Upstreams) -> Result<Self, Failure> {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Failure::new(format!("cannot listen at {listen}: {error}")).hint("name another place with --listen")
         })?;
         let address = listener.local_addr()?;
         upstreams.refuse_own(address)?;
+        Ok(Self { listener, address, upstreams })
+    }
+
+    /// A proxy there. It may be called by these names, beside addresses and `localhost`.
+    pub(crate) fn serving(self, hosts: Vec<String>, decider: Decider) -> Result<Serving, Failure> {
+        let Self { listener, address, upstreams } = self;
         let (answers, heard) = mpsc::unbounded_channel();
         let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
         let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone()));
@@ -83,9 +83,11 @@ impl Serving {
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
         let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, answers, is_ending });
-        Ok(Self { listener, address, proxy, recorder })
+        Ok(Serving { listener, address, proxy, recorder })
     }
+}
 
+impl Serving {
     /// Where it listens.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
@@ -94,6 +96,7 @@ impl Serving {
     /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
     pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
         let Self { listener, address: _, proxy, recorder } = self;
+        let decider = proxy.decider.clone();
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
@@ -106,7 +109,9 @@ impl Serving {
         };
         axum::serve(listener, router).with_graceful_shutdown(ending).await?;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
-        recorder.await.map_err(|error| Failure::new(error.to_string()))
+        recorder.await.map_err(|error| Failure::new(error.to_string()))?;
+        decider.flush().await;
+        Ok(())
     }
 }
 

@@ -71,7 +71,8 @@ impl Proxy {
             .iter()
             .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
             .collect();
-        let asked = Asked { path: parts.uri.path(), headers: &headers, body: text };
+        let (path, wants_answer) = (parts.uri.path(), route.asks == Asks::Answer);
+        let asked = Asked { path, headers: &headers, body: text, family: route.family, wants_answer };
         let mut decided = self.decider.decide(&asked).await;
         if let Some(why) = decided.refused.take() {
             return Err(Fault::ContextFull(why));

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 17] = [
+const FORCED: [&str; 20] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -21,6 +21,9 @@ const FORCED: [&str; 17] = [
     "NEAP_AGENT",
     "NEAP_MODEL",
     "NEAP_SUMMARY_MODEL",
+    "NEAP_LISTEN",
+    "NEAP_UPSTREAM",
+    "NEAP_BUDGET",
     "NEAP_BASE_URL",
     "NEAP_API",
     "NEAP_API_KEY",
