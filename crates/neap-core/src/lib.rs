@@ -25,6 +25,7 @@ pub mod ledger;
 pub mod log;
 pub mod memory;
 pub mod memory_op;
+pub mod memory_tool;
 pub mod message;
 pub mod policy;
 pub mod project;

@@ -16,11 +16,13 @@ use crate::terms::terms;
 /// So many turns of a conversation are in play.
 const TURNS_IN_PLAY: u64 = 8;
 /// A message with fewer telling words says nothing about its topic.
-const WORDS_MIN: usize = 4;
+const WORDS_MIN: usize = 5;
 /// At most this share of a message's words is in play where it begins something, in per cent.
-const SHARED_MAX_PERCENT: usize = 15;
-/// The same after a long pause, or where it says that it begins something.
-const SHARED_MAX_LOOSE_PERCENT: usize = 34;
+const SHARED_MAX_PERCENT: usize = 8;
+/// The same where it says that it begins something.
+const SHARED_MAX_SAID_PERCENT: usize = 34;
+/// The same after a long pause.
+const SHARED_MAX_PAUSED_PERCENT: usize = 50;
 /// A long pause, in milliseconds.
 const PAUSE: i64 = 4 * 3_600 * 1_000;
 /// What is looked at of a text, from its beginning, in bytes.
@@ -130,12 +132,17 @@ impl Topics {
         if is_first || SAYS_NEW.is_match(text) {
             return true;
         }
-        if FOLLOWS.is_match(text) || marks(text).iter().any(|mark| self.marks.contains_key(mark)) {
+        if (!paused && FOLLOWS.is_match(text)) || marks(text).iter().any(|mark| self.marks.contains_key(mark)) {
             return false;
         }
         let shared = words.iter().filter(|word| self.words.contains_key(*word)).count();
-        let is_loose = paused || BEGINS.is_match(text);
-        let most = if is_loose { SHARED_MAX_LOOSE_PERCENT } else { SHARED_MAX_PERCENT };
+        let most = if paused {
+            SHARED_MAX_PAUSED_PERCENT
+        } else if BEGINS.is_match(text) {
+            SHARED_MAX_SAID_PERCENT
+        } else {
+            SHARED_MAX_PERCENT
+        };
         shared * 100 <= words.len() * most
     }
 }

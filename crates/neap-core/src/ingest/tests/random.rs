@@ -99,6 +99,12 @@ proptest! {
         prop_assert!(first.tokens <= bounds.budget, "I1: {} of {}", first.tokens, bounds.budget);
         prop_assert!(recounted(&before, &first) <= first.tokens, "I1, counted again");
         prop_assert_eq!(unpaired(&before, &first), 0, "I7");
+        for piece in &first.pieces {
+            let Piece::Item { at, without, .. } = piece else { continue };
+            let blocks = before.items[*at].blocks.iter().enumerate();
+            let stale = blocks.filter(|(nth, block)| matches!(block, Block::Thinking) && !without.contains(nth)).count();
+            prop_assert!(stale == 0 || *at >= before.stem(), "thoughts of before the cut");
+        }
         let marks = before.marks + first.pieces.iter().filter(|p| matches!(p, Piece::Note { mark: true, .. })).count();
         prop_assert!(marks <= 4);
         // Nothing is there twice or out of order, and what set it up is there.
