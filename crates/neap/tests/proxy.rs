@@ -58,7 +58,9 @@ fn line(turn: usize) -> String {
     let topics = ["the parser", "the invoice export", "a slow query", "the login page", "release notes"];
     let topic = topics[turn % topics.len()];
     format!(
-        "Step {turn}: about {topic}, I changed file src/part_{turn}.rs and measured {} ms; the rest stays as it is.",
+        "Step {turn}: about {topic}, I changed file src/part_{turn}.rs and measured {} ms; the rest stays as it is. \
+         Before that I had read all that the colleagues wrote about {topic} in their notes of last week, tried the three ways \
+         they name there one after the other, and kept the second, since it needs no change elsewhere and is easy to undo.",
         turn * 7 % 90
     )
 }
@@ -88,11 +90,13 @@ fn a_long_conversation_stays_within_its_budget_and_its_past_within_reach() {
             .filter(|tokens| *tokens > BUDGET)
             .collect();
         assert_eq!(over, Vec::<u64>::new(), "{speaks:?}: none is over the budget");
+        let came = counter.count(&json!(client.history).to_string()).0;
+        assert!(came > BUDGET * 3 / 2, "{speaks:?}: what came would not have fitted: {came}");
         let asked = &requests[80].body;
         assert!(asked.contains("heron-7") && asked.contains("6543"), "{speaks:?}: {asked}");
         assert!(epochs[0] == 0 && epochs.is_sorted(), "{speaks:?}: {epochs:?}");
         let cuts = epochs.last().copied().unwrap_or_default();
-        assert!((1..20).contains(&cuts), "{speaks:?}: cut {cuts} times in 80 turns");
+        assert!((1..40).contains(&cuts), "{speaks:?}: cut {cuts} times in 80 turns");
         let list = if speaks == Speaks::Responses { "input" } else { "messages" };
         let items = |at: usize| requests[at].json()[list].as_array().expect("a history").clone();
         let mut grown = 0;
@@ -103,7 +107,7 @@ fn a_long_conversation_stays_within_its_budget_and_its_past_within_reach() {
                 grown += 1;
             }
         }
-        assert!(grown > 60, "{speaks:?}: only {grown} turns grew");
+        assert!(grown > 40, "{speaks:?}: only {grown} turns grew");
         assert_eq!(
             requests[80].json()["tools"].as_array().map(Vec::len),
             Some(1),
@@ -134,7 +138,7 @@ fn a_short_conversation_is_not_touched() {
 #[test]
 fn a_shadow_changes_nothing() {
     let mock = answering();
-    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--budget", "1500", "--shadow"], &BY_WORDS);
+    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--budget", "2500", "--shadow"], &BY_WORDS);
     let mut client = Client::new(&proxy, Speaks::Chat);
     let mut last = None;
     for turn in 1..=40 {
@@ -143,7 +147,7 @@ fn a_shadow_changes_nothing() {
     let last = last.expect("an answer");
     let tokens = |name: &str| last.header(name).and_then(|value| value.parse::<u64>().ok());
     assert_eq!(tokens("x-neap-tokens-sent"), tokens("x-neap-tokens-in"));
-    assert!(tokens("x-neap-tokens-planned") < Some(1_500) && tokens("x-neap-tokens-in") > Some(1_500), "{last:?}");
+    assert!(tokens("x-neap-tokens-planned") < Some(2_500) && tokens("x-neap-tokens-in") > Some(2_500), "{last:?}");
     let sent = mock.requests()[39].json();
     assert_eq!(sent["messages"].as_array().map(Vec::len), Some(79), "all of it goes on");
     assert_eq!(proxy.metric("neap_requests_changed_total"), Some(0));
