@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use neap_core::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
+use pulp::Arch;
 
 /// Up to so many are compared one by one.
 const EXACT_MAX: usize = 20_000;
@@ -24,6 +25,8 @@ pub(crate) struct Vectors {
     values: Vec<i8>,
     /// A bit for each value: whether it is above zero.
     signs: Vec<u64>,
+    /// The sum of squares of each.
+    squares: Vec<i32>,
     places: BTreeMap<i64, usize>,
     directions: Directions,
 }
@@ -82,8 +85,9 @@ pub(crate) struct Of {
 impl Vectors {
     /// None yet.
     pub(crate) fn new(dimensions: usize) -> Self {
-        let (texts, values, signs, places) = (Vec::new(), Vec::new(), Vec::new(), BTreeMap::new());
-        Self { dimensions, texts, values, signs, places, directions: Directions::default() }
+        let (texts, values, signs, squares) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (places, directions) = (BTreeMap::new(), Directions::default());
+        Self { dimensions, texts, values, signs, squares, places, directions }
     }
 
     /// Puts a text's embedding in place of the one that it had; one of another length is none.
@@ -97,6 +101,7 @@ impl Vectors {
         let start = self.values.len();
         self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
         self.signs.extend(signs(&self.values[start..]));
+        self.squares.push(dot(&self.values[start..], &self.values[start..]));
         self.directions.add(&self.values[start..]);
     }
 
@@ -104,6 +109,7 @@ impl Vectors {
     pub(crate) fn remove(&mut self, text: i64) {
         let Some(at) = self.places.remove(&text) else { return };
         self.texts.swap_remove(at);
+        self.squares.swap_remove(at);
         if let Some(moved) = self.texts.get(at) {
             self.places.insert(moved.text, at);
         }
@@ -114,7 +120,9 @@ impl Vectors {
 
     /// How near a text is; none if it has no embedding here.
     pub(crate) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
-        self.places.get(&text).map(|at| meant.near(self.value(*at)))
+        let at = *self.places.get(&text)?;
+        let is_comparable = meant.values().len() == self.dimensions;
+        Some(if is_comparable { self.cosine(meant, dot(meant.values(), meant.values()), at) } else { 0.0 })
     }
 
     /// The sum of them all.
@@ -122,6 +130,13 @@ impl Vectors {
         &self.directions
     }
 
+    /// How near the one at a place is to what is meant, whose sum of squares is given.
+    #[inline(always)]
+    fn cosine(&self, meant: &Embedding, own: i32, at: usize) -> f64 {
+        cosine(dot(meant.values(), self.value(at)), own, self.squares[at])
+    }
+
+    #[inline(always)]
     fn value(&self, at: usize) -> &[i8] {
         &self.values[at * self.dimensions..(at + 1) * self.dimensions]
     }
@@ -138,16 +153,13 @@ impl Vectors {
         }
         let is_searched = |at: &usize| is_searched.is_none_or(|is_searched| is_searched(&self.texts[*at]));
         let own = dot(meant.values(), meant.values());
-        let exact = |at: usize| {
-            let value = self.value(at);
-            (self.texts[at].text, cosine(dot(meant.values(), value), own, dot(value, value)))
-        };
-        let mut found: Vec<(i64, f64)> = if self.texts.len() <= EXACT_MAX {
-            (0..self.texts.len()).filter(is_searched).map(exact).collect()
+        let closely: Vec<usize> = if self.texts.len() <= EXACT_MAX {
+            (0..self.texts.len()).filter(is_searched).collect()
         } else {
-            let wanted = max.saturating_mul(CLOSER).max(CLOSER_MIN);
-            self.agreeing(meant, wanted, is_searched).into_iter().map(exact).collect()
+            self.agreeing(meant, max.saturating_mul(CLOSER).max(CLOSER_MIN), is_searched)
         };
+        let exact = |at: usize| (self.texts[at].text, self.cosine(meant, own, at));
+        let mut found: Vec<(i64, f64)> = Arch::new().dispatch(|| closely.into_iter().map(exact).collect());
         if found.len() > max {
             found.select_nth_unstable_by(max, nearer);
             found.truncate(max);
@@ -161,7 +173,9 @@ impl Vectors {
         let meant: Vec<u64> = signs(meant.values()).collect();
         let differing =
             |signs: &[u64]| -> u32 { signs.iter().zip(&meant).map(|(a, b)| (a ^ b).count_ones()).sum() };
-        let distances: Vec<u32> = self.signs.chunks_exact(meant.len()).map(differing).collect();
+        // With whatever instructions the machine has for it.
+        let distances: Vec<u32> =
+            Arch::new().dispatch(|| self.signs.chunks_exact(meant.len()).map(differing).collect());
         let mut with = vec![0_usize; self.dimensions + 1];
         for at in (0..distances.len()).filter(&is_searched) {
             with[distances[at] as usize] += 1;

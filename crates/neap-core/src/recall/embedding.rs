@@ -40,11 +40,13 @@ impl Embedding {
 }
 
 /// The sum of products.
+#[inline(always)]
 pub fn dot(a: &[i8], b: &[i8]) -> i32 {
     a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
 }
 
 /// A cosine of sums of products: of both, of each with itself.
+#[inline(always)]
 pub fn cosine(both: i32, one: i32, other: i32) -> f64 {
     if one == 0 || other == 0 { 0.0 } else { f64::from(both) / (f64::from(one) * f64::from(other)).sqrt() }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::fresh::outdated;
 use super::page::{Shown, frame_tokens, heading, line, page};
 use super::passage::passage;
-use super::{Card, Ranked, TextId, Wanted};
+use super::{Card, Ranked, TextId, TextKind, Wanted};
 use crate::ids::SessionId;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -16,11 +16,13 @@ const MISSES_MAX: usize = 100;
 const LEFT_MIN: Tokens = Tokens(8);
 /// Tokens that are not long, if the budget is not small.
 const LONG_MIN: u64 = 400;
+/// So often the page is filled.
+const ROUNDS: usize = 2;
 /// What stands between two texts comes along if it is at most so many, and together at most so long.
 const GAP_TEXTS_MAX: u64 = 3;
 const GAP_TOKENS_MAX: Tokens = Tokens(32);
-/// So many times the budget is read: not all of it will fit.
-const READ_TIMES: u64 = 2;
+/// So much of the budget is read, in per cent: not all of it will fit.
+const READ_PERCENT: u64 = 150;
 
 /// What was recalled.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,9 +39,9 @@ pub struct Recollection {
     pub ranked: Vec<Ranked>,
 }
 
-/// The texts to read: the best, until their costs exceed the budget a few times.
+/// The texts to read: the best, until they cost clearly more than the budget.
 pub fn shortlist(ranked: &[Ranked], budget: Tokens) -> Vec<TextId> {
-    let (mut left, long) = (Tokens(budget.0.saturating_mul(READ_TIMES)), long(budget));
+    let (mut left, long) = (budget.percent(READ_PERCENT), long(budget));
     let mut ids = Vec::new();
     for Ranked { card, .. } in ranked {
         if left == Tokens::ZERO {
@@ -68,26 +70,17 @@ pub fn pack(
     let outdated = outdated(&ranked, texts);
     let ranked = current_first(ranked, &outdated);
     let mut filling = Filling::new(counter, budget.saturating_sub(frame_tokens(counter)));
-    let (mut misses, long) = (0, long(budget));
-    for Ranked { card, .. } in &ranked {
-        if filling.left < LEFT_MIN || misses > MISSES_MAX {
-            break;
-        }
-        let Some(text) = texts.get(&card.id) else { continue };
-        let text = if card.tokens > long {
-            passage(counter, &wanted.terms, text, Tokens(long.0 / 2))
-        } else {
-            text.to_string()
-        };
-        let item = Shown { card: card.clone(), text, is_stale: outdated.contains_key(&card.id) };
-        misses += usize::from(!filling.take(item));
+    // What texts take is known about; once they are on the page, exactly: what is left over is filled as well.
+    for _ in 0..ROUNDS {
+        filling.fill(wanted, &ranked, texts, &outdated, long(budget));
+        filling.close_gaps(&ranked, texts);
+        filling.shown.sort_by(|a, b| {
+            let key = |s: &Shown| (s.card.at, s.card.nth);
+            key(a).cmp(&key(b)).then_with(|| a.card.id.cmp(&b.card.id))
+        });
+        filling.left = budget.saturating_sub(counter.count(&page(&filling.shown)));
     }
-    filling.close_gaps(&ranked, texts);
-    let mut shown = filling.shown;
-    shown.sort_by(|a, b| {
-        let key = |s: &Shown| (s.card.at, s.card.nth);
-        key(a).cmp(&key(b)).then_with(|| a.card.id.cmp(&b.card.id))
-    });
+    let shown = filling.shown;
     let best = lead(&ranked, &outdated).and_then(|id| texts.get(id)).cloned();
     finish(counter, Recollection { text: String::new(), tokens: Tokens::ZERO, shown, best, ranked }, budget)
 }
@@ -106,6 +99,33 @@ impl<'a> Filling<'a> {
         Self { counter, left, headed: BTreeSet::new(), said: BTreeSet::new(), shown: Vec::new() }
     }
 
+    /// Takes the best texts that fit.
+    fn fill(
+        &mut self,
+        wanted: &Wanted,
+        ranked: &[Ranked],
+        texts: &BTreeMap<TextId, Arc<str>>,
+        outdated: &BTreeMap<TextId, TextId>,
+        long: Tokens,
+    ) {
+        let taken: BTreeSet<TextId> = self.shown.iter().map(|item| item.card.id.clone()).collect();
+        let mut misses = 0;
+        for Ranked { card, .. } in ranked.iter().filter(|ranked| !taken.contains(&ranked.card.id)) {
+            if self.left < LEFT_MIN || misses > MISSES_MAX {
+                break;
+            }
+            let Some(text) = texts.get(&card.id) else { continue };
+            let is_whole = card.tokens <= long;
+            let text = if is_whole {
+                text.to_string()
+            } else {
+                passage(self.counter, &wanted.terms, text, Tokens(long.0 / 2))
+            };
+            let item = Shown { card: card.clone(), text, is_whole, is_stale: outdated.contains_key(&card.id) };
+            misses += usize::from(!self.take(item));
+        }
+    }
+
     /// Puts a text on the page; says whether it fits. The same words again tell nothing more, and take no room.
     fn take(&mut self, item: Shown) -> bool {
         let words = item.text.trim().to_owned();
@@ -115,7 +135,7 @@ impl<'a> Filling<'a> {
         let place = (item.card.id.stream.clone(), item.card.at.date());
         let is_headed = self.headed.contains(&place);
         let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(&item.card)) };
-        let cost = head + self.counter.count(&line(&item));
+        let cost = head + self.about(&item);
         if cost > self.left {
             return false;
         }
@@ -124,6 +144,14 @@ impl<'a> Filling<'a> {
         self.said.insert(words);
         self.shown.push(item);
         true
+    }
+
+    /// What a text takes on the page, about: the page is counted in the end. What was said was counted when it was said, with what
+    /// tells who said it.
+    fn about(&self, item: &Shown) -> Tokens {
+        let Shown { card, is_whole, is_stale, .. } = item;
+        let is_counted = matches!(card.kind, TextKind::User | TextKind::Assistant);
+        if is_counted && *is_whole && !is_stale { card.tokens } else { self.counter.count(&line(item)) }
     }
 
     /// Takes the few short texts that stand between two that are there: "yes, both" makes an exchange whole.
@@ -146,7 +174,8 @@ impl<'a> Filling<'a> {
             }
             for card in between {
                 if let Some(text) = texts.get(&card.id) {
-                    self.take(Shown { card: card.clone(), text: text.to_string(), is_stale: false });
+                    let (card, text) = (card.clone(), text.to_string());
+                    self.take(Shown { card, text, is_whole: true, is_stale: false });
                 }
             }
         }

@@ -18,6 +18,8 @@ pub struct Shown {
     pub card: Card,
     /// Its words, or the part of them that is shown.
     pub text: String,
+    /// Whether these are all of them.
+    pub is_whole: bool,
     /// Whether a newer text on the page says the same thing otherwise.
     pub is_stale: bool,
 }
@@ -69,9 +71,8 @@ pub(super) fn heading(card: &Card) -> String {
 
 /// A text on the page.
 pub(super) fn line(item: &Shown) -> String {
-    let Shown { card, text, is_stale } = item;
-    let mut out = format!("[{}{}] ", speaker(card), if *is_stale { ", since changed" } else { "" });
-    for (at, line) in text.trim().split('\n').enumerate() {
+    let mut out = format!("[{}{}] ", speaker(&item.card), if item.is_stale { ", since changed" } else { "" });
+    for (at, line) in item.text.trim().split('\n').enumerate() {
         let gap = if at > 0 && line.starts_with('[') { " " } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{gap}{line}");

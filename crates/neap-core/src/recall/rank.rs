@@ -9,8 +9,10 @@ use crate::ids::{SessionId, Stamp};
 use crate::terms::terms;
 
 /// Texts whose neighbours are looked at, at most, and how far from each.
-const HUBS_MAX: usize = 48;
-const BESIDE: u64 = 6;
+const HUBS_MAX: usize = 40;
+const BESIDE: u64 = 5;
+/// Conversations whose opening is looked at, at most.
+const OPENINGS_MAX: usize = 64;
 /// As near as this, a text answers without a word in common.
 const NEAR_MIN: f64 = 0.45;
 /// Texts of the conversation that goes on which are looked at whatever they say.
@@ -134,18 +136,27 @@ impl<'a> Ranking<'a> {
     /// What else should be known before they are put in order: what is said beside those that say most for themselves, how their
     /// conversations began, and what was said last in the one that goes on.
     pub fn around(&self) -> Around {
-        let of = self.hubs();
-        let openings = of.iter().map(|id| id.stream.clone()).collect();
+        let (of, streams) = self.hubs();
+        let openings = streams.into_iter().cloned().collect();
         let latest = self.here.as_ref().map(|(session, _)| (session.clone(), LATEST));
         Around { of, distance: BESIDE, openings, latest }
     }
 
-    fn hubs(&self) -> Vec<TextId> {
+    /// The texts that say most for themselves, and the conversations of these and of the next best.
+    fn hubs(&self) -> (Vec<TextId>, BTreeSet<&SessionId>) {
         let own = self.own();
         let mut best: Vec<(&Card, f64)> =
             self.cards.iter().zip(own.iter().map(Own::sum)).filter(|(card, _)| card.nth > 0).collect();
         best.sort_by(|(a, a_sum), (b, b_sum)| b_sum.total_cmp(a_sum).then_with(|| newer_first(a, b)));
-        best.into_iter().take(HUBS_MAX).map(|(card, _)| card.id.clone()).collect()
+        let hubs = best.iter().take(HUBS_MAX).map(|(card, _)| card.id.clone()).collect();
+        let mut streams = BTreeSet::new();
+        for (card, _) in best {
+            if streams.len() == OPENINGS_MAX {
+                break;
+            }
+            streams.insert(&card.id.stream);
+        }
+        (hubs, streams)
     }
 
     /// The order, best first, with what is around them.

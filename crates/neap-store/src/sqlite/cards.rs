@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use neap_core::ids::{Stamp, TurnNo};
 use neap_core::recall::{TextKey, TextKind};
 use neap_core::tokens::Tokens;
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::effects::number;
 use crate::card::{CardRow, TermTimes, kind_number, numbered_kind};
@@ -189,13 +189,24 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Option<(i64, CardRow)>> {
     Ok(Some((row.get(0)?, found)))
 }
 
+/// Reads cards one by one.
+pub(super) struct Reading<'a>(CachedStatement<'a>);
+
+/// The same statement for all that are read.
+pub(super) fn reading(db: &Connection) -> rusqlite::Result<Reading<'_>> {
+    db.prepare_cached(&format!("SELECT {COLUMNS} FROM cards WHERE text = ?")).map(Reading)
+}
+
+impl Reading<'_> {
+    /// A text's card.
+    pub(super) fn of(&mut self, text: i64) -> rusqlite::Result<Option<CardRow>> {
+        Ok(self.0.query_row([text], read).optional()?.flatten().map(|(_, row)| row))
+    }
+}
+
 /// A text's card.
 pub(super) fn card(db: &Connection, text: i64) -> rusqlite::Result<Option<CardRow>> {
-    let found = db
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM cards WHERE text = ?"))?
-        .query_row([text], read)
-        .optional()?;
-    Ok(found.flatten().map(|(_, row)| row))
+    reading(db)?.of(text)
 }
 
 /// A text's kind and time, and which words it is made of.

@@ -13,7 +13,7 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long to wait for another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const WAL_BYTES_KEPT: i64 = 64 << 20;
-const CACHE_KIB: i64 = 8 << 10;
+const CACHE_KIB: i64 = 32 << 10;
 const STATEMENTS_CACHED: usize = 64;
 const HEADER_BYTES: u64 = 100;
 

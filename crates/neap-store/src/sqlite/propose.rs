@@ -1,8 +1,12 @@
 //! What is proposed: texts that have the rarer terms, and texts whose embedding is near. By number; only the cards of what is chosen are
 //! read.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::RangeInclusive;
+
 use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Rows, params};
 
 use super::cards::{self, SESSIONS};
 use super::effects::number;
@@ -193,9 +197,23 @@ fn read(
 ) -> rusqlite::Result<Vec<Card>> {
     texts.sort_unstable();
     texts.dedup();
-    let (mut names, mut found) = (Names::default(), Vec::with_capacity(texts.len()));
+    let mut rows = Vec::with_capacity(texts.len());
+    let mut card = cards::reading(db)?;
     for text in texts {
-        let Some(row) = cards::card(db, text)? else { continue };
+        rows.extend(card.of(text)?.map(|row| (text, row)));
+    }
+    named(db, asked, rows, near)
+}
+
+/// The cards of rows, in the order of ids. What is of no known stream is left out.
+fn named(
+    db: &Connection,
+    asked: &Asked,
+    rows: Vec<(i64, CardRow)>,
+    near: impl Fn(i64) -> Option<f64>,
+) -> rusqlite::Result<Vec<Card>> {
+    let (mut names, mut found) = (Names::default(), Vec::with_capacity(rows.len()));
+    for (text, row) in rows {
         found.extend(names.id(db, text)?.map(|id| row.card(id, asked, near(text))));
     }
     found.sort_by(|a, b| a.id.cmp(&b.id));
@@ -204,30 +222,32 @@ fn read(
 
 pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Query) -> Result<Vec<Card>, Stop> {
     let Around { of, distance, openings, latest } = around;
-    let (mut given, mut found) = (Vec::with_capacity(of.len()), Vec::new());
+    let mut given = Vec::with_capacity(of.len());
     for id in of {
         given.extend(number_of(db, id)?);
     }
     given.sort_unstable();
     given.dedup();
-    for text in &given {
-        if let Some(row) = cards::card(db, *text)? {
-            found.extend(neighbours(db, *text, &row, *distance)?);
-        }
-    }
-    found.retain(|text| given.binary_search(text).is_err());
+    let mut found = beside(db, &given, *distance)?;
+    found.retain(|text, _| given.binary_search(text).is_err());
+    let mut card = cards::reading(db)?;
     for (id, order, max) in
         openings.iter().map(|id| (id, "", 1)).chain(latest.iter().map(|(id, max)| (id, "DESC", *max)))
     {
-        if let Some(stream) = events::stream(db, id.as_str())? {
-            found.extend(at_an_end(db, stream, order, max)?);
+        let Some(stream) = events::stream(db, id.as_str())? else { continue };
+        for text in at_an_end(db, stream, order, max)? {
+            if let Entry::Vacant(place) = found.entry(text)
+                && let Some(row) = card.of(text)?
+            {
+                place.insert(row);
+            }
         }
     }
-    let asked = Asked::of(query);
+    let (asked, rows) = (Asked::of(query), found.into_iter().collect());
     let cards = match Meant::of(db, query)? {
-        None => read(db, &asked, found, |_| None)?,
+        None => named(db, &asked, rows, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            read(db, &asked, found, |text| loaded.near(meant.embedding, text))
+            named(db, &asked, rows, |text| loaded.near(meant.embedding, text))
         })?,
     };
     Ok(cards)
@@ -241,31 +261,37 @@ fn at_an_end(db: &Connection, stream: i64, order: &str, max: usize) -> rusqlite:
     db.prepare_cached(&query)?.query_map([first, last, number(max as u64)], |row| row.get(0))?.collect()
 }
 
-/// The numbers of what was said within a distance of a text.
-fn neighbours(db: &Connection, text: i64, row: &CardRow, distance: u64) -> rusqlite::Result<Vec<i64>> {
-    let mut found = Vec::new();
-    if row.nth == 0 {
-        return Ok(found);
-    }
-    let (first, last) = numbers::message_texts(numbers::stream_of(text));
-    let (lowest, highest) =
-        (number(row.nth.saturating_sub(distance)).max(1), number(row.nth.saturating_add(distance)));
-    for (query, from, to) in [
-        ("SELECT text, nth FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC", first, text - 1),
-        ("SELECT text, nth FROM cards WHERE text BETWEEN ? AND ? ORDER BY text", text + 1, last),
-    ] {
-        let mut statement = db.prepare_cached(query)?;
-        let mut rows = statement.query([from, to])?;
-        while let Some(row) = rows.next()? {
-            let (text, nth): (i64, i64) = (row.get(0)?, row.get(1)?);
-            if nth == 0 {
-                continue;
-            }
-            if nth < lowest || nth > highest {
-                break;
-            }
-            found.push(text);
-        }
+/// What was said within a distance of texts, given in order. Where their surroundings meet, nothing is read twice.
+fn beside(db: &Connection, given: &[i64], distance: u64) -> rusqlite::Result<BTreeMap<i64, CardRow>> {
+    let columns = cards::COLUMNS;
+    let before = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC");
+    let after = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text");
+    let (mut before, mut after) = (db.prepare_cached(&before)?, db.prepare_cached(&after)?);
+    let (mut card, mut found) = (cards::reading(db)?, BTreeMap::new());
+    let mut read_to = i64::MIN;
+    for &text in given {
+        let Some(nth) = card.of(text)?.map(|row| row.nth).filter(|nth| *nth > 0) else { continue };
+        let (first, last) = numbers::message_texts(numbers::stream_of(text));
+        let reach = nth.saturating_sub(distance).max(1)..=nth.saturating_add(distance);
+        take(before.query([first.max(read_to.saturating_add(1)), text - 1])?, &reach, &mut found)?;
+        take(after.query([(text + 1).max(read_to.saturating_add(1)), last])?, &reach, &mut found)?;
+        read_to = found.last_key_value().map_or(read_to, |(last, _)| *last);
     }
     Ok(found)
+}
+
+/// Takes what was said, row by row, as far as it is within reach.
+fn take(
+    mut rows: Rows<'_>,
+    reach: &RangeInclusive<u64>,
+    found: &mut BTreeMap<i64, CardRow>,
+) -> rusqlite::Result<()> {
+    while let Some(row) = rows.next()? {
+        let Some((text, row)) = cards::read(row)?.filter(|(_, row)| row.nth > 0) else { continue };
+        if !reach.contains(&row.nth) {
+            break;
+        }
+        found.insert(text, row);
+    }
+    Ok(())
 }

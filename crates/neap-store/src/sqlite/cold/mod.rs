@@ -23,7 +23,7 @@ const WARM_EVENTS: i64 = 32;
 /// In one block, at most.
 const BLOCK_EVENTS_MAX: i64 = 128;
 /// In one block, but for a single event that is larger. To read one event is to unpack this much.
-const BLOCK_BYTES_MAX: usize = 64 << 10;
+const BLOCK_BYTES_MAX: usize = 16 << 10;
 
 /// Whether what waits in a stream would fill a block.
 pub(super) fn is_due(db: &Connection, stream: i64) -> rusqlite::Result<bool> {

@@ -21,7 +21,7 @@ const SESSION: u64 = 2_000;
 /// Turns that are handed over at once.
 const AT_ONCE: u64 = 64;
 /// As many numbers as the built-in embedder gives.
-const DIMENSIONS: usize = 256;
+const DIMENSIONS: usize = 384;
 const EMBEDDER: &str = "drawn";
 const QUESTIONS: u64 = 400;
 const BUDGET: Tokens = Tokens(1_000);

@@ -8,8 +8,8 @@ use neap_core::turn::ModelReply;
 /// A fact is planted once in so many turns.
 pub(super) const FACT_EVERY: u64 = 10;
 /// An effort is opened once in so many turns, and concluded after so many.
-const EFFORT_EVERY: u64 = 40;
-const EFFORT_TURNS: u64 = 24;
+const EFFORT_EVERY: u64 = 50;
+const EFFORT_TURNS: u64 = 30;
 
 const KINDS: [&str; 16] = [
     "billing", "login", "search", "mobile", "backup", "release", "cache", "mail", "tariff", "weather", "booking",
