@@ -182,7 +182,7 @@ fn damage_to_a_block_costs_that_block() {
 #[test]
 fn damage_is_not_packed() {
     let (_dir, path) = fresh();
-    let mut told = long(&path, 100);
+    let mut told = long(&path, 60);
     assert_eq!(packed(&path, "long"), [0; 0]);
     Connection::open(&path)
         .unwrap()
