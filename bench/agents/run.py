@@ -179,7 +179,7 @@ def main():
     asks.add_argument("--budget", type=int, default=45_000)
     asks.add_argument("--neap", default="neap", help="the binary")
     asks.add_argument("--agent", help="the agent's binary")
-    asks.add_argument("--log", default=os.devnull if os.name != "posix" else "/tmp/neap-agents.log")
+    asks.add_argument("--log", default=os.path.join(tempfile.gettempdir(), "neap-agents.log"), help="where the proxy writes")
     args = asks.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Provider)
     threading.Thread(target=server.serve_forever, daemon=True).start()

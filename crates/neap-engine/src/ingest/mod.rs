@@ -45,7 +45,6 @@ impl Engine {
             Ok(Err(error)) => error.to_string(),
             Err(_) => "nothing was decided in time".to_owned(),
         };
-        tracing::warn!(target: "neap::ingest", error = fault, "a request goes on as it came");
         Plan { fault: Some(fault), ..as_it_came }.settled(incoming)
     }
 
