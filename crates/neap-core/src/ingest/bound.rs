@@ -10,6 +10,10 @@ use crate::tokens::Tokens;
 
 /// A new cut must save at least this much of what is sent, in per cent: less is not worth what it costs to read it all anew.
 const GAIN_PERCENT: u64 = 15;
+/// What is left of a budget for what is recalled, in per cent of it.
+const RECALL_PERCENT: u64 = 6;
+/// Less than this is not worth recalling anything.
+const RECALL_MIN: Tokens = Tokens(64);
 
 /// How much may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,13 @@ impl Bounds {
     /// The high-water mark.
     pub fn high(&self) -> Tokens {
         self.budget.percent(self.high_percent)
+    }
+
+    /// What recalled text may cost beside what is sent already: at most half of what is left. None where that is not worth it.
+    pub fn recall_room(&self, sent: Tokens) -> Option<Tokens> {
+        let left = self.budget.saturating_sub(sent);
+        let room = self.budget.percent(RECALL_PERCENT).min(Tokens(left.0 / 2));
+        (room >= RECALL_MIN).then_some(room)
     }
 
     /// The mark to which it falls.

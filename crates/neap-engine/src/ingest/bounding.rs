@@ -18,7 +18,6 @@ use neap_store::StoreError;
 
 use super::lines::HeardLine;
 use super::plan::Plan;
-use super::recall_room;
 use crate::drive::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -27,8 +26,6 @@ use crate::parts::Parts;
 use crate::recollect::{Asking, Here};
 use crate::watch::{Interrupt, Quiet};
 
-/// Less than this is not worth recalling anything.
-const RECALL_MIN: Tokens = Tokens(64);
 /// What is looked at of a question, from its end, in bytes.
 const QUESTION_BYTES: usize = 4_096;
 
@@ -132,10 +129,9 @@ impl Bounding<'_> {
         let (heard, counter) = (self.request.heard(), self.counts.counter());
         let Some(at) = frozen.awaits_recall(heard) else { return Ok(()) };
         let begins = is_anew || matches!(class, Class::MainTurn | Class::Subagent);
-        let left = bounds.budget.saturating_sub(frozen.lay_out(heard).tokens);
-        let room = recall_room(bounds.budget).min(Tokens(left.0 / 2));
+        let room = bounds.recall_room(frozen.lay_out(heard).tokens);
         let mut text = String::new();
-        if begins && room >= RECALL_MIN && !frozen.gap().is_empty() {
+        if let Some(room) = room.filter(|_| begins && !frozen.gap().is_empty()) {
             let said = heard.items[at].blocks.iter().rev().find_map(words).unwrap_or_default();
             let question = &said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..];
             let in_sight =

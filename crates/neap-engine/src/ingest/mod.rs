@@ -14,7 +14,6 @@ mod plan;
 mod recording;
 
 use neap_core::ingest::{Chain, Reply, Tenant, Verdict, classify};
-use neap_core::tokens::Tokens;
 use neap_model::wire::heard::Request;
 
 pub(crate) use lines::Lines;
@@ -111,12 +110,4 @@ fn key(headers: &[(String, String)]) -> Option<&str> {
         let value = value.strip_prefix("Bearer ").unwrap_or(value).trim();
         (!value.is_empty()).then_some(value)
     })
-}
-
-/// What is left of a budget for what is recalled, in per cent of it.
-const RECALL_PERCENT: u64 = 6;
-
-/// What recalled text may cost.
-fn recall_room(budget: Tokens) -> Tokens {
-    budget.percent(RECALL_PERCENT)
 }
