@@ -7,12 +7,16 @@ use neap_core::cost::Cost;
 use neap_store::Footprint;
 
 use super::kpi::raw_line;
-use super::phases::ordinary;
+use super::phases::{BEGINNING, WARM_UP, ordinary};
 use super::stage::{Stage, ms};
 use super::witness::Seen;
 use super::{progress, retention};
 use crate::files;
 use crate::out::Failure;
+
+/// The chat is begun anew once in so many turns: one beginning alone is too few turns to know what one takes, and a
+/// machine is not equally quick all the while.
+pub(super) const BEGIN_EVERY: u64 = 100;
 
 /// What came of it.
 pub(super) struct Run {
@@ -21,6 +25,8 @@ pub(super) struct Run {
     /// How many calls there had been after each turn.
     pub(super) calls_until: Vec<usize>,
     pub(super) turn_ms: Vec<f64>,
+    /// What the first turns of the same chat take, of each time it was begun anew beside the long one.
+    pub(super) beginnings_ms: Vec<Vec<f64>>,
     pub(super) upkeep_ms: Vec<f64>,
     /// What it takes to append the same messages to a file, each made durable.
     pub(super) append_ms: Vec<f64>,
@@ -35,8 +41,11 @@ pub(super) async fn run(turns: u64, budget: u64) -> Result<Run, Failure> {
     let mut stage = Stage::new(budget, &[], None).await?;
     let mut log = files::create_new(&stage.folder.path().join("raw.jsonl"))?;
     let (mut turn_ms, mut upkeep_ms, mut append_ms) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut calls_until, mut raw_log_bytes) = (Vec::new(), 0);
+    let (mut calls_until, mut beginnings_ms, mut raw_log_bytes) = (Vec::new(), Vec::new(), 0);
     for n in 1..=turns {
+        if n.is_multiple_of(BEGIN_EVERY) {
+            beginnings_ms.push(beginning(budget).await?);
+        }
         let said = ordinary(n);
         let began = Instant::now();
         for (role, content) in said.messages() {
@@ -55,7 +64,29 @@ pub(super) async fn run(turns: u64, budget: u64) -> Result<Run, Failure> {
     let seen = stage.model.seen();
     let footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
     let asked = retention::ask(&mut stage, turns).await?;
-    Ok(Run { budget, seen, calls_until, turn_ms, upkeep_ms, append_ms, raw_log_bytes, footprint, asked })
+    Ok(Run {
+        budget,
+        seen,
+        calls_until,
+        turn_ms,
+        beginnings_ms,
+        upkeep_ms,
+        append_ms,
+        raw_log_bytes,
+        footprint,
+        asked,
+    })
+}
+
+/// The first turns of the same chat in a store of its own: what each takes, once its pages have been touched.
+async fn beginning(budget: u64) -> Result<Vec<f64>, Failure> {
+    let mut stage = Stage::new(budget, &[], None).await?;
+    let mut turn_ms = Vec::new();
+    for n in 1..=BEGINNING as u64 {
+        let said = ordinary(n);
+        turn_ms.push(ms(stage.say(&said.user, said.replies).await?.turn));
+    }
+    Ok(turn_ms.split_off(WARM_UP))
 }
 
 /// What the same chat costs with some settings.
