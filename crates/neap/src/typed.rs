@@ -9,7 +9,7 @@ use neap_core::memory::{
 };
 use neap_core::tools::Refusal;
 
-use crate::cli::{DecideArgs, DecisionFields, EditArgs, Fields, RuleFields};
+use crate::cli::{Cleared, DecideArgs, DecisionFields, EditArgs, Fields, RuleFields};
 use crate::out::Failure;
 
 /// How sure a fact is where nobody says.
@@ -23,7 +23,7 @@ pub(crate) fn draft(kind: MemoryKind, text: String, mut fields: Fields) -> Resul
     fields.detail = fields.detail.take().map(from_input).transpose()?;
     let mut draft = MemoryDraft::new(blank(kind), Provenance::of(Author::Person));
     draft.pinned = fields.always;
-    draft.valid_until = fields.valid_until;
+    (draft.valid_from, draft.valid_until) = (fields.valid_from, fields.valid_until);
     (draft.tags, draft.domain) = (std::mem::take(&mut fields.tags), fields.domain.take());
     put(&mut draft.body, Some(text), fields, DecisionFields::default());
     Ok(draft)
@@ -40,13 +40,22 @@ pub(crate) fn decision(args: DecideArgs) -> MemoryDraft {
 
 /// What an edit changes of a record; refused if it changes nothing.
 pub(crate) fn edit(memory: &Memory, args: EditArgs) -> Result<Edit, Failure> {
-    let EditArgs { id, text, not_always, mut fields, decision } = args;
+    let EditArgs { id, text, not_always, clear, mut fields, decision } = args;
     check(memory.kind(), &fields, &decision)?;
     let mut edit = Edit::by(Author::Person);
-    edit.tags = (!fields.tags.is_empty()).then(|| std::mem::take(&mut fields.tags));
-    edit.domain = fields.domain.take().map(Some);
+    let is_cleared = |what: Cleared| clear.contains(&what);
+    let tags = std::mem::take(&mut fields.tags);
+    edit.tags = (!tags.is_empty() || is_cleared(Cleared::Tags) && !memory.tags.is_empty()).then_some(tags);
+    edit.domain = fields
+        .domain
+        .take()
+        .map(Some)
+        .or((is_cleared(Cleared::Domain) && memory.domain.is_some()).then_some(None));
     edit.pinned = if fields.always { Some(true) } else { not_always.then_some(false) };
-    edit.valid = fields.valid_until.map(|until| (memory.valid_from, Some(until)));
+    let was = (memory.valid_from, memory.valid_until);
+    let kept = if is_cleared(Cleared::Dates) { (None, None) } else { was };
+    let valid = (fields.valid_from.or(kept.0), fields.valid_until.or(kept.1));
+    edit.valid = (valid != was).then_some(valid);
     fields.detail = fields.detail.take().map(from_input).transpose()?;
     let text = text.map(from_input).transpose()?;
     let mut body = memory.body.clone();

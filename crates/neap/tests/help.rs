@@ -55,6 +55,15 @@ fn search_explains_itself() {
 }
 
 #[test]
+fn what_is_known_is_explained() {
+    for command in ["remember", "recall", "decide", "review", "censor", "frames", "context", "report"] {
+        insta::assert_snapshot!(command, check(&[command, "--help"]));
+    }
+    insta::assert_snapshot!("memory", check(&["memory", "--help"]));
+    insta::assert_snapshot!("memory_edit", check(&["memory", "edit", "--help"]));
+}
+
+#[test]
 fn eval_explains_itself() {
     insta::assert_snapshot!(check(&["eval", "--help"]));
 }

@@ -17,18 +17,16 @@ pub use wish::{Amendment, Use, Wish};
 
 use crate::ids::{Seq, SessionId, Stamp};
 use crate::memory::{
-    Author, Body, Learnt, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, Recalled, WhatLearnt, amend,
-    dependants, lifecycle, remember, wanted,
+    Author, Body, Learnt, Memory, MemoryId, MemoryWrite, RecallRequest, Recalled, WhatLearnt, amend, dependants,
+    lifecycle, remember, wanted,
 };
 use crate::state::SessionState;
-use crate::terms::query_terms;
 use crate::tokens::TokenCounter;
 use contests::{Needed, Settling};
 use rules::{
-    RECALL_MAX, amendment, brought_back, count_uses, detail, head, ranked, recall, record, refused,
-    similar_decisions, unknown,
+    amendment, brought_back, count_uses, detail, head, ranked, recall, record, refused, similar_decisions, unknown,
 };
-use undoing::{Undoing, undoing};
+use undoing::undoing;
 
 /// Records that one sweep moves before it commits.
 const SWEEP_MAX: usize = 64;
@@ -65,10 +63,12 @@ enum Phase {
     Get,
     /// A record's history is being fetched.
     History,
-    /// Records that a new one had taken the place of are being looked up, to bring them back.
+    /// Records that gave way to one are being looked up, to bring them back.
     Replaced {
         by: MemoryId,
         seq: Seq,
+        /// When they did, if that was not with its writing.
+        fell: Option<Stamp>,
         writes: Vec<MemoryWrite>,
         answer: Box<Answer>,
     },
@@ -116,8 +116,11 @@ impl Learning {
             (Phase::History, LearnInput::Given(MemoryGiven::History { versions, damaged })) => {
                 self.undo(desk, &versions, &damaged)
             }
-            (Phase::Replaced { by, seq, mut writes, answer }, LearnInput::Given(MemoryGiven::Recalled(found))) => {
-                writes.extend(found.memories.iter().filter_map(|fact| brought_back(fact, by, seq, desk)));
+            (
+                Phase::Replaced { by, seq, fell, mut writes, answer },
+                LearnInput::Given(MemoryGiven::Recalled(found)),
+            ) => {
+                writes.extend(found.memories.iter().filter_map(|fact| brought_back(fact, by, seq, fell, desk)));
                 self.settle(desk, Settling::new(writes, answer, None))
             }
             (Phase::Detail { of }, LearnInput::Given(MemoryGiven::Recalled(found))) => detail(&of, &found),
@@ -236,23 +239,19 @@ impl Learning {
     fn undo(&mut self, desk: &mut AgentDesk<'_>, versions: &[Version], damaged: &[Seq]) -> LearnStep {
         let Wish::Amend { id, .. } = self.wish else { unreachable!("only an amendment is undone") };
         let Some(last) = versions.last() else { return refused(unknown(id)) };
-        let Undoing { change, before } = match undoing(id, versions, damaged, desk) {
+        let undoing = match undoing(id, versions, damaged, desk) {
             Ok(undoing) => undoing,
             Err(refusal) => return refused(refusal),
         };
         let known = head(desk).cloned().unwrap_or_default();
-        match amend::undo(&known, &last.memory, before.as_ref(), change.seq, desk.counter, desk.now) {
+        let seq = undoing.change.seq;
+        match amend::undo(&known, &last.memory, undoing.before.as_ref(), seq, desk.counter, desk.now) {
             Ok(writes) => {
-                let is_new_fact = before.is_none() && id.kind() == MemoryKind::Fact;
-                let text = last.memory.text();
                 let after = writes.last().map_or(&last.memory, |write| &write.memory).clone();
                 let answer = changed(after, Amendment::Undo.as_str());
-                if is_new_fact {
-                    let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
-                    let request =
-                        RecallRequest { superseded: true, ..RecallRequest::new(query_terms(&text), limits) };
-                    let phase = Phase::Replaced { by: id, seq: change.seq, writes, answer };
-                    return self.ask(phase, MemoryAsk::Recall(request));
+                if let Some(ask) = undoing.gave_way() {
+                    let fell = undoing.fell();
+                    return self.ask(Phase::Replaced { by: id, seq, fell, writes, answer }, ask);
                 }
                 self.settle(desk, Settling::new(writes, answer, None))
             }

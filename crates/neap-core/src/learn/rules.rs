@@ -173,11 +173,24 @@ pub(super) fn detail(of: &Memory, found: &Recalled) -> LearnStep {
     LearnStep::Done(Box::new(Answer::Full { memory: Box::new(memory) }))
 }
 
-/// What a fact had taken the place of holds again once that fact is gone.
-pub(super) fn brought_back(memory: &Memory, by: MemoryId, seq: Seq, desk: &AgentDesk<'_>) -> Option<MemoryWrite> {
+/// What gave way to a fact holds again once that is undone: what it had taken the place of, and what contradicted
+/// it until someone said, at the moment `fell`, which holds.
+pub(super) fn brought_back(
+    memory: &Memory,
+    by: MemoryId,
+    seq: Seq,
+    fell: Option<Stamp>,
+    desk: &AgentDesk<'_>,
+) -> Option<MemoryWrite> {
     let mut after = memory.clone();
     let Body::Fact(fact) = &mut after.body else { return None };
-    if fact.superseded_by != Some(by) || memory.status != Status::Superseded {
+    let replaced = memory.status == Status::Superseded && fact.superseded_by == Some(by);
+    let overruled = memory.status == Status::Inactive && memory.contested_with.contains(&by);
+    let gave_way = match fell {
+        None => replaced,
+        Some(fell) => memory.updated == fell && (replaced || overruled),
+    };
+    if !gave_way {
         return None;
     }
     fact.superseded_by = None;

@@ -230,6 +230,28 @@ fn a_person_who_says_which_holds_settles_it() {
         );
         assert_eq!(agent.one("d1").shaken_by, [get("f1")]);
     }
+    // Undone, both stand again, and so does what rests on them.
+    let (mut older, mut newer) = (contested(), contested());
+    older.done("f1", Amendment::Confirm);
+    older.done("f1", Amendment::Undo);
+    newer.done("f2", Amendment::Confirm);
+    newer.done("f2", Amendment::Undo);
+    for agent in [older, newer] {
+        assert_eq!((agent.one("f1").status, agent.one("f2").status), (Status::New, Status::New));
+        assert_eq!(
+            (agent.one("f1").contested_with, agent.one("f2").contested_with),
+            (vec![get("f2")], vec![get("f1")])
+        );
+        assert_eq!(as_fact(&agent.one("f1")).superseded_by, None);
+        assert!(agent.one("d1").shaken_by.is_empty() && agent.one("d2").shaken_by.is_empty());
+    }
+    // What fell later, for another reason, stays where it is.
+    let mut doubted = contested();
+    doubted.amend("f1", Amendment::Confirm, model(7));
+    doubted.now += 1;
+    doubted.done("f2", Amendment::Deactivate);
+    doubted.done("f1", Amendment::Undo);
+    assert_eq!((doubted.one("f1").status, doubted.one("f2").status), (Status::New, Status::Inactive));
     let mut doubted = contested();
     doubted.amend("f1", Amendment::Confirm, model(7));
     assert_eq!(doubted.one("f2").status, Status::New, "a model's word settles nothing");

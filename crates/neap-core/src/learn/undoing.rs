@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{AgentDesk, Version};
-use crate::ids::Seq;
-use crate::memory::{Change, Lines, Memory, MemoryId, lifecycle};
+use super::rules::RECALL_MAX;
+use super::{AgentDesk, MemoryAsk, Version};
+use crate::ids::{Seq, Stamp};
+use crate::memory::{Change, Lines, Memory, MemoryId, MemoryKind, RecallRequest, lifecycle};
+use crate::terms::query_terms;
 use crate::tools::Refusal;
 
 /// A change to be undone, and the record to write in its stead.
@@ -14,6 +16,34 @@ pub(super) struct Undoing<'v> {
     pub(super) change: &'v Version,
     /// The record before it; none if the change was its writing.
     pub(super) before: Option<Memory>,
+    /// What contradicted the record before it.
+    contradicted: &'v [MemoryId],
+}
+
+impl Undoing<'_> {
+    /// Where the facts are that gave way at the change; none where there can be none.
+    pub(super) fn gave_way(&self) -> Option<MemoryAsk> {
+        let fact = &self.change.memory;
+        if fact.kind() != MemoryKind::Fact {
+            return None;
+        }
+        if self.before.is_none() {
+            // They say something like it.
+            let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
+            let terms = query_terms(&fact.text());
+            return Some(MemoryAsk::Recall(RecallRequest {
+                superseded: true,
+                ..RecallRequest::new(terms, limits)
+            }));
+        }
+        let is_settled = self.change.change == Change::Confirmed && !self.contradicted.is_empty();
+        is_settled.then(|| MemoryAsk::Get(self.contradicted.to_vec()))
+    }
+
+    /// When they did, if that was not with its writing.
+    pub(super) fn fell(&self) -> Option<Stamp> {
+        self.before.is_some().then_some(self.change.memory.updated)
+    }
 }
 
 /// Finds the last change that is not undone yet. What contradicts the record and what shook it stays as it is now:
@@ -40,8 +70,9 @@ pub(super) fn undoing<'v>(
             .hint("Edit it so that it says what holds."));
     }
     let now = versions.last().map(|version| &version.memory);
+    let contradicted = before.map_or(&[][..], |before| &before.memory.contested_with);
     let before = before.zip(now).map(|(before, now)| restored(&before.memory, now, &change.change, desk));
-    Ok(Undoing { change, before })
+    Ok(Undoing { change, before, contradicted })
 }
 
 fn restored(before: &Memory, now: &Memory, change: &Change, desk: &AgentDesk<'_>) -> Memory {

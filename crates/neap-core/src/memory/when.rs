@@ -1,14 +1,31 @@
 //! Moments as people read them: `2026-05-01`, `2026-05-01T09:30:00Z`.
 
+use crate::calendar::{DAY_MS as DAY, civil, day_of};
 use crate::ids::Stamp;
-
-const DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Stamp {
     /// Its day in UTC: `2026-05-01`.
     pub fn date(self) -> String {
         let (year, month, day) = civil(self.0.div_euclid(DAY));
         format!("{year:04}-{month:02}-{day:02}")
+    }
+
+    /// The first moment of a day in UTC that is written as `2026-05-01`; none if there is no such day.
+    pub fn of_date(text: &str) -> Option<Self> {
+        let mut parts = text.splitn(3, '-');
+        let mut number = |digits: usize| {
+            let part =
+                parts.next().filter(|part| part.len() == digits && part.bytes().all(|b| b.is_ascii_digit()));
+            part?.parse::<i64>().ok()
+        };
+        let (year, month, day) = (number(4)?, number(2)?, number(2)?);
+        let month = usize::try_from(month).ok()?.checked_sub(1)?;
+        day_of(year, month, day).map(|day| Self(day * DAY))
+    }
+
+    /// The moment at which its day is over in UTC.
+    pub fn end_of_day(self) -> Self {
+        Self(self.0.div_euclid(DAY).saturating_add(1).saturating_mul(DAY))
     }
 
     /// Its day of the month in UTC, from 1 on.
@@ -24,22 +41,31 @@ impl Stamp {
     }
 }
 
-/// Year, month and day of the proleptic Gregorian calendar, from days since 1970.
-fn civil(days: i64) -> (i64, i64, i64) {
-    // Years that begin in March, so that the leap day is the last of its year.
-    let days = days + 719_468;
-    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * from_march + 2) / 5 + 1;
-    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_day_is_read_as_it_is_told() {
+        for days in [-719_162_i64, -1, 0, 1, 11_016, 11_017, 20_000, 47_541] {
+            let day = Stamp(days * DAY);
+            assert_eq!(Stamp::of_date(&day.date()), Some(day));
+            assert_eq!(day.end_of_day(), Stamp((days + 1) * DAY));
+        }
+        for wrong in [
+            "",
+            "soon",
+            "2026-02-30",
+            "2026-13-01",
+            "2026-00-01",
+            "2026-1-1",
+            "01.02.2026",
+            "2026-01-01T00",
+            "+026-01-01",
+        ] {
+            assert_eq!(Stamp::of_date(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn days_and_seconds_are_told_in_utc() {

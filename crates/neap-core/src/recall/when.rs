@@ -1,10 +1,9 @@
 //! The times that a question names, generously: people say "last week" for nine days ago, and "in May" for what they tell in June.
 
-use crate::calendar::{MONTHS, WEEKDAYS};
+use crate::calendar::{DAY_MS, MONTHS, WEEKDAYS, day_of};
 use crate::ids::Stamp;
 use crate::reference::words;
 
-const DAY_MS: i64 = 86_400_000;
 const NUMBERS: [&str; 12] =
     ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"];
 /// What is told of a day may be told within this many days after it.
@@ -114,17 +113,6 @@ fn year(word: &str) -> Option<i64> {
 
 fn year_of(day: i64) -> i64 {
     Stamp(day * DAY_MS).date().get(..4).and_then(|year| year.parse().ok()).unwrap_or(1970)
-}
-
-/// A day of the calendar, month from 0, counted from 1970-01-01; none if there is no such day.
-fn day_of(year: i64, month: usize, day: i64) -> Option<i64> {
-    // Years that begin in March, so that the leap day is the last of its year.
-    let (year_of_march, month_of_march) =
-        if month < 2 { (year - 1, month as i64 + 10) } else { (year, month as i64 - 2) };
-    let (era, of_era) = (year_of_march.div_euclid(400), year_of_march.rem_euclid(400));
-    let of_year = (153 * month_of_march + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    (Stamp(days * DAY_MS).date() == format!("{year:04}-{:02}-{day:02}", month + 1)).then_some(days)
 }
 
 #[cfg(test)]

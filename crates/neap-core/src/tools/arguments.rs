@@ -5,6 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::call::Refusal;
+use crate::ids::Stamp;
 use crate::memory::{Confidence, MemoryId};
 
 /// What a call was given.
@@ -120,6 +121,14 @@ impl<'a> Arguments<'a> {
             Refusal::new(format!("Argument '{key}' of {} is '{given}'.", self.tool))
                 .hint(format!("one of: {known}"))
         })
+    }
+
+    /// A day, by its first moment.
+    pub(super) fn day(&self, key: &str) -> Result<Option<Stamp>, Refusal> {
+        let Some(given) = self.optional(key)? else { return Ok(None) };
+        let day = Stamp::of_date(given.trim());
+        let refusal = || Refusal::new(format!("Argument '{key}' of {} must be a day as YYYY-MM-DD.", self.tool));
+        day.ok_or_else(refusal).map(Some)
     }
 
     /// An id of a memory.

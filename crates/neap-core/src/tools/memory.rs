@@ -2,6 +2,7 @@
 
 use super::arguments::Arguments;
 use super::call::Refusal;
+use crate::ids::Stamp;
 use crate::learn::{Amendment, HITS_MAX, Wish};
 use crate::memory::{
     Action, AgentHead, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, MemoryKind,
@@ -128,6 +129,7 @@ fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
     draft.pinned = args.flag("always")?;
     draft.tags = args.list("tags")?;
     draft.domain = args.optional("domain")?;
+    (draft.valid_from, draft.valid_until) = (args.day("from")?, args.day("until")?.map(Stamp::end_of_day));
     Ok(MemoryCall { wish: Wish::Remember(Box::new(draft)), effort })
 }
 
@@ -159,6 +161,15 @@ mod tests {
 
     fn parse(name: &str, arguments: &str) -> Result<MemoryCall, Refusal> {
         MemoryCall::parse(&ToolCall { id: "c".into(), name: name.into(), arguments: arguments.into() })
+    }
+
+    #[test]
+    fn a_fact_may_hold_from_one_day_to_another() {
+        let call = r#"{"kind": "fact", "text": "Ann is away", "from": "1970-01-02", "until": "1970-01-03"}"#;
+        let Wish::Remember(draft) = parse("remember", call).unwrap().wish else { panic!("a write") };
+        assert_eq!((draft.valid_from, draft.valid_until), (Some(Stamp(86_400_000)), Some(Stamp(3 * 86_400_000))));
+        let refusal = parse("remember", r#"{"kind": "fact", "text": "x", "until": "next week"}"#).unwrap_err();
+        assert!(refusal.error.contains("YYYY-MM-DD"), "{refusal:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use neap_core::ids::Stamp;
 use neap_core::memory::{MemoryId, MemoryKind};
 
-use super::names::AuthorName;
+use super::names::{AuthorName, Cleared};
 use super::record::{DecisionFields, Fields, RuleFields};
 use crate::when;
 
@@ -95,6 +95,7 @@ pub(crate) struct ListArgs {
 #[command(after_long_help = "Examples:
   neap memory edit f7 \"Tim prefers Celsius, Ann Fahrenheit\"
   neap memory edit f7 --always
+  neap memory edit f7 --clear dates --clear tags
   neap memory edit d1 --reason \"evidence: measured again\" --stakes high
 
 A list that is given takes the place of the one before; what is not given stays as it is.")]
@@ -108,6 +109,9 @@ pub(crate) struct EditArgs {
     /// No longer always in the context
     #[arg(long, conflicts_with = "always")]
     pub(crate) not_always: bool,
+    /// Take this away from it; may be given several times
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) clear: Vec<Cleared>,
     #[command(flatten)]
     pub(crate) fields: Fields,
     #[command(flatten)]

@@ -16,6 +16,17 @@ pub(crate) enum NewKind {
     Censor,
 }
 
+/// What can be taken away from a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Cleared {
+    /// The words it is sorted by
+    Tags,
+    /// The field it belongs to
+    Domain,
+    /// The days between which it holds: it holds at any time again
+    Dates,
+}
+
 macro_rules! typed {
     ($($(#[$doc:meta])* $name:ident for $of:ident { $($(#[$what:meta])* $variant:ident),+ $(,)? })+) => {$(
         $(#[$doc])*

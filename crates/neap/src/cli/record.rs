@@ -14,6 +14,7 @@ use crate::when;
   neap remember \"Deploy\" --kind procedure --pattern \"never on a Friday\" --step \"open a pull request\" --step \"wait for CI\"
   neap remember \"Moved billing to the new host\" --kind episode --participant Tim --minutes 90 --lesson \"freeze writes first\"
   neap remember --from-effort auth-bug --session default
+  neap remember \"Ann is away\" --valid-from 2026-12-21 --valid-until 2027-01-03
   neap remember - --kind episode < notes.txt")]
 pub(crate) struct RememberArgs {
     /// What it says: a fact, a procedure's name, what happened, what a rule looks for; - for standard input
@@ -50,6 +51,9 @@ pub(crate) struct Fields {
     /// How sure you are, from 0 to 1 (facts and decisions)
     #[arg(long, value_name = "0..1", value_parser = share)]
     pub(crate) confidence: Option<Confidence>,
+    /// The first day on which it holds, as YYYY-MM-DD in UTC, or a moment
+    #[arg(long, value_name = "DATE", value_parser = when::start_of)]
+    pub(crate) valid_from: Option<Stamp>,
     /// The last day on which it holds, as YYYY-MM-DD in UTC, or a moment
     #[arg(long, value_name = "DATE", value_parser = when::end_of)]
     pub(crate) valid_until: Option<Stamp>,
