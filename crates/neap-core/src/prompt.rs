@@ -42,6 +42,8 @@ pub const TOLD_END: &str = include_str!("prompts/told_end.md");
 pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
 /// Stands in an over-long message of it for its middle: `{count}`, `{handle}`.
 pub const TOLD_EXCERPT: &str = include_str!("prompts/told_excerpt.md");
+/// Before the newest part of it, where that stands word for word.
+pub const TOLD_LATEST: &str = include_str!("prompts/told_latest.md");
 /// Before what a search in it found.
 pub const TOLD_RECALLED: &str = include_str!("prompts/told_recalled.md");
 /// Before what was said in any conversation, where it is recalled.

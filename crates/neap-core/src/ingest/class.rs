@@ -81,7 +81,7 @@ pub fn classify(heard: &Heard) -> Class {
         Endpoint::Compact => return Class::ClientCompaction,
         Endpoint::Answer => {}
     }
-    if heard.items.last().is_some_and(|item| has_kind(item, "compaction_trigger")) {
+    if heard.has_trigger() {
         return Class::ClientCompaction;
     }
     let Some(last) = heard.items.iter().rev().find(|item| item.speaker != Speaker::System && !item.is_hollow())
@@ -106,10 +106,6 @@ pub fn classify(heard: &Heard) -> Class {
         (None, true) => Class::ToolLoop,
         (None, false) => Class::MainTurn,
     }
-}
-
-fn has_kind(item: &Item, wanted: &str) -> bool {
-    item.blocks.iter().any(|block| matches!(block, Block::Other { kind, .. } if kind == wanted))
 }
 
 /// Programs put what they ask after what the person said last.

@@ -186,6 +186,8 @@ pub struct Heard {
     pub is_rehearsal: bool,
     /// The history, oldest first.
     pub items: Vec<Item>,
+    /// The last item that stands for a history that was put in short here.
+    pub opened: Option<usize>,
 }
 
 impl Heard {

@@ -53,6 +53,9 @@ pub fn judge(line: Option<&Line>, own: usize, others: usize, chain: &Chain, item
         let goes_on = line.answered.contains(&chain.start()) && chain.stem() > 0;
         return if goes_on { Verdict::Turn } else { Verdict::ClientCompaction };
     }
+    if items[own.min(items.len())..].iter().any(Item::is_compaction) {
+        return Verdict::ClientCompaction;
+    }
     let end = chain.upto(own);
     let is_answered = !line.answered.is_empty();
     if own >= chain.stem() {

@@ -49,20 +49,24 @@ impl Bounding<'_> {
         let (heard, bounds) = (self.request.heard(), Bounds::new(budget));
         let decision = decide(heard, self.chain, plan.class, line.frozen.as_ref(), &bounds);
         let is_anew = !matches!(decision, Decision::Grow);
+        let nothing = Cut { dropped: Vec::new(), room: Tokens::ZERO, kept: heard.tokens() };
         let frozen = match decision {
+            // What is recalled from behind what was put in short has to stay where it is.
+            Decision::Unchanged if heard.opened.is_some() && plan.class.is_conversation() => {
+                self.cut(line, &nothing, &bounds).await?
+            }
             Decision::Unchanged => return Ok(()),
             Decision::Grow => line.frozen.clone(),
             Decision::Rewrite(cut) => self.cut(line, &cut, &bounds).await?,
-            Decision::TooLarge => {
-                let nothing = Cut { dropped: Vec::new(), room: Tokens::ZERO, kept: heard.tokens() };
-                self.cut(line, &nothing, &bounds).await?
-            }
+            Decision::TooLarge => self.cut(line, &nothing, &bounds).await?,
         };
         let Some(mut frozen) = frozen else { return Ok(()) };
         self.recall(line, &mut frozen, &bounds, plan.class, is_anew).await?;
         let layout = frozen.lay_out(heard);
         plan.body = Some(self.request.write(&layout));
+        let opened = plan.changes.added;
         plan.changes = layout.changes;
+        plan.changes.added += opened;
         plan.tokens_planned = layout.tokens;
         plan.epoch = frozen.number;
         // An errand beside the conversation leaves no trace in it.
@@ -101,7 +105,7 @@ impl Bounding<'_> {
     }
 
     /// Sees to it that all that was said before a turn has a summary.
-    async fn summarize(&self, live: &mut Live, before: TurnNo, room: Tokens) -> Result<(), EngineError> {
+    pub(super) async fn summarize(&self, live: &mut Live, before: TurnNo, room: Tokens) -> Result<(), EngineError> {
         let mut left: BTreeMap<Scope, Tokens> = BTreeMap::new();
         for (scope, covered) in Reach::logs(&live.state) {
             if covered.next() < before {
@@ -131,25 +135,32 @@ impl Bounding<'_> {
         let begins = is_anew || matches!(class, Class::MainTurn | Class::Subagent);
         let room = bounds.recall_room(frozen.lay_out(heard).tokens);
         let mut text = String::new();
-        if let Some(room) = room.filter(|_| begins && !frozen.gap().is_empty()) {
+        // What comes before is out of sight: left out, or put in short.
+        let gap = Some(frozen.gap().end).filter(|_| !frozen.gap().is_empty());
+        let sight = gap.max(heard.opened.map(|at| at + 1));
+        if let (Some(room), Some(sight)) = (room.filter(|_| begins), sight) {
             let said = heard.items[at].blocks.iter().rev().find_map(words).unwrap_or_default();
             let question = &said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..];
-            let in_sight =
-                heard.items[frozen.gap().end..heard.stem()].iter().map(|item| messages(item).len() as u64);
+            let in_sight = heard.items[sight.min(heard.stem())..heard.stem()].iter();
+            let in_sight = in_sight.map(|item| messages(item).len() as u64);
             let mut filter = Filter::of_stream(&line.live.id);
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
             let mut asking = Asking::new(question, room);
             asking.filter = filter;
             asking.here = Some(Here { session: line.live.id.clone(), in_sight: in_sight.sum() });
             asking.embedding = self.engine.meaning(question).await;
-            text = self.engine.recollect(&asking).await?.text;
-            if Frozen::cost(counter, &text) > room {
-                // On the wire it costs more than by itself.
-                asking.budget = room.percent(60);
+            loop {
                 text = self.engine.recollect(&asking).await?.text;
-            }
-            if Frozen::cost(counter, &text) > room {
-                text.clear();
+                // On the wire it costs more than by itself.
+                let cost = Frozen::cost(counter, &text);
+                if text.is_empty() || cost <= room {
+                    break;
+                }
+                let Some(less) = Bounds::recall_less(room, asking.budget, cost) else {
+                    text.clear();
+                    break;
+                };
+                asking.budget = less;
             }
         }
         frozen.recall(at, &text, counter);

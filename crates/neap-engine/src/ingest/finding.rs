@@ -15,6 +15,8 @@ pub(super) struct Found {
     pub(super) verdict: Verdict,
     /// Items that are in the session already.
     pub(super) own: usize,
+    /// Items that say only what is in the session already, in other words.
+    pub(super) told: usize,
 }
 
 impl Engine {
@@ -79,7 +81,7 @@ impl Engine {
         };
         let (own_counted, others) = (counted(own, first_spoken(heard)), counted(others, first_answered(heard)));
         let verdict = judge(known, own_counted, others, chain, &heard.items);
-        Ok(Found { verdict, own })
+        Ok(Found { verdict, own, told: 0 })
     }
 
     /// How many items there are up to the end of what was heard, if the request goes on from there.

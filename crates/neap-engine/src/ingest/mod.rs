@@ -8,12 +8,13 @@
 //! Whatever fails in here, the request goes on as it came: see [`Plan::fault`].
 
 mod bounding;
+mod compacting;
 mod finding;
 mod lines;
 mod plan;
 mod recording;
 
-use neap_core::ingest::{Chain, Reply, Tenant, Verdict, classify};
+use neap_core::ingest::{Chain, Reply, Tenant};
 use neap_model::wire::heard::Request;
 
 pub(crate) use lines::Lines;
@@ -22,19 +23,25 @@ pub use plan::{Incoming, Plan};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use bounding::Bounding;
+use compacting::{forget_cut, told};
 use plan::Ticket;
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
         let counts = self.parts.lines.counts(incoming.encoding);
-        let request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
+        let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
             Ok(Some(request)) => request,
             Ok(None) => return Plan::passed(None),
             Err(error) => return Plan::passed(Some(error.to_string())),
         };
-        let as_it_came = Plan::of(request.heard(), classify(request.heard()));
-        let planning = self.plan(&request, incoming, as_it_came.clone());
+        let tenant = Tenant::of_key(key(incoming.headers));
+        let opened = match self.opened(&mut request, &tenant, &counts) {
+            Ok(session) => session,
+            Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
+        };
+        let as_it_came = Plan::of(&request);
+        let planning = self.plan(&request, incoming, (&tenant, opened.as_deref()), as_it_came.clone());
         let planned = match incoming.limit {
             Some(limit) => tokio::time::timeout(limit, planning).await,
             None => Ok(planning.await),
@@ -47,27 +54,38 @@ impl Engine {
         Plan { fault: Some(fault), ..as_it_came }.settled(incoming)
     }
 
-    async fn plan(&self, request: &Request, incoming: &Incoming<'_>, mut plan: Plan) -> Result<Plan, EngineError> {
+    /// `opened` is the session whose history was put in short here, if the client sends that.
+    async fn plan(
+        &self,
+        request: &Request,
+        incoming: &Incoming<'_>,
+        (tenant, opened): (&Tenant, Option<&str>),
+        mut plan: Plan,
+    ) -> Result<Plan, EngineError> {
         let heard = request.heard();
-        let tenant = Tenant::of_key(key(incoming.headers));
-        let chain = Chain::of(&tenant, heard);
-        let named = heard.signals.identity(&tenant).map(|identity| identity.session);
+        if heard.wants_compaction() && !incoming.shadow {
+            self.compact(request, incoming, tenant, opened, &mut plan).await?;
+            return Ok(plan);
+        }
+        let chain = Chain::of(tenant, heard);
+        let named = heard.signals.identity(tenant).map(|identity| identity.session);
         if !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
             plan.session = named;
             return Ok(plan);
         }
         let (session, line) = self.line_of(named, heard, &chain).await?;
         let mut line = line.lock().await;
-        let found = self.found(&mut line, &session, heard, &chain).await?;
+        let mut found = self.found(&mut line, &session, heard, &chain).await?;
+        found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         if plan.class.is_conversation() {
             self.hear(&mut line, heard, &chain, &found).await?;
             plan.turn = Some(line.live.state.turn());
-            plan.ticket = Some(Ticket { session, api: heard.api, tenant, chain: chain.clone() });
+            plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
         }
-        if found.verdict == Verdict::ClientCompaction && plan.class.is_conversation() {
-            line.frozen = None;
+        if plan.class.is_conversation() {
+            forget_cut(&mut line, found.verdict);
         }
         let counts = self.parts.lines.counts(incoming.encoding);
         let bounding = Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts };

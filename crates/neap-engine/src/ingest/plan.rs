@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Api, Chain, Changes, Class, Heard, Tenant, Verdict};
+use neap_core::ingest::{Api, Chain, Changes, Class, Tenant, Verdict, classify};
 use neap_core::tokens::Tokens;
+use neap_model::wire::heard::{OwnAnswer, Request};
 
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,12 @@ pub struct Plan {
     pub fits: bool,
     /// What went wrong, if that is why it goes on as it came.
     pub fault: Option<String>,
+    /// The answer, where we give it ourselves: then nothing is sent.
+    pub answer: Option<OwnAnswer>,
+    /// Why it can go nowhere: it holds what only we could open, and it is not what we gave.
+    pub refusal: Option<String>,
+    /// The body with what only we can open opened, if there is such a thing in it.
+    pub(super) opened: Option<String>,
     pub(super) ticket: Option<Ticket>,
 }
 
@@ -83,16 +90,25 @@ impl Plan {
             epoch: 0,
             fits: true,
             fault,
+            answer: None,
+            refusal: None,
+            opened: None,
             ticket: None,
         }
     }
 
     /// As it came.
-    pub(super) fn of(heard: &Heard, class: Class) -> Self {
+    pub(super) fn of(request: &Request) -> Self {
+        let heard = request.heard();
         let tokens = heard.tokens();
+        let opened = heard.opened.map(|_| request.whole());
+        let added = usize::from(opened.is_some());
         Self {
             api: Some(heard.api),
-            class,
+            class: classify(heard),
+            body: opened.clone(),
+            changes: Changes { added, ..Changes::default() },
+            opened,
             tokens_in: tokens,
             tokens_sent: tokens,
             tokens_planned: tokens,
@@ -103,7 +119,7 @@ impl Plan {
     /// With what is sent in the end.
     pub(super) fn settled(mut self, incoming: &Incoming<'_>) -> Self {
         if incoming.shadow || self.body.is_none() {
-            self.body = None;
+            self.body = self.opened.take();
             self.tokens_sent = self.tokens_in;
         } else {
             self.tokens_sent = self.tokens_planned;

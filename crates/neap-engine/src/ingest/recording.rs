@@ -42,8 +42,9 @@ impl Engine {
         let stem = heard.stem();
         let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
         let start = chain.start();
+        let said = found.told..stem;
         let step =
-            |((at, item), digest)| ((at < stem).then_some(item), Some(digest).filter(|link| *link != start));
+            |((at, item), digest)| (said.contains(&at).then_some(item), Some(digest).filter(|link| *link != start));
         self.write(line, steps.map(step).collect(), &end).await
     }
 

@@ -9,8 +9,10 @@ use neap_engine::{Engine, Incoming, Indexer, Plan};
 use neap_model::bpe::counter_for;
 use neap_model::client::Overheard;
 use neap_model::profile::{Profile, Profiles};
+use neap_model::wire::heard::OwnAnswer;
 use serde::Deserialize;
 
+use super::fault::Fault;
 use super::route::Family;
 
 /// After this long a request goes on as it came.
@@ -38,8 +40,10 @@ pub(crate) struct Decided {
     pub(crate) body: Option<String>,
     /// What the client is told of it, in headers of our own.
     pub(crate) told: Vec<(&'static str, String)>,
+    /// The answer, where we give it ourselves.
+    pub(crate) answer: Option<OwnAnswer>,
     /// Why it cannot go on at all.
-    pub(crate) refused: Option<String>,
+    pub(crate) refused: Option<Fault>,
     plan: Option<Box<Plan>>,
 }
 
@@ -68,8 +72,11 @@ impl Decider {
             tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
         }
         let most = profile.context_tokens_max().filter(|most| wants_answer && !shadow && plan.tokens_sent > *most);
-        let refused = most.map(|most| too_long(family, plan.tokens_sent, most));
-        Decided { body: plan.body.take(), told: told(&plan), refused, plan: Some(Box::new(plan)) }
+        let most = most.filter(|_| plan.answer.is_none());
+        let too_long = most.map(|most| Fault::ContextFull(too_long(family, plan.tokens_sent, most)));
+        let refused = plan.refusal.take().map(Fault::NotOurs).or(too_long);
+        let (body, answer) = (plan.body.take(), plan.answer.take());
+        Decided { body, told: told(&plan), answer, refused, plan: Some(Box::new(plan)) }
     }
 
     /// Takes in what was answered. Half an answer is the client's to bring along, if it keeps it.

@@ -24,6 +24,8 @@ pub(crate) enum Fault {
     Loop,
     /// Its history fits no more, whatever is done.
     ContextFull(String),
+    /// It holds what only we could open, and it is not what we gave.
+    NotOurs(String),
     /// The provider cannot be reached.
     Unreachable(String),
 }
@@ -34,7 +36,7 @@ impl Fault {
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
             Fault::Upgrade => StatusCode::UPGRADE_REQUIRED,
             Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Fault::Unreadable(_) | Fault::ContextFull(_) => StatusCode::BAD_REQUEST,
+            Fault::Unreadable(_) | Fault::ContextFull(_) | Fault::NotOurs(_) => StatusCode::BAD_REQUEST,
             Fault::Packed(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Fault::Loop => StatusCode::LOOP_DETECTED,
             Fault::Unreachable(_) => StatusCode::BAD_GATEWAY,
@@ -49,7 +51,7 @@ impl Fault {
             Fault::Unreadable(why) => format!("the request cannot be read: {why}"),
             Fault::Packed(name) => format!("neap does not know the content encoding '{name}'"),
             Fault::Loop => "neap is its own upstream".to_owned(),
-            Fault::ContextFull(why) => why.clone(),
+            Fault::ContextFull(why) | Fault::NotOurs(why) => why.clone(),
             Fault::Unreachable(why) => format!("neap cannot reach the provider: {why}"),
         }
     }
@@ -64,6 +66,7 @@ impl Fault {
             Fault::Packed(_) => ("invalid_request_error", "unsupported_encoding", "invalid_request_error"),
             Fault::Loop => ("invalid_request_error", "loop_detected", "invalid_request_error"),
             Fault::ContextFull(_) => ("invalid_request_error", "context_length_exceeded", "invalid_request_error"),
+            Fault::NotOurs(_) => ("invalid_request_error", "invalid_encrypted_content", "invalid_request_error"),
             Fault::Unreachable(_) => ("server_error", "upstream_unreachable", "api_error"),
         }
     }

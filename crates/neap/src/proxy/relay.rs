@@ -10,6 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::response::Response;
 use neap_model::client::Overhearing;
+use neap_model::wire::heard::OwnAnswer;
 
 use super::decide::{Asked, Decided};
 use super::ear::{Ear, Listened};
@@ -48,10 +49,13 @@ impl Proxy {
         let is_history = route.asks != Asks::Other && parts.method == Method::POST;
         let headers = self.upstreams.headers(&parts.headers, is_history)?;
         let came = body::read(body, &parts.headers).await?;
-        let (bytes, decided) = match is_history {
+        let (bytes, mut decided) = match is_history {
             true => self.decided(route, parts, came).await?,
             false => (came, Decided::default()),
         };
+        if let Some(answer) = decided.answer.take() {
+            return Ok((answered_here(answer, &decided), false));
+        }
         let url = self.upstreams.url(route, parts.uri.query());
         let mut request = self.askers.to(&url).request(parts.method.clone(), url).headers(headers);
         if !bytes.is_empty() || parts.method == Method::POST {
@@ -74,8 +78,8 @@ impl Proxy {
         let (path, wants_answer) = (parts.uri.path(), route.asks == Asks::Answer);
         let asked = Asked { path, headers: &headers, body: text, family: route.family, wants_answer };
         let mut decided = self.decider.decide(&asked).await;
-        if let Some(why) = decided.refused.take() {
-            return Err(Fault::ContextFull(why));
+        if let Some(fault) = decided.refused.take() {
+            return Err(fault);
         }
         tracing::debug!(target: "neap::proxy", asks = route.name(), is_changed = decided.body.is_some(), "decided");
         let sent = decided.body.as_ref().map_or(bytes, |body| body.clone().into());
@@ -96,11 +100,7 @@ impl Proxy {
         if let Some(length) = length {
             head.headers.insert(header::CONTENT_LENGTH, length);
         }
-        for (name, value) in &decided.told {
-            if let Ok(value) = HeaderValue::from_str(value) {
-                head.headers.insert(HeaderName::from_static(name), value);
-            }
-        }
+        tell(&mut head.headers, &decided);
         head.extensions.clear();
         let body = match route.api.filter(|_| route.asks == Asks::Answer && head.status.is_success()) {
             Some(api) => {
@@ -113,6 +113,24 @@ impl Proxy {
         };
         Response::from_parts(head, body)
     }
+}
+
+/// Puts what we have to say into headers of our own.
+fn tell(headers: &mut HeaderMap, decided: &Decided) {
+    for (name, value) in &decided.told {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+}
+
+/// An answer that nobody else was asked for.
+fn answered_here(answer: OwnAnswer, decided: &Decided) -> Response {
+    let mut response = Response::new(Body::from(answer.body));
+    let kind = if answer.is_stream { "text/event-stream" } else { "application/json" };
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    tell(response.headers_mut(), decided);
+    response
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

@@ -73,6 +73,7 @@ pub(super) fn heard(items: Vec<Item>) -> Heard {
         marks: 2,
         reply_max: None,
         is_rehearsal: false,
+        opened: None,
         items,
     }
 }

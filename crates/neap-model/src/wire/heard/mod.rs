@@ -3,6 +3,7 @@
 //! Items that are not changed are written as they came, byte for byte; in one that is, all that is not named stays.
 
 mod chat;
+mod compaction;
 mod count;
 mod messages;
 mod parts;
@@ -14,6 +15,7 @@ mod tests;
 
 use neap_core::ingest::{Api, Block, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
 
+pub use compaction::{Compaction, OwnAnswer};
 pub use count::Counts;
 use parts::Part;
 
@@ -74,6 +76,7 @@ impl Request {
                 .find_map(|key| body.read(key)),
             is_rehearsal: body.read("generate") == Some(false),
             items: items.iter().map(|json| item(api, json, counts)).collect(),
+            opened: None,
         };
         Ok(Some(Self { body, items, heard }))
     }

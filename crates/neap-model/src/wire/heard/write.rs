@@ -21,7 +21,7 @@ pub(super) fn items<'a>(api: Api, items: &'a [Json], layout: &'a Layout) -> impl
 }
 
 /// A message of ours.
-fn note(api: Api, text: &str, mark: bool) -> Json {
+pub(super) fn note(api: Api, text: &str, mark: bool) -> Json {
     let message = Object::new().with("role", "user");
     match api {
         Api::Chat => message.with("content", text).to_json(),

@@ -1,0 +1,119 @@
+//! Putting a history in short where its client asks for that, and opening what was put in short before.
+//!
+//! What the client keeps is signed, for the key it was asked with: it says everything itself, and nothing that was altered, or made for
+//! somebody else, is ever put before a model as ours.
+
+use neap_core::ids::SessionId;
+use neap_core::ingest::{Chain, Digest, Heard, Tenant, Verdict, compaction_room, in_short};
+use neap_model::envelope::{Binding, Envelope};
+use neap_model::wire::heard::{Compaction, Counts, Request};
+
+use super::bounding::Bounding;
+use super::lines::HeardLine;
+use super::plan::{Incoming, Plan};
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Begins what we put in short: what begins otherwise is a provider's, and passed on.
+const MARK: &str = "neap1:";
+/// What signs it as this and nothing else.
+const TOOL: &str = "compaction";
+/// Of a budget, the person's own messages may stay as they are up to this, in per cent.
+const KEPT_PERCENT: u64 = 20;
+
+impl Engine {
+    /// Opens what of a history was put in short here; gives the session whose history that is. Fails with why it is not ours.
+    pub(super) fn opened(
+        &self,
+        request: &mut Request,
+        tenant: &Tenant,
+        counts: &Counts,
+    ) -> Result<Option<String>, String> {
+        let mut session = None;
+        for (at, content) in request.compactions() {
+            let Some(text) = content.strip_prefix(MARK) else { continue };
+            let refused = |why: String| format!("the encrypted content of a compaction cannot be verified: {why}");
+            let envelope: Envelope =
+                serde_json::from_str(text).map_err(|_| refused("it is not what was given".to_owned()))?;
+            let keyring = self.parts.keyring().map_err(|error| refused(error.to_string()))?;
+            let owner = tenant.digest().to_string();
+            let binding = Binding {
+                session: &envelope.session,
+                call_id: &envelope.call_id,
+                tool: TOOL,
+                arguments: &owner,
+            };
+            keyring.verify(&envelope, &binding).map_err(|error| refused(error.to_string()))?;
+            request.open(at, &envelope.payload, counts);
+            session = Some(envelope.session);
+        }
+        Ok(session)
+    }
+
+    /// Answers a client that asks for its history in short; all of it is recorded first.
+    pub(super) async fn compact(
+        &self,
+        request: &Request,
+        incoming: &Incoming<'_>,
+        tenant: &Tenant,
+        opened: Option<&str>,
+        plan: &mut Plan,
+    ) -> Result<(), EngineError> {
+        let heard = &request.heard().without_trigger();
+        let chain = &Chain::of(tenant, heard);
+        let named = heard.signals.identity(tenant).map(|identity| identity.session);
+        let (session, line) = self.line_of(named, heard, chain).await?;
+        let mut line = line.lock().await;
+        let mut found = self.found(&mut line, &session, heard, chain).await?;
+        found.told = told(heard, &session, opened);
+        self.hear(&mut line, heard, chain, &found).await?;
+        plan.session = Some(session.clone());
+        plan.verdict = Some(found.verdict);
+        plan.turn = Some(line.live.state.turn());
+        let counts = self.parts.lines.counts(incoming.encoding);
+        let bounding = Bounding { parts: &self.parts, engine: self, request, chain, counts: &counts };
+        let text = self.short(&bounding, &mut line, heard, incoming).await?;
+        let turn = line.live.state.turn().to_string();
+        let owner = tenant.digest().to_string();
+        let binding = Binding { session: session.as_str(), call_id: &turn, tool: TOOL, arguments: &owner };
+        let now = self.parts.clock.now();
+        let tokens_out = counts.of(&text);
+        let envelope = self.parts.keyring()?.seal(&binding, text, now)?;
+        let content = format!("{MARK}{}", serde_json::to_string(&envelope).unwrap_or_default());
+        plan.answer = Some(request.compacted(&Compaction {
+            content: &content,
+            mark: &Digest::of(TOOL, &[content.as_bytes()]).to_string(),
+            at: now.0.div_euclid(1_000),
+            tokens_in: plan.tokens_in,
+            tokens_out,
+            kept: incoming.budget.percent(KEPT_PERCENT),
+        }));
+        Ok(())
+    }
+
+    /// What stands for all of it, with summaries of all that has none yet.
+    async fn short(
+        &self,
+        bounding: &Bounding<'_>,
+        line: &mut HeardLine,
+        heard: &Heard,
+        incoming: &Incoming<'_>,
+    ) -> Result<String, EngineError> {
+        let room = compaction_room(incoming.budget);
+        let next = line.live.state.turn().next();
+        bounding.summarize(&mut line.live, next, room).await?;
+        Ok(in_short(&line.live.state, heard, room, bounding.counts.counter()))
+    }
+}
+
+/// How many items say only what is in the session already: all up to the one that stands for it.
+pub(super) fn told(heard: &Heard, session: &SessionId, opened: Option<&str>) -> usize {
+    heard.opened.filter(|_| opened == Some(session.as_str())).map_or(0, |at| at + 1)
+}
+
+/// What becomes of the way a history was cut when its client has put it in short: it is another one from now on.
+pub(super) fn forget_cut(line: &mut HeardLine, verdict: Verdict) {
+    if verdict == Verdict::ClientCompaction {
+        line.frozen = None;
+    }
+}
