@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::effort::Summary;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use crate::ingest::{Line, Link};
+use crate::ingest::{Line, Link, Passed};
 use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
 use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
@@ -278,6 +278,13 @@ pub enum Event {
         /// Where it ends.
         line: Line,
     },
+    /// A client's request was passed on, and there is an answer, or half of one.
+    RequestPassed {
+        /// The turn.
+        turn: TurnNo,
+        /// Its account.
+        passed: Passed,
+    },
     /// What an agent knows was searched for this turn, and a part of it chosen for the context.
     MemoriesLoaded {
         /// The turn.
@@ -344,6 +351,7 @@ impl Event {
             Event::MessageAdded { .. } => "message_added",
             Event::TurnClosed { .. } => "turn_closed",
             Event::HistoryLinked { .. } => "history_linked",
+            Event::RequestPassed { .. } => "request_passed",
             Event::MemoriesLoaded { .. } => "memories_loaded",
             Event::CensorTriggered { .. } => "censor_triggered",
             Event::MemoryChanged { .. } => "memory_changed",
@@ -385,6 +393,7 @@ impl Event {
             | Event::TurnAbandoned { turn, .. }
             | Event::MessageAdded { turn, .. }
             | Event::HistoryLinked { turn, .. }
+            | Event::RequestPassed { turn, .. }
             | Event::MemoriesLoaded { turn, .. }
             | Event::CensorTriggered { turn, .. }
             | Event::TurnClosed { turn, .. } => Some(*turn),
@@ -417,6 +426,7 @@ impl Event {
             | Event::TurnAbandoned { .. }
             | Event::TurnClosed { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }

@@ -131,6 +131,7 @@ impl MemoryOp {
             | Event::MessageAdded { .. }
             | Event::TurnClosed { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }

@@ -187,6 +187,7 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
             | Event::CensorTriggered { .. }
             | Event::PolicyChanged { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }
             | Event::Scrubbed { .. } => {}
         }

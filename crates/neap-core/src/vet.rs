@@ -5,6 +5,7 @@
 
 use crate::effort::{LogSize, Summary};
 use crate::event::Event;
+use crate::ingest::{Passed, Used};
 use crate::message::{Counted, ToolRound};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
@@ -92,6 +93,13 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         Event::EffortExpanded { tokens_loaded: tokens, .. }
         | Event::EffortCollapsed { tokens_freed: tokens, .. } => {
             small(tokens)?;
+            event
+        }
+        Event::RequestPassed { passed: Passed { tokens_in, tokens_sent, changes, used, .. }, .. } => {
+            let Used { input, cached, output } = used.unwrap_or_default();
+            for tokens in [tokens_in, tokens_sent, input, cached, output, Tokens(changes)] {
+                small(tokens)?;
+            }
             event
         }
         Event::EffortOpened { .. }

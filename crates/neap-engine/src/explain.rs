@@ -135,6 +135,7 @@ impl Explained {
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. } => self.happened.push(event),

@@ -50,7 +50,9 @@ async fn talk(engine: &Engine, turns: usize) -> Vec<Value> {
     for turn in 1..=turns {
         let said = match turn {
             3 => FACT.to_owned(),
-            _ => format!("Step {turn}: I changed src/part_{turn}.rs as the notes of last week say, and all is well."),
+            _ => format!(
+                "Step {turn}: I changed src/part_{turn}.rs as the notes of last week say, and all is well."
+            ),
         };
         history.push(message("user", &said));
         let plan = send(engine, "/v1/responses", "k", &history).await;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::passed::{BROKEN_OFF, Used};
 use super::signals::Signals;
 use crate::message::ToolCall;
 use crate::tokens::Tokens;
@@ -226,9 +227,26 @@ pub struct Reply {
     pub calls: Vec<ToolCall>,
     /// What the provider calls it, where a later request may name it in place of the history.
     pub id: Option<String>,
+    /// What the provider says it used, if it does.
+    pub used: Option<Used>,
+    /// Whether it broke off: its words are all that came.
+    pub is_half: bool,
 }
 
 impl Reply {
+    /// Whether there is nothing in it.
+    pub fn says_nothing(&self) -> bool {
+        self.text.is_empty() && self.calls.is_empty()
+    }
+
+    /// Its items as they are recorded: one that broke off says so.
+    pub fn told(&self, api: Api) -> Vec<Item> {
+        match self.is_half && !self.text.is_empty() {
+            true => Self { text: format!("{}{BROKEN_OFF}", self.text), ..self.clone() }.items(api),
+            false => self.items(api),
+        }
+    }
+
     /// Its items, as the client will send them back.
     pub fn items(&self, api: Api) -> Vec<Item> {
         let item =

@@ -139,6 +139,7 @@ pub fn text_of(seq: Seq, at: Stamp, event: &Event) -> Option<Text> {
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
         | Event::HistoryLinked { .. }
+        | Event::RequestPassed { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }

@@ -7,6 +7,7 @@ pub use memories::{AgentReport, MemoryReport, Metric};
 use serde::{Deserialize, Serialize};
 
 use crate::cost::Cost;
+use crate::ingest::PassedSum;
 use crate::state::SessionState;
 use crate::tokens::Tokens;
 
@@ -64,6 +65,9 @@ pub struct Report {
     pub price_dollars: f64,
     /// Efforts by where they are.
     pub efforts: EffortCounts,
+    /// Requests of clients that were passed on.
+    #[serde(default, skip_serializing_if = "PassedSum::is_empty")]
+    pub passed: PassedSum,
     /// How what the agent knows served it.
     #[serde(default)]
     pub memories: MemoryReport,
@@ -113,6 +117,7 @@ pub fn report(state: &SessionState) -> Report {
             shown: state.shown().filter(|e| e.expanded.is_none()).count() as u64,
             evicted: state.evicted().len() as u64,
         },
+        passed: m.passed,
         memories: MemoryReport::of(&m.memories, m.turns_completed),
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::Cost;
 use crate::effort::LogSize;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use crate::ingest::Line;
+use crate::ingest::{Line, PassedSum};
 use crate::knowledge::MemoryMetrics;
 use crate::memory::AgentHead;
 use crate::policy::Policy;
@@ -122,6 +122,9 @@ pub struct Metrics {
     pub epochs: u64,
     /// What all calls of the model cost.
     pub cost: Cost,
+    /// Requests of clients that were passed on.
+    #[serde(skip_serializing_if = "PassedSum::is_empty")]
+    pub passed: PassedSum,
     /// Memories in the context.
     #[serde(skip_serializing_if = "MemoryMetrics::is_nothing")]
     pub memories: MemoryMetrics,

@@ -105,7 +105,12 @@ impl Bounding<'_> {
     }
 
     /// Sees to it that all that was said before a turn has a summary.
-    pub(super) async fn summarize(&self, live: &mut Live, before: TurnNo, room: Tokens) -> Result<(), EngineError> {
+    pub(super) async fn summarize(
+        &self,
+        live: &mut Live,
+        before: TurnNo,
+        room: Tokens,
+    ) -> Result<(), EngineError> {
         let mut left: BTreeMap<Scope, Tokens> = BTreeMap::new();
         for (scope, covered) in Reach::logs(&live.state) {
             if covered.next() < before {

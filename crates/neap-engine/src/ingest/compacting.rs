@@ -37,12 +37,8 @@ impl Engine {
                 serde_json::from_str(text).map_err(|_| refused("it is not what was given".to_owned()))?;
             let keyring = self.parts.keyring().map_err(|error| refused(error.to_string()))?;
             let owner = tenant.digest().to_string();
-            let binding = Binding {
-                session: &envelope.session,
-                call_id: &envelope.call_id,
-                tool: TOOL,
-                arguments: &owner,
-            };
+            let binding =
+                Binding { session: &envelope.session, call_id: &envelope.call_id, tool: TOOL, arguments: &owner };
             keyring.verify(&envelope, &binding).map_err(|error| refused(error.to_string()))?;
             request.open(at, &envelope.payload, counts);
             session = Some(envelope.session);

@@ -25,6 +25,7 @@ use crate::error::EngineError;
 use bounding::Bounding;
 use compacting::{forget_cut, told};
 use plan::Ticket;
+use recording::Account;
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
@@ -79,6 +80,7 @@ impl Engine {
         found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
+        plan.so_far = line.live.state.metrics().passed;
         if plan.class.is_conversation() {
             self.hear(&mut line, heard, &chain, &found).await?;
             plan.turn = Some(line.live.state.turn());
@@ -109,7 +111,8 @@ impl Engine {
         let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
         let shared = self.parts.lines.get(&self.parts, session).await?;
         let mut line = shared.lock().await;
-        self.hear_reply(&mut line, (*api, *tenant), chain, reply).await?;
+        let account = Account { turn: plan.turn.unwrap_or_default(), passed: plan.account(reply) };
+        self.hear_reply(&mut line, (*api, *tenant), chain, reply, account).await?;
         let ends_work = std::mem::take(&mut line.is_over) && line.live.state.active().is_some();
         // What follows may take as long as a summary does; the next request does not wait for it.
         drop(line);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Api, Chain, Changes, Class, Tenant, Verdict, classify};
+use neap_core::ingest::{Api, Chain, Changes, Class, Passed, PassedSum, Reply, Tenant, Verdict, classify};
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::{OwnAnswer, Request};
 
@@ -53,6 +53,8 @@ pub struct Plan {
     pub epoch: u64,
     /// Whether what is sent is within the budget.
     pub fits: bool,
+    /// What was passed on of this session before.
+    pub so_far: PassedSum,
     /// What went wrong, if that is why it goes on as it came.
     pub fault: Option<String>,
     /// The answer, where we give it ourselves: then nothing is sent.
@@ -89,6 +91,7 @@ impl Plan {
             tokens_planned: Tokens::ZERO,
             epoch: 0,
             fits: true,
+            so_far: PassedSum::default(),
             fault,
             answer: None,
             refusal: None,
@@ -101,8 +104,8 @@ impl Plan {
     pub(super) fn of(request: &Request) -> Self {
         let heard = request.heard();
         let tokens = heard.tokens();
-        let opened = heard.opened.map(|_| request.whole());
-        let added = usize::from(opened.is_some());
+        let opened = request.is_changed().then(|| request.whole());
+        let added = usize::from(heard.opened.is_some());
         Self {
             api: Some(heard.api),
             class: classify(heard),
@@ -113,6 +116,20 @@ impl Plan {
             tokens_sent: tokens,
             tokens_planned: tokens,
             ..Self::passed(None)
+        }
+    }
+
+    /// The account of it, once there is an answer.
+    pub(super) fn account(&self, reply: &Reply) -> Passed {
+        Passed {
+            class: self.class,
+            verdict: self.verdict,
+            tokens_in: self.tokens_in,
+            tokens_sent: self.tokens_sent,
+            changes: self.changes.total() as u64,
+            epoch: self.epoch,
+            used: reply.used,
+            is_whole: !reply.is_half,
         }
     }
 

@@ -1,9 +1,9 @@
 //! Writing down what was heard: each item once, in its session, durable before anything is sent on.
 
 use neap_core::event::Event;
-use neap_core::ids::Stamp;
+use neap_core::ids::{Stamp, TurnNo};
 use neap_core::ingest::{
-    Api, Block, Chain, Digest, Heard, Item, Line, Link, Reply, Sign, Tenant, Topics, messages, open, tell,
+    Api, Block, Chain, Digest, Heard, Item, Line, Link, Passed, Reply, Sign, Tenant, Topics, messages, open, tell,
 };
 use neap_core::message::Counted;
 use neap_core::policy::Policy;
@@ -19,6 +19,13 @@ use crate::live::overtaken;
 const AT_ONCE: usize = 256;
 /// Longest message of a session that a client holds, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+/// What became of a request, and in which turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Account {
+    pub(super) turn: TurnNo,
+    pub(super) passed: Passed,
+}
 
 impl Engine {
     /// Records what is new in a request.
@@ -43,9 +50,10 @@ impl Engine {
         let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
         let start = chain.start();
         let said = found.told..stem;
-        let step =
-            |((at, item), digest)| (said.contains(&at).then_some(item), Some(digest).filter(|link| *link != start));
-        self.write(line, steps.map(step).collect(), &end).await
+        let step = |((at, item), digest)| {
+            (said.contains(&at).then_some(item), Some(digest).filter(|link| *link != start))
+        };
+        self.write(line, steps.map(step).collect(), &end, None).await
     }
 
     /// Records an answer, unless it is there.
@@ -55,13 +63,18 @@ impl Engine {
         (api, tenant): (Api, Tenant),
         chain: &Chain,
         reply: &Reply,
+        account: Account,
     ) -> Result<(), EngineError> {
         let live = &mut line.live;
         if live.is_ahead_of_store() {
             live.reload(self.parts.store.as_ref()).await?;
         }
         let items = reply.items(api);
-        let (mut ends, mut links) = chain.answered(&items);
+        let (mut ends, mut links) = match reply.says_nothing() && reply.is_half {
+            // The client has nothing to bring along.
+            true => (Vec::new(), Vec::new()),
+            false => chain.answered(&items),
+        };
         if let Some(id) = &reply.id {
             ends.push(tenant.response(id));
             links.push(tenant.response(id));
@@ -83,9 +96,10 @@ impl Engine {
             return Ok(());
         }
         // The same answer may be known by several ends; it was said once.
-        let said = items.iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
+        let told = reply.told(api);
+        let said = told.iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
         let steps = said.zip(links.into_iter().map(Some)).collect();
-        self.write(line, steps, &end).await
+        self.write(line, steps, &end, Some(account)).await
     }
 
     /// Writes down what is known now, and what of it was said.
@@ -94,6 +108,7 @@ impl Engine {
         line: &mut HeardLine,
         steps: Vec<(Option<&Item>, Option<Digest>)>,
         end: &Line,
+        account: Option<Account>,
     ) -> Result<(), EngineError> {
         let HeardLine { live, topics, is_over, .. } = line;
         let store = self.parts.store.as_ref();
@@ -128,6 +143,9 @@ impl Engine {
             }
             let turn = live.state.turn();
             decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone() }));
+            if let Some(Account { turn, passed }) = account.filter(|_| done + some.len() == steps.len()) {
+                decided.push(live.state.record(now, Event::RequestPassed { turn, passed }));
+            }
             match live.commit(store, decided).await {
                 Ok(()) => done += some.len(),
                 Err(error) => {

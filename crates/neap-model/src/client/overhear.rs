@@ -39,7 +39,7 @@ enum Kind {
     /// One that comes at once.
     Whole { api: Api, body: Vec<u8> },
     /// One that is not understood.
-    Deaf { words: String },
+    Deaf,
 }
 
 impl Overhearing {
@@ -55,20 +55,17 @@ impl Overhearing {
 
     /// Takes bytes that were passed on.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let heard = match &mut self.0 {
-            Kind::Stream { reading, words } => reading
-                .feed(bytes, &mut |piece| words.push_str(piece))
-                .map(drop)
-                .map_err(|_| std::mem::take(words)),
+        let is_heard = match &mut self.0 {
+            Kind::Stream { reading, words } => reading.feed(bytes, &mut |piece| words.push_str(piece)).is_ok(),
             Kind::Whole { body, .. } if body.len() + bytes.len() <= ANSWER_BYTES_MAX => {
                 body.extend_from_slice(bytes);
-                Ok(())
+                true
             }
-            Kind::Whole { .. } => Err(String::new()),
-            Kind::Deaf { .. } => Ok(()),
+            Kind::Whole { .. } => false,
+            Kind::Deaf => true,
         };
-        if let Err(words) = heard {
-            self.0 = Kind::Deaf { words };
+        if !is_heard {
+            self.0 = Kind::Deaf;
         }
     }
 
@@ -82,7 +79,8 @@ impl Overhearing {
                 Err(_) => Overheard { text: words, ..Overheard::default() },
             },
             Kind::Whole { api, body } => of_body(api, &body).unwrap_or_default(),
-            Kind::Deaf { words } => Overheard { text: words, ..Overheard::default() },
+            // It may be whole, and what was heard of it may be anything.
+            Kind::Deaf => Overheard::default(),
         }
     }
 }

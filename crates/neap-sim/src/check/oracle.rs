@@ -131,6 +131,7 @@ impl Oracle {
             Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

@@ -122,6 +122,7 @@ impl StreamWatch {
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }
             | Event::MessageAdded { .. }
             | Event::MemoriesLoaded { .. }

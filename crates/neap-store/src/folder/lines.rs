@@ -86,6 +86,7 @@ impl Lines {
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
             | Event::HistoryLinked { .. }
+            | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

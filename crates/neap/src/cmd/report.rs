@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use neap_core::ingest::{PassedSum, Used};
 use neap_core::report::{AgentReport, Metric, Report, Savings};
 use serde_json::json;
 
@@ -80,8 +81,28 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
-    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    rows.extend(of_requests(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     out::table(&["metric", "value"], &rows)
+}
+
+/// Requests of clients that were passed on; nothing if there were none.
+fn of_requests(passed: &PassedSum) -> Vec<(&'static str, String)> {
+    if passed.is_empty() {
+        return Vec::new();
+    }
+    let share = |part: f64| format!("{:.1} %", part * 100.0);
+    let Used { input, cached: _, output } = passed.used;
+    vec![
+        ("requests passed on", thousands(passed.requests)),
+        ("requests changed", thousands(passed.changed)),
+        ("answers broken off", thousands(passed.broken_off)),
+        ("tokens that came", thousands(passed.tokens_in.0)),
+        ("tokens passed on", thousands(passed.tokens_sent.0)),
+        ("tokens in, by the provider", thousands(input.0)),
+        ("tokens out, by the provider", thousands(output.0)),
+        ("cached share, by the provider", passed.cached_share().map_or_else(|| "–".to_owned(), share)),
+    ]
 }
 
 fn savings(s: &Savings) -> String {

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
-use neap_core::ingest::Reply;
+use neap_core::ingest::{Reply, Used};
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, Incoming, Indexer, Plan};
 use neap_model::bpe::counter_for;
 use neap_model::client::Overheard;
 use neap_model::profile::{Profile, Profiles};
+use neap_model::usage::Usage;
 use neap_model::wire::heard::OwnAnswer;
 use serde::Deserialize;
 
@@ -79,11 +80,13 @@ impl Decider {
         Decided { body, told: told(&plan), answer, refused, plan: Some(Box::new(plan)) }
     }
 
-    /// Takes in what was answered. Half an answer is the client's to bring along, if it keeps it.
+    /// Takes in what was answered, or as much of it as came.
     pub(crate) async fn answered(&self, decided: &Decided, heard: Overheard) {
-        let Some(plan) = decided.plan.as_deref().filter(|_| heard.is_whole) else { return };
-        let Overheard { text, calls, id, usage: _, is_whole: _ } = heard;
-        if let Err(error) = self.engine.answered(plan, &Reply { text, calls, id }).await {
+        let Some(plan) = decided.plan.as_deref() else { return };
+        let Overheard { text, calls, id, usage, is_whole } = heard;
+        let used = usage.map(|Usage { input, cached, output, .. }| Used { input, cached, output });
+        if let Err(error) = self.engine.answered(plan, &Reply { text, calls, id, used, is_half: !is_whole }).await
+        {
             tracing::warn!(target: "neap::proxy", %error, "an answer was not recorded; the client brings it along next time");
         }
     }
@@ -126,6 +129,9 @@ fn told(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if plan.tokens_planned != plan.tokens_sent {
         told.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
+    }
+    if let Some(share) = plan.so_far.cached_share() {
+        told.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));
     }
     told.extend(plan.session.as_ref().map(|session| ("x-neap-session", session.to_string())));
     told.extend(plan.verdict.map(|verdict| ("x-neap-verdict", verdict.as_str().to_owned())));

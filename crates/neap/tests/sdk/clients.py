@@ -42,7 +42,11 @@ assert list(one.responses.create(model="gpt-x", input="hi", stream=True))[-1].ty
 with one.responses.stream(model="gpt-x", input="hi") as stream:
     assert stream.get_final_response().usage.input_tokens == 11
 assert one.responses.input_tokens.count(model="gpt-x", input="hi").input_tokens == 42
-assert one.responses.compact(model="gpt-x", input="hi").output[0].type == "compaction"
+# The proxy itself answers this, and opens what it gave when it comes back.
+short = one.responses.compact(model="gpt-x", input="hi")
+assert [item.type for item in short.output] == ["message", "compaction"] and short.object == "response.compaction"
+again = [item.to_dict() for item in short.output] + said
+assert one.responses.create(model="gpt-x", input=again).output_text == "Hello"
 assert [model.id for model in one.models.list()] == ["gpt-x"]
 
 # Messages.

@@ -87,13 +87,10 @@ def message(asked):
     return events(stream, named=True)
 
 
-COMPACTED = {"id": "rc", "object": "response.compaction", "created_at": 1, "usage": RESPONSE_USAGE}
-COMPACTED["output"] = [{"type": "compaction", "id": "cmp", "encrypted_content": "x"}]
 ANSWERS = {
     "/v1/chat/completions": chat,
     "/v1/responses": response,
     "/v1/responses/input_tokens": lambda _: {"object": "response.input_tokens", "input_tokens": 42},
-    "/v1/responses/compact": lambda _: COMPACTED,
     "/v1/messages": message,
     "/v1/messages/count_tokens": lambda _: {"input_tokens": 42},
 }

@@ -22,7 +22,7 @@ fn an_item_is_the_messages_that_it_says() {
 #[test]
 fn a_reply_is_the_items_that_its_format_lists() {
     let call = ToolCall { id: "c".to_owned(), name: "run".to_owned(), arguments: "{}".to_owned() };
-    let reply = Reply { text: "hi".to_owned(), calls: vec![call], id: None };
+    let reply = Reply { text: "hi".to_owned(), calls: vec![call], ..Reply::default() };
     assert_eq!((reply.items(Api::Chat).len(), reply.items(Api::Messages).len()), (1, 1));
     assert_eq!(reply.items(Api::Responses).len(), 2);
 }
@@ -44,4 +44,13 @@ fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     assert_eq!(open(&state, "?!"), None, "no name");
     let events = hear(&mut state, "two");
     assert_eq!(events[0], Event::TurnClosed { turn: TurnNo(1), scope: Scope::Effort(id) });
+}
+
+#[test]
+fn half_a_reply_says_so_where_it_is_recorded_and_not_where_it_is_known_by() {
+    let half = Reply { text: "The port".to_owned(), is_half: true, ..Reply::default() };
+    assert_eq!(half.told(Api::Chat)[0].text(), "The port [broken off]");
+    assert_eq!(half.items(Api::Chat)[0].text(), "The port");
+    let nothing = Reply { is_half: true, ..Reply::default() };
+    assert!(nothing.says_nothing() && messages(&nothing.told(Api::Chat)[0]).is_empty());
 }

@@ -100,3 +100,14 @@ fn a_request_that_names_an_answer_goes_on_from_there() {
     let line = Line { asked: *tenant().digest(), answered: vec![tenant().response("resp_1")] };
     assert_eq!(judge(Some(&line), 0, 0, &chain, &request.items), Verdict::Turn);
 }
+
+/// A history with one in its place that was put in short is the client's doing, however much of the old one it keeps.
+#[test]
+fn a_history_that_was_put_in_short_is_known_as_that() {
+    let mut known = Known::default();
+    known.hear(&[user("a"), assistant("b"), user("c")], Some(assistant("d")));
+    let short = item(Speaker::Other, vec![Block::Other { kind: "compaction".to_owned(), json: json!({}) }]);
+    assert_eq!(known.judge(&[user("a"), short.clone(), user("e")]), Verdict::ClientCompaction);
+    known.hear(&[user("a"), short.clone(), user("e")], Some(assistant("f")));
+    assert_eq!(known.judge(&[user("a"), short, user("e"), assistant("f"), user("g")]), Verdict::Turn);
+}

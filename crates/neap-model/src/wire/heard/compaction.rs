@@ -1,6 +1,6 @@
 //! Histories that were put in short: items that only whoever made them can open, and answers that hold one of ours.
 
-use neap_core::ingest::{Endpoint, Item, Speaker};
+use neap_core::ingest::{Changes, Endpoint, Item, Layout, Piece, Speaker};
 use neap_core::tokens::Tokens;
 
 use super::super::json::{Array, Json, Object};
@@ -49,14 +49,15 @@ impl Request {
             *json = write::note(self.heard.api, words, false);
             item.tokens = counts.of(json.text()) + Tokens(1);
             self.heard.opened = self.heard.opened.max(Some(at));
+            self.is_changed = true;
         }
     }
 
     /// The request with all its items as they are now.
     pub fn whole(&self) -> String {
-        let mut body = self.body.clone();
-        body.set(super::list(self.heard.api), self.items.iter().cloned().collect::<Array>().to_json());
-        body.to_json().text().to_owned()
+        let item = |at| Piece::Item { at, without: Vec::new(), short: Vec::new(), more: None };
+        let pieces = (0..self.items.len()).map(item).collect();
+        self.write(&Layout { pieces, tokens: Tokens::ZERO, changes: Changes::default() })
     }
 
     /// The answer to a client that asks for its history in short.

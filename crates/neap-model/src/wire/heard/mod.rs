@@ -8,16 +8,22 @@ mod count;
 mod messages;
 mod parts;
 mod responses;
+mod weave;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use neap_core::ingest::{Api, Block, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
+use neap_core::tokens::Tokens;
 
 pub use compaction::{Compaction, OwnAnswer};
 pub use count::Counts;
 use parts::Part;
+use weave::Woven;
+pub use weave::{MEMORY_TOOL, Offer, answer_to, answers_as_items, continued};
 
 use super::json::{Array, Json, NotJson, Object};
 use super::openai::texts;
@@ -29,6 +35,9 @@ pub struct Request {
     /// The history, item by item.
     items: Vec<Json>,
     heard: Heard,
+    /// What is sent in the place of items.
+    woven: BTreeMap<usize, Woven>,
+    is_changed: bool,
 }
 
 /// Which format a path speaks, and what it asks for; none if it is not about a history.
@@ -61,15 +70,13 @@ impl Request {
         let Some((api, endpoint)) = endpoint(path) else { return Ok(None) };
         let body = Object::parse(body)?;
         let items = items_of(&body, api);
-        let mut rest = body.clone();
-        rest.set(list(api), Array::default().to_json());
         let heard = Heard {
             api,
             endpoint,
             signals: Signals::read(path, headers, signals(&body)),
             system: texts(body.get("system").or_else(|| body.get("instructions"))),
             tools: body.array("tools").map_or(0, |tools| tools.items().len()),
-            fixed: counts.of(rest.to_json().text()),
+            fixed: fixed(&body, api, counts),
             marks: ["system", "tools"].iter().map(|key| marks_in(body.array(key).as_ref())).sum(),
             reply_max: ["max_tokens", "max_completion_tokens", "max_output_tokens"]
                 .iter()
@@ -78,7 +85,7 @@ impl Request {
             items: items.iter().map(|json| item(api, json, counts)).collect(),
             opened: None,
         };
-        Ok(Some(Self { body, items, heard }))
+        Ok(Some(Self { body, items, heard, woven: BTreeMap::new(), is_changed: false }))
     }
 
     /// What the rules read.
@@ -98,11 +105,18 @@ impl Request {
 
     /// The request with its history as laid out; all else is as it came.
     pub fn write(&self, layout: &Layout) -> String {
-        let items: Array = write::items(self.heard.api, &self.items, layout).collect();
+        let items: Array = write::items(self, layout).into_iter().collect();
         let mut body = self.body.clone();
         body.set(list(self.heard.api), items.to_json());
         body.to_json().text().to_owned()
     }
+}
+
+/// What everything but the items costs.
+fn fixed(body: &Object, api: Api, counts: &Counts) -> Tokens {
+    let mut rest = body.clone();
+    rest.set(list(api), Array::default().to_json());
+    counts.of(rest.to_json().text())
 }
 
 /// The member that holds the history.

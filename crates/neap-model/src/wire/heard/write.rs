@@ -3,21 +3,41 @@
 use neap_core::ingest::{Api, Layout, Piece};
 
 use super::super::json::{Array, Json, Object};
-use super::parts;
 use super::parts::Spot;
+use super::weave::{with_held, without_thoughts};
+use super::{Request, parts};
 
 /// The items of a layout, in order.
-pub(super) fn items<'a>(api: Api, items: &'a [Json], layout: &'a Layout) -> impl Iterator<Item = Json> + 'a {
-    layout.pieces.iter().filter_map(move |piece| match piece {
-        Piece::Note { text, mark } => Some(note(api, text, *mark)),
-        Piece::Item { at, without, short, more } => {
-            let json = items.get(*at)?;
-            if without.is_empty() && short.is_empty() && more.is_none() {
-                return Some(json.clone());
+pub(super) fn items(request: &Request, layout: &Layout) -> Vec<Json> {
+    let api = request.heard.api;
+    let mut out = Vec::new();
+    let mut held: Option<&(usize, Vec<Json>)> = None;
+    for piece in &layout.pieces {
+        let (at, without, short, more) = match piece {
+            Piece::Note { text, mark } => {
+                out.push(note(api, text, *mark));
+                continue;
             }
-            Some(changed(api, json, without, short, more.as_deref()))
+            Piece::Item { at, without, short, more } => (*at, without, short, more),
+        };
+        let Some(json) = request.items.get(at) else { continue };
+        // What is shown in part is the client's own, and what was said beside it goes with the rest.
+        if let Some(woven) = request.woven.get(&at).filter(|_| short.is_empty() && more.is_none()) {
+            held = woven.held.as_ref();
+            let thoughtless = |json: &Json| if without.is_empty() { json.clone() } else { without_thoughts(json) };
+            out.extend(woven.items.iter().map(thoughtless));
+            continue;
         }
-    })
+        let json = match without.is_empty() && short.is_empty() && more.is_none() {
+            true => json.clone(),
+            false => changed(api, json, without, short, more.as_deref()),
+        };
+        match held.filter(|(next, _)| *next == at) {
+            Some((_, held)) => out.extend(with_held(api, json, held)),
+            None => out.push(json),
+        }
+    }
+    out
 }
 
 /// A message of ours.

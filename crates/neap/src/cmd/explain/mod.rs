@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use neap_core::event::{EpochCause, Event};
 use neap_core::ids::{EffortId, TurnNo};
+use neap_core::ingest::{Passed, Used};
 use neap_core::ledger::{Layer, Ledger, LogShown};
 use neap_core::memory::MemoryKind;
 use neap_core::message::Scope;
@@ -62,6 +63,7 @@ pub(crate) fn render(explained: &Explained, says: &Says) -> String {
                     .map_or_else(String::new, |at| chosen::render(explained.turn, at, ledger, says)),
             );
         }
+        None if explained.happened.iter().any(|event| matches!(event, Event::RequestPassed { .. })) => {}
         None => out.push_str("  no reply, so no record of a context\n"),
     }
     if !explained.happened.is_empty() {
@@ -160,6 +162,7 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
         | Event::HistoryLinked { .. }
+        | Event::RequestPassed { .. }
         | Event::EpochBegan { .. }
         | Event::TurnCompleted { .. }
         | Event::TurnAbandoned { .. }
@@ -207,6 +210,28 @@ fn one_line(text: &str) -> String {
     }
 }
 
+/// A request of a client's, in a line.
+fn passed_on(passed: &Passed) -> String {
+    let Passed { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole } = passed;
+    let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
+    let mut line = format!(
+        "passed on ({}{verdict}): {} tokens came, {} went on, {} in epoch {epoch}",
+        class.as_str(),
+        thousands(tokens_in.0),
+        thousands(tokens_sent.0),
+        out::count(*changes, "change"),
+    );
+    if let Some(Used { input, cached, output }) = used {
+        let percent = (cached.0 * 100).checked_div(input.0).unwrap_or(0);
+        let (input, output) = (thousands(input.0), thousands(output.0));
+        line.push_str(&format!("; by the provider {input} in, {percent} % of them cached, {output} out"));
+    }
+    if !is_whole {
+        line.push_str("; the answer broke off");
+    }
+    line
+}
+
 fn describe(event: &Event) -> String {
     match event {
         Event::EffortOpened { id, .. } => format!("opened {id}"),
@@ -229,6 +254,7 @@ fn describe(event: &Event) -> String {
             format!("{} added: {}", said.role.as_str(), one_line(&said.content))
         }
         Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
+        Event::RequestPassed { passed, .. } => passed_on(passed),
         Event::MemoriesLoaded { loaded, .. } => chosen::describe(loaded),
         Event::CensorTriggered { id, side, action, .. } => chosen::triggered(*id, *side, *action),
         Event::SessionCreated { .. }
