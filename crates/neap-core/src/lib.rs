@@ -6,6 +6,7 @@
 
 pub mod account;
 pub mod assemble;
+pub mod brief;
 mod calendar;
 pub mod censor;
 pub mod cost;

@@ -50,6 +50,10 @@ pub const TOLD_RECALLED: &str = include_str!("prompts/told_recalled.md");
 pub const PAST: &str = include_str!("prompts/past.md");
 /// After it.
 pub const PAST_END: &str = include_str!("prompts/past_end.md");
+/// Before where a conversation stands, as a host is told it.
+pub const BRIEF: &str = include_str!("prompts/brief.md");
+/// After it.
+pub const BRIEF_END: &str = include_str!("prompts/brief_end.md");
 /// The heading over who the agent is.
 pub const KNOW_IDENTITY: &str = include_str!("prompts/know_identity.md");
 /// The heading over preferences and standing rules.
@@ -100,6 +104,8 @@ pub const MEMORY_TOOLS: &str = include_str!("prompts/memory_tools.json");
 pub const TOOLS: &str = include_str!("prompts/tools.json");
 /// The schema of the tool for hosts.
 pub const SUMMARIZE_TEXT: &str = include_str!("prompts/summarize_text.json");
+/// The schemas of the tools for hosts that run the model themselves.
+pub const HOST_TOOLS: &str = include_str!("prompts/host_tools.json");
 
 /// Fills the `{places}` of a template and drops its final newline.
 ///

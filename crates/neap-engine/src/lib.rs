@@ -33,6 +33,7 @@
 mod agent;
 pub mod agent_memory;
 mod answer;
+mod brief;
 mod clock;
 mod drive;
 mod engine;
@@ -64,6 +65,7 @@ pub use explain::{ChosenAt, Explained};
 pub use import::{ExportError, Imported};
 pub use indexer::Indexer;
 pub use ingest::{Incoming, Plan};
+pub use neap_core::brief::Brief;
 pub use neap_core::recall::Recollection;
 pub use parts::HostTools;
 pub use recollect::{Asking, Here};

@@ -10,7 +10,7 @@ use neap_core::message::{Counted, Message, Scope, ToolCall};
 use neap_core::report::{Report, report};
 use neap_core::resume::abandon;
 use neap_core::state::SessionState;
-use neap_core::tokens::TokenCounter;
+use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::{Banner, ToolSet};
 use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn};
 use neap_model::envelope::Envelope;
@@ -141,6 +141,22 @@ impl Session {
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         Ok(self.view().anew(this_turn)?)
+    }
+
+    /// Where the session stands, within a budget of its own, for a reader who is not offered our tools; none if the budget is too
+    /// small for anything. Changes nothing.
+    pub(crate) async fn stand(&mut self, budget: Tokens) -> Result<Option<WorkingContext>, EngineError> {
+        self.settle().await?;
+        let mut policy = self.live.state.policy().clone();
+        policy.set("context_tokens_max", &budget.0.to_string())?;
+        // Applied here and never made durable: the session is read anew afterwards.
+        self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy });
+        self.live.logs.clear();
+        self.load_logs().await?;
+        let this_turn = ThisTurn { turn: self.live.state.turn().next(), ..ThisTurn::default() };
+        let context = View { tools: &ToolSet::none(), known: None, ..self.view() }.anew(this_turn);
+        self.live.reload(self.parts.store.as_ref()).await?;
+        Ok(context.ok())
     }
 
     /// Upkeep between turns: prepares the summaries that the next turns will need, so that none has to be waited

@@ -7,6 +7,7 @@
 mod arguments;
 mod banner;
 mod call;
+mod host;
 mod memory;
 mod original;
 mod plan;
@@ -15,6 +16,7 @@ mod spec;
 
 pub use banner::Banner;
 pub use call::{Call, Refusal, TextToSummarize};
+pub use host::HostCall;
 pub use memory::MemoryCall;
 pub use original::{fetched, words};
 pub use plan::{Plan, plan};

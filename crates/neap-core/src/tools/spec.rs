@@ -28,6 +28,18 @@ impl ToolSpec {
         serde_json::from_str(prompt::SUMMARIZE_TEXT).expect("prompts/summarize_text.json is tested to parse")
     }
 
+    /// All that a host is offered that runs the model itself, in a fixed order: the tools for efforts, for memories, and those
+    /// for hosts alone.
+    pub fn for_hosts() -> Vec<Self> {
+        let read =
+            |text: &str| -> Vec<Self> { serde_json::from_str(text).expect("the prompts are tested to parse") };
+        let mut all = read(prompt::TOOLS);
+        all.extend(read(prompt::MEMORY_TOOLS));
+        all.push(Self::summarize_text());
+        all.extend(read(prompt::HOST_TOOLS));
+        all
+    }
+
     /// The tool as it stands in a request.
     fn wire(&self) -> Value {
         serde_json::json!({"type": "function", "function": self})
@@ -115,12 +127,23 @@ impl ToolSet {
 mod tests {
     use super::*;
     use crate::testing::WordCounter;
+    use crate::tools::HostCall;
 
     #[test]
     fn our_tools_are_offered_in_a_fixed_order() {
         let set = ToolSet::with_efforts(&WordCounter, Vec::new());
         let names: Vec<&str> = set.names().collect();
         assert_eq!(names, Call::TOOLS);
+    }
+
+    #[test]
+    fn hosts_are_offered_everything_once() {
+        let all = ToolSpec::for_hosts();
+        let names: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
+        let ours = Call::TOOLS.into_iter().chain(MemoryCall::TOOLS);
+        let want: Vec<&str> = ours.chain([Call::SUMMARIZE_TEXT, HostCall::RECORD, HostCall::CONTEXT]).collect();
+        assert_eq!(names, want);
+        assert!(all.iter().all(|tool| tool.parameters["type"] == "object"));
     }
 
     #[test]
