@@ -30,6 +30,10 @@ pub(crate) const NEAP_LISTEN: &str = "NEAP_LISTEN";
 pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 /// The longest request that the proxy sends on, as `--budget` does.
 pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
+/// What callers of /mcp must bring, as `--mcp-token` does.
+pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
+/// The session of calls over MCP that name none, as `--session` does.
+pub(crate) const NEAP_SESSION: &str = "NEAP_SESSION";
 /// Where that model is, as `--base-url` does.
 pub(crate) const NEAP_BASE_URL: &str = "NEAP_BASE_URL";
 /// How to speak with it, as `--api` does.

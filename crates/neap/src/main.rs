@@ -9,6 +9,7 @@ mod env;
 mod files;
 mod keys;
 mod log;
+mod mcp;
 mod model;
 mod out;
 mod outlook;
@@ -54,6 +55,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
+        Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
         Command::Run(args) => cmd::run::run(&data()?, args).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
         Command::Proof(args) if args.slice == cli::Slice::Model => {

@@ -1,11 +1,13 @@
 //! What can be typed.
 
+mod mcp;
 mod memory;
 mod model;
 mod names;
 mod record;
 mod serve;
 
+pub(crate) use mcp::*;
 pub(crate) use memory::*;
 pub(crate) use model::*;
 pub(crate) use names::*;
@@ -65,6 +67,11 @@ pub(crate) enum Command {
     /// Point a client at http://127.0.0.1:6327/v1 (OpenAI) or http://127.0.0.1:6327 (Anthropic). Its key is passed on and never stored. /healthz,
     /// /readyz and /metrics tell how it goes.
     Serve(ServeArgs),
+    /// Offer efforts and memories to the agent that starts it, as an MCP server on standard input and output
+    ///
+    /// An agent's configuration names this command, e.g. `claude mcp add neap -- neap mcp`; any number of agents may use one store at the
+    /// same time. `neap serve` offers the same over HTTP, at /mcp.
+    Mcp(McpArgs),
     /// Run a command whose client speaks through a proxy of its own, e.g. `neap run -- claude`
     Run(RunArgs),
     /// Drive a scripted conversation through the engine, one turn a line

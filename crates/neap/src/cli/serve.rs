@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
-use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_UPSTREAM};
+use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_MCP_TOKEN, NEAP_UPSTREAM};
 
 /// Where requests go, and what becomes of them.
 #[derive(Debug, Args)]
@@ -28,6 +28,9 @@ pub(crate) struct ServeArgs {
     /// A name by which clients may call, beside addresses and localhost
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
+    /// What whoever calls /mcp must bring as a bearer token; without one, /mcp is for this machine alone
+    #[arg(long, env = NEAP_MCP_TOKEN, hide_env_values = true, value_name = "TOKEN")]
+    pub(crate) mcp_token: Option<String>,
     #[command(flatten)]
     pub(crate) proxy: ProxyArgs,
 }

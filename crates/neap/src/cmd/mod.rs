@@ -12,6 +12,7 @@ pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod frames;
 pub(crate) mod keys;
+pub(crate) mod mcp;
 pub(crate) mod memory;
 pub(crate) mod original;
 pub(crate) mod proof;

@@ -2,22 +2,33 @@
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use neap_core::tokens::Tokens;
 
 use crate::app;
 use crate::cli::{ProxyArgs, ServeArgs};
 use crate::env::DataDir;
+use crate::mcp::{Desk, Mcp, Place};
 use crate::model;
 use crate::out::{self, Failure};
 use crate::proxy::{Bound, Decider, Serving, Upstreams};
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
-    let ServeArgs { listen, allow_host, proxy } = args;
-    let serving = start(data, listen, allow_host, &proxy).await?;
+    let ServeArgs { listen, allow_host, mcp_token, proxy } = args;
+    let serving = start(data, listen, allow_host.clone(), &proxy).await?;
+    let is_local = serving.address().ip().is_loopback();
+    let token = mcp_token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    let place = Place { agent: Some(data.agent().clone()), ..Place::default() };
+    let desk = Arc::new(Desk::new(app::agent_engine(data)?.build(), place));
+    let serving = serving.with_mcp(Mcp::new(desk, allow_host, token, is_local));
     out::aside(format!("listening at http://{}", serving.address()));
-    if !serving.address().ip().is_loopback() {
+    if !is_local {
         out::aside("whoever reaches this machine can speak through it, with a key of their own");
+    }
+    match token {
+        None if !is_local => out::aside("/mcp is shut: set NEAP_MCP_TOKEN to serve it beyond this machine"),
+        None | Some(_) => {}
     }
     serving.until(end()).await?;
     Ok(ExitCode::SUCCESS)

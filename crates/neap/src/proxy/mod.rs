@@ -28,10 +28,11 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use crate::mcp::Mcp;
 use crate::out::Failure;
 pub(crate) use decide::Decider;
 use ear::Answered;
-use gate::Gate;
+pub(crate) use gate::Gate;
 use meter::Meter;
 use upstream::Askers;
 pub(crate) use upstream::Upstreams;
@@ -53,6 +54,7 @@ pub(crate) struct Serving {
     address: SocketAddr,
     proxy: Arc<Proxy>,
     recorder: JoinHandle<()>,
+    mcp: Option<Mcp>,
 }
 
 /// A place to listen at, and where requests go from there.
@@ -83,7 +85,7 @@ impl Bound {
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
         let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, answers, is_ending });
-        Ok(Serving { listener, address, proxy, recorder })
+        Ok(Serving { listener, address, proxy, recorder, mcp: None })
     }
 }
 
@@ -93,19 +95,29 @@ impl Serving {
         self.address
     }
 
+    /// With the MCP server beside the proxy.
+    pub(crate) fn with_mcp(self, mcp: Mcp) -> Self {
+        Self { mcp: Some(mcp), ..self }
+    }
+
     /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
     pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-        let Self { listener, address: _, proxy, recorder } = self;
+        let Self { listener, address: _, proxy, recorder, mcp } = self;
+        let (beside, end_beside) = mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.end)));
         let decider = proxy.decider.clone();
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
             .fallback(relay::relay)
-            .with_state(proxy.clone());
+            .with_state(proxy.clone())
+            .merge(beside);
         let ending = async move {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
+            if let Some(end) = end_beside {
+                end();
+            }
         };
         axum::serve(listener, router).with_graceful_shutdown(ending).await?;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 20] = [
+const FORCED: [&str; 22] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -24,6 +24,8 @@ const FORCED: [&str; 20] = [
     "NEAP_LISTEN",
     "NEAP_UPSTREAM",
     "NEAP_BUDGET",
+    "NEAP_MCP_TOKEN",
+    "NEAP_SESSION",
     "NEAP_BASE_URL",
     "NEAP_API",
     "NEAP_API_KEY",

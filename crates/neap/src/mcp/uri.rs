@@ -1,0 +1,127 @@
+//! Names of resources: `neap://session/NAME/context`, `…/effort/ID`, `…/effort/ID/raw`, `neap://memory/ID`.
+
+use std::fmt;
+
+use neap_core::ids::{EffortId, SessionId};
+use neap_core::memory::MemoryId;
+
+/// A resource by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Uri {
+    /// Where a session stands.
+    Context(SessionId),
+    /// An effort and what stands for it.
+    Effort(SessionId, EffortId),
+    /// What was said in it.
+    Raw(SessionId, EffortId),
+    /// Something the agent knows.
+    Memory(MemoryId),
+}
+
+impl Uri {
+    /// Reads a name; ids must be as they are stored, so that one thing has one name.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let path = decoded(text.strip_prefix("neap://")?)?;
+        let parts: Vec<&str> = path.split('/').collect();
+        let session = |name: &str| SessionId::parse(name).ok();
+        let effort = |name: &str| EffortId::parse(name).ok();
+        match parts[..] {
+            ["session", name, "context"] => Some(Uri::Context(session(name)?)),
+            ["session", name, "effort", id] => Some(Uri::Effort(session(name)?, effort(id)?)),
+            ["session", name, "effort", id, "raw"] => Some(Uri::Raw(session(name)?, effort(id)?)),
+            ["memory", id] => {
+                let memory: MemoryId = id.parse().ok()?;
+                (memory.to_string() == id).then_some(Uri::Memory(memory))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Uri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Uri::Context(session) => write!(f, "neap://session/{}/context", encoded(session.as_str())),
+            Uri::Effort(session, id) => {
+                write!(f, "neap://session/{}/effort/{}", encoded(session.as_str()), encoded(id.as_str()))
+            }
+            Uri::Raw(session, id) => {
+                write!(f, "neap://session/{}/effort/{}/raw", encoded(session.as_str()), encoded(id.as_str()))
+            }
+            Uri::Memory(id) => write!(f, "neap://memory/{id}"),
+        }
+    }
+}
+
+/// A slug has letters, digits and hyphens; those that are not ASCII are written as a URI must.
+fn encoded(slug: &str) -> String {
+    let byte = |byte: u8| if byte.is_ascii() { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    slug.bytes().map(byte).collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &rest[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        let session = || SessionId::from_name("Größe 1").expect("a slug");
+        let effort = || EffortId::from_name("auth bug").expect("a slug");
+        let memory: MemoryId = "f7".parse().expect("an id");
+        let table = [
+            (Uri::Context(session()), "neap://session/gr%C3%B6%C3%9Fe-1/context"),
+            (Uri::Effort(session(), effort()), "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug"),
+            (Uri::Raw(session(), effort()), "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug/raw"),
+            (Uri::Memory(memory), "neap://memory/f7"),
+        ];
+        for (uri, text) in table {
+            assert_eq!(uri.to_string(), text);
+            assert_eq!(Uri::parse(text), Some(uri));
+        }
+    }
+
+    /// Issue, bad input: hostile ids and URIs.
+    #[test]
+    fn hostile_names_are_no_names() {
+        let hostile = [
+            "",
+            "neap://",
+            "neap://session/../context",
+            "neap://session/%2e%2e/context",
+            "neap://session/a%2Fb/context",
+            "neap://session/A/context",
+            "neap://session/@default/context",
+            "neap://session/a/context/",
+            "neap://session/a/context?x=1",
+            "neap://session/a/effort//raw",
+            "neap://session/a%/context",
+            "neap://session/a%zz/context",
+            "neap://session/%ff/context",
+            "neap://session/a\u{0}/context",
+            "neap://memory/../f7",
+            "neap://memory/f07",
+            "neap://memory/q1",
+            "file:///etc/passwd",
+            "NEAP://memory/f7",
+        ];
+        for text in hostile {
+            assert_eq!(Uri::parse(text), None, "{text}");
+        }
+    }
+}
