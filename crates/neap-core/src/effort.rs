@@ -41,6 +41,12 @@ impl LogSize {
         self.exchanges += 1;
         self.tokens += tokens;
     }
+
+    /// Counts one less.
+    pub fn take(&mut self, tokens: Tokens) {
+        self.exchanges = self.exchanges.saturating_sub(1);
+        self.tokens = Tokens(self.tokens.0.saturating_sub(tokens.0));
+    }
 }
 
 /// What stands for a concluded effort.

@@ -269,6 +269,16 @@ pub enum Event {
         /// Where the exchange belongs.
         scope: Scope,
     },
+    /// A person took back what was said last: it leaves its log, the context and what search finds, and stays stored.
+    /// What its tools did, they did.
+    TurnTakenBack {
+        /// Which turn.
+        turn: TurnNo,
+        /// Whose log it was in.
+        scope: Scope,
+        /// What it cost there.
+        tokens: Tokens,
+    },
     /// A client sent its history, or got an answer: what of it is new, and where it ends now.
     HistoryLinked {
         /// The latest turn.
@@ -350,6 +360,7 @@ impl Event {
             Event::TurnAbandoned { .. } => "turn_abandoned",
             Event::MessageAdded { .. } => "message_added",
             Event::TurnClosed { .. } => "turn_closed",
+            Event::TurnTakenBack { .. } => "turn_taken_back",
             Event::HistoryLinked { .. } => "history_linked",
             Event::RequestPassed { .. } => "request_passed",
             Event::MemoriesLoaded { .. } => "memories_loaded",
@@ -396,6 +407,7 @@ impl Event {
             | Event::RequestPassed { turn, .. }
             | Event::MemoriesLoaded { turn, .. }
             | Event::CensorTriggered { turn, .. }
+            | Event::TurnTakenBack { turn, .. }
             | Event::TurnClosed { turn, .. } => Some(*turn),
         }
     }
@@ -425,6 +437,7 @@ impl Event {
             | Event::EpochBegan { .. }
             | Event::TurnAbandoned { .. }
             | Event::TurnClosed { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::MemoriesLoaded { .. }

@@ -130,6 +130,7 @@ impl MemoryOp {
             | Event::TurnAbandoned { .. }
             | Event::MessageAdded { .. }
             | Event::TurnClosed { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::MemoriesLoaded { .. }

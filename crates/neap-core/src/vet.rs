@@ -90,7 +90,8 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             }
             event
         }
-        Event::EffortExpanded { tokens_loaded: tokens, .. }
+        Event::TurnTakenBack { tokens, .. }
+        | Event::EffortExpanded { tokens_loaded: tokens, .. }
         | Event::EffortCollapsed { tokens_freed: tokens, .. } => {
             small(tokens)?;
             event

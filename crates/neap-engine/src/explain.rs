@@ -134,6 +134,7 @@ impl Explained {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }

@@ -55,8 +55,8 @@ pub struct ToolReply {
 
 /// An open session.
 pub struct Session {
-    parts: Arc<Parts>,
-    live: Live,
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) live: Live,
     counter: Arc<dyn TokenCounter>,
     tools: ToolSet,
     interrupt: Interrupt,
@@ -277,7 +277,7 @@ impl Session {
 
     /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what
     /// was said in it stays, in its place.
-    async fn settle(&mut self) -> Result<(), EngineError> {
+    pub(crate) async fn settle(&mut self) -> Result<(), EngineError> {
         if let Some(mind) = &mut self.live.mind
             && mind.follow(&self.parts).await?
         {

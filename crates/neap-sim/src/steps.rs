@@ -51,7 +51,8 @@ impl World {
             18..=19 => self.stale(at).await?,
             20..=21 => self.resend(at).await?,
             22..=26 => self.tell(at).await?,
-            28..=32 => self.tend(at).await?,
+            28..=31 => self.tend(at).await?,
+            32 => self.take_back(at).await?,
             27 => self.say(at, number, "x ".repeat(110_000)).await?,
             _ => {
                 let text = self.talks[at].user.says();
@@ -301,6 +302,15 @@ impl World {
     async fn tend(&mut self, at: usize) -> Step {
         let Some(place) = self.talks[at].place() else { return Ok(()) };
         match place.session.tend().await {
+            Ok(_) => Ok(()),
+            Err(error) => self.failed(at, "", None, error).await,
+        }
+    }
+
+    /// A person takes back what was said last, where that can be.
+    async fn take_back(&mut self, at: usize) -> Step {
+        let Some(place) = self.talks[at].place() else { return Ok(()) };
+        match place.session.take_back().await {
             Ok(_) => Ok(()),
             Err(error) => self.failed(at, "", None, error).await,
         }

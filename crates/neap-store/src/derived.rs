@@ -39,7 +39,9 @@ pub(crate) struct Derived {
     pub(crate) cards: BTreeMap<TextKey, CardRow>,
     /// How many texts were said.
     pub(crate) said: u64,
-    /// Turns that a rule ended: what was said in them is not shown again.
+    /// Turns that a person took back: they are in no log.
+    pub(crate) taken_back: BTreeSet<TurnNo>,
+    /// Turns that a rule ended or a person took back: what was said in them is not shown again.
     pub(crate) withheld: BTreeSet<TurnNo>,
     pub(crate) turn_ids: BTreeMap<String, TurnNo>,
     /// What a client said, by what stands for it and all before it, and in which turn.
@@ -64,6 +66,7 @@ impl Derived {
                 *self = Self::default();
             }
             self.withheld.extend(withheld(&recorded.event));
+            self.taken_back.extend(taken_back(&recorded.event));
             if let Event::EffortOpened { id, .. } = &recorded.event {
                 let nth = self.opened.len() as u64;
                 self.opened.entry(id.clone()).or_insert(nth);
@@ -126,13 +129,18 @@ pub(crate) fn links(event: &Event) -> &[Link] {
     if let Event::HistoryLinked { links, .. } = event { links } else { &[] }
 }
 
-/// The turn that a rule ended, if the event says so.
+/// The turn that a rule ended or a person took back, if the event says so.
 pub(crate) fn withheld(event: &Event) -> Option<TurnNo> {
     if let Event::TurnAbandoned { turn, reason: AbandonReason::Censored { .. }, .. } = event {
         Some(*turn)
     } else {
-        None
+        taken_back(event)
     }
+}
+
+/// The turn that a person took back, if the event says so.
+pub(crate) fn taken_back(event: &Event) -> Option<TurnNo> {
+    if let Event::TurnTakenBack { turn, .. } = event { Some(*turn) } else { None }
 }
 
 /// A stream followed event by event.

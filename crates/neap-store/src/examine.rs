@@ -43,6 +43,9 @@ pub(crate) fn differences(session: &SessionId, kept: &Derived, folded: &Derived)
     if kept.withheld != folded.withheld {
         found.push("the turns that are withheld differ from the stream".to_owned());
     }
+    if kept.taken_back != folded.taken_back {
+        found.push("the turns that were taken back differ from the stream".to_owned());
+    }
     // Not every backend can read the words of a text back, so only what is indexed is compared.
     found.extend(differing("indexed texts", &kept.texts, &folded.texts, |_, _| true));
     let finding = |what| Finding { severity: Severity::Repairable, session: Some(session.clone()), what };

@@ -176,7 +176,11 @@ impl Store for MemStore {
         }
         let mut tokens = Tokens::ZERO;
         let mut met = Vec::new();
-        for row in rows.into_iter().filter(|row| row.scope == *scope && (*first..=*last).contains(&row.turn)) {
+        let taken_back = &stream.derived.taken_back;
+        let is_asked = |row: &&ExchangeRow| {
+            row.scope == *scope && (*first..=*last).contains(&row.turn) && !taken_back.contains(&row.turn)
+        };
+        for row in rows.into_iter().filter(is_asked) {
             if tokens >= *tokens_max || met.len() >= *exchanges_max {
                 break;
             }

@@ -40,6 +40,7 @@ contract! {
     sessions_are_apart
     a_log_is_its_newest_part
     a_log_is_read_from_either_end
+    a_turn_taken_back_is_in_no_log
     turns_may_end_in_any_order
     tool_rounds_are_whole
     events_are_listed_by_kind

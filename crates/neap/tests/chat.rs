@@ -279,3 +279,32 @@ fn an_interrupt_ends_a_chat_in_a_pipe() {
     assert_eq!(child.wait().expect("it ends").signal(), Some(2));
     assert_eq!(neap.json(&["session", "show"])["turns"], 1);
 }
+
+#[test]
+fn what_was_said_last_is_taken_back_and_said_otherwise() {
+    let neap = Neap::new();
+    let said = neap.chat(&[
+        "my locker code is 4711",
+        "/undo",
+        "/undo",
+        "my locker code is 4712",
+        "/retry my locker code is 4713",
+        "/retry",
+        "/context",
+    ]);
+    in_order(
+        &said,
+        &[
+            "--- Took back turn 1; `neap original t1` still has it ---",
+            "Nothing has been said that could be taken back.",
+            "--- Took back turn 2;",
+            "--- Took back turn 3;",
+            "my locker code is 4713",
+        ],
+    );
+    assert!(!said.contains("code is 4711") && !said.contains("code is 4712"), "{said}");
+    let found = neap.ok(&["search", "locker code"]);
+    assert!(found.contains("4713") && !found.contains("4711") && !found.contains("4712"), "{found}");
+    assert!(neap.ok(&["original", "t1"]).contains("4711"));
+    assert!(neap.ok(&["explain", "--turn", "1"]).contains("taken back"));
+}

@@ -143,6 +143,7 @@ pub fn text_of(seq: Seq, at: Stamp, event: &Event) -> Option<Text> {
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
+        | Event::TurnTakenBack { .. }
         | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::MemoryChanged { .. }

@@ -133,6 +133,14 @@ impl SessionState {
             Event::TurnClosed { turn, scope } => {
                 self.settle(*turn, scope, None, at);
             }
+            Event::TurnTakenBack { turn: _, scope, tokens } => {
+                self.head.all_logs.take(*tokens);
+                match scope {
+                    Scope::Ambient => self.head.ambient.take(*tokens),
+                    Scope::Effort(id) => self.change(id, at, |effort| effort.log.take(*tokens)),
+                }
+                self.head.task = None;
+            }
             Event::MessageAdded { turn, message } => {
                 self.in_turn(*turn, |pending| pending.tokens += message.tokens);
             }

@@ -22,6 +22,7 @@ mod round;
 mod search;
 mod step;
 mod summing;
+mod taking_back;
 mod tend;
 mod text;
 mod think;
@@ -34,6 +35,7 @@ pub use finish::{INTERRUPTED, broken_off};
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
+pub use taking_back::take_back;
 pub use tend::{TendStep, Tending};
 
 use crate::assemble::{Selection, check_budget};

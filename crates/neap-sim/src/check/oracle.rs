@@ -130,6 +130,7 @@ impl Oracle {
             }
             Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }

@@ -121,6 +121,7 @@ impl StreamWatch {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }

@@ -74,6 +74,9 @@ fn logs_of(events: &[Recorded]) -> BTreeMap<Scope, Said> {
             }
             logs.entry(scope.clone()).or_default().push((turn.0, said));
         }
+        if let Event::TurnTakenBack { turn, scope, .. } = &recorded.event {
+            logs.entry(scope.clone()).or_default().retain(|(of, _)| *of != turn.0);
+        }
     }
     logs
 }

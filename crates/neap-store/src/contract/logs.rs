@@ -4,8 +4,10 @@ use neap_core::event::Event;
 use neap_core::ids::TurnNo;
 use neap_core::log::{From, Log, LogRequest};
 use neap_core::message::Scope;
+use neap_core::recall::{TextId, TextKey};
 use neap_core::tokens::Tokens;
 
+use super::faults;
 use super::told::{Told, complete, effort, open, session, start, tools};
 use crate::Store;
 
@@ -40,6 +42,40 @@ pub async fn a_log_is_its_newest_part(store: &dyn Store) {
     assert_eq!(turns(&log(store, &told, Scope::Effort(effort("none")), u64::MAX).await), [0; 0]);
     let nobody = Told { id: session("nobody"), ..told };
     assert_eq!(turns(&log(store, &nobody, Scope::Ambient, u64::MAX).await), [0; 0]);
+}
+
+/// A turn that a person took back is in no log and has no words; where it is stays known, and a rebuild gives the same.
+pub async fn a_turn_taken_back_is_in_no_log(store: &dyn Store) {
+    let mut told = Told::begin(store, "taken back").await;
+    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    let side = Scope::Effort(effort("side"));
+    for n in 1..=6 {
+        let scope = if n % 2 == 0 { side.clone() } else { Scope::Ambient };
+        told.turn(store, &format!("question {n}"), "four five", scope).await;
+    }
+    let tokens = log(store, &told, Scope::Ambient, 1).await.size().tokens;
+    let before = told.state.log_size(&Scope::Ambient);
+    for (turn, scope) in [(6, side.clone()), (5, Scope::Ambient)] {
+        let event = Event::TurnTakenBack { turn: TurnNo(turn), scope, tokens };
+        told.tell(store, vec![event]).await.expect("it is taken back");
+    }
+    let after = told.state.log_size(&Scope::Ambient);
+    assert_eq!((after.exchanges, after.tokens), (before.exchanges - 1, before.tokens - tokens));
+    let span = store.turn_span(&told.id, TurnNo(5)).await.expect("a look can be taken").expect("it is known");
+    let id = |seq| TextId { stream: told.id.clone(), key: TextKey::Message(seq) };
+    for _ in 0..2 {
+        assert_eq!(turns(&log(store, &told, Scope::Ambient, u64::MAX).await), [1, 3]);
+        assert_eq!(turns(&log(store, &told, side.clone(), u64::MAX).await), [2, 4]);
+        assert_eq!(store.turn_span(&told.id, TurnNo(5)).await.expect("a look can be taken"), Some(span));
+        assert_eq!(store.texts(&[id(span.0)]).await.expect("they can be read"), [None]);
+        assert_eq!(store.scopes(&[id(span.0)]).await.expect("they can be read"), [None]);
+        assert_eq!(store.load(&told.id).await.expect("it can be loaded").as_ref(), Some(&told.state));
+        assert_eq!(faults(store).await, []);
+        assert_eq!(store.rebuild(&told.id).await.expect("it can be rebuilt"), []);
+    }
+    // What is said next has the place that was left.
+    told.turn(store, "question 7", "four five", Scope::Ambient).await;
+    assert_eq!(turns(&log(store, &told, Scope::Ambient, u64::MAX).await), [1, 3, 7]);
 }
 
 /// A range of turns is read from the end asked for and comes oldest first; what is not in it costs nothing and is

@@ -85,6 +85,7 @@ impl Lines {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
+            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::EpochBegan { .. }

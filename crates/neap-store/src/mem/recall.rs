@@ -154,6 +154,9 @@ impl Kept {
     pub(super) fn scope(&self, id: &TextId) -> Option<Scope> {
         let stream = self.sessions.get(&id.stream)?;
         let turn = stream.derived.cards.get(&id.key).filter(|row| row.kind.is_said())?.turn;
+        if stream.derived.taken_back.contains(&turn) {
+            return None;
+        }
         stream.derived.exchanges.values().find(|row| row.turn == turn).map(|row| row.scope.clone())
     }
 

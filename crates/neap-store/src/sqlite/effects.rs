@@ -10,6 +10,9 @@ use super::{memories, texts};
 use crate::card::Indexed;
 use crate::numbers;
 
+/// Stands before the scope of an exchange that a person took back; no effort's id begins with it.
+pub(super) const TAKEN_BACK: &str = "~";
+
 /// How a scope is written; no effort's id is empty.
 pub(super) fn scope_name(scope: &Scope) -> &str {
     match scope {
@@ -114,7 +117,16 @@ pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: i64)
     Ok(())
 }
 
-/// Remembers that a rule ended a turn.
+/// Takes a turn out of its log; where it is in the stream stays known. It stands in a scope that no log has.
+pub(super) fn take_back(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::Result<()> {
+    db.prepare_cached(
+        "UPDATE exchanges SET scope = ?3 || scope WHERE stream = ?1 AND turn = ?2 AND scope NOT GLOB ?3 || '*'",
+    )?
+    .execute(params![stream, number(turn.0), TAKEN_BACK])?;
+    Ok(())
+}
+
+/// Remembers that what was said in a turn is not shown again.
 pub(super) fn put_withheld(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::Result<()> {
     db.prepare_cached("INSERT OR IGNORE INTO withheld(stream, turn) VALUES (?, ?)")?
         .execute([stream, number(turn.0)])?;

@@ -2,8 +2,9 @@
 
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, TurnNo};
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
+use super::effects::TAKEN_BACK;
 use super::fault::Stop;
 use super::reader::Reader;
 use super::{cards, links, log, memories, read, schema, vectors};
@@ -120,10 +121,15 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
         let effort: Option<neap_core::effort::Effort> = read::json(row, 2);
         kept.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
     }
-    let mut statement =
-        db.prepare_cached("SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?")?;
-    let mut rows = statement.query([stream])?;
+    let mut statement = db.prepare_cached(
+        "SELECT turn, ltrim(scope, ?2), first_seq, last_seq, at, tokens, scope GLOB ?2 || '*' FROM exchanges
+         WHERE stream = ?1",
+    )?;
+    let mut rows = statement.query(params![stream, TAKEN_BACK])?;
     while let Some(row) = rows.next()? {
+        if row.get(6)? {
+            kept.taken_back.insert(TurnNo(row.get::<_, i64>(0)? as u64));
+        }
         kept.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
     }
     let mut statement = db.prepare_cached("SELECT turn_id, turn FROM turn_ids WHERE stream = ?")?;

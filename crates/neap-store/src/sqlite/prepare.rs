@@ -10,7 +10,7 @@ use neap_core::project::ExchangeRow;
 use super::events::EventRow;
 use super::memories::PreparedMemory;
 use crate::card::Indexed;
-use crate::derived::{links, turn_id, withheld};
+use crate::derived::{links, taken_back, turn_id, withheld};
 use crate::{Commit, StoreError, check_commit};
 
 /// Above this much text the work would hold up other tasks.
@@ -33,8 +33,10 @@ pub(super) struct Prepared {
     /// Which event belongs to the history of which memory.
     pub(super) memory_events: Vec<(MemoryId, i64)>,
     pub(super) texts: Vec<Indexed>,
-    /// Turns that a rule ended.
+    /// Turns that a rule ended or a person took back.
     pub(super) withheld: Vec<TurnNo>,
+    /// Turns that a person took back.
+    pub(super) taken_back: Vec<TurnNo>,
 }
 
 impl Prepared {
@@ -64,6 +66,7 @@ impl Prepared {
         let of_memories = projection.memories.iter().filter_map(Indexed::of_memory);
         let texts = projection.texts.iter().map(Indexed::of).chain(of_memories).collect();
         let withheld = events.iter().filter_map(|recorded| withheld(&recorded.event)).collect();
+        let taken_back = events.iter().filter_map(|recorded| taken_back(&recorded.event)).collect();
         let erased = events.iter().filter_map(|recorded| erased(&recorded.event)).collect();
         let events: Vec<_> = events
             .iter()
@@ -83,6 +86,7 @@ impl Prepared {
             erased,
             texts,
             withheld,
+            taken_back,
         })
     }
 }

@@ -70,6 +70,9 @@ pub(super) fn write(db: &Connection, stream: i64, derived: &Derived) -> Result<(
     for turn in &derived.withheld {
         effects::put_withheld(db, stream, *turn)?;
     }
+    for turn in &derived.taken_back {
+        effects::take_back(db, stream, *turn)?;
+    }
     let texts = put_texts(db, &mut tally, stream, scope, derived)?;
     effects::put_head(db, stream, &serde_json::to_string(&derived.head).map_err(json)?, texts)?;
     tally.write(db)?;

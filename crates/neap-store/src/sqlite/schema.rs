@@ -10,7 +10,7 @@ use super::{effects, log, rebuild, task};
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 7;
+pub(super) const FORMAT: i64 = 8;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
 /// The first format with blocks.
@@ -21,6 +21,8 @@ const FORMAT_WITH_TASKS: i64 = 5;
 const FORMAT_WITH_CARDS: i64 = 6;
 /// The first format with links of clients' histories.
 const FORMAT_WITH_LINKS: i64 = 7;
+/// The first format in which a turn can be taken back.
+const FORMAT_WITH_TAKING_BACK: i64 = 8;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -282,6 +284,10 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         // No older version heard a client's history.
         db.execute_batch(LINKS)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_LINKS)?;
+    }
+    if format(db)? < FORMAT_WITH_TAKING_BACK {
+        // No older version took a turn back, and none would know that this one did.
+        db.pragma_update(None, "user_version", FORMAT_WITH_TAKING_BACK)?;
     }
     Ok(())
 }

@@ -344,6 +344,9 @@ fn write(db: &Connection, commit: &Prepared, tally: &mut Tally) -> Result<i64, S
     for turn in &commit.withheld {
         effects::put_withheld(db, stream, *turn)?;
     }
+    for turn in &commit.taken_back {
+        effects::take_back(db, stream, *turn)?;
+    }
     let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS };
     let mut new_texts = 0;
     for id in &commit.erased {

@@ -2,7 +2,7 @@
 
 use neap_core::ledger::Layer;
 use neap_core::recall::Filter;
-use neap_engine::{Engine, Session};
+use neap_engine::{Engine, Session, TakenBack};
 use serde_json::json;
 
 use super::knowledge;
@@ -14,7 +14,7 @@ use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 const HITS_MAX: usize = 8;
 
 /// Every command with what it does.
-pub(super) const COMMANDS: [(&str, &str); 14] = [
+pub(super) const COMMANDS: [(&str, &str); 16] = [
     ("/status", "figures of this session: tokens, savings, decay"),
     ("/efforts", "all efforts, where they are and what they cost"),
     ("/search", "WORDS: find efforts and what was said"),
@@ -22,6 +22,8 @@ pub(super) const COMMANDS: [(&str, &str); 14] = [
     ("/collapse", "ID: put it back to its summary"),
     ("/switch", "ID: make another open effort the active one"),
     ("/close", "[ID]: conclude an effort"),
+    ("/undo", "take back what was said last: it is no longer shown or found, and stays stored"),
+    ("/retry", "[TEXT]: take it back and say it again, or say TEXT instead"),
     ("/context", "exactly what the model would see, by layer"),
     ("/remember", "TEXT: have the agent know it from now on, in every conversation"),
     ("/recall", "WORDS: find what the agent knows"),
@@ -36,6 +38,8 @@ pub(super) enum Next {
     GoOn,
     /// There is no such command; what was typed was not said to anyone.
     NoCommand,
+    /// This is to be said.
+    Say(String),
     Quit,
 }
 
@@ -71,6 +75,14 @@ impl<'a> Command<'a> {
             "/collapse" => self.tool(session, screen, "collapse_effort").await?,
             "/switch" => self.tool(session, screen, "switch_effort").await?,
             "/close" => self.tool(session, screen, "close_effort").await?,
+            "/undo" => {
+                take_back(session).await?;
+            }
+            "/retry" => {
+                let taken = take_back(session).await?;
+                let said = if self.rest.is_empty() { taken } else { taken.map(|_| self.rest.to_owned()) };
+                return Ok(said.map_or(Next::GoOn, Next::Say));
+            }
             "/context" => context(session).await?,
             "/remember" => knowledge::remember(engine, session, self.rest).await?,
             "/recall" => knowledge::recall(engine, self.rest).await?,
@@ -143,6 +155,24 @@ impl<'a> Command<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// Takes back what was said last, and tells; gives what the user had said.
+async fn take_back(session: &mut Session) -> Result<Option<String>, Failure> {
+    match session.take_back().await? {
+        Ok(TakenBack { turn, said }) => {
+            let told = format!("--- Took back turn {turn}; `neap original t{turn}` still has it ---");
+            out::line(format!("{BANNER}{told}{BANNER:#}"));
+            Ok(Some(said))
+        }
+        Err(refusal) => {
+            out::line(out::clean(&refusal.error));
+            if let Some(hint) = refusal.hint {
+                out::line(format!("{DIM}hint:{DIM:#} {}", out::clean(&hint)));
+            }
+            Ok(None)
+        }
     }
 }
 

@@ -72,6 +72,7 @@ async fn talk(
             Some(command) => match command.run(engine, session, screen).await {
                 Ok(Next::GoOn) => {}
                 Ok(Next::NoCommand) => not_taken += 1,
+                Ok(Next::Say(text)) => not_taken += u64::from(!turn(session, screen, &text).await),
                 Ok(Next::Quit) => return Ok(not_taken),
                 Err(failure) => {
                     out::fail(&failure, false);

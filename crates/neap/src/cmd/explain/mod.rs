@@ -168,6 +168,7 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         | Event::TurnAbandoned { .. }
         | Event::MessageAdded { .. }
         | Event::TurnClosed { .. }
+        | Event::TurnTakenBack { .. }
         | Event::MemoriesLoaded { .. }
         | Event::CensorTriggered { .. }
         | Event::MemoryChanged { .. }
@@ -257,6 +258,7 @@ fn describe(event: &Event) -> String {
         Event::RequestPassed { passed, .. } => passed_on(passed),
         Event::MemoriesLoaded { loaded, .. } => chosen::describe(loaded),
         Event::CensorTriggered { id, side, action, .. } => chosen::triggered(*id, *side, *action),
+        Event::TurnTakenBack { .. } => "taken back: no longer shown or found".to_owned(),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }
