@@ -11,7 +11,8 @@ use crate::state::SessionState;
 use crate::tokens::Tokens;
 
 /// The kinds of events that make summaries, as the store knows them.
-pub const SUMMARY_KINDS: [&str; 3] = ["effort_concluded", "effort_summarized", "span_compacted"];
+pub const SUMMARY_KINDS: [&str; 4] =
+    ["effort_concluded", "effort_summarized", "span_compacted", "client_compacted"];
 
 /// One summary.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,6 +44,8 @@ pub enum AccountKind {
     Compaction,
     /// Several such summaries.
     Merge,
+    /// All that a client had in its context, which put a summary of its own in its place.
+    Client,
 }
 
 impl AccountKind {
@@ -52,6 +55,7 @@ impl AccountKind {
             AccountKind::Conclusion => "conclusion",
             AccountKind::Compaction => "compaction",
             AccountKind::Merge => "merge",
+            AccountKind::Client => "client",
         }
     }
 }
@@ -69,6 +73,17 @@ impl Account {
             } else if let Event::SpanCompacted { scope, turn, span, receipt } = event {
                 let kind = if span.depth == 0 { AccountKind::Compaction } else { AccountKind::Merge };
                 (turn, span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt)
+            } else if let Event::ClientCompacted { turn, source_tokens, summary_tokens, receipt, .. } = event {
+                let of = receipt.handle.clone().unwrap_or_default();
+                return Some(Self {
+                    turn: *turn,
+                    at: *at,
+                    of,
+                    kind: AccountKind::Client,
+                    source_tokens: *source_tokens,
+                    summary_tokens: *summary_tokens,
+                    receipt: Some(receipt.as_ref().clone()),
+                });
             } else {
                 return None;
             };

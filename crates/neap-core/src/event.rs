@@ -295,6 +295,22 @@ pub enum Event {
         /// Its account.
         passed: Passed,
     },
+    /// A client that holds the conversation itself put a summary in the place of all that was said so far.
+    ClientCompacted {
+        /// The latest turn that the summary stands for.
+        turn: TurnNo,
+        /// The first one.
+        first: TurnNo,
+        /// What was said, in tokens.
+        source_tokens: Tokens,
+        /// What stands for it, in tokens.
+        summary_tokens: Tokens,
+        /// What the summary kept.
+        receipt: Box<Receipt>,
+        /// Where the examples are that it did not keep, in the receipt's order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        places: Vec<TurnNo>,
+    },
     /// What an agent knows was searched for this turn, and a part of it chosen for the context.
     MemoriesLoaded {
         /// The turn.
@@ -363,6 +379,7 @@ impl Event {
             Event::TurnTakenBack { .. } => "turn_taken_back",
             Event::HistoryLinked { .. } => "history_linked",
             Event::RequestPassed { .. } => "request_passed",
+            Event::ClientCompacted { .. } => "client_compacted",
             Event::MemoriesLoaded { .. } => "memories_loaded",
             Event::CensorTriggered { .. } => "censor_triggered",
             Event::MemoryChanged { .. } => "memory_changed",
@@ -405,6 +422,7 @@ impl Event {
             | Event::MessageAdded { turn, .. }
             | Event::HistoryLinked { turn, .. }
             | Event::RequestPassed { turn, .. }
+            | Event::ClientCompacted { turn, .. }
             | Event::MemoriesLoaded { turn, .. }
             | Event::CensorTriggered { turn, .. }
             | Event::TurnTakenBack { turn, .. }
@@ -440,6 +458,7 @@ impl Event {
             | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }
             | Event::MemoryChanged { .. }

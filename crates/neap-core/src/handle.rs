@@ -1,7 +1,7 @@
 //! Handles: short names by which anything that was said can be fetched again, word for word.
 //!
 //! `t12` is all of turn 12, `t12.3` its fourth message (the user's is `t12.0`), `t3-41@auth-bug` every exchange of
-//! turns 3 to 41 in that effort's log, `t3-41@-` the same of ambient chat.
+//! turns 3 to 41 in that effort's log, `t3-41@-` the same of ambient chat, `t3-41` all that was said in those turns.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,6 +24,13 @@ pub enum Handle {
         /// Which message.
         index: usize,
     },
+    /// All that was said from one turn to another.
+    Turns {
+        /// The first turn.
+        first: TurnNo,
+        /// The last turn.
+        last: TurnNo,
+    },
     /// The exchanges of one log between two turns.
     Span {
         /// The first turn.
@@ -40,7 +47,7 @@ impl Handle {
     pub fn pick<'a>(&self, exchanges: &'a [Exchange]) -> Vec<&'a Message> {
         let all = exchanges.iter().flat_map(|exchange| &exchange.messages).map(|said| &said.message);
         match self {
-            Handle::Turn(_) | Handle::Span { .. } => all.collect(),
+            Handle::Turn(_) | Handle::Turns { .. } | Handle::Span { .. } => all.collect(),
             Handle::Message { index, .. } => all.skip(*index).take(1).collect(),
         }
     }
@@ -56,6 +63,7 @@ impl fmt::Display for Handle {
         match self {
             Handle::Turn(turn) => write!(f, "t{turn}"),
             Handle::Message { turn, index } => write!(f, "t{turn}.{index}"),
+            Handle::Turns { first, last } => write!(f, "t{first}-{last}"),
             Handle::Span { first, last, scope } => {
                 write!(f, "t{first}-{last}@{}", scope.effort().map_or("-", EffortId::as_str))
             }
@@ -95,6 +103,10 @@ fn parse(text: &str) -> Option<Handle> {
         let (first, last) = (number(first)?, number(last)?);
         return (first <= last).then_some(Handle::Span { first, last, scope });
     }
+    if let Some((first, last)) = body.split_once('-') {
+        let (first, last) = (number(first)?, number(last)?);
+        return (first <= last).then_some(Handle::Turns { first, last });
+    }
     match body.split_once('.') {
         Some((turn, index)) => Some(Handle::Message { turn: number(turn)?, index: index.parse().ok()? }),
         None => Some(Handle::Turn(number(body)?)),
@@ -112,7 +124,7 @@ mod tests {
 
     #[test]
     fn handles_are_read_as_they_are_written() {
-        for text in ["t12", "t12.0", "t12.31", "t3-41@auth-bug", "t3-41@-", "t7-7@x"] {
+        for text in ["t12", "t12.0", "t12.31", "t3-41@auth-bug", "t3-41@-", "t7-7@x", "t3-41", "t7-7"] {
             let handle: Handle = text.parse().expect(text);
             assert_eq!(handle.to_string(), text);
         }
@@ -130,7 +142,9 @@ mod tests {
             "t5-3@a",
             "t1-2@",
             "t1-2@../x",
-            "t1-2",
+            "t2-1",
+            "t1-2-3",
+            "t1-",
             "t+1",
             "t99999999999999999999",
         ] {

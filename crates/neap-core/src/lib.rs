@@ -45,6 +45,7 @@ pub mod testing;
 pub mod tokens;
 pub mod told;
 pub mod tools;
+pub mod transcript;
 pub mod turn;
 pub mod vet;
 pub mod window;

@@ -190,6 +190,7 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
             | Event::PolicyChanged { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::Scrubbed { .. } => {}
         }

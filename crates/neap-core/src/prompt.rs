@@ -54,6 +54,10 @@ pub const PAST_END: &str = include_str!("prompts/past_end.md");
 pub const BRIEF: &str = include_str!("prompts/brief.md");
 /// After it.
 pub const BRIEF_END: &str = include_str!("prompts/brief_end.md");
+/// Before what a client's own summary left out: `{left}`, `{found}`, `{handle}`, `{session}`.
+pub const LOST: &str = include_str!("prompts/lost.md");
+/// After it.
+pub const LOST_END: &str = include_str!("prompts/lost_end.md");
 /// The heading over who the agent is.
 pub const KNOW_IDENTITY: &str = include_str!("prompts/know_identity.md");
 /// The heading over preferences and standing rules.

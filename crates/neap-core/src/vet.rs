@@ -103,6 +103,14 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             }
             event
         }
+        Event::ClientCompacted { turn, first, source_tokens, summary_tokens, .. } => {
+            if first > turn {
+                return Err(format!("a summary of turns {first} to {turn} cannot be"));
+            }
+            small(source_tokens)?;
+            small(summary_tokens)?;
+            event
+        }
         Event::EffortOpened { .. }
         | Event::EffortSwitched { .. }
         | Event::EffortReopened { .. }

@@ -137,6 +137,7 @@ impl Explained {
             | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. } => self.happened.push(event),

@@ -21,17 +21,34 @@ pub(crate) async fn fetch(
             let log = store.log(session, &LogRequest::turns(scope.clone(), *first, *last)).await?;
             return Ok(log.exchanges().map(|exchange| exchange.as_ref().clone()).collect());
         }
+        Handle::Turns { first, last } => {
+            let mut all = Vec::new();
+            for turn in first.0..=last.0.min(state.turn().0) {
+                all.extend(of_one(store, session, state, TurnNo(turn)).await?);
+            }
+            return Ok(all);
+        }
         Handle::Turn(turn) | Handle::Message { turn, .. } => *turn,
     };
+    Ok(of_one(store, session, state, turn).await?.into_iter().collect())
+}
+
+/// What was said in a turn; none if there never was one.
+async fn of_one(
+    store: &dyn Store,
+    session: &SessionId,
+    state: &SessionState,
+    turn: TurnNo,
+) -> Result<Option<Exchange>, StoreError> {
     let (first, last) = match store.turn_span(session, turn).await? {
         Some(span) => span,
         // In flight: what was said in it so far.
         None => match state.head().pending.get(&turn) {
             Some(pending) => (pending.first_seq, state.seq()),
-            None => return Ok(Vec::new()),
+            None => return Ok(None),
         },
     };
-    Ok(vec![of_turn(store, session, turn, first, last).await?])
+    of_turn(store, session, turn, first, last).await.map(Some)
 }
 
 async fn of_turn(

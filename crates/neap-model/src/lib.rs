@@ -5,7 +5,8 @@
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
 //! tests and proofs ([`scripted`]). Any other model is asked over the network ([`client`]), in words that the
 //! proxy shares ([`wire`]); what is known of models in advance is a table ([`profile`]). What tools answer is
-//! signed on its way into the memory ([`envelope`]).
+//! signed on its way into the memory ([`envelope`]). What other programs wrote down of their conversations is read to
+//! records ([`transcript`]).
 
 pub mod bpe;
 pub mod client;
@@ -17,6 +18,7 @@ pub mod profile;
 pub mod scripted;
 mod stream;
 pub mod summarize;
+pub mod transcript;
 pub mod usage;
 pub mod wire;
 

@@ -55,6 +55,30 @@ const XDG_DATA_HOME: &str = "XDG_DATA_HOME";
 /// Else under this one.
 const HOME: &str = "HOME";
 
+/// Where Claude Code keeps its things, if not in `~/.claude`.
+const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+/// Where Codex keeps its things, if not in `~/.codex`.
+const CODEX_HOME: &str = "CODEX_HOME";
+
+/// Where Claude Code keeps its things.
+pub(crate) fn claude_folder() -> Option<PathBuf> {
+    place(CLAUDE_CONFIG_DIR).or_else(|| Some(home()?.join(".claude")))
+}
+
+/// Where Codex keeps its things.
+pub(crate) fn codex_folder() -> Option<PathBuf> {
+    place(CODEX_HOME).or_else(|| Some(home()?.join(".codex")))
+}
+
+/// The user's home.
+pub(crate) fn home() -> Option<PathBuf> {
+    place(HOME)
+}
+
+fn place(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
 /// The directory that holds everything: the database and the session folders.
 #[derive(Debug, Clone)]
 pub(crate) struct DataDir {

@@ -63,6 +63,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Command::Proof(args) => cmd::proof::run(&args, json).await,
         Command::Session(args) => cmd::session::run(&data()?, args, json).await,
+        Command::Import(args) => cmd::import::run(&data()?, &args, json).await,
         Command::Efforts(args) => cmd::efforts::run(&data()?, &args, json).await,
         Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,

@@ -37,7 +37,7 @@ pub use ours::{Shadow, offered_tools, steers_efforts};
 pub use passed::{BROKEN_OFF, Passed, PassedSum, Used};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};
 pub use tell::{messages, open, tell};
-pub use topics::{Sign, Topics};
+pub use topics::{Sign, Topics, says_over};
 pub use verdict::{Verdict, judge};
 
 #[cfg(test)]

@@ -147,7 +147,11 @@ impl Topics {
     }
 }
 
-/// Whether a clause says that the work is over, and nothing takes it back.
+/// Whether a person says that the work is over: in a clause that nothing takes back.
+pub fn says_over(text: &str) -> bool {
+    is_over(&text[..text.floor_char_boundary(LOOK_BYTES)])
+}
+
 fn is_over(text: &str) -> bool {
     text.split(['.', '!', ';', '\n']).any(|clause| {
         let is_short = clause.split_whitespace().count() <= 12;

@@ -140,6 +140,7 @@ pub fn text_of(seq: Seq, at: Stamp, event: &Event) -> Option<Text> {
         | Event::SummariesEvicted { .. }
         | Event::HistoryLinked { .. }
         | Event::RequestPassed { .. }
+        | Event::ClientCompacted { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }

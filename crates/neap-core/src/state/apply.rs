@@ -146,6 +146,7 @@ impl SessionState {
             }
             Event::HistoryLinked { turn: _, links: _, line } => self.head.line = Some(line.clone()),
             Event::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
+            Event::ClientCompacted { turn, .. } => self.head.compacted = Some(*turn),
             Event::MemoriesLoaded { turn: _, loaded } => self.head.metrics.memories.follow(loaded),
             Event::CensorTriggered { .. } => self.head.metrics.memories.censored += 1,
             Event::MemoryChanged { change: _, memory, was } => {

@@ -71,6 +71,9 @@ pub struct Head {
     /// Where the history ends that a client sends; none if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
+    /// The latest turn of which the client that holds the conversation has only a summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<TurnNo>,
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,

@@ -42,7 +42,7 @@ pub fn fetched(
 pub fn words(handle: &Handle, messages: &[&Message]) -> String {
     match (handle, messages) {
         (Handle::Message { .. }, [one]) => one.content.to_string(),
-        (Handle::Turn(_) | Handle::Message { .. } | Handle::Span { .. }, all) => {
+        (Handle::Turn(_) | Handle::Turns { .. } | Handle::Message { .. } | Handle::Span { .. }, all) => {
             all.iter().map(|m| said(m)).collect()
         }
     }

@@ -229,6 +229,7 @@ impl World {
         let all = self.exchanges.iter().flat_map(|(scope, said)| said.iter().map(move |e| (scope, e)));
         let wanted = |(scope, e): &(&Scope, &Arc<Exchange>)| match handle {
             Handle::Turn(turn) | Handle::Message { turn, .. } => e.turn == *turn,
+            Handle::Turns { first, last } => (*first..=*last).contains(&e.turn),
             Handle::Span { first, last, scope: of } => *scope == of && (*first..=*last).contains(&e.turn),
         };
         all.filter(wanted).map(|(_, e)| e.as_ref().clone()).collect()

@@ -133,6 +133,7 @@ impl Oracle {
             | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

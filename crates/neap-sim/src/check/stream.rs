@@ -124,6 +124,7 @@ impl StreamWatch {
             | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::MessageAdded { .. }
             | Event::MemoriesLoaded { .. }

@@ -88,6 +88,7 @@ impl Lines {
             | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
+            | Event::ClientCompacted { .. }
             | Event::EpochBegan { .. }
             | Event::MemoriesLoaded { .. }
             | Event::CensorTriggered { .. }

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod agents;
 mod mcp;
 mod memory;
 mod model;
@@ -7,6 +8,7 @@ mod names;
 mod record;
 mod serve;
 
+pub(crate) use agents::*;
 pub(crate) use mcp::*;
 pub(crate) use memory::*;
 pub(crate) use model::*;
@@ -80,6 +82,11 @@ pub(crate) enum Command {
     Proof(ProofArgs),
     /// List, show, export, import or erase sessions
     Session(SessionArgs),
+    /// Make sessions of conversations that other programs kept
+    ///
+    /// Efforts are found in them by rule, secrets are masked, and all of it can be searched at once. What was taken in before is passed over, so
+    /// the same command takes in what is new since; ended half-way, it goes on from there. The originals are not touched.
+    Import(TakeInArgs),
     /// List the efforts of a session
     Efforts(OfSession),
     /// Find efforts and what was said, in one session or in all
@@ -89,7 +96,7 @@ pub(crate) enum Command {
     /// Print what was said, word for word, by its handle
     ///
     /// Handles stand in the context, in `neap explain`, `neap receipts` and search results: `t12` is all of turn 12, `t12.3`
-    /// its fourth message, `t3-41@auth-bug` turns 3 to 41 of an effort's log, `t3-41@-` the same of ambient chat. Into a
+    /// its fourth message, `t3-41` all of turns 3 to 41, `t3-41@auth-bug` those of an effort's log, `t3-41@-` those of ambient chat. Into a
     /// pipe or a file, one message is printed byte for byte.
     Original(OriginalArgs),
     /// Show what each summary kept of what it stands for, and what only the original has

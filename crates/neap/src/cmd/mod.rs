@@ -11,6 +11,7 @@ pub(crate) mod efforts;
 pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod frames;
+pub(crate) mod import;
 pub(crate) mod keys;
 pub(crate) mod mcp;
 pub(crate) mod memory;

@@ -11,11 +11,13 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 22] = [
+const FORCED: [&str; 24] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
     "COLUMNS",
+    "CLAUDE_CONFIG_DIR",
+    "CODEX_HOME",
     "NEAP_KEY",
     "NEAP_KEY_FILE",
     "NEAP_AGENT",
@@ -47,11 +49,17 @@ pub(crate) struct Ran {
 /// A place where the binary is run. The data directory is one level down, so that what leaves it can be seen.
 pub(crate) struct Neap {
     place: TempDir,
+    variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Neap {
     pub(crate) fn new() -> Self {
-        Self { place: tempfile::tempdir().expect("a temporary directory") }
+        Self::with(&[])
+    }
+
+    /// With variables in its environment.
+    pub(crate) fn with(variables: &[(&'static str, &'static str)]) -> Self {
+        Self { place: tempfile::tempdir().expect("a temporary directory"), variables: variables.to_vec() }
     }
 
     pub(crate) fn place(&self) -> &Path {
@@ -80,9 +88,11 @@ impl Neap {
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_neap"));
         command.current_dir(self.place()).env("NEAP_DATA_DIR", self.data()).env("TERM", "xterm-256color");
+        command.env("HOME", self.place());
         for forced in FORCED {
             command.env_remove(forced);
         }
+        command.envs(self.variables.iter().copied());
         command.args(args);
         command
     }

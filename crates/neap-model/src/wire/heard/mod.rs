@@ -159,6 +159,13 @@ fn parts(api: Api, json: &Json) -> (Speaker, Vec<Part>) {
     }
 }
 
+/// An item as its format writes it, not counted.
+pub(crate) fn uncounted(api: Api, json: &Json) -> Item {
+    let (speaker, parts) = parts(api, json);
+    let blocks = parts.into_iter().map(|part| part.block).collect();
+    Item { speaker, blocks, tokens: Tokens::ZERO, marks: 0 }
+}
+
 fn item(api: Api, json: &Json, counts: &Counts) -> Item {
     let (speaker, parts) = parts(api, json);
     let blocks: Vec<Block> = parts.into_iter().map(|part| part.block).collect();

@@ -150,6 +150,7 @@ fn receipt(event: &Event) -> Option<&Receipt> {
         Event::EffortConcluded { receipt, .. }
         | Event::EffortSummarized { receipt, .. }
         | Event::SpanCompacted { receipt, .. } => receipt.as_deref(),
+        Event::ClientCompacted { receipt, .. } => Some(receipt),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }
@@ -256,6 +257,10 @@ fn describe(event: &Event) -> String {
         }
         Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
         Event::RequestPassed { passed, .. } => passed_on(passed),
+        Event::ClientCompacted { turn, first, source_tokens, summary_tokens, .. } => {
+            let (said, line) = (thousands(source_tokens.0), thousands(summary_tokens.0));
+            format!("the client summarised turns {first} to {turn}: {said} tokens in {line}")
+        }
         Event::MemoriesLoaded { loaded, .. } => chosen::describe(loaded),
         Event::CensorTriggered { id, side, action, .. } => chosen::triggered(*id, *side, *action),
         Event::TurnTakenBack { .. } => "taken back: no longer shown or found".to_owned(),

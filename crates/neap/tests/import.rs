@@ -1,0 +1,177 @@
+//! `neap import`: what other programs kept becomes sessions that can be searched, once.
+#![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
+
+mod rig;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use rig::{Neap, holding};
+use serde_json::Value;
+
+const CLAUDE: &str = "7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10";
+const CODEX: &str = "rollout-2026-04-11T14-00-00-0199f00d-1111-7222-8333-444455556666";
+
+/// A file as its program wrote it.
+fn written(name: &str) -> Vec<u8> {
+    let place = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../neap-model/tests/transcripts"));
+    std::fs::read(place.join(name)).expect("a transcript")
+}
+
+/// Puts a transcript where its program would.
+fn put(neap: &Neap, place: &str, name: &str) -> PathBuf {
+    let folder = neap.place().join(place);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(name.rsplit('/').next().expect("a name"));
+    std::fs::write(&path, written(name)).expect("a file");
+    path
+}
+
+fn figures(told: &Value) -> (u64, u64) {
+    (told["new"].as_u64().expect("a number"), told["known"].as_u64().expect("a number"))
+}
+
+/// Where meaning does not count: in a build for tests it takes its time.
+fn by_words() -> Neap {
+    Neap::with(&[("NEAP_EMBEDDER", "none")])
+}
+
+fn claude_code(neap: &Neap) -> PathBuf {
+    put(neap, ".claude/projects/-home-ada-shop", &format!("{CLAUDE}.jsonl"))
+}
+
+#[test]
+fn claude_code_is_taken_in_from_its_usual_folder_once_and_what_grew_later() {
+    let neap = by_words();
+    let path = claude_code(&neap);
+    let first = neap.json(&["import", "claude-code"]);
+    assert_eq!(figures(&first), (11, 0), "{first}");
+    assert_eq!(first["left"]["unknown"]["hologram"], 1);
+    assert_eq!((&first["sessions"][0]["efforts"], &first["turns"]), (&2.into(), &4.into()), "{first}");
+    assert_eq!(figures(&neap.json(&["import", "claude-code"])), (0, 11));
+    let mut file = std::fs::OpenOptions::new().append(true).open(&path).expect("the file");
+    file.write_all(&written("grown-claude-code.jsonl")).expect("it grows");
+    let grown = neap.json(&["import", "claude-code"]);
+    assert_eq!(figures(&grown), (5, 11), "{grown}");
+    let told = neap.ok(&["import", "claude-code"]);
+    assert!(
+        told.starts_with("imported 0 records of 1 file: 0 sessions, 0 turns, 0 efforts; 16 known already"),
+        "{told}"
+    );
+    let session = format!("claude-code-{CLAUDE}");
+    // Said and done are found, in their turns, at their times; the work that was said to be over is concluded.
+    let hits = neap.json(&["search", "raised it to 45", "--session", &session, "--in", "raw"]);
+    assert!(hits[0]["text"].as_str().expect("words").contains("checkout-7Q"), "{hits}");
+    assert_eq!(hits[0]["at"].as_i64(), Some(1_772_442_009_000), "{hits}");
+    let efforts = neap.json(&["efforts", "--session", &session]);
+    let concluded: Vec<&Value> =
+        efforts.as_array().expect("a list").iter().filter(|e| e["status"] == "concluded").collect();
+    assert_eq!(concluded.len(), 1, "{efforts}");
+    // Calls and their results are whole.
+    let turn = neap.ok(&["original", "t1", "--session", &session]);
+    assert!(turn.contains("assistant calls Read") && turn.contains("tool: const TIMEOUT"), "{turn}");
+    let interrupted = neap.ok(&["original", "t3", "--session", &session]);
+    assert!(
+        interrupted.contains("calls Bash") && interrupted.contains("[no result was recorded]"),
+        "{interrupted}"
+    );
+    // Secrets never reach the disk.
+    assert_eq!(holding(&neap.data(), "4f9aT7bQ2mX8vL1c"), Vec::<PathBuf>::new());
+    // What the program's own summary dropped is told, and comes back by its handle.
+    let receipts = neap.json(&["receipts", "--session", &session]);
+    let of_client =
+        receipts.as_array().expect("a list").iter().find(|r| r["kind"] == "client").expect("a receipt");
+    assert_eq!(of_client["of"], "t1-4", "{receipts}");
+    assert!(of_client["receipt"]["recoverable"].to_string().contains("checkout-7Q"), "{of_client}");
+    assert!(neap.ok(&["original", "t1-4", "--session", &session]).contains("checkout-7Q"));
+    assert_eq!(neap.run(&["doctor"]).code, 0);
+    // A helper's words are a session of their own.
+    let sessions = neap.ok(&["session", "list"]);
+    assert!(sessions.contains(&format!("{session}-a490af55")), "{sessions}");
+}
+
+#[test]
+fn codex_chatgpt_and_claude_ai_are_taken_in_and_found() {
+    let neap = by_words();
+    let codex = put(&neap, ".codex/sessions/2026/04/11", &format!("{CODEX}.jsonl"));
+    assert_eq!(figures(&neap.json(&["import", "codex"])), (9, 0));
+    assert_eq!(figures(&neap.json(&["import", "codex", codex.to_str().expect("a path")])), (0, 9));
+    let bread = put(&neap, "exports/chatgpt", "chatgpt.json");
+    let bread = bread.to_str().expect("a path");
+    assert_eq!(figures(&neap.json(&["import", "chatgpt", bread])), (6, 0));
+    assert_eq!(figures(&neap.json(&["import", "chatgpt", bread])), (0, 6));
+    let garden = put(&neap, "exports/claude-ai", "claude-ai.json");
+    let garden = garden.to_str().expect("a path");
+    assert_eq!(figures(&neap.json(&["import", "claude-ai", garden])), (5, 0));
+    assert_eq!(figures(&neap.json(&["import", "claude-ai", garden])), (0, 5));
+    for (query, session) in [
+        ("harbour heights decimetres", "codex-0199f00d-1111-7222-8333-444455556666"),
+        ("rye sourdough Bruno", "chatgpt-68aa-bread"),
+        ("vegetable bed floods March", "claude-ai-5b1c-garden"),
+    ] {
+        let hits = neap.json(&["search", query]);
+        assert_eq!(hits[0]["session"], session, "{query}: {hits}");
+    }
+    let turn = neap.ok(&["original", "t1", "--session", "codex-0199f00d-1111-7222-8333-444455556666"]);
+    assert!(turn.contains("assistant calls apply_patch") && turn.contains("tool: Done!"), "{turn}");
+    assert_eq!(neap.run(&["doctor"]).code, 0);
+}
+
+#[test]
+fn a_session_folder_is_taken_in_once() {
+    let neap = Neap::new();
+    let folder = neap.place().join("old");
+    std::fs::create_dir_all(folder.join("efforts")).expect("a folder");
+    std::fs::write(folder.join("manifest.yaml"), "efforts: []\n").expect("a file");
+    std::fs::write(
+        folder.join("raw.jsonl"),
+        "{\"role\":\"user\",\"content\":\"The heron pump leaks\",\"ts\":\"2026-01-01T00:00:00Z\"}\n{\"role\":\"assistant\",\"content\":\"Noted.\"}\n",
+    )
+    .expect("a file");
+    assert_eq!(figures(&neap.json(&["import", "folder", "old"])), (2, 0));
+    assert_eq!(figures(&neap.json(&["import", "folder", "old"])), (0, 2));
+    assert_eq!(neap.json(&["search", "heron pump"])[0]["session"], "old");
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_an_empty_home_is_no_fault() {
+    let neap = by_words();
+    let none = neap.ok(&["import", "claude-code"]);
+    assert!(none.contains("nothing to import"), "{none}");
+    claude_code(&neap);
+    let told = neap.json(&["import", "claude-code", "--dry-run"]);
+    assert_eq!((figures(&told), &told["dry_run"]), ((11, 0), &true.into()));
+    assert!(!neap.data().exists());
+    neap.ok(&["import", "claude-code"]);
+    assert_eq!(figures(&neap.json(&["import", "claude-code", "--dry-run"])), (0, 11));
+    for (args, hint) in [
+        (&["import", "chatgpt"][..], "name the file"),
+        (&["import", "codex", "nowhere"], "name a file"),
+        (&["import", "folder", ".claude"], "manifest.yaml"),
+    ] {
+        let ran = neap.run(args);
+        assert!(ran.code == 2 && ran.err.contains("hint:") && ran.err.contains(hint), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_import_that_is_ended_half_way_goes_on_and_two_at_once_take_in_nothing_twice() {
+    let neap = by_words();
+    claude_code(&neap);
+    put(&neap, ".claude/projects/-home-ada-shop", "grown-claude-code.jsonl");
+    let spawn = || {
+        let mut command = neap.command(&["import", "claude-code", "--json"]);
+        command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it runs")
+    };
+    let mut ended = spawn();
+    let _ = ended.kill();
+    let _ = ended.wait();
+    let (mut one, mut other) = (spawn(), spawn());
+    assert!(one.wait().expect("it ends").success() && other.wait().expect("it ends").success());
+    let told = neap.json(&["import", "claude-code"]);
+    assert_eq!(figures(&told), (0, 16), "{told}");
+    let events = neap.events(&format!("claude-code-{CLAUDE}"));
+    let begun = events.iter().filter(|event| event["event"]["type"] == "turn_started");
+    assert_eq!(begun.filter(|event| event.to_string().contains("Help me fix the checkout timeout")).count(), 1);
+    assert_eq!(neap.run(&["doctor"]).code, 0);
+}
