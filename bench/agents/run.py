@@ -21,6 +21,8 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import cost
+
 FACT = "Remember: the staging database is called heron-7 and listens on port 6543."
 QUESTION = "What is the name of the staging database, and its port?"
 FILLER = "The parser now reads the header first, then the table of lengths, and only then the rows themselves. " * 8
@@ -207,6 +209,7 @@ def main():
         "the fact is there": "heron-7" in last and "6543" in last,
     }
     print(json.dumps(told, indent=1))
+    print("\n".join(cost.table(heard, args.budget)))
     holds = faults == 0 and told["over the budget"] == 0 and told["with calls or results alone"] == 0
     return 0 if holds and rewritten <= told["cut"] and told["the fact is there"] else 1
 

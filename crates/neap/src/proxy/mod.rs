@@ -24,6 +24,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -119,6 +120,12 @@ impl Serving {
                 end();
             }
         };
+        // Each token goes out as it comes, and waits for no other.
+        let listener = listener.tap_io(|client| {
+            if let Err(error) = client.set_nodelay(true) {
+                tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
+            }
+        });
         axum::serve(listener, router).with_graceful_shutdown(ending).await?;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
