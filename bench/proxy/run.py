@@ -21,18 +21,22 @@ from pathlib import Path
 HISTORY_TURNS = 300  # some 50,000 tokens
 SAID = "The parser of part {n} reads the header first, then the table of lengths, and only then the rows themselves; " * 4
 HEARD = "Noted: part {n} is on the list, and I shall look at the table of lengths before anything else is changed. " * 4
+ANSWER = "Yes."
 SAMPLES = 200
 STREAMS = 1_000
 GONE = 1_000
 
 
 def body(turns, tag, more=0):
-    """A request of the Messages API with that much history."""
+    """A request of the Messages API with that much history, after `more` turns that went on from it."""
     messages = []
     for n in range(turns):
         messages.append({"role": "user", "content": f"[{tag}] " + SAID.format(n=n)})
         messages.append({"role": "assistant", "content": HEARD.format(n=n)})
-    messages.append({"role": "user", "content": f"[{tag}] and now part {turns + more}?"})
+    for n in range(more + 1):
+        messages.append({"role": "user", "content": f"[{tag}] and now part {turns + n}?"})
+        messages.append({"role": "assistant", "content": ANSWER})
+    messages.pop()
     return json.dumps({"model": "claude-sonnet-4-5", "max_tokens": 256, "stream": True, "messages": messages}).encode()
 
 
@@ -74,7 +78,7 @@ class Provider:
                 await reader.readexactly(int(headers.get(b"content-length", b"0")))
                 is_slow = b"x-slow" in headers
                 writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
-                await self.chunk(writer, start() + delta("Yes."))
+                await self.chunk(writer, start() + delta(ANSWER))
                 for _ in range(20 if is_slow else 0):
                     await asyncio.sleep(0.5)
                     await self.chunk(writer, delta(" And more."))

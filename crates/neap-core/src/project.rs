@@ -173,8 +173,10 @@ pub fn rows(in_flight: &InFlight, state: &SessionState, events: &[Recorded]) -> 
             | Event::EffortSwitched { id, .. }
             | Event::EffortReopened { id, .. } => touched.push(id),
             Event::EffortsReferenced { ids, .. } | Event::SummariesEvicted { ids, .. } => touched.extend(ids),
-            Event::SpanCompacted { scope, .. } | Event::TurnTakenBack { scope, .. } => {
-                touched.extend(scope.effort())
+            Event::SpanCompacted { scope, .. } => touched.extend(scope.effort()),
+            Event::TurnTakenBack { scope, .. } => {
+                touched.extend(scope.effort());
+                indexed.extend(scope.effort());
             }
             Event::MemoryChanged { memory, .. } => {
                 let row =

@@ -161,6 +161,20 @@ fn what_was_not_given_is_refused() {
     });
 }
 
+/// What a provider put in short, only it can open: it is asked for the next one as well, or that part would be lost.
+#[test]
+fn a_history_that_is_partly_closed_to_us_is_left_to_its_provider() {
+    run(async {
+        let engine = engine(&Arc::new(MemStore::new()));
+        let closed = json!({"type": "compaction", "encrypted_content": "gAAAAABo"});
+        let trigger = json!({"type": "compaction_trigger"});
+        let asked = [message("developer", "Be brief."), closed, message("user", "Go on."), trigger];
+        let plan = send(&engine, "/v1/responses", "k", &asked).await;
+        assert_eq!((plan.fault.as_deref(), plan.refusal.as_deref()), (None, None));
+        assert!(plan.answer.is_none() && plan.body.is_none(), "{plan:?}");
+    });
+}
+
 /// A client that asks without a stream is given its own messages, as they are, and the item last.
 #[test]
 fn the_endpoint_gives_a_history_to_go_on_with() {

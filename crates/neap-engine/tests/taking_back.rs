@@ -62,6 +62,8 @@ async fn what_something_was_made_of_is_not_taken_back() {
     stage.call("reopen_effort", serde_json::json!({"id": "harbour"})).await;
     assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "done");
     assert!(stage.text().await.contains("More on it"));
+    // The summary of before told of it, and is gone with it.
+    assert_eq!(stage.effort("harbour").summary, None);
 }
 
 /// Turns that a span covers stay: its summary tells of them.

@@ -251,6 +251,37 @@ fn two_keepers_of_one_folder_write_each_line_once() {
     assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
 }
 
+/// What was taken back leaves the log's file, written already or not.
+#[test]
+fn what_is_taken_back_is_in_no_file() {
+    let store: Arc<dyn Store> = Arc::new(MemStore::new());
+    let root = tempfile::tempdir().unwrap();
+    let mut told = block_on(Told::begin(store.as_ref(), "taken back"));
+    let views = FolderViews::start(root.path().to_owned(), store.clone());
+    let look = |told: &Told| {
+        views.changed(&told.id);
+        block_on(views.flush());
+        assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
+        shown(root.path()).into_values().collect::<String>()
+    };
+    let take = |told: &mut Told, turn: TurnNo| {
+        let tokens = Tokens(1);
+        block_on(told.tell(store.as_ref(), vec![Event::TurnTakenBack { turn, scope: Scope::Ambient, tokens }]))
+            .unwrap();
+    };
+    block_on(told.turn(store.as_ref(), "the first word", "yes", Scope::Ambient));
+    let second = block_on(told.turn(store.as_ref(), "the second word", "yes", Scope::Ambient));
+    assert!(look(&told).contains("the second word"));
+    take(&mut told, second);
+    let now = look(&told);
+    assert!(!now.contains("the second word") && now.contains("the first word"), "{now}");
+    let third = block_on(told.turn(store.as_ref(), "the third word", "yes", Scope::Ambient));
+    take(&mut told, third);
+    block_on(told.turn(store.as_ref(), "the fourth word", "yes", Scope::Ambient));
+    let now = look(&told);
+    assert!(!now.contains("the third word") && now.contains("the fourth word"), "{now}");
+}
+
 /// A step of a random history.
 #[derive(Debug, Clone)]
 enum Step {

@@ -8,6 +8,7 @@ use super::heard::{Api, Block, Endpoint, Heard, Item, Speaker};
 use super::layout::Frozen;
 use crate::excerpt::{EXCERPT_TOKENS_MIN, excerpt};
 use crate::handle::Handle;
+use crate::ids::TurnNo;
 use crate::prompt;
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
@@ -73,7 +74,20 @@ fn latest(state: &SessionState, items: &[Item], room: Tokens, counter: &dyn Toke
     let mut left = room.saturating_sub(Frozen::cost(counter, &format!("{head}\n{end}")));
     let mut lines: Vec<String> = Vec::new();
     let said = items.iter().rev().filter(|item| item.speaker != Speaker::System && !item.is_compaction());
-    for (name, words) in said.flat_map(|item| item.blocks.iter().rev().filter_map(|block| told(item, block))) {
+    // The newest is of the latest turn; behind what begins a turn is the one before.
+    let mut turn = state.turn().0;
+    let of_turn = said.map(|item| {
+        let of = turn;
+        turn = turn.saturating_sub(u64::from(item.begins_turn()));
+        (item, of)
+    });
+    let blocks = of_turn.flat_map(|(item, turn)| {
+        item.blocks
+            .iter()
+            .rev()
+            .filter_map(move |block| told(item, block).map(|(name, words)| (name, words, turn)))
+    });
+    for (name, words, turn) in blocks {
         let whole = counter.count(&words);
         let most = room.percent(TEXT_PERCENT).min(left);
         if whole > most && most < EXCERPT_TOKENS_MIN {
@@ -81,7 +95,7 @@ fn latest(state: &SessionState, items: &[Item], room: Tokens, counter: &dyn Toke
         }
         let words = match whole <= most {
             true => words,
-            false => excerpt(counter, &words, whole, &Handle::Turn(state.turn()), most).0,
+            false => excerpt(counter, &words, whole, &Handle::Turn(TurnNo(turn)), most).0,
         };
         // Only lines of ours begin with a bracket.
         let line = format!("[{name}] {}", words.trim().replace("\n[", "\n ["));

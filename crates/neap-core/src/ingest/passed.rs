@@ -81,10 +81,16 @@ impl AddAssign<&Passed> for PassedSum {
         self.requests += 1;
         self.changed += u64::from(passed.changes > 0);
         self.broken_off += u64::from(!passed.is_whole);
-        self.tokens_in += passed.tokens_in;
-        self.tokens_sent += passed.tokens_sent;
-        self.used.input += input;
-        self.used.cached += cached;
-        self.used.output += output;
+        // What a provider says was used may be any number.
+        let sums = [
+            (&mut self.tokens_in, passed.tokens_in),
+            (&mut self.tokens_sent, passed.tokens_sent),
+            (&mut self.used.input, input),
+            (&mut self.used.cached, cached),
+            (&mut self.used.output, output),
+        ];
+        for (sum, more) in sums {
+            *sum = Tokens(sum.0.saturating_add(more.0));
+        }
     }
 }

@@ -137,7 +137,11 @@ impl SessionState {
                 self.head.all_logs.take(*tokens);
                 match scope {
                     Scope::Ambient => self.head.ambient.take(*tokens),
-                    Scope::Effort(id) => self.change(id, at, |effort| effort.log.take(*tokens)),
+                    Scope::Effort(id) => self.change(id, at, |effort| {
+                        effort.log.take(*tokens);
+                        // An effort that was reopened: the summary of before may tell of it.
+                        effort.summary = None;
+                    }),
                 }
                 self.head.task = None;
             }

@@ -68,7 +68,7 @@ impl<'a> Arguments<'a> {
         let whole = |number: &f64| *number >= 1.0 && number.fract() == 0.0;
         match self.values.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => match value.as_u64().or(value.as_f64().filter(whole).map(|_| u64::MAX)) {
+            Some(value) => match value.as_u64().or(value.as_f64().filter(whole).map(|number| number as u64)) {
                 Some(count) if count > 0 => Ok(Some(count)),
                 Some(_) | None => {
                     Err(Refusal::new(format!("Argument '{key}' of {} must be a whole number above 0.", self.tool)))

@@ -46,6 +46,11 @@ impl Engine {
         Ok(session)
     }
 
+    /// Whether a part of a history was put in short by somebody else: only they can open it.
+    pub(super) fn is_closed_to_us(request: &Request) -> bool {
+        request.compactions().iter().any(|(_, content)| !content.starts_with(MARK))
+    }
+
     /// Answers a client that asks for its history in short; all of it is recorded first.
     pub(super) async fn compact(
         &self,
@@ -60,6 +65,11 @@ impl Engine {
         let named = heard.signals.identity(tenant).map(|identity| identity.session);
         let (session, line) = self.line_of(named, heard, chain).await?;
         let mut line = line.lock().await;
+        if opened.is_some_and(|opened| opened != session.as_str()) {
+            // It goes on from another session, whose record only the opened item has: the provider puts it in short.
+            plan.body = Some(request.whole());
+            return Ok(());
+        }
         let mut found = self.found(&mut line, &session, heard, chain).await?;
         found.told = told(heard, &session, opened);
         self.hear(&mut line, heard, chain, &found).await?;

@@ -64,7 +64,7 @@ impl Engine {
         mut plan: Plan,
     ) -> Result<Plan, EngineError> {
         let heard = request.heard();
-        if heard.wants_compaction() && !incoming.shadow {
+        if heard.wants_compaction() && !incoming.shadow && !Self::is_closed_to_us(request) {
             self.compact(request, incoming, tenant, opened, &mut plan).await?;
             return Ok(plan);
         }

@@ -147,7 +147,13 @@ impl Engine {
                 decided.push(live.state.record(now, Event::RequestPassed { turn, passed }));
             }
             match live.commit(store, decided).await {
-                Ok(()) => done += some.len(),
+                Ok(()) => {
+                    done += some.len();
+                    if done >= steps.len() {
+                        self.parts.changed(&live.id);
+                        return Ok(());
+                    }
+                }
                 Err(error) => {
                     overtaken(live, store, error, &mut conflicts).await?;
                     // Whoever came first may have heard the same.
@@ -161,10 +167,6 @@ impl Engine {
                     });
                     done += known.take_while(|known| *known).count();
                 }
-            }
-            if done >= steps.len() {
-                self.parts.changed(&live.id);
-                return Ok(());
             }
         }
     }

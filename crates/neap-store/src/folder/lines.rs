@@ -27,8 +27,10 @@ pub(super) struct Lines {
     /// Ends up to here are written already.
     after: Seq,
     in_flight: BTreeMap<TurnNo, Vec<u8>>,
-    /// New lines of each log.
-    pub(super) ended: BTreeMap<Scope, Vec<u8>>,
+    /// New lines of each log, turn by turn.
+    ended: BTreeMap<Scope, Vec<(TurnNo, Vec<u8>)>>,
+    /// Whether something was taken back that is written already.
+    pub(super) is_less: bool,
     /// Efforts that were opened since.
     pub(super) opened: BTreeSet<EffortId>,
 }
@@ -36,7 +38,8 @@ pub(super) struct Lines {
 impl Lines {
     /// For what ended after an event.
     pub(super) fn after(after: Seq) -> Self {
-        Self { after, in_flight: BTreeMap::new(), ended: BTreeMap::new(), opened: BTreeSet::new() }
+        let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { after, in_flight, ended, is_less: false, opened }
     }
 
     /// Follows an event. One that is damaged says nothing.
@@ -55,7 +58,7 @@ impl Lines {
                 let lost = || line(&Message::user(DAMAGED), *at);
                 let mut said = self.in_flight.remove(turn).unwrap_or_else(lost);
                 said.extend(line(&reply.message, *at));
-                self.end(*seq, scope, said);
+                self.end(*seq, *turn, scope, said);
             }
             Event::MessageAdded { turn, message } => {
                 if let Some(said) = self.in_flight.get_mut(turn) {
@@ -64,7 +67,14 @@ impl Lines {
             }
             Event::TurnAbandoned { turn, scope, .. } | Event::TurnClosed { turn, scope } => {
                 if let Some(said) = self.in_flight.remove(turn) {
-                    self.end(*seq, scope, said);
+                    self.end(*seq, *turn, scope, said);
+                }
+            }
+            Event::TurnTakenBack { turn, scope, .. } => {
+                if *seq > self.after {
+                    let said = self.ended.entry(scope.clone()).or_default();
+                    self.is_less |= !said.iter().any(|(of, _)| of == turn);
+                    said.retain(|(of, _)| of != turn);
                 }
             }
             Event::EffortOpened { id, .. } => {
@@ -85,7 +95,6 @@ impl Lines {
             | Event::EffortsReferenced { .. }
             | Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
-            | Event::TurnTakenBack { .. }
             | Event::HistoryLinked { .. }
             | Event::RequestPassed { .. }
             | Event::ClientCompacted { .. }
@@ -97,9 +106,16 @@ impl Lines {
         }
     }
 
-    fn end(&mut self, seq: Seq, scope: &Scope, said: Vec<u8>) {
+    /// New lines of each log that has any.
+    pub(super) fn ended(&self) -> BTreeMap<&Scope, Vec<u8>> {
+        let whole = |said: &Vec<(TurnNo, Vec<u8>)>| said.iter().flat_map(|(_, lines)| lines).copied().collect();
+        let some = self.ended.iter().filter(|(_, said)| !said.is_empty());
+        some.map(|(scope, said)| (scope, whole(said))).collect()
+    }
+
+    fn end(&mut self, seq: Seq, turn: TurnNo, scope: &Scope, said: Vec<u8>) {
         if seq > self.after {
-            self.ended.entry(scope.clone()).or_default().extend(said);
+            self.ended.entry(scope.clone()).or_default().push((turn, said));
         }
     }
 }

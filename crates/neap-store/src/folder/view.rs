@@ -38,7 +38,7 @@ pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) 
         && undo(&dir, &cursor).is_ok()
     {
         let new = lines(store, session, cursor.read_from, cursor.seq, state.seq()).await?;
-        if is_whole(&dir, &state, &new) {
+        if !new.is_less && is_whole(&dir, &state, &new) {
             let small = small_files(&state)?;
             return extend(&dir, &state, cursor, &new, &small).map_err(|e| named(&dir, &e));
         }
@@ -147,15 +147,16 @@ fn extend(
     new: &Lines,
     small: &BTreeMap<&'static str, Vec<u8>>,
 ) -> io::Result<()> {
-    if !new.ended.is_empty() {
+    let ended = new.ended();
+    if !ended.is_empty() {
         cursor.appending.clear();
-        for scope in new.ended.keys() {
+        for scope in ended.keys() {
             let name = file_of(scope);
             let size = files::size(&dir.join(&name))?.unwrap_or(0);
             cursor.appending.insert(name, size);
         }
         cursor.write(dir)?;
-        for (scope, said) in &new.ended {
+        for (scope, said) in &ended {
             files::append(&dir.join(file_of(scope)), said)?;
         }
     }
@@ -179,7 +180,7 @@ pub(super) async fn contents(
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::from([(AMBIENT_FILE.to_owned(), Vec::new())]);
     files.extend(state.efforts().map(|effort| (log_file(&effort.id), Vec::new())));
     let all = lines(store, session, Seq(1), Seq(0), state.seq()).await?;
-    files.extend(all.ended.into_iter().map(|(scope, said)| (file_of(&scope), said)));
+    files.extend(all.ended().into_iter().map(|(scope, said)| (file_of(scope), said)));
     files.extend(small_files(state)?.into_iter().map(|(name, content)| (name.to_owned(), content)));
     Ok(files)
 }

@@ -101,14 +101,20 @@ async fn host_call(desk: &Desk, which: &Which, call: HostCall) -> Result<Value, 
     match call {
         HostCall::Record { user, assistant, turn_id } => {
             let mut tries = 0;
-            let recorded = loop {
+            let (recorded, mut session) = loop {
                 let mut session = desk.open(which, false).await?;
                 match session.record(&user, &assistant, turn_id.as_deref()).await {
                     // Nothing of it was written.
                     Err(EngineError::Contended(_)) if tries < TURN_TRIES => tries += 1,
-                    recorded => break recorded?,
+                    recorded => break (recorded?, session),
                 }
             };
+            // The host's turn is kept; what older talk comes to in short is made ready beside it.
+            tokio::spawn(async move {
+                if let Err(error) = session.tend().await {
+                    tracing::debug!(target: "neap::mcp", %error, "upkeep failed");
+                }
+            });
             Ok(recorded_turn(which, &recorded))
         }
         HostCall::Context { query, budget } => {

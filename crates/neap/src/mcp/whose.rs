@@ -115,7 +115,7 @@ fn text(value: &Value) -> Option<String> {
 
 fn fitting(client: &str, id: &str) -> String {
     let name = format!("{client}-{id}");
-    let is_kept = SessionId::from_name(&name).is_ok_and(|slug| slug.as_str().len() >= id.len());
+    let is_kept = SessionId::from_name(id).is_ok_and(|slug| slug.as_str() == id);
     if name.chars().count() <= NAME_CHARS_MAX && is_kept {
         name
     } else {
@@ -186,8 +186,10 @@ mod tests {
         let refused = |given: Value| told(&none, Some(&given), None, &RequestMetaObject::default(), "").is_err();
         assert!(refused(json!("/../")) && refused(json!(7)) && refused(json!(["a"])));
         // Ids that differ late, or in what a slug leaves out, stay apart.
-        let of = |id: String| ask(&none, Value::Null, None, json!({"sessionId": id}), "x");
+        let of = |id: String| ask(&none, Value::Null, None, json!({"sessionId": id}), "claude-code");
         assert_ne!(of("y".repeat(100) + "1"), of("y".repeat(100) + "2"));
-        assert_ne!(of("////a".into()), of("a".into()));
+        let apart: std::collections::BTreeSet<String> =
+            ["a", "////a", "A", "a/b", "a.b", "a_b", "a-b"].map(|id| of(id.into())).into();
+        assert_eq!(apart.len(), 7, "{apart:?}");
     }
 }

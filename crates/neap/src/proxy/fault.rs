@@ -12,6 +12,8 @@ use super::route::Family;
 pub(crate) enum Fault {
     /// It is not let in.
     Forbidden(&'static str),
+    /// It asks for something of ours that is not served here.
+    NotHere,
     /// It wants another protocol than HTTP.
     Upgrade,
     /// Its body is too long.
@@ -34,6 +36,7 @@ impl Fault {
     fn status(&self) -> StatusCode {
         match self {
             Fault::Forbidden(_) => StatusCode::FORBIDDEN,
+            Fault::NotHere => StatusCode::NOT_FOUND,
             Fault::Upgrade => StatusCode::UPGRADE_REQUIRED,
             Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Fault::Unreadable(_) | Fault::ContextFull(_) | Fault::NotOurs(_) => StatusCode::BAD_REQUEST,
@@ -46,6 +49,9 @@ impl Fault {
     fn message(&self) -> String {
         match self {
             Fault::Forbidden(why) => format!("neap refuses this request: {why}"),
+            Fault::NotHere => {
+                "neap does not serve this here; over MCP it is called at /mcp of neap serve".to_owned()
+            }
             Fault::Upgrade => "neap speaks HTTP only".to_owned(),
             Fault::TooLarge => format!("the request is longer than {BODY_BYTES_MAX} bytes"),
             Fault::Unreadable(why) => format!("the request cannot be read: {why}"),
@@ -60,6 +66,7 @@ impl Fault {
     fn kinds(&self) -> (&'static str, &'static str, &'static str) {
         match self {
             Fault::Forbidden(_) => ("invalid_request_error", "forbidden", "permission_error"),
+            Fault::NotHere => ("invalid_request_error", "not_found", "not_found_error"),
             Fault::Upgrade => ("invalid_request_error", "upgrade_required", "invalid_request_error"),
             Fault::TooLarge => ("invalid_request_error", "request_too_large", "request_too_large"),
             Fault::Unreadable(_) => ("invalid_request_error", "unreadable", "invalid_request_error"),

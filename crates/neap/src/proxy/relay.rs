@@ -43,6 +43,9 @@ impl Proxy {
         if let Some(why) = self.gate.refuses(&parts.headers) {
             return Err(Fault::Forbidden(why));
         }
+        if route.is_ours() {
+            return Err(Fault::NotHere);
+        }
         if parts.headers.contains_key(header::UPGRADE) {
             return Err(Fault::Upgrade);
         }

@@ -57,6 +57,12 @@ impl<'a> Route<'a> {
         Self { asks, api, family, path }
     }
 
+    /// Whether it is of Neap's own making: a provider never sees it, nor what it brings to prove who asks.
+    pub(crate) fn is_ours(&self) -> bool {
+        let is_in = |folder: &str| self.path == folder || self.path.starts_with(&format!("{folder}/"));
+        is_in("/mcp") || self.path.starts_with("/.well-known/oauth-")
+    }
+
     /// What to call it in figures.
     pub(crate) fn name(&self) -> &'static str {
         match (self.api, self.asks) {
@@ -100,6 +106,17 @@ mod tests {
         for (path, api, asks, rest) in table {
             let route = Route::of(path, &HeaderMap::new());
             assert_eq!((route.api, route.asks, route.path), (api, asks, rest), "{path}");
+        }
+    }
+
+    #[test]
+    fn our_own_paths_are_told_from_others() {
+        let is_ours = |path| Route::of(path, &HeaderMap::new()).is_ours();
+        for path in ["/mcp", "/mcp/", "/mcp/x", "/s/mine/mcp", "/.well-known/oauth-protected-resource/mcp"] {
+            assert!(is_ours(path), "{path}");
+        }
+        for path in ["/v1/mcp", "/mcps", "/", "/.well-known/other"] {
+            assert!(!is_ours(path), "{path}");
         }
     }
 
