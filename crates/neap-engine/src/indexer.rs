@@ -8,6 +8,9 @@ use crate::engine::Engine;
 
 /// How often it looks for what others wrote.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How little it matters when its work is done, as the system counts it.
+#[cfg(target_os = "linux")]
+const LEAST_URGENT: i32 = 15;
 /// How long it rests after a failure.
 const REST: Duration = Duration::from_secs(5);
 
@@ -27,6 +30,7 @@ impl Engine {
         let (stop, stopped) = channel();
         let engine = self.clone();
         let work = move || {
+            step_back();
             // Made and dropped here: where it is called from, a runtime may be at work already.
             let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
             loop {
@@ -49,6 +53,18 @@ impl Engine {
         Indexer { stop: Some(stop), thread }
     }
 }
+
+/// Lets everyone else go first: nobody waits for an embedding, and a reply may wait for the processor.
+#[cfg(target_os = "linux")]
+fn step_back() {
+    // Here this is the thread's own; where it is not allowed, all are equal.
+    if let Err(error) = rustix::process::setpriority_process(None, LEAST_URGENT) {
+        tracing::debug!(target: "neap::recall", %error, "texts are embedded as urgently as all else");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn step_back() {}
 
 impl Drop for Indexer {
     fn drop(&mut self) {

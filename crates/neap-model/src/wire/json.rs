@@ -313,11 +313,12 @@ impl<'a> Scan<'a> {
     fn string(&mut self) -> Option<()> {
         self.at += 1;
         loop {
-            match self.peek()? {
-                b'"' => break,
-                b'\\' => self.at += 2,
-                _ => self.at += 1,
+            let rest = self.text.as_bytes().get(self.at..)?;
+            self.at += memchr::memchr2(b'"', b'\\', rest)?;
+            if self.peek()? == b'"' {
+                break;
             }
+            self.at += 2;
         }
         self.at += 1;
         Some(())
