@@ -17,6 +17,7 @@ pub mod event;
 pub mod excerpt;
 pub mod frame;
 pub mod handle;
+pub mod hook;
 pub mod ids;
 pub mod import;
 pub mod ingest;

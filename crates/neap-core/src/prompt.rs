@@ -58,6 +58,12 @@ pub const BRIEF_END: &str = include_str!("prompts/brief_end.md");
 pub const LOST: &str = include_str!("prompts/lost.md");
 /// After it.
 pub const LOST_END: &str = include_str!("prompts/lost_end.md");
+/// Before a list of work that is not concluded.
+pub const OPEN_WORK: &str = include_str!("prompts/open_work.md");
+/// Before a list of earlier work.
+pub const WORKS: &str = include_str!("prompts/works.md");
+/// After such a list.
+pub const WORKS_END: &str = include_str!("prompts/works_end.md");
 /// The heading over who the agent is.
 pub const KNOW_IDENTITY: &str = include_str!("prompts/know_identity.md");
 /// The heading over preferences and standing rules.

@@ -49,6 +49,7 @@ mod original;
 mod parts;
 mod recollect;
 mod record;
+mod reminding;
 mod search;
 mod session;
 mod taking;

@@ -79,10 +79,13 @@ impl Engine {
         }
         taken.turns = live.state.turn().0.saturating_sub(turns);
         taken.efforts = live.state.efforts().len().saturating_sub(efforts) as u64;
-        if taken.new > 0 {
-            self.parts.changed(&transcript.session);
-        }
+        self.show(&transcript.session);
         Ok(taken)
+    }
+
+    /// Has a session's folder brought up to date, where folders are kept; waits for nothing.
+    pub fn show(&self, session: &SessionId) {
+        self.parts.changed(session);
     }
 
     /// The records that nobody has taken in, in whatever session: programs copy what was said into the files of those that go on with it.

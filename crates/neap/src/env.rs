@@ -57,6 +57,8 @@ const HOME: &str = "HOME";
 
 /// Where Claude Code keeps its things, if not in `~/.claude`.
 const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+/// Where programs are configured, if not in `~/.config`.
+const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where Codex keeps its things, if not in `~/.codex`.
 const CODEX_HOME: &str = "CODEX_HOME";
 
@@ -68,6 +70,16 @@ pub(crate) fn claude_folder() -> Option<PathBuf> {
 /// Where Codex keeps its things.
 pub(crate) fn codex_folder() -> Option<PathBuf> {
     place(CODEX_HOME).or_else(|| Some(home()?.join(".codex")))
+}
+
+/// Where Claude Code keeps its list of MCP servers, among other things.
+pub(crate) fn claude_file() -> Option<PathBuf> {
+    Some(place(CLAUDE_CONFIG_DIR).or_else(home)?.join(".claude.json"))
+}
+
+/// Where programs are configured.
+pub(crate) fn config_folder() -> Option<PathBuf> {
+    place(XDG_CONFIG_HOME).or_else(|| Some(home()?.join(".config")))
 }
 
 /// The user's home.
@@ -173,6 +185,11 @@ impl DataDir {
     /// What the user says of models.
     pub(crate) fn models(&self) -> PathBuf {
         self.place.join("models.toml")
+    }
+
+    /// Notes of the hooks: how far transcripts were read, what waits, what went wrong.
+    pub(crate) fn hooks(&self) -> PathBuf {
+        self.place.join("hooks")
     }
 
     /// What was typed in chats of a session. Each has its own, so that erasing a session erases it too.

@@ -40,6 +40,26 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     sync_folder(path)
 }
 
+/// Replaces somebody else's file whole; who may read it stays as it was.
+pub(crate) fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = prepared(path, content)?;
+    if let Ok(found) = std::fs::metadata(path) {
+        file.as_file().set_permissions(found.permissions())?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    sync_folder(path)
+}
+
+/// Writes a note that may be lost or torn: whoever reads it can do without.
+pub(crate) fn note(path: &Path, content: &[u8]) -> io::Result<()> {
+    create_dir(folder(path))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)?.write_all(content)
+}
+
 /// Keeps others who ask for the same lock waiting until the file is dropped.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

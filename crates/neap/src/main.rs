@@ -23,12 +23,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, Command};
+use cli::{Cli, Command, HookArgs};
 use out::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    if let Err(failure) = log::start() {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // An agent's hook that is called in a way this version does not know must not stop the agent.
+        Err(_) if cmd::hook::is_asked_for() => return ExitCode::SUCCESS,
+        Err(error) => error.exit(),
+    };
+    let logs = log::start();
+    if let Command::Hook(HookArgs { log: false, .. }) = &cli.command {
+        return cmd::hook::run(cli);
+    }
+    if let Err(failure) = logs {
         return out::fail(&failure, cli.json);
     }
     // A proxy serves many at once; all else does one thing after the other.
@@ -51,7 +60,7 @@ fn main() -> ExitCode {
 async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let Cli { data_dir, key_file, agent, json, command } = cli;
     // Asked for only by commands that need it: the others work where there is no place for data.
-    let data = || env::DataDir::resolve(data_dir, key_file, &agent);
+    let data = || env::DataDir::resolve(data_dir.clone(), key_file.clone(), &agent);
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
@@ -64,6 +73,8 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Proof(args) => cmd::proof::run(&args, json).await,
         Command::Session(args) => cmd::session::run(&data()?, args, json).await,
         Command::Import(args) => cmd::import::run(&data()?, &args, json).await,
+        Command::Hook(_) => cmd::hook::log(&data()?, json),
+        Command::Install(args) => cmd::install::run(data_dir.as_deref(), &agent, &args, json),
         Command::Efforts(args) => cmd::efforts::run(&data()?, &args, json).await,
         Command::Search(args) => cmd::search::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,

@@ -149,6 +149,13 @@ impl Knowledge {
         self.sections.iter().map(|(_, text)| text.as_str()).collect()
     }
 
+    /// Only these layers of it, all marked as data: for a prompt that is not ours. Empty if they are.
+    pub fn only(&self, layers: &[Layer], counter: &dyn TokenCounter) -> String {
+        let mut page = Page::new(counter, Placement::Tail);
+        self.page.parts.iter().filter(|part| layers.contains(&part.layer)).for_each(|part| page.add(part.clone()));
+        page.render().0.into_iter().map(|(_, text)| text).collect()
+    }
+
     /// Notes what was asked while this stayed as it is.
     pub fn heard(&mut self, input: &str) {
         let terms = query_terms(input);

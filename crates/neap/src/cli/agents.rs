@@ -31,3 +31,51 @@ pub(crate) struct TakeInArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
+
+/// Who calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookClient {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex
+    Codex,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// Who calls [default: told by the event]
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) client: Option<HookClient>,
+    /// Show what went wrong lately
+    #[arg(long)]
+    pub(crate) log: bool,
+}
+
+/// An agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InstallFor {
+    /// Claude Code: hooks and the MCP server
+    ClaudeCode,
+    /// Codex: hooks and the MCP server
+    Codex,
+    /// Copilot CLI: the MCP server
+    Copilot,
+    /// opencode: the MCP server
+    Opencode,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Which agent
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) into: InstallFor,
+    /// Only show the change
+    #[arg(long)]
+    pub(crate) print: bool,
+    /// Take it out again
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+    /// Make the change without being asked
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}

@@ -87,6 +87,15 @@ pub(crate) enum Command {
     /// Efforts are found in them by rule, secrets are masked, and all of it can be searched at once. What was taken in before is passed over, so
     /// the same command takes in what is new since; ended half-way, it goes on from there. The originals are not touched.
     Import(TakeInArgs),
+    /// Answer an event of an agent's hooks, from standard input
+    ///
+    /// Claude Code and Codex call it (`neap install` sets that up): it takes down what is said, and tells what bears on what is asked. Whatever goes
+    /// wrong, the agent goes on: the exit code is 0, and after a second it is over.
+    Hook(HookArgs),
+    /// Put hooks and the MCP server into an agent's own files
+    ///
+    /// The change is shown before it is made; all that others wrote there stays as it is. --uninstall takes it out again.
+    Install(InstallArgs),
     /// List the efforts of a session
     Efforts(OfSession),
     /// Find efforts and what was said, in one session or in all

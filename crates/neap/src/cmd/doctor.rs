@@ -42,6 +42,11 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
         }
         findings.extend(folder::compare(store.as_ref(), &data.sessions(), &info.session).await?);
     }
+    if only.is_none() {
+        let of_hooks =
+            |what: String| Finding { severity: Severity::Note, session: None, what: format!("hook: {what}") };
+        findings.extend(super::hook::latest_fault(data).map(of_hooks));
+    }
     let worst = findings.iter().map(|finding| finding.severity).max();
     let code: u8 = match worst {
         None | Some(Severity::Note) => 0,
