@@ -6,12 +6,12 @@ use neap_core::recall::Filter;
 use stage::Stage;
 
 async fn shown(stage: &mut Stage) -> String {
-    let context = stage.session.assemble(Some("what now?")).await.unwrap();
+    let context = stage.session.assemble(Some("what now?")).await.expect("a context");
     context.messages.iter().map(|placed| format!("{}\n", placed.said.message.content)).collect()
 }
 
 async fn found(stage: &Stage, words: &str) -> usize {
-    stage.engine.search(words, Filter::of_stream(stage.session.id()), 8).await.unwrap().len()
+    stage.engine.search(words, Filter::of_stream(stage.session.id()), 8).await.expect("a search").len()
 }
 
 #[tokio::test]
