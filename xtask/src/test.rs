@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use crate::root;
 
 /// Passes every test. They need nothing but Rust and a C compiler: stores are files in temporary folders,
-/// models are scripted. Where Python and a network are at hand, the makers' own libraries are tried as well.
+/// models are scripted. Where Python or Node and a network are at hand, the makers' own libraries are tried as well.
 pub(crate) fn run() -> Result<()> {
     libraries();
     // Not `--all-targets`: that would run the benches, too, and leave the examples in documentation out.
@@ -20,19 +20,33 @@ pub(crate) fn run() -> Result<()> {
 /// Installs the libraries of OpenAI and Anthropic, once. Where that cannot be done, the test that needs them says so.
 fn libraries() {
     let folder = root().join("target/sdk");
-    if folder.join("ready").exists() {
-        return;
-    }
-    let done = |program: &Path, args: &[&str]| {
-        println!("── {} {}", program.display(), args.join(" "));
-        Command::new(program).args(args).status().is_ok_and(|status| status.success())
-    };
     let place = folder.to_string_lossy();
-    let versions = ["-m", "pip", "install", "--quiet", "openai==3.49.0", "anthropic==2.8.0"];
-    if done(Path::new("python3"), &["-m", "venv", &place]) && done(&folder.join("bin/python"), &versions) {
+    let python = ["-m", "pip", "install", "--quiet", "openai==3.49.0", "anthropic==2.8.0"];
+    once(&folder, || {
+        done(Path::new("python3"), &["-m", "venv", &place]) && done(&folder.join("bin/python"), &python)
+    });
+    let folder = root().join("target/sdk-js");
+    let place = folder.to_string_lossy();
+    let quiet = ["install", "--silent", "--no-audit", "--no-fund", "--prefix", &place];
+    let versions = ["openai@7.53.0", "@anthropic-ai/sdk@1.8.0"];
+    once(&folder, || {
+        // Where it is there already, or cannot be, npm says so.
+        let _ = std::fs::create_dir(&folder);
+        done(Path::new("npm"), &[&quiet[..], &versions].concat())
+    });
+}
+
+/// Does something that leaves a folder behind, unless it was done before.
+fn once(folder: &Path, make: impl FnOnce() -> bool) {
+    if !folder.join("ready").exists() && make() {
         // The mark is only for the next time.
         let _ = std::fs::create_dir(folder.join("ready"));
     }
+}
+
+fn done(program: &Path, args: &[&str]) -> bool {
+    println!("── {} {}", program.display(), args.join(" "));
+    Command::new(program).args(args).status().is_ok_and(|status| status.success())
 }
 
 fn cargo(args: &[&str]) -> Result<()> {

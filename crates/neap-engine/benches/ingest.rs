@@ -70,6 +70,7 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
             budget,
             encoding: ENCODING,
             shadow: false,
+            offer: None,
             limit: None,
         };
         let begun = Instant::now();

@@ -263,10 +263,19 @@ impl Engine {
         resume(&live.state).into_iter().chain(changed).collect()
     }
 
-    pub(crate) async fn session_of(&self, mut live: Live) -> Result<Session, EngineError> {
+    pub(crate) async fn session_of(&self, live: Live) -> Result<Session, EngineError> {
+        self.session_for(live, self.parts.agent.as_ref()).await
+    }
+
+    /// The same as a conversation of another agent, or of none.
+    pub(crate) async fn session_for(
+        &self,
+        mut live: Live,
+        agent: Option<&AgentPart>,
+    ) -> Result<Session, EngineError> {
         let counter = counter_for(&live.state.head().encoding);
         let host = self.parts.host_tools.specs();
-        let tools = match &self.parts.agent {
+        let tools = match agent {
             Some(agent) => {
                 let mind = MindLive::load(&self.parts, agent).await?;
                 let head = mind.live.state.head().agent.as_deref();

@@ -67,7 +67,7 @@ pub use error::EngineError;
 pub use explain::{ChosenAt, Explained};
 pub use import::{ExportError, Imported};
 pub use indexer::Indexer;
-pub use ingest::{Incoming, Plan};
+pub use ingest::{Incoming, Plan, Said};
 pub use neap_core::brief::Brief;
 pub use neap_core::recall::Recollection;
 pub use parts::HostTools;

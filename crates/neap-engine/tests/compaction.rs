@@ -39,6 +39,7 @@ async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
         budget: BUDGET,
         encoding: "o200k_base",
         shadow: false,
+        offer: None,
         limit: None,
     };
     engine.ingest(&incoming).await

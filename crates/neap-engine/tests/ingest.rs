@@ -58,6 +58,7 @@ impl Client {
             budget: BUDGET,
             encoding: "o200k_base",
             shadow,
+            offer: None,
             limit: None,
         };
         let plan = engine.ingest(&incoming).await;
@@ -335,6 +336,7 @@ fn what_is_not_understood_goes_on_as_it_came() {
                 budget: BUDGET,
                 encoding: "o200k_base",
                 shadow: false,
+                offer: None,
                 limit: None,
             };
             let plan = engine.ingest(&incoming).await;
@@ -417,6 +419,7 @@ fn what_fails_goes_on_as_it_came() {
                 budget,
                 encoding: "o200k_base",
                 shadow: false,
+                offer: None,
                 limit: Some(std::time::Duration::ZERO),
             };
             let plan = engine.ingest(&incoming).await;

@@ -66,6 +66,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
         Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
         Command::Run(args) => cmd::run::run(&data()?, args).await,
+        Command::Watch(args) => cmd::watch::run(args, json).await,
         Command::Replay(args) => cmd::replay::run(&data()?, args, json).await,
         Command::Proof(args) if args.slice == cli::Slice::Model => {
             cmd::proof::model::run(&data()?, &args, json).await

@@ -3,8 +3,10 @@
 //! What was really said, with calls and what they answered, is kept as a [`Shadow`] of what the client was given, and put
 //! in its place when the client sends that back.
 
+use std::ops::Range;
+
 use super::chain::{Chain, Digest};
-use super::heard::{Heard, Speaker};
+use super::heard::{Api, Heard, Item, Speaker};
 use crate::prompt;
 use crate::tools::ToolSpec;
 
@@ -52,17 +54,21 @@ pub struct Shadow {
 }
 
 impl Shadow {
-    /// Which item of a history it stands for; none if that is not there, or says something else.
-    pub fn place(&self, heard: &Heard, chain: &Chain) -> Option<usize> {
-        let after = (0..=heard.items.len()).rev().find(|items| chain.upto(*items) == self.asked)?;
-        let is_said = |item: &&super::Item| item.speaker != Speaker::System && !item.is_hollow();
-        let at = heard.items[after..].iter().position(|item| is_said(&item))? + after;
-        let item = &heard.items[at];
-        let calls = item.calls().map(|call| &call.id);
-        let is_same = item.speaker == Speaker::Assistant
-            && squeezed(&item.text()) == squeezed(&self.text)
-            && calls.eq(self.calls.iter());
-        is_same.then_some(at)
+    /// Which items of a history it stands for; none if they are not there, or say something else.
+    pub fn place(&self, heard: &Heard, chain: &Chain) -> Option<Range<usize>> {
+        let after = (0..=heard.items.len()).find(|items| chain.upto(*items) == self.asked)?;
+        let start = heard.items[after..].iter().position(|item| item.speaker != Speaker::System)? + after;
+        let is_said = |item: &&Item| item.speaker == Speaker::Assistant;
+        let said = heard.items[start..].iter().take_while(is_said).count();
+        let said = match heard.api {
+            Api::Chat | Api::Messages => said.min(1),
+            Api::Responses => said,
+        };
+        let items = &heard.items[start..start + said];
+        let text: String = items.iter().map(Item::text).collect();
+        let calls = items.iter().flat_map(Item::calls).map(|call| &call.id);
+        let is_same = squeezed(&text) == squeezed(&self.text) && calls.eq(self.calls.iter());
+        (said > 0 && is_same).then_some(start..start + said)
     }
 
     /// What it takes to keep.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use neap_core::ids::SessionId;
-use neap_core::ingest::{Frozen, Topics};
+use neap_core::ingest::{Frozen, Shadow, Topics};
 use neap_model::bpe::counter_for;
 use neap_model::wire::heard::Counts;
 use neap_store::StoreError;
@@ -28,6 +28,12 @@ pub(crate) struct HeardLine {
     pub(super) frozen: Option<Frozen>,
     /// How often it was.
     pub(super) epochs: u64,
+    /// Whether tools of ours are offered in it, if that is known.
+    pub(super) offers: Option<bool>,
+    /// Whether its model has taken its efforts into its own hands.
+    pub(super) steers: bool,
+    /// What was really said where the client has only what it was given.
+    pub(super) shadows: Vec<Shadow>,
 }
 
 /// A history that one request at a time works on.
@@ -69,7 +75,16 @@ impl Lines {
             let task = live.state.head().task.as_deref().unwrap_or_default();
             Topics::resumed(&format!("{} {task}", effort.name))
         });
-        let line = HeardLine { live, topics, is_over: false, frozen: None, epochs: 0 };
+        let line = HeardLine {
+            live,
+            topics,
+            is_over: false,
+            frozen: None,
+            epochs: 0,
+            offers: None,
+            steers: false,
+            shadows: Vec::new(),
+        };
         let line = Arc::new(tokio::sync::Mutex::new(line));
         Ok(self.keep(id, line))
     }

@@ -9,16 +9,19 @@
 
 mod bounding;
 mod compacting;
+mod files;
 mod finding;
 mod lines;
 mod plan;
 mod recording;
+mod tools;
 
 use neap_core::ingest::{Chain, Reply, Tenant};
 use neap_model::wire::heard::Request;
 
 pub(crate) use lines::Lines;
 pub use plan::{Incoming, Plan};
+pub use tools::Said;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -42,7 +45,7 @@ impl Engine {
             Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
         };
         let as_it_came = Plan::of(&request);
-        let planning = self.plan(&request, incoming, (&tenant, opened.as_deref()), as_it_came.clone());
+        let planning = self.plan(&mut request, incoming, (&tenant, opened.as_deref()), as_it_came.clone());
         let planned = match incoming.limit {
             Some(limit) => tokio::time::timeout(limit, planning).await,
             None => Ok(planning.await),
@@ -58,7 +61,7 @@ impl Engine {
     /// `opened` is the session whose history was put in short here, if the client sends that.
     async fn plan(
         &self,
-        request: &Request,
+        request: &mut Request,
         incoming: &Incoming<'_>,
         (tenant, opened): (&Tenant, Option<&str>),
         mut plan: Plan,
@@ -82,12 +85,12 @@ impl Engine {
         plan.verdict = Some(found.verdict);
         plan.so_far = line.live.state.metrics().passed;
         if plan.class.is_conversation() {
+            let is_new = line.live.state.head().session.is_none();
             self.hear(&mut line, heard, &chain, &found).await?;
             plan.turn = Some(line.live.state.turn());
             plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
-        }
-        if plan.class.is_conversation() {
             forget_cut(&mut line, found.verdict);
+            self.offer(&mut line, request, incoming, (&chain, is_new), &mut plan).await?;
         }
         let counts = self.parts.lines.counts(incoming.encoding);
         let bounding = Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts };

@@ -1,11 +1,12 @@
 //! What came in, and what goes on.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{Api, Chain, Changes, Class, Passed, PassedSum, Reply, Tenant, Verdict, classify};
 use neap_core::tokens::Tokens;
-use neap_model::wire::heard::{OwnAnswer, Request};
+use neap_model::wire::heard::{Offer, OwnAnswer, Request};
 
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +23,8 @@ pub struct Incoming<'a> {
     pub encoding: &'a str,
     /// Whether it goes on as it came, whatever is decided.
     pub shadow: bool,
+    /// Tools of ours that its model is offered; none offers nothing.
+    pub offer: Option<&'a Offer>,
     /// After this long it goes on as it came; none waits for as long as it takes. A limit needs a runtime with time enabled.
     pub limit: Option<Duration>,
 }
@@ -53,6 +56,8 @@ pub struct Plan {
     pub epoch: u64,
     /// Whether what is sent is within the budget.
     pub fits: bool,
+    /// The tools whose calls are ours to answer ([`Engine::call_ours`](crate::Engine::call_ours)).
+    pub ours: BTreeSet<String>,
     /// What was passed on of this session before.
     pub so_far: PassedSum,
     /// What went wrong, if that is why it goes on as it came.
@@ -91,6 +96,7 @@ impl Plan {
             tokens_planned: Tokens::ZERO,
             epoch: 0,
             fits: true,
+            ours: BTreeSet::new(),
             so_far: PassedSum::default(),
             fault,
             answer: None,

@@ -103,14 +103,14 @@ impl Engine {
     }
 
     /// Writes down what is known now, and what of it was said.
-    async fn write(
+    pub(super) async fn write(
         &self,
         line: &mut HeardLine,
         steps: Vec<(Option<&Item>, Option<Digest>)>,
         end: &Line,
         account: Option<Account>,
     ) -> Result<(), EngineError> {
-        let HeardLine { live, topics, is_over, .. } = line;
+        let HeardLine { live, topics, is_over, steers, .. } = line;
         let store = self.parts.store.as_ref();
         let mut conflicts = 0;
         let mut done = 0;
@@ -133,6 +133,7 @@ impl Engine {
                     }
                 }
                 let sign = item.map_or(Sign::GoesOn, |item| look_at(topics, item, now));
+                let sign = if *steers { Sign::GoesOn } else { sign };
                 *is_over = sign == Sign::Closes || (*is_over && !item.is_some_and(Item::begins_turn));
                 if let Sign::Opens(name) = sign
                     && let Some(event) = open(&live.state, &name)

@@ -47,6 +47,7 @@ pub(crate) async fn send(engine: &Engine, request: &Request) -> Plan {
         budget: Tokens(200_000),
         encoding: "o200k_base",
         shadow: false,
+        offer: None,
         limit: None,
     };
     engine.ingest(&incoming).await

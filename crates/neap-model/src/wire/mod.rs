@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 pub mod heard;
+pub mod hiding;
 pub mod json;
 pub mod openai;
 pub mod responses;

@@ -76,6 +76,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Run a command whose client speaks through a proxy of its own, e.g. `neap run -- claude`
     Run(RunArgs),
+    /// Watch what passes through a running proxy: tokens that came and that were sent, what was left out, cached share
+    Watch(WatchArgs),
     /// Drive a scripted conversation through the engine, one turn a line
     Replay(ReplayArgs),
     /// Run the scripted proofs of the design and print expected beside measured

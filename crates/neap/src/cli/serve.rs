@@ -18,6 +18,12 @@ pub(crate) struct ProxyArgs {
     /// Send everything on as it came; only tell what would be done
     #[arg(long)]
     pub(crate) shadow: bool,
+    /// Offer models tools for efforts and memories, and carry them out here, unseen by the client
+    #[arg(long)]
+    pub(crate) tools: bool,
+    /// Serve the memory tool that Anthropic's models know (memory_20250818) from the store, unseen by the client
+    #[arg(long)]
+    pub(crate) memory_tool: bool,
 }
 
 #[derive(Debug, Args)]
@@ -42,4 +48,14 @@ pub(crate) struct RunArgs {
     /// The command and its arguments
     #[arg(value_name = "COMMAND", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Where the proxy listens
+    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:6327")]
+    pub(crate) url: String,
+    /// Print what passed so far, and end
+    #[arg(long)]
+    pub(crate) once: bool,
 }

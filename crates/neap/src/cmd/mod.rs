@@ -30,3 +30,4 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod settings;
+pub(crate) mod watch;

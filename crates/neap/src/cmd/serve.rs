@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use neap_core::ingest::offered_tools;
 use neap_core::tokens::Tokens;
+use neap_model::wire::heard::Offer;
 
 use crate::app;
 use crate::cli::{ProxyArgs, ServeArgs};
@@ -41,13 +43,16 @@ pub(crate) async fn start(
     hosts: Vec<String>,
     args: &ProxyArgs,
 ) -> Result<Serving, Failure> {
-    let ProxyArgs { upstream, budget, shadow } = args;
+    let ProxyArgs { upstream, budget, shadow, tools, memory_tool } = args;
     let named = upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let bound = Bound::at(listen, Upstreams::new(named)?).await?;
     let engine = app::engine(data)?.build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
-    let decider = Decider { engine, profiles, budget: budget.map(Tokens), shadow: *shadow, _indexer };
+    let tools = if *tools { offered_tools() } else { Vec::new() };
+    let offer = Offer { tools, memory: *memory_tool };
+    let offer = Some(offer).filter(|offer| offer.memory || !offer.tools.is_empty());
+    let decider = Decider { engine, profiles, budget: budget.map(Tokens), shadow: *shadow, offer, _indexer };
     bound.serving(hosts, decider)
 }
 

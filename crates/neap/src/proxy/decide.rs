@@ -1,16 +1,18 @@
 //! What becomes of a request: the one place where it may be changed. The engine says what goes on; here is what it needs to know
 //! of the model, and how the client is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::ingest::{Reply, Used};
+use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Indexer, Plan};
+use neap_engine::{Engine, Incoming, Indexer, Plan, Said};
 use neap_model::bpe::counter_for;
 use neap_model::client::Overheard;
 use neap_model::profile::{Profile, Profiles};
-use neap_model::usage::Usage;
-use neap_model::wire::heard::OwnAnswer;
+use neap_model::usage::{Meter as Spent, Usage};
+use neap_model::wire::heard::{Offer, OwnAnswer};
 use serde::Deserialize;
 
 use super::fault::Fault;
@@ -45,7 +47,9 @@ pub(crate) struct Decided {
     pub(crate) answer: Option<OwnAnswer>,
     /// Why it cannot go on at all.
     pub(crate) refused: Option<Fault>,
-    plan: Option<Box<Plan>>,
+    pub(crate) plan: Option<Arc<Plan>>,
+    /// What was used on the way to the answer, where it took more than one request.
+    pub(crate) spent: Arc<Spent>,
 }
 
 /// Decides.
@@ -56,6 +60,8 @@ pub(crate) struct Decider {
     pub(crate) budget: Option<Tokens>,
     /// Whether everything goes on as it came, and only what would be done is told.
     pub(crate) shadow: bool,
+    /// Tools of ours that models are offered.
+    pub(crate) offer: Option<Offer>,
     /// What is said is embedded beside the requests; it ends with the proxy.
     pub(crate) _indexer: Indexer,
 }
@@ -67,7 +73,8 @@ impl Decider {
         let profile = self.profiles.of(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (limit, shadow) = (Some(LIMIT), self.shadow);
-        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, limit };
+        let offer = self.offer.as_ref();
+        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, limit };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
@@ -77,7 +84,7 @@ impl Decider {
         let too_long = most.map(|most| Fault::ContextFull(too_long(family, plan.tokens_sent, most)));
         let refused = plan.refusal.take().map(Fault::NotOurs).or(too_long);
         let (body, answer) = (plan.body.take(), plan.answer.take());
-        Decided { body, told: told(&plan), answer, refused, plan: Some(Box::new(plan)) }
+        Decided { body, told: told(&plan), answer, refused, plan: Some(Arc::new(plan)), spent: Arc::default() }
     }
 
     /// Takes in what was answered, or as much of it as came.
@@ -89,6 +96,25 @@ impl Decider {
         {
             tracing::warn!(target: "neap::proxy", %error, "an answer was not recorded; the client brings it along next time");
         }
+    }
+
+    /// Carries out a call of a tool of ours.
+    pub(crate) async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
+        tracing::debug!(target: "neap::proxy", tool = call.name, "called");
+        self.engine.call_ours(plan, call).await
+    }
+
+    /// Keeps what was really said in the place of an answer.
+    pub(crate) async fn keep_shadow(&self, plan: &Plan, said: Said) {
+        if let Err(error) = self.engine.keep_shadow(plan, said).await {
+            tracing::warn!(target: "neap::proxy", %error, "the model will not see its calls again");
+        }
+    }
+
+    /// Whether a request that goes on from another may be sent.
+    pub(crate) fn fits(&self, body: &str) -> bool {
+        let profile = self.profiles.of(&model_of(body));
+        self.engine.fits(body, &encoding(&profile), self.budget(&profile))
     }
 
     /// Waits until what people read is current.

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use axum::body::{Bytes, HttpBody};
+use axum::body::{Body, Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 use neap_model::client::{Overheard, Overhearing};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::decide::{Decided, Decider};
 use super::meter::Meter;
+use super::recent::Recent;
 
 /// An answer that is over.
 pub(crate) struct Answered {
@@ -33,12 +34,12 @@ pub(crate) struct Ear {
 /// A body that is handed on as it comes. If nobody takes it any more, it is dropped, and the provider's connection with it;
 /// what was heard until then is told all the same.
 pub(crate) struct Listened {
-    inner: reqwest::Body,
+    inner: Body,
     ear: Option<Box<Ear>>,
 }
 
 impl Listened {
-    pub(crate) fn new(inner: reqwest::Body, ear: Ear) -> Self {
+    pub(crate) fn new(inner: Body, ear: Ear) -> Self {
         Self { inner, ear: Some(Box::new(ear)) }
     }
 
@@ -53,12 +54,12 @@ impl Listened {
 
 impl HttpBody for Listened {
     type Data = Bytes;
-    type Error = reqwest::Error;
+    type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, reqwest::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let frame = ready!(Pin::new(&mut self.inner).poll_frame(cx));
         match &frame {
             Some(Ok(frame)) => {
@@ -87,8 +88,19 @@ impl Drop for Listened {
 }
 
 /// Takes in what was answered, one after the other, until nobody can answer any more.
-pub(crate) async fn record(mut answers: UnboundedReceiver<Answered>, decider: Arc<Decider>, meter: Arc<Meter>) {
-    while let Some(Answered { decided, heard, name, began }) = answers.recv().await {
+pub(crate) async fn record(
+    mut answers: UnboundedReceiver<Answered>,
+    decider: Arc<Decider>,
+    meter: Arc<Meter>,
+    recent: Arc<Recent>,
+) {
+    while let Some(mut answered) = answers.recv().await {
+        let spent = answered.decided.spent.take();
+        if spent.calls > 0 {
+            *answered.heard.usage.get_or_insert_default() += spent;
+        }
+        recent.add(&answered, jiff::Timestamp::now().as_millisecond());
+        let Answered { decided, heard, name, began } = answered;
         meter.used(heard.usage, heard.is_whole);
         let used = heard.usage.unwrap_or_default();
         tracing::info!(

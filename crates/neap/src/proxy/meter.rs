@@ -43,6 +43,11 @@ impl Meter {
         InFlight(self)
     }
 
+    /// Requests that wait.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed).max(0).unsigned_abs()
+    }
+
     /// It has one.
     pub(crate) fn answered(&self, name: &'static str, status: u16, is_changed: bool) {
         self.change(|counted| {
@@ -67,7 +72,7 @@ impl Meter {
         for ((name, class), count) in requests {
             let _ = writeln!(text, "neap_requests_total{{asks=\"{name}\",status=\"{class}xx\"}} {count}");
         }
-        let waiting = self.in_flight.load(Ordering::Relaxed).max(0).unsigned_abs();
+        let waiting = self.waiting();
         let rows = [
             ("neap_requests_waiting", "gauge", waiting),
             ("neap_requests_changed_total", "counter", changed),

@@ -9,7 +9,9 @@ mod decide;
 mod ear;
 mod fault;
 mod gate;
+mod hops;
 mod meter;
+mod recent;
 mod relay;
 mod route;
 mod upstream;
@@ -35,6 +37,9 @@ pub(crate) use decide::Decider;
 use ear::Answered;
 pub(crate) use gate::Gate;
 use meter::Meter;
+use recent::Recent;
+pub(crate) use recent::{PATH as RECENT, Seen, Told, Used};
+pub(crate) use relay::told as reason;
 use upstream::Askers;
 pub(crate) use upstream::Upstreams;
 
@@ -45,6 +50,7 @@ struct Proxy {
     askers: Askers,
     decider: Arc<Decider>,
     meter: Arc<Meter>,
+    recent: Arc<Recent>,
     answers: mpsc::UnboundedSender<Answered>,
     is_ending: AtomicBool,
 }
@@ -81,11 +87,12 @@ impl Bound {
         let Self { listener, address, upstreams } = self;
         let (answers, heard) = mpsc::unbounded_channel();
         let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
-        let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone()));
+        let recent = Arc::new(Recent::default());
+        let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone(), recent.clone()));
         let askers = Askers::new()?;
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
-        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, answers, is_ending });
+        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, recent, answers, is_ending });
         Ok(Serving { listener, address, proxy, recorder, mcp: None })
     }
 }
@@ -110,6 +117,7 @@ impl Serving {
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
+            .route(RECENT, get(recent::recent))
             .fallback(relay::relay)
             .with_state(proxy.clone())
             .merge(beside);
@@ -126,6 +134,7 @@ impl Serving {
                 tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
             }
         });
+        let router = router.into_make_service_with_connect_info::<SocketAddr>();
         axum::serve(listener, router).with_graceful_shutdown(ending).await?;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;

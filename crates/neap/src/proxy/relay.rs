@@ -7,7 +7,7 @@ use std::time::Instant;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use neap_model::client::Overhearing;
 use neap_model::wire::heard::OwnAnswer;
@@ -15,8 +15,14 @@ use neap_model::wire::heard::OwnAnswer;
 use super::decide::{Asked, Decided};
 use super::ear::{Ear, Listened};
 use super::fault::Fault;
+use super::hops::{Asking, Hops, Whole};
 use super::route::{Asks, Route};
 use super::{Proxy, body, upstream};
+
+/// The tool that Anthropic's models know, and how a provider is told that it is used.
+const MEMORY: &str = "memory";
+const BETA: &str = "anthropic-beta";
+const MEMORY_BETA: &str = "context-management-2025-06-27";
 
 pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
@@ -36,9 +42,23 @@ pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> 
     response
 }
 
+/// An answer's head and body, as a provider gave them.
+struct Came {
+    status: StatusCode,
+    headers: HeaderMap,
+    /// Its length, where it is passed on as it came and that is known.
+    length: Option<HeaderValue>,
+    body: Body,
+}
+
 impl Proxy {
     /// Gives the answer, and whether what was asked differs from what came.
-    async fn pass(&self, route: &Route<'_>, parts: &Parts, body: Body) -> Result<(Response, bool), Fault> {
+    async fn pass(
+        self: &Arc<Self>,
+        route: &Route<'_>,
+        parts: &Parts,
+        body: Body,
+    ) -> Result<(Response, bool), Fault> {
         let began = Instant::now();
         if let Some(why) = self.gate.refuses(&parts.headers) {
             return Err(Fault::Forbidden(why));
@@ -60,13 +80,29 @@ impl Proxy {
             return Ok((answered_here(answer, &decided), false));
         }
         let url = self.upstreams.url(route, parts.uri.query());
-        let mut request = self.askers.to(&url).request(parts.method.clone(), url).headers(headers);
-        if !bytes.is_empty() || parts.method == Method::POST {
-            request = request.body(bytes);
-        }
-        let answer = request.send().await.map_err(|error| Fault::Unreachable(told(&error)))?;
+        let mut asking = Asking { method: parts.method.clone(), url, headers, body: bytes };
         let is_changed = decided.body.is_some();
-        Ok((self.handed_on(route, answer, decided, began), is_changed))
+        let has_memory = decided.plan.as_ref().is_some_and(|plan| plan.ours.contains(MEMORY));
+        if has_memory {
+            tell_of_memory(&mut asking.headers);
+        }
+        let answer = self.send(&asking).await?;
+        let hops = Hops::new(self.clone(), &decided, route.api, asking);
+        let came = match hops.filter(|_| answer.status().is_success()) {
+            Some(hops) => hopped(answer, hops).await?,
+            None => as_it_came(answer),
+        };
+        Ok((self.handed_on(route, came, decided, began), is_changed))
+    }
+
+    /// Asks a provider.
+    pub(super) async fn send(&self, asking: &Asking) -> Result<reqwest::Response, Fault> {
+        let Asking { method, url, headers, body } = asking;
+        let mut request = self.askers.to(url).request(method.clone(), url.clone()).headers(headers.clone());
+        if !body.is_empty() || method == Method::POST {
+            request = request.body(body.clone());
+        }
+        request.send().await.map_err(|error| Fault::Unreachable(told(&error)))
     }
 
     /// What goes on of a request about a history. What cannot be read goes on as it came: the provider says what is wrong.
@@ -90,31 +126,57 @@ impl Proxy {
     }
 
     /// The answer as it comes, with what we have to say in headers of our own.
-    fn handed_on(
-        &self,
-        route: &Route<'_>,
-        answer: reqwest::Response,
-        decided: Decided,
-        began: Instant,
-    ) -> Response {
-        let (mut head, body) = axum::http::Response::<reqwest::Body>::from(answer).into_parts();
-        let length = head.headers.get(header::CONTENT_LENGTH).cloned();
-        head.headers = upstream::passed_on(&head.headers);
+    fn handed_on(&self, route: &Route<'_>, came: Came, decided: Decided, began: Instant) -> Response {
+        let Came { status, headers, length, body } = came;
+        let is_heard = route.asks == Asks::Answer && status.is_success();
+        let is_stream = is_stream(&headers);
+        let mut headers = upstream::passed_on(&headers);
         if let Some(length) = length {
-            head.headers.insert(header::CONTENT_LENGTH, length);
+            headers.insert(header::CONTENT_LENGTH, length);
         }
-        tell(&mut head.headers, &decided);
-        head.extensions.clear();
-        let body = match route.api.filter(|_| route.asks == Asks::Answer && head.status.is_success()) {
+        tell(&mut headers, &decided);
+        let body = match route.api.filter(|_| is_heard) {
             Some(api) => {
-                let hearing =
-                    if is_stream(&head.headers) { Overhearing::stream(api) } else { Overhearing::whole(api) };
+                let hearing = if is_stream { Overhearing::stream(api) } else { Overhearing::whole(api) };
                 let (name, answers) = (route.name(), self.answers.clone());
                 Body::new(Listened::new(body, Ear { hearing, decided, name, began, answers }))
             }
-            None => Body::new(body),
+            None => body,
         };
-        Response::from_parts(head, body)
+        let mut response = Response::new(body);
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        response
+    }
+}
+
+/// An answer as a provider gives it.
+fn as_it_came(answer: reqwest::Response) -> Came {
+    let (head, body) = axum::http::Response::<reqwest::Body>::from(answer).into_parts();
+    let length = head.headers.get(header::CONTENT_LENGTH).cloned();
+    Came { status: head.status, headers: head.headers, length, body: Body::new(body) }
+}
+
+/// An answer over as many requests as it takes.
+async fn hopped(first: reqwest::Response, hops: Hops) -> Result<Came, Fault> {
+    let (status, headers) = (first.status(), first.headers().clone());
+    if is_stream(&headers) {
+        return Ok(Came { status, headers, length: None, body: hops.stream(first) });
+    }
+    let Whole { status, headers, body } = hops.whole(first).await?;
+    Ok(Came { status, headers, length: None, body: Body::from(body) })
+}
+
+/// Tells a provider that the memory tool is used, if nobody has.
+fn tell_of_memory(headers: &mut HeaderMap) {
+    let named = headers.get_all(BETA).iter().filter_map(|value| value.to_str().ok());
+    let mut named: Vec<String> = named.map(str::to_owned).collect();
+    if named.iter().any(|value| value.contains(MEMORY_BETA)) {
+        return;
+    }
+    named.push(MEMORY_BETA.to_owned());
+    if let Ok(value) = HeaderValue::from_str(&named.join(",")) {
+        headers.insert(BETA, value);
     }
 }
 
@@ -142,7 +204,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The innermost reason; the outer ones name the address, which may hold what is nobody's business.
-fn told(error: &reqwest::Error) -> String {
+pub(crate) fn told(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

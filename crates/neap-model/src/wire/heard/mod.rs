@@ -14,8 +14,6 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
-
 use neap_core::ingest::{Api, Block, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
 use neap_core::tokens::Tokens;
 
@@ -23,7 +21,7 @@ pub use compaction::{Compaction, OwnAnswer};
 pub use count::Counts;
 use parts::Part;
 use weave::Woven;
-pub use weave::{MEMORY_TOOL, Offer, answer_to, answers_as_items, continued};
+pub use weave::{MEMORY_TOOL, Offer, answer_to, answers_as_items, continued, said_as_items};
 
 use super::json::{Array, Json, NotJson, Object};
 use super::openai::texts;
@@ -36,7 +34,7 @@ pub struct Request {
     items: Vec<Json>,
     heard: Heard,
     /// What is sent in the place of items.
-    woven: BTreeMap<usize, Woven>,
+    woven: Vec<Woven>,
     is_changed: bool,
 }
 
@@ -85,7 +83,7 @@ impl Request {
             items: items.iter().map(|json| item(api, json, counts)).collect(),
             opened: None,
         };
-        Ok(Some(Self { body, items, heard, woven: BTreeMap::new(), is_changed: false }))
+        Ok(Some(Self { body, items, heard, woven: Vec::new(), is_changed: false }))
     }
 
     /// What the rules read.

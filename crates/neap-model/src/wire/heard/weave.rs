@@ -1,6 +1,7 @@
 //! Tools of ours in a client's request: offered beside its own, and what was said with them put back where it was.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use neap_core::ingest::{Api, Shadow};
 use neap_core::tokens::Tokens;
@@ -14,9 +15,10 @@ pub const MEMORY_TOOL: &str = "memory_20250818";
 /// What it is called.
 const MEMORY: &str = "memory";
 
-/// What is sent in an item's place.
+/// What is sent in the place of some items.
 #[derive(Debug, Clone)]
 pub(super) struct Woven {
+    pub(super) at: Range<usize>,
     pub(super) items: Vec<Json>,
     /// The item that takes along what was held, and that.
     pub(super) held: Option<(usize, Vec<Json>)>,
@@ -36,6 +38,11 @@ impl Request {
     /// the client's.
     pub fn offer(&mut self, offer: &Offer, counts: &Counts) -> BTreeSet<String> {
         let api = self.heard.api;
+        // What a provider keeps for the client, and answers that come several at once, cannot be told from outside.
+        let is_kept = api == Api::Responses && self.body.read("store") != Some(false);
+        if is_kept || self.body.read::<u64>("n").is_some_and(|answers| answers > 1) {
+            return BTreeSet::new();
+        }
         let mut tools = self.body.array("tools").unwrap_or_default();
         let kinds: Vec<(String, String)> = tools.objects().map(|tool| (name(&tool), kind(&tool))).collect();
         let is_taken = |name: &str| kinds.iter().any(|(taken, _)| taken == name);
@@ -61,24 +68,29 @@ impl Request {
         ours
     }
 
-    /// Puts what was really said in the place of an item.
-    pub fn weave(&mut self, at: usize, shadow: &Shadow, counts: &Counts) {
+    /// Puts what was really said in the place of items.
+    pub fn weave(&mut self, at: Range<usize>, shadow: &Shadow, counts: &Counts) {
         let read = |texts: &[String]| texts.iter().filter_map(|text| Json::parse(text).ok()).collect::<Vec<_>>();
         let tokens = |items: &[Json]| items.iter().map(|item| counts.of(item.text()) + Tokens(1)).sum::<Tokens>();
         let (items, held) = (read(&shadow.items), read(&shadow.held));
-        let next =
-            (at + 1..self.heard.items.len()).find(|next| self.heard.items[*next].answers().next().is_some());
+        let answers = |next: &usize| self.heard.items[*next].answers().next().is_some();
         // What was held goes with what the client answers; where it answers nothing, it cannot.
-        let held = match (held.is_empty(), next) {
+        let held = match (held.is_empty(), (at.end..self.heard.items.len()).find(answers)) {
             (true, _) => None,
             (false, Some(next)) => Some((next, held)),
             (false, None) => return,
         };
-        self.heard.items[at].tokens = tokens(&items);
+        // All of it is paid for where the last of them stands.
+        for item in &mut self.heard.items[at.clone()] {
+            item.tokens = Tokens::ZERO;
+        }
+        if let Some(last) = self.heard.items[at.clone()].last_mut() {
+            last.tokens = tokens(&items);
+        }
         if let Some((next, held)) = &held {
             self.heard.items[*next].tokens += tokens(held);
         }
-        self.woven.insert(at, Woven { items, held });
+        self.woven.push(Woven { at, items, held });
         self.is_changed = true;
     }
 
@@ -92,10 +104,18 @@ impl Request {
 pub fn continued(api: Api, body: &str, said: &Json, answers: &[Json]) -> Option<String> {
     let mut body = Object::parse(body).ok()?;
     let mut items = body.array(list(api))?;
-    items.push(said.clone());
+    said_as_items(api, said).into_iter().for_each(|item| items.push(item));
     answers_as_items(api, answers).into_iter().for_each(|item| items.push(item));
     body.set(list(api), items.to_json());
     Some(body.to_json().text().to_owned())
+}
+
+/// What was said in one answer, as items.
+pub fn said_as_items(api: Api, said: &Json) -> Vec<Json> {
+    match (api, Array::of(said)) {
+        (Api::Responses, Some(items)) => items.items().cloned().collect(),
+        (Api::Chat | Api::Messages | Api::Responses, _) => vec![said.clone()],
+    }
 }
 
 /// What a call of ours answered, as a part of an item or an item of its own.
@@ -135,9 +155,12 @@ pub(super) fn with_held(api: Api, json: Json, held: &[Json]) -> Vec<Json> {
     }
 }
 
-/// Without what the model thought.
-pub(super) fn without_thoughts(json: &Json) -> Json {
-    let Some(mut object) = Object::of(json) else { return json.clone() };
+/// Without what the model thought; none if it is nothing else.
+pub(super) fn without_thoughts(json: &Json) -> Option<Json> {
+    let Some(mut object) = Object::of(json) else { return Some(json.clone()) };
+    if kind(&object) == "reasoning" {
+        return None;
+    }
     if let Some(content) = object.array("content") {
         let is_thought = |json: &&Json| {
             let kind = Object::of(json).map(|part| kind(&part)).unwrap_or_default();
@@ -149,7 +172,7 @@ pub(super) fn without_thoughts(json: &Json) -> Json {
     super::chat::THOUGHTS.into_iter().for_each(|key| {
         object.remove(key);
     });
-    object.to_json()
+    Some(object.to_json())
 }
 
 fn kind(tool: &Object) -> String {

@@ -4,14 +4,22 @@ use neap_core::ingest::{Api, Layout, Piece};
 
 use super::super::json::{Array, Json, Object};
 use super::parts::Spot;
-use super::weave::{with_held, without_thoughts};
+use super::weave::{Woven, with_held, without_thoughts};
 use super::{Request, parts};
 
 /// The items of a layout, in order.
 pub(super) fn items(request: &Request, layout: &Layout) -> Vec<Json> {
     let api = request.heard.api;
+    // What is shown in part, or with more, is the client's own, and what was said beside it is left out with the rest.
+    let is_whole = |woven: &&Woven| {
+        !layout.pieces.iter().any(|piece| match piece {
+            Piece::Item { at, short, more, .. } => woven.at.contains(at) && (!short.is_empty() || more.is_some()),
+            Piece::Note { .. } => false,
+        })
+    };
+    let woven: Vec<&Woven> = request.woven.iter().filter(is_whole).collect();
     let mut out = Vec::new();
-    let mut held: Option<&(usize, Vec<Json>)> = None;
+    let mut last: Option<&Woven> = None;
     for piece in &layout.pieces {
         let (at, without, short, more) = match piece {
             Piece::Note { text, mark } => {
@@ -20,19 +28,22 @@ pub(super) fn items(request: &Request, layout: &Layout) -> Vec<Json> {
             }
             Piece::Item { at, without, short, more } => (*at, without, short, more),
         };
-        let Some(json) = request.items.get(at) else { continue };
-        // What is shown in part is the client's own, and what was said beside it goes with the rest.
-        if let Some(woven) = request.woven.get(&at).filter(|_| short.is_empty() && more.is_none()) {
-            held = woven.held.as_ref();
-            let thoughtless = |json: &Json| if without.is_empty() { json.clone() } else { without_thoughts(json) };
-            out.extend(woven.items.iter().map(thoughtless));
+        if let Some(woven) = woven.iter().find(|woven| woven.at.contains(&at)) {
+            if last.is_none_or(|last| last.at != woven.at) {
+                // Where the client's own thoughts are left out, these are, too.
+                let is_whole = without.is_empty() && at == woven.at.start;
+                let kept = |json: &Json| if is_whole { Some(json.clone()) } else { without_thoughts(json) };
+                out.extend(woven.items.iter().filter_map(kept));
+                last = Some(woven);
+            }
             continue;
         }
+        let Some(json) = request.items.get(at) else { continue };
         let json = match without.is_empty() && short.is_empty() && more.is_none() {
             true => json.clone(),
             false => changed(api, json, without, short, more.as_deref()),
         };
-        match held.filter(|(next, _)| *next == at) {
+        match last.and_then(|last| last.held.as_ref()).filter(|(next, _)| *next == at) {
             Some((_, held)) => out.extend(with_held(api, json, held)),
             None => out.push(json),
         }

@@ -1,0 +1,133 @@
+//! Tools of ours in clients' conversations: offered from a session's first request on or never, carried out here, and what was really
+//! said put back where the client has only what it was given.
+//!
+//! Shadows are kept in memory. Where one is gone, the client's own words stand: nothing is orphaned, and what the tools did
+//! is in the session all the same.
+
+use neap_core::ids::{AgentId, SessionId};
+use neap_core::ingest::{Chain, Digest, Shadow, Tenant, steers_efforts};
+use neap_core::knowledge::Outlook;
+use neap_core::message::ToolCall;
+use neap_core::tokens::Tokens;
+use neap_model::wire::heard::{Counts, Request};
+use serde_json::json;
+
+use super::lines::HeardLine;
+use super::plan::{Incoming, Plan, Ticket};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::live::Live;
+use crate::mind::AgentPart;
+
+/// Shadows of one history that are kept, in bytes.
+const SHADOW_BYTES_MAX: usize = 4 << 20;
+/// The tool whose files are a tenant's own.
+const MEMORY: &str = "memory";
+
+impl Engine {
+    /// Offers tools of ours, where the session began with them, and puts what was said with them back into the history.
+    pub(super) async fn offer(
+        &self,
+        line: &mut HeardLine,
+        request: &mut Request,
+        incoming: &Incoming<'_>,
+        (chain, is_new): (&Chain, bool),
+        plan: &mut Plan,
+    ) -> Result<(), EngineError> {
+        let Some(offer) = incoming.offer.filter(|_| !incoming.shadow) else { return Ok(()) };
+        let mark = Digest::of("tools", &[line.live.id.as_str().as_bytes()]);
+        if is_new {
+            line.offers = Some(true);
+            if let Some(end) = line.live.state.head().line.clone() {
+                self.write(line, vec![(None, Some(mark))], &end, None).await?;
+            }
+        }
+        let offers = match line.offers {
+            Some(offers) => offers,
+            None => {
+                let known = self.parts.store.linked(&[mark]).await?.pop().unwrap_or_default();
+                known.iter().any(|(session, _)| *session == line.live.id)
+            }
+        };
+        line.offers = Some(offers);
+        if !offers {
+            return Ok(());
+        }
+        let counts = self.parts.lines.counts(incoming.encoding);
+        plan.ours = request.offer(offer, &counts);
+        let woven = weave(request, &line.shadows, chain, &counts);
+        plan.changes.added += plan.ours.len() + woven;
+        plan.opened = request.is_changed().then(|| request.whole());
+        plan.body.clone_from(&plan.opened);
+        plan.tokens_planned = request.heard().tokens();
+        Ok(())
+    }
+
+    /// Carries out a call of one of the tools that a plan says are ours. What goes wrong is told in words, for the model to read.
+    pub async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
+        let Some(Ticket { session, tenant, .. }) = &plan.ticket else { return refused("there is no session") };
+        let done = match call.name == MEMORY {
+            true => self.memory_file(tenant, call).await,
+            false => self.call_passed(session, tenant, call).await,
+        };
+        done.unwrap_or_else(|error| refused(&error.to_string()))
+    }
+
+    async fn call_passed(&self, id: &SessionId, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {
+        if steers_efforts(&call.name) {
+            self.parts.lines.get(&self.parts, id).await?.lock().await.steers = true;
+        }
+        let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        // What one caller's model remembers is no other caller's (I11).
+        let name = format!("proxy {}", tenant.digest().short());
+        let agent = AgentId::from_name(&name).ok().map(|id| AgentPart { id, outlook: Outlook::default().into() });
+        let mut session = self.session_for(live, agent.as_ref()).await?;
+        Ok(session.call_tool(&call.name, &call.arguments).await?.text)
+    }
+
+    /// Keeps what was really said in the place of an answer.
+    pub async fn keep_shadow(&self, plan: &Plan, shadow: Said) -> Result<(), EngineError> {
+        let Some(Ticket { session, chain, .. }) = &plan.ticket else { return Ok(()) };
+        let line = self.parts.lines.get(&self.parts, session).await?;
+        let mut line = line.lock().await;
+        let Said { text, calls, items, held } = shadow;
+        line.shadows.push(Shadow { asked: chain.asked(), text, calls, items, held });
+        let mut bytes: usize = line.shadows.iter().map(Shadow::bytes).sum();
+        while bytes > SHADOW_BYTES_MAX {
+            bytes -= line.shadows.remove(0).bytes();
+        }
+        Ok(())
+    }
+
+    /// Whether a request that goes on from a plan is still within its budget.
+    pub fn fits(&self, body: &str, encoding: &str, budget: Tokens) -> bool {
+        self.parts.lines.counts(encoding).of(body) <= budget
+    }
+}
+
+/// What was really said in the place of an answer that a client was given.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The words that it was given.
+    pub text: String,
+    /// The calls that it was given, by their ids.
+    pub calls: Vec<String>,
+    /// What was said, as it goes to the model.
+    pub items: Vec<String>,
+    /// What answers calls of ours in the last of them.
+    pub held: Vec<String>,
+}
+
+/// Puts shadows where they belong; says how many.
+fn weave(request: &mut Request, shadows: &[Shadow], chain: &Chain, counts: &Counts) -> usize {
+    let heard = request.heard();
+    let places: Vec<_> = shadows.iter().filter_map(|shadow| Some((shadow.place(heard, chain)?, shadow))).collect();
+    for (items, shadow) in &places {
+        request.weave(items.clone(), shadow, counts);
+    }
+    places.len()
+}
+
+fn refused(why: &str) -> String {
+    json!({"error": why}).to_string()
+}
