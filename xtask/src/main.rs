@@ -1,6 +1,7 @@
 //! Development tasks. `cargo xtask test` passes every test; `cargo xtask tidy` checks what no compiler does.
 
 mod edges;
+mod mcp;
 mod test;
 mod tidy;
 

@@ -6,12 +6,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::root;
+use crate::{mcp, root};
 
 /// Passes every test. They need nothing but Rust and a C compiler: stores are files in temporary folders,
-/// models are scripted. Where Python or Node and a network are at hand, the makers' own libraries are tried as well.
+/// models are scripted. Where Python or Node and a network are at hand, the makers' own libraries are tried as well, and the
+/// conformance suite of MCP.
 pub(crate) fn run() -> Result<()> {
     libraries();
+    mcp::install();
     // Not `--all-targets`: that would run the benches, too, and leave the examples in documentation out.
     cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--quiet"])?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use crate::assemble::WorkingContext;
 use crate::excerpt::prefix_within;
+use crate::knowledge::Knowledge;
 use crate::ledger::Layer;
 use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
@@ -124,6 +125,15 @@ impl Briefing {
         let parts = [standing, &self.known, &self.past].into_iter().filter(|part| !part.is_empty());
         parts.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// What a host is told of what the agent knows: all but who the agent is and which stance it takes, which are the host's own. A
+/// section that opens the page stays.
+pub fn known(page: &Knowledge) -> String {
+    let is_told = |(layer, text): &&(Layer, String)| {
+        !matches!(layer, Layer::Identity | Layer::Frame) || text.starts_with('[')
+    };
+    page.sections.iter().filter(is_told).map(|(_, text)| text.as_str()).collect()
 }
 
 /// Where a conversation stands, as a page; empty if there is nothing in it.

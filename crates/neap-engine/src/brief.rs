@@ -1,6 +1,6 @@
 //! Telling a host where things stand: the parts of a page are fetched, the core puts it together.
 
-use neap_core::brief::{Brief, Briefing, Progress};
+use neap_core::brief::{Brief, Briefing, Progress, known};
 use neap_core::ids::SessionId;
 use neap_core::recall::{Filter, TextKind};
 use neap_core::tokens::Tokens;
@@ -18,7 +18,8 @@ impl Engine {
         let mut briefing = Briefing::new(budget);
         let known = match self.memory().await? {
             Some(agent) => {
-                agent.context(query.unwrap_or_default(), None, Some(briefing.known_room())).await?.page.text()
+                let asked = agent.context(query.unwrap_or_default(), None, Some(briefing.known_room())).await?;
+                known(&asked.page)
             }
             None => String::new(),
         };

@@ -32,6 +32,9 @@ pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
 /// What callers of /mcp must bring, as `--mcp-token` does.
 pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
+/// Whether /mcp has what the protocol's conformance suite needs as well; in debug builds alone.
+#[cfg(debug_assertions)]
+pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";
 /// The session of calls over MCP that name none, as `--session` does.
 pub(crate) const NEAP_SESSION: &str = "NEAP_SESSION";
 /// Where that model is, as `--base-url` does.
@@ -155,6 +158,11 @@ impl DataDir {
     /// The database.
     pub(crate) fn database(&self) -> PathBuf {
         self.place.join("neap.db")
+    }
+
+    /// Who has this locked embeds what was said, for all processes on the store.
+    pub(crate) fn index_lock(&self) -> PathBuf {
+        self.place.join("index.lock")
     }
 
     /// The session folders.

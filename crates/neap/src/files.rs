@@ -71,6 +71,16 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The same for one who does not wait: none if somebody has it.
+pub(crate) fn try_lock(path: &Path) -> Option<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).ok()?;
+    file.try_lock().ok().map(|()| file)
+}
+
 /// Whether nobody but its owner may read or change a file.
 pub(crate) fn is_private(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;

@@ -11,7 +11,9 @@ use neap_model::wire::heard::Offer;
 use crate::app;
 use crate::cli::{ProxyArgs, ServeArgs};
 use crate::env::DataDir;
-use crate::mcp::{Desk, Mcp, Place};
+#[cfg(debug_assertions)]
+use crate::mcp::Fixture;
+use crate::mcp::{Desk, Mcp, Place, Server};
 use crate::model;
 use crate::out::{self, Failure};
 use crate::proxy::{Bound, Decider, Serving, Upstreams};
@@ -23,7 +25,7 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let token = mcp_token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     let place = Place { agent: Some(data.agent().clone()), ..Place::default() };
     let desk = Arc::new(Desk::new(app::agent_engine(data)?.build(), place));
-    let serving = serving.with_mcp(Mcp::new(desk, allow_host, token, is_local));
+    let serving = serving.with_mcp(mcp(desk, allow_host, token, is_local));
     out::aside(format!("listening at http://{}", serving.address()));
     if !is_local {
         out::aside("whoever reaches this machine can speak through it, with a key of their own");
@@ -34,6 +36,14 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     }
     serving.until(end()).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn mcp(desk: Arc<Desk>, hosts: Vec<String>, token: Option<&str>, is_local: bool) -> Mcp {
+    #[cfg(debug_assertions)]
+    if crate::env::text(crate::env::NEAP_MCP_FIXTURE).is_some() {
+        return Mcp::new(move || Fixture::new(Server::new(desk.clone())), hosts, token, is_local);
+    }
+    Mcp::new(move || Server::new(desk.clone()), hosts, token, is_local)
 }
 
 /// A proxy that listens.

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -19,6 +19,11 @@ const INSTRUCTIONS: &str = include_str!("prompts/instructions.md");
 /// The revisions that are spoken, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+
+/// Methods that take parameters, in every revision, before 2026-07-28, and since then.
+const METHODS: [&str; 4] = ["completion/complete", "prompts/get", "resources/read", "tools/call"];
+const METHODS_BEFORE: [&str; 2] = ["resources/subscribe", "resources/unsubscribe"];
+const METHODS_SINCE: [&str; 1] = ["subscriptions/listen"];
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
@@ -134,6 +139,21 @@ impl ServerHandler for Server {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.tell_changes(context).await
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        // What has the name of a method and not its parameters comes here, too.
+        let (method, version) = (request.method.as_str(), context.protocol_version());
+        let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        let of_its_era: &[&str] = if is_stateless { &METHODS_SINCE } else { &METHODS_BEFORE };
+        match METHODS.contains(&method) || of_its_era.contains(&method) {
+            true => Err(ErrorData::invalid_params("the parameters are not those of this method", None)),
+            false => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None)),
+        }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use neap_core::ingest::Digest;
+use rmcp::ServerHandler;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 
-use super::lines::LINE_BYTES_MAX;
-use super::{Desk, Server};
+use super::lines::{LINE_BYTES_MAX, Read, read};
 use crate::proxy::Gate;
 
 /// Who may ask, and who answers.
-struct Door {
+struct Door<S> {
     gate: Gate,
     lock: Lock,
-    service: StreamableHttpService<Server, LocalSessionManager>,
+    service: StreamableHttpService<S, LocalSessionManager>,
 }
 
 /// What a request must bring.
@@ -33,6 +33,16 @@ enum Lock {
     Shut,
 }
 
+impl Lock {
+    fn of(token: Option<&str>, is_local: bool) -> Self {
+        match token {
+            Some(token) => Lock::Token(digest(token)),
+            None if is_local => Lock::Open,
+            None => Lock::Shut,
+        }
+    }
+}
+
 /// The server over HTTP.
 pub(crate) struct Mcp {
     pub(crate) router: Router,
@@ -41,30 +51,29 @@ pub(crate) struct Mcp {
 }
 
 impl Mcp {
-    /// A server that may be called by these names, for those who bring the token; without one, for this machine alone.
-    pub(crate) fn new(desk: Arc<Desk>, hosts: Vec<String>, token: Option<&str>, is_local: bool) -> Self {
+    /// A server that may be called by these names, for those who bring the token; without one, for this machine alone. Each
+    /// client gets one of its own.
+    pub(crate) fn new<S: ServerHandler>(
+        server: impl Fn() -> S + Send + Sync + 'static,
+        hosts: Vec<String>,
+        token: Option<&str>,
+        is_local: bool,
+    ) -> Self {
         // The gate has looked at Host and Origin before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(LINE_BYTES_MAX);
         let ends = config.cancellation_token.clone();
-        let service = StreamableHttpService::new(
-            move || Ok(Server::new(desk.clone())),
-            Arc::new(LocalSessionManager::default()),
-            config,
-        );
-        let lock = match token {
-            Some(token) => Lock::Token(digest(token)),
-            None if is_local => Lock::Open,
-            None => Lock::Shut,
-        };
+        let service =
+            StreamableHttpService::new(move || Ok(server()), Arc::new(LocalSessionManager::default()), config);
+        let lock = Lock::of(token, is_local);
         let door = Arc::new(Door { gate: Gate::new(hosts), lock, service });
-        let router = Router::new().route("/mcp", routing::any(enter)).with_state(door);
+        let router = Router::new().route("/mcp", routing::any(enter::<S>)).with_state(door);
         Self { router, end: Box::new(move || ends.cancel()) }
     }
 }
 
-async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response {
+async fn enter<S: ServerHandler>(State(door): State<Arc<Door<S>>>, request: Request) -> Response {
     if let Some(why) = door.gate.refuses(request.headers()) {
         return refused(StatusCode::FORBIDDEN, &format!("neap refuses this request: {why}"));
     }
@@ -85,8 +94,34 @@ async fn enter(State(door): State<Arc<Door>>, request: Request) -> Response {
             );
         }
     }
+    let request = match readable(request).await {
+        Ok(request) => request,
+        Err(response) => return *response,
+    };
     let (head, body) = door.service.handle(request).await.into_parts();
     Response::from_parts(head, Body::new(body))
+}
+
+/// A request whose body is a message; what is not is told here, as over lines.
+async fn readable(request: Request) -> Result<Request, Box<Response>> {
+    let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
+    if request.method() != Method::POST || !request.headers().get(header::CONTENT_TYPE).is_some_and(is_json) {
+        return Ok(request);
+    }
+    let (head, body) = request.into_parts();
+    let bytes = axum::body::to_bytes(body, LINE_BYTES_MAX).await.map_err(|_| {
+        let why = format!("the message is longer than {LINE_BYTES_MAX} bytes, or did not come whole");
+        Box::new(refused(StatusCode::PAYLOAD_TOO_LARGE, &why))
+    })?;
+    match read(&bytes) {
+        Read::Message(_) | Read::Nothing if !bytes.is_empty() => Ok(Request::from_parts(head, Body::from(bytes))),
+        Read::Message(_) | Read::Nothing => Err(Box::new(refused(StatusCode::BAD_REQUEST, "there is no message"))),
+        Read::Wrong(wrong) => {
+            let body = serde_json::to_string(&wrong).unwrap_or_default();
+            let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+            Err(Box::new((StatusCode::BAD_REQUEST, kind, body).into_response()))
+        }
+    }
 }
 
 /// Whether a request brings the token. Digests are compared, so that the time it takes tells nothing of it.
@@ -105,4 +140,25 @@ fn refused(status: StatusCode, why: &str) -> Response {
     let body = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": why}});
     (status, [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], body.to_string())
         .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beyond_this_machine_nobody_is_let_in_without_a_token() {
+        assert!(matches!(Lock::of(None, true), Lock::Open));
+        assert!(matches!(Lock::of(None, false), Lock::Shut));
+        for is_local in [true, false] {
+            let Lock::Token(token) = Lock::of(Some("s3cret"), is_local) else { panic!("a token") };
+            let bring = |value: &'static str| {
+                let headers = HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(value))]);
+                brings(&headers, &token)
+            };
+            assert!(bring("Bearer s3cret") && bring("bearer  s3cret"));
+            assert!(!bring("Bearer s3cre") && !bring("Bearer") && !bring("s3cret") && !bring("Basic s3cret"));
+            assert!(!brings(&HeaderMap::new(), &token));
+        }
+    }
 }

@@ -36,7 +36,7 @@ enum Came {
 }
 
 /// What a line is.
-enum Read {
+pub(super) enum Read {
     Message(Box<ClientJsonRpcMessage>),
     Wrong(Box<JsonRpcError>),
     Nothing,
@@ -86,7 +86,8 @@ async fn put<W: AsyncWrite + Unpin>(write: &Mutex<W>, message: &impl serde::Seri
     write.flush().await
 }
 
-fn read(line: &[u8]) -> Read {
+/// Reads a message.
+pub(super) fn read(line: &[u8]) -> Read {
     let line = line.strip_prefix(MARK).unwrap_or(line).trim_ascii();
     if line.is_empty() {
         return Read::Nothing;

@@ -8,6 +8,8 @@
 mod call;
 mod change;
 mod complete;
+#[cfg(debug_assertions)]
+mod fixture;
 mod forget;
 mod handler;
 mod http;
@@ -32,6 +34,8 @@ use neap_core::ids::SessionId;
 use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 
+#[cfg(debug_assertions)]
+pub(crate) use fixture::Fixture;
 pub(crate) use http::Mcp;
 pub(crate) use stdio::serve;
 pub(crate) use whose::Place;

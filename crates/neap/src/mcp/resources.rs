@@ -121,7 +121,10 @@ async fn sessions(desk: &Desk, context: &RequestContext<RoleServer>) -> Result<V
         all.push(of_session(own));
         all.extend(session.state().efforts().map(|effort| {
             let uri = Uri::Effort(own.clone(), effort.id.clone()).to_string();
-            Resource::new(uri, effort.id.as_str()).with_title(effort.name.as_str()).with_mime_type(JSON)
+            Resource::new(uri, effort.id.as_str())
+                .with_title(effort.name.as_str())
+                .with_description("An effort.")
+                .with_mime_type(JSON)
         }));
     }
     let others = desk.engine.sessions().await?.into_iter().filter(|info| !info.scrubbed);
@@ -137,6 +140,7 @@ async fn sessions(desk: &Desk, context: &RequestContext<RoleServer>) -> Result<V
 fn of_session(id: &SessionId) -> Resource {
     Resource::new(Uri::Context(id.clone()).to_string(), id.as_str())
         .with_title(format!("Session {id}"))
+        .with_description("Where this session stands.")
         .with_mime_type(MARKDOWN)
 }
 
@@ -146,6 +150,7 @@ async fn memories(desk: &Desk, before: Option<MemoryId>) -> Result<(Vec<Resource
     let next = page.last().filter(|_| page.len() == PAGE).map(|memory| Cursor::Memories(Some(memory.id)));
     let of = |memory: &neap_core::memory::Memory| {
         Resource::new(Uri::Memory(memory.id).to_string(), memory.id.to_string())
+            .with_description("A memory.")
             .with_title(memory.lines.micro.trim().trim_start_matches("- "))
             .with_mime_type(MARKDOWN)
     };

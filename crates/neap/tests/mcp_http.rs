@@ -1,0 +1,149 @@
+//! `/mcp` on `neap serve`: who is let in, and what a client of each revision gets over HTTP.
+
+mod rig;
+mod wire;
+
+use rmcp::ServiceExt;
+use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams};
+use rmcp::transport::StreamableHttpClientTransport;
+use serde_json::{Value, json};
+use wire::{Answer, Proxy};
+
+/// Nothing is asked of a provider here.
+const NOWHERE: &str = "http://127.0.0.1:9";
+const TYPES: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
+
+fn post(proxy: &Proxy, more: &[(&str, &str)], body: &Value) -> Answer {
+    proxy.ask("POST", "/mcp", &[&TYPES, more].concat(), body.to_string().as_bytes())
+}
+
+fn hello(version: &str) -> Value {
+    let params =
+        json!({"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+/// A request of the revision without a handshake, with the headers that it takes.
+fn stateless(proxy: &Proxy, method: &str, name: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let headers = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method), ("mcp-name", name)];
+    said(&post(proxy, &headers[..if name.is_empty() { 2 } else { 3 }], &body))
+}
+
+/// The last message of an answer, which may be a stream of events.
+fn said(answer: &Answer) -> Value {
+    let text = answer.text();
+    let last =
+        text.lines().rev().find_map(|line| line.strip_prefix("data:").filter(|data| !data.trim().is_empty()));
+    serde_json::from_str(last.unwrap_or(&text)).unwrap_or_else(|error| panic!("{error}: {} {text}", answer.status))
+}
+
+/// Issue, bad input: a rebound Host, a cross-site POST.
+#[test]
+fn pages_in_browsers_are_kept_out() {
+    let proxy = Proxy::start(NOWHERE);
+    let table: [(&[(&str, &str)], u16); 8] = [
+        (&[], 200),
+        (&[("host", "localhost")], 200),
+        (&[("origin", "http://localhost:5173")], 200),
+        (&[("host", "evil.example")], 403),
+        (&[("host", "127.0.0.1.evil.example:6327")], 403),
+        (&[("origin", "https://evil.example")], 403),
+        (&[("origin", "null")], 403),
+        (&[("sec-fetch-site", "cross-site")], 403),
+    ];
+    for (headers, status) in table {
+        assert_eq!(post(&proxy, headers, &hello("2025-11-25")).status, status, "{headers:?}");
+    }
+    // What a form in a page can send without asking first is not taken.
+    let plain = [("content-type", "text/plain"), ("accept", TYPES[1].1)];
+    assert_eq!(proxy.ask("POST", "/mcp", &plain, hello("2025-11-25").to_string().as_bytes()).status, 415);
+}
+
+#[test]
+fn what_cannot_be_read_is_told() {
+    let proxy = Proxy::start(NOWHERE);
+    for (body, code) in [("{", -32700), ("", -32600), ("[]", -32600), ("{\"jsonrpc\":\"2.0\"}", -32600)] {
+        let answer = proxy.ask("POST", "/mcp", &TYPES, body.as_bytes());
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!(code)), "{body}");
+    }
+    assert_eq!(proxy.ask("PUT", "/mcp", &TYPES, b"{}").status, 405);
+    assert_eq!(
+        post(
+            &proxy,
+            &[("mcp-session-id", "no-such")],
+            &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+        )
+        .status,
+        404
+    );
+    assert_eq!(
+        post(
+            &proxy,
+            &[("mcp-protocol-version", "1999-01-01")],
+            &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})
+        )
+        .status,
+        400
+    );
+    let long = json!({"jsonrpc": "2.0", "id": 2, "method": "x", "params": {"x": "y".repeat(21 << 20)}});
+    assert_eq!(post(&proxy, &[], &long).status, 413);
+    let unknown = stateless(&proxy, "tools/call", "rm", json!({"name": "rm", "arguments": {}}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+}
+
+#[test]
+fn a_token_is_asked_for_where_one_is_set() {
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
+    for (given, status) in
+        [("", 401), ("Bearer wrong", 401), ("Basic s3cret", 401), ("Bearer s3cret", 200), ("bearer s3cret", 200)]
+    {
+        let headers: &[(&str, &str)] = if given.is_empty() { &[] } else { &[("authorization", given)] };
+        let answer = post(&proxy, headers, &hello("2025-11-25"));
+        assert_eq!(answer.status, status, "{given}");
+        assert_eq!(answer.header("www-authenticate").is_some(), status == 401);
+    }
+    // It is the MCP server's alone.
+    assert_eq!(proxy.ask("GET", "/healthz", &[], b"").status, 200);
+}
+
+#[test]
+fn tools_are_called_without_a_handshake() {
+    let proxy = Proxy::start(NOWHERE);
+    let listed = stateless(&proxy, "tools/list", "", json!({}));
+    assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(20), "{listed}");
+    let call = json!({"name": "record_turn", "arguments": {"user": "the roof leaks", "session": "house"}});
+    let turn = stateless(&proxy, "tools/call", "record_turn", call);
+    assert_eq!(turn["result"]["structuredContent"]["turn"], 1, "{turn}");
+    let uri = "neap://session/house/context";
+    let read = stateless(&proxy, "resources/read", uri, json!({"uri": uri}));
+    assert!(
+        read["result"]["contents"][0]["text"].as_str().is_some_and(|text| text.contains("the roof leaks")),
+        "{read}"
+    );
+}
+
+/// A client of somebody else's, with a handshake and a session of its own.
+#[tokio::test]
+async fn a_client_library_calls_the_tools() {
+    let proxy = Proxy::start(NOWHERE);
+    let transport = StreamableHttpClientTransport::from_uri(format!("http://{}/mcp", proxy.address));
+    let client = ().serve(transport).await.expect("it connects");
+    let tools = client.list_all_tools().await.expect("a list");
+    assert_eq!(tools.len(), 20);
+    let Value::Object(arguments) = json!({"name": "Auth bug", "session": "house"}) else { panic!("an object") };
+    let opened = client
+        .call_tool(CallToolRequestParams::new("open_effort").with_arguments(arguments))
+        .await
+        .expect("an answer");
+    assert_eq!(opened.structured_content, Some(json!({"status": "opened", "effort_id": "auth-bug"})));
+    let read = client.read_resource(ReadResourceRequestParams::new("neap://session/house/effort/auth-bug")).await;
+    assert!(format!("{:?}", read.expect("a resource")).contains("auth-bug"));
+    client.cancel().await.expect("it ends");
+}

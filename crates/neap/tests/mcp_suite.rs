@@ -1,0 +1,85 @@
+//! The protocol's own conformance suite, in both eras, and the inspector's look at the tools. `cargo xtask test` installs them.
+
+mod rig;
+mod wire;
+
+use std::path::Path;
+use std::process::Command;
+
+use rig::skip;
+use serde_json::Value;
+use wire::Proxy;
+
+const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/mcp/node_modules");
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/mcp_client.py");
+/// Scenarios that are expected to fail, each with a reason.
+const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/expected.yml");
+
+/// Whether something was installed; says so if not.
+fn has(name: &str) -> bool {
+    let is_there =
+        Path::new(NODE).join(".bin").join(name).exists() && Path::new(NODE).join("node/bin/node").exists();
+    if !is_there {
+        skip(name, "`cargo xtask test` could not install it");
+    }
+    is_there
+}
+
+fn node(args: &[&str]) -> (bool, String, String) {
+    let ran = Command::new(Path::new(NODE).join("node/bin/node")).args(args).output().expect("node runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.success(), text(&ran.stdout), text(&ran.stderr))
+}
+
+#[test]
+fn the_conformance_suite_passes_in_both_eras() {
+    if !has("conformance") {
+        return;
+    }
+    if !cfg!(debug_assertions) {
+        skip("the conformance suite", "what it needs is in debug builds alone");
+        return;
+    }
+    let program = Path::new(NODE).join("@modelcontextprotocol/conformance/dist/index.js");
+    let proxy = Proxy::with(&["--upstream", "http://127.0.0.1:9"], &[("NEAP_MCP_FIXTURE", "1")]);
+    let url = format!("http://{}/mcp", proxy.address);
+    for revision in ["2026-07-28", "2025-11-25"] {
+        let program = program.to_string_lossy();
+        let args =
+            [&program, "server", "--url", &url, "--requirements", revision, "--expected-failures", EXPECTED];
+        let (is_passed, out, err) = node(&args);
+        assert!(is_passed && out.contains("=== SUMMARY ==="), "{revision}: {out}{err}");
+    }
+}
+
+#[test]
+fn the_python_library_calls_the_tools_over_both_transports() {
+    let python = Path::new(NODE).with_file_name("venv").join("bin/python");
+    let works = Command::new(&python).args(["-c", "import mcp"]).output().is_ok_and(|ran| ran.status.success());
+    if !works {
+        skip("the Python library of MCP", "`cargo xtask test` could not install it");
+        return;
+    }
+    let proxy = Proxy::start("http://127.0.0.1:9");
+    let url = format!("http://{}/mcp", proxy.address);
+    let mut command = Command::new(&python);
+    command.args([CLIENT, env!("CARGO_BIN_EXE_neap"), &url]).env("NEAP_DATA_DIR", proxy.neap.data());
+    let ran = command.output().expect("python runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&ran.stdout).trim(), "all hold", "{}", text(&ran.stderr));
+}
+
+#[test]
+fn the_inspector_finds_nothing_to_complain_of() {
+    if !has("mcp-inspector") {
+        return;
+    }
+    let proxy = Proxy::start("http://127.0.0.1:9");
+    let (url, program) = (format!("http://{}/mcp", proxy.address), Path::new(NODE).join(".bin/mcp-inspector"));
+    let args = [&program.to_string_lossy(), "--cli", url.as_str(), "--method", "tools/list", "--strict"];
+    let (is_passed, out, err) = node(&args);
+    assert!(is_passed, "{out}{err}");
+    let listed: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{err}"));
+    assert_eq!(listed["tools"].as_array().map(Vec::len), Some(20));
+    assert!(!err.contains("error") && !err.contains("Warning"), "{err}");
+}
