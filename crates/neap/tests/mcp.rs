@@ -181,15 +181,24 @@ fn without_a_handshake_the_call_comes_again_with_the_persons_answer() {
     let neap = Neap::new();
     let mut client = Client::stateless(&neap, &[], json!({"elicitation": {"form": {}}}));
     client.tool("remember", json!({"kind": "fact", "text": "The code is 4711"}));
-    let call = |answers: Value| json!({"name": "forget", "arguments": {"id": "f1"}, "inputResponses": answers});
-    let asked = client.ok("tools/call", json!({"name": "forget", "arguments": {"id": "f1"}}));
+    let ask = json!({"name": "forget", "arguments": {"id": "f1"}});
+    let asked = client.ok("tools/call", ask.clone());
     assert_eq!(asked["resultType"], "input_required", "{asked}");
-    assert_eq!(asked["inputRequests"]["confirm"]["method"], "elicitation/create");
-    let no =
-        client.ok("tools/call", call(json!({"confirm": {"action": "accept", "content": {"confirm": false}}})));
+    let (key, question) =
+        asked["inputRequests"].as_object().and_then(|all| all.iter().next()).expect("a question");
+    assert_eq!(question["method"], "elicitation/create");
+    let call = |key: &str, yes: bool| {
+        let answers = json!({key: {"action": "accept", "content": {"confirm": yes}}});
+        json!({"name": "forget", "arguments": {"id": "f1"}, "inputResponses": answers})
+    };
+    let no = client.ok("tools/call", call(key, false));
     assert_eq!(no["structuredContent"]["status"], "kept", "{no}");
-    let yes =
-        client.ok("tools/call", call(json!({"confirm": {"action": "accept", "content": {"confirm": true}}})));
+    // A record that changed since is not the one that was shown.
+    client.tool("confirm_fact", json!({"id": "f1"}));
+    let again = client.ok("tools/call", call(key, true));
+    assert_eq!(again["resultType"], "input_required", "{again}");
+    let key = again["inputRequests"].as_object().and_then(|all| all.keys().next()).expect("a question");
+    let yes = client.ok("tools/call", call(key, true));
     assert_eq!(yes["structuredContent"]["status"], "forgotten", "{yes}");
     assert_eq!(client.tool("memory_status", json!({}))["known"]["fact"], 0);
 }

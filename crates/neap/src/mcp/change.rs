@@ -1,10 +1,10 @@
 //! Telling a client that a resource changed, whoever changed it: this process or another on the same store.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use neap_core::ids::{Seq, SessionId};
-use neap_store::StoreError;
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -15,6 +15,8 @@ use super::{Desk, Server};
 
 /// How often the store is asked whether something changed.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// How often a connection that hears nothing is looked at, whether it is still there.
+const GONE_AFTER: Duration = Duration::from_secs(30);
 /// Resources that one client may watch.
 const WATCHED_MAX: usize = 256;
 
@@ -32,14 +34,20 @@ impl Watched {
         Ok(())
     }
 
-    /// Waits a while; then says what changed.
+    /// What changed since it was last looked at. Each stream is looked at once.
     async fn changed(&mut self, desk: &Desk) -> Vec<String> {
-        tokio::time::sleep(LOOK_EVERY).await;
+        let mut seen: BTreeMap<SessionId, Seq> = BTreeMap::new();
+        for (stream, _) in self.0.values() {
+            if !seen.contains_key(stream)
+                && let Ok(now) = desk.engine.store().seq(stream).await
+            {
+                seen.insert(stream.clone(), now);
+            }
+        }
         let mut changed = Vec::new();
         for (uri, (stream, known)) in &mut self.0 {
-            let now: Result<Seq, StoreError> = desk.engine.store().seq(stream).await;
-            if let Ok(now) = now
-                && known.replace(now) != Some(now)
+            if let Some(now) = seen.get(stream)
+                && known.replace(*now) != Some(*now)
             {
                 changed.push(uri.clone());
             }
@@ -68,6 +76,7 @@ impl Server {
         }
         let task = tokio::spawn(async move {
             while !peer.is_transport_closed() {
+                tokio::time::sleep(LOOK_EVERY).await;
                 for uri in watched.changed(&desk).await {
                     if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
                         return;
@@ -91,10 +100,18 @@ impl Server {
 
     /// Tells a client that stays connected when there are other resources than before.
     pub(super) fn tell_lists(&self, peer: Peer<RoleServer>) {
+        if self.tells_lists.swap(true, Ordering::Relaxed) {
+            return; // A client that says twice that it is ready hears everything once.
+        }
         let mut news = self.desk.listed.subscribe();
         tokio::spawn(async move {
-            while !matches!(news.recv().await, Err(RecvError::Closed)) {
-                if peer.is_transport_closed() || peer.notify_resource_list_changed().await.is_err() {
+            while !peer.is_transport_closed() {
+                let told = match tokio::time::timeout(GONE_AFTER, news.recv()).await {
+                    Ok(Err(RecvError::Closed)) => return,
+                    Ok(Ok(()) | Err(RecvError::Lagged(_))) => peer.notify_resource_list_changed().await,
+                    Err(_) => Ok(()),
+                };
+                if told.is_err() {
                     return;
                 }
             }
@@ -119,12 +136,13 @@ impl Server {
         }
         let (mut news, sink) = (self.desk.listed.subscribe(), context.sink());
         let tells_lists = context.accepted().resources_list_changed == Some(true);
+        let mut looks = tokio::time::interval(LOOK_EVERY);
         loop {
             let told = tokio::select! {
                 () = context.cancelled() => return Ok(()),
-                changed = watched.changed(&self.desk) => {
+                _ = looks.tick() => {
                     let mut told = Ok(());
-                    for uri in changed {
+                    for uri in watched.changed(&self.desk).await {
                         told = told.and(sink.notify_resource_updated(uri).await);
                     }
                     told

@@ -51,17 +51,23 @@ pub(super) async fn ask(
     let Some(memory) = agent.get(id).await? else { return Ok(Asked::Nobody) };
     let is_stateless = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
     let can_ask = match is_stateless {
-        true => context.client_capabilities().is_some_and(|can| can.elicitation.is_some()),
+        // One that names no way can show a form.
+        true => context
+            .client_capabilities()
+            .and_then(|can| can.elicitation)
+            .is_some_and(|can| can.form.is_some() || can.url.is_none()),
         false => context.peer.supported_elicitation_modes().contains(&ElicitationMode::Form),
     };
     if !can_ask {
         return Ok(Asked::Nobody);
     }
     let params = question(&memory)?;
+    // An answer is to the record as it was shown: if that changed since, the person is asked again.
+    let asked = format!("{CONFIRM}-{id}-{}", memory.updated.0);
     let said: ElicitResult = if is_stateless {
-        let Some(answer) = responses.and_then(|responses| responses.get(CONFIRM)) else {
+        let Some(answer) = responses.and_then(|responses| responses.get(&asked)) else {
             let ask = InputRequest::Elicitation(ElicitRequest::new(params));
-            let asks = BTreeMap::from([(CONFIRM.to_owned(), ask)]);
+            let asks = BTreeMap::from([(asked, ask)]);
             return Ok(Asked::First(InputRequiredResult::from_input_requests(asks)));
         };
         serde_json::from_value(answer.clone())
@@ -75,6 +81,10 @@ pub(super) async fn ask(
     };
     let is_yes =
         said.action == ElicitationAction::Accept && said.content.is_some_and(|content| content[CONFIRM] == true);
+    if is_yes && agent.get(id).await?.is_none_or(|now| now.updated != memory.updated) {
+        let refusal = Refusal::new(format!("{id} changed while the person was asked."));
+        return Err(refusal.hint("ask again: nothing was erased").into());
+    }
     Ok(Asked::Answered(decided(&mut agent, id, is_yes).await?))
 }
 

@@ -54,7 +54,9 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Lines<
             let (used, is_end) = {
                 let bytes = self.read.fill_buf().await?;
                 if bytes.is_empty() {
-                    return Ok(Came::End);
+                    // The last line may have no end.
+                    let is_left = !self.line.is_empty() && !self.is_skipping;
+                    return Ok(if is_left { Came::Line } else { Came::End });
                 }
                 let end = bytes.iter().position(|byte| *byte == b'\n');
                 let used = end.map_or(bytes.len(), |at| at + 1);
@@ -153,7 +155,13 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
                     return None;
                 }
             };
-            put(&self.write, &wrong).await.ok()?;
+            // Whoever asks for the next message may give up on it half-way; this is said all the same.
+            let write = self.write.clone();
+            tokio::spawn(async move {
+                if let Err(error) = put(&write, &wrong).await {
+                    tracing::debug!(target: "neap::mcp", %error, "a client did not hear what is wrong");
+                }
+            });
         }
     }
 

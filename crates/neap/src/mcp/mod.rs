@@ -23,6 +23,7 @@ mod uri;
 mod whose;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use neap_engine::{Engine, Session, SessionOptions};
@@ -84,11 +85,13 @@ pub(crate) struct Server {
     desk: Arc<Desk>,
     /// What the client watches, by its URI.
     watched: Arc<Mutex<BTreeMap<String, AbortHandle>>>,
+    /// Whether the client is told of other resources already.
+    tells_lists: Arc<AtomicBool>,
 }
 
 impl Server {
     pub(crate) fn new(desk: Arc<Desk>) -> Self {
-        Self { desk, watched: Arc::default() }
+        Self { desk, watched: Arc::default(), tells_lists: Arc::default() }
     }
 }
 

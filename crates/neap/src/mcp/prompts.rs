@@ -22,6 +22,8 @@ const HANDOFF: &str = include_str!("prompts/handoff.md");
 const OPEN_EFFORT: &str = include_str!("prompts/open-effort.md");
 /// Decisions without an outcome.
 const REVIEW_DECISIONS: &str = include_str!("prompts/review-decisions.md");
+/// Decisions that are gone through at once.
+const DECISIONS_MAX: usize = 20;
 /// Longest argument that is taken, in characters.
 const ARGUMENT_CHARS_MAX: usize = 2_000;
 
@@ -102,8 +104,12 @@ async fn decisions(desk: &Desk) -> Result<String, ErrorData> {
     let Some(agent) = desk.engine.memory().await.map_err(super::resources::fault)? else {
         return Ok("(none)".to_owned());
     };
+    // A decision is one line, whatever its text holds.
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let head = agent.head();
+    let pending = head.pending.iter().take(DECISIONS_MAX);
     let lines: Vec<String> =
-        agent.head().pending.iter().map(|decision| format!("- {}: {}", decision.id, decision.text)).collect();
+        pending.map(|decision| format!("- {}: {}", decision.id, line(&decision.text))).collect();
     Ok(if lines.is_empty() { "(none)".to_owned() } else { lines.join("\n") })
 }
 
