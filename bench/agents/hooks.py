@@ -17,18 +17,16 @@ import subprocess
 import sys
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
+
+from provider import Provider, stream
 
 IMPORTED = "The harbour crane is called Ottilie and lifts 38 tonnes, measured on the quay."
 TOLD = "Note this: the tide gauge answers on port 6543 and its key is gauge-Q7."
 ASKED = "How many tonnes does the harbour crane lift?"
 FULL = 90_000
 SUMMARY = "They talked about a gauge and about other things."
-
-
-def stream(events):
-    return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in events)
 
 
 def anthropic(asked, number):
@@ -61,34 +59,7 @@ def responses(asked, number):
     ])
 
 
-class Provider(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    kept = []
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, kind="application/json"):
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_HEAD(self):
-        self.answer(200, b"")
-
-    def do_GET(self):
-        self.answer(200, b'{"data":[],"has_more":false}')
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        say = {"/v1/messages": anthropic, "/v1/responses": responses}.get(self.path.split("?")[0])
-        if say is None:
-            return self.answer(404, b'{"type":"error","error":{"type":"not_found_error","message":"no"}}')
-        asked = json.loads(body)
-        self.kept.append(asked)
-        self.answer(200, say(asked, len(self.kept)), "text/event-stream")
+Provider.says = {"/v1/messages": anthropic, "/v1/responses": responses}
 
 
 def ran(command, environment, **more):

@@ -18,10 +18,11 @@ import sys
 import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import cost
+from provider import Provider, stream
 
 FACT = "Remember: the staging database is called heron-7 and listens on port 6543."
 QUESTION = "What is the name of the staging database, and its port?"
@@ -39,10 +40,6 @@ def line(turn, turns):
     if turn % 4 == 0:
         return f"Step {turn}: please run the check of part {turn} and tell me."
     return f"Step {turn}: I changed src/part_{turn}.rs. {FILLER}"
-
-
-def stream(events):
-    return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in events)
 
 
 def blocks(message):
@@ -85,34 +82,7 @@ def responses(asked, number):
     ])
 
 
-class Provider(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    kept = []
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, status, body, kind="application/json"):
-        self.send_response(status)
-        self.send_header("content-type", kind)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_HEAD(self):
-        self.answer(200, b"")
-
-    def do_GET(self):
-        self.answer(200, b'{"data":[],"has_more":false}')
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
-        say = {"/v1/messages": anthropic, "/v1/responses": responses}.get(self.path.split("?")[0])
-        if say is None:
-            return self.answer(404, b'{"type":"error","error":{"type":"not_found_error","message":"no"}}')
-        asked = json.loads(body)
-        self.kept.append(asked)
-        self.answer(200, say(asked, len(self.kept)), "text/event-stream")
+Provider.says = {"/v1/messages": anthropic, "/v1/responses": responses}
 
 
 def unpaired(asked):
