@@ -1,4 +1,4 @@
-//! What the tests of the MCP server need of others: the protocol's conformance suite, its inspector, its Python library.
+//! What the tests of the MCP server need of others: the protocol's conformance suite, its inspector, its Python and TypeScript libraries.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,8 +6,12 @@ use std::process::Command;
 use crate::root;
 
 /// The suite and the inspector need a newer Node.js than many machines have, so it comes along.
-const PACKAGES: [&str; 3] =
-    ["@modelcontextprotocol/conformance@0.2.0-alpha.12", "@modelcontextprotocol/inspector@2.12.0", "node@22"];
+const PACKAGES: [&str; 4] = [
+    "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "@modelcontextprotocol/inspector@2.12.0",
+    "@modelcontextprotocol/sdk@1.32.2",
+    "node@22",
+];
 const LIBRARY: &str = "mcp==2.3.0";
 
 /// Installs them, once. Where that cannot be done, the tests that need them say so.

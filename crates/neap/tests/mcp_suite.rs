@@ -12,6 +12,7 @@ use wire::Proxy;
 
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/mcp/node_modules");
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/mcp_client.py");
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/mcp_client.mjs");
 /// Scenarios that are expected to fail, each with a reason.
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/expected.yml");
 
@@ -65,6 +66,22 @@ fn the_python_library_calls_the_tools_over_both_transports() {
     let mut command = Command::new(&python);
     command.args([CLIENT, env!("CARGO_BIN_EXE_neap"), &url]).env("NEAP_DATA_DIR", proxy.neap.data());
     let ran = command.output().expect("python runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert_eq!(text(&ran.stdout).trim(), "all hold", "{}", text(&ran.stderr));
+}
+
+#[test]
+fn the_typescript_library_calls_the_tools_over_both_transports() {
+    let library = Path::new(NODE).join("@modelcontextprotocol/sdk");
+    if !library.exists() || !Path::new(NODE).join("node/bin/node").exists() {
+        skip("the TypeScript library of MCP", "`cargo xtask test` could not install it");
+        return;
+    }
+    let proxy = Proxy::start("http://127.0.0.1:9");
+    let url = format!("http://{}/mcp", proxy.address);
+    let mut command = Command::new(Path::new(NODE).join("node/bin/node"));
+    command.args([SCRIPT, &library.to_string_lossy(), env!("CARGO_BIN_EXE_neap"), &url]);
+    let ran = command.env("NEAP_DATA_DIR", proxy.neap.data()).output().expect("node runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert_eq!(text(&ran.stdout).trim(), "all hold", "{}", text(&ran.stderr));
 }
