@@ -72,6 +72,15 @@ def anthropic(asked, number):
 def responses(asked, number):
     part = {"type": "output_text", "text": NOTED, "annotations": []}
     item = {"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": [part]}
+    last = asked["input"][-1]
+    tools = {tool.get("name") for tool in asked.get("tools", [])}
+    if "please run" in json.dumps(last.get("content", "")) and last.get("role") == "user":
+        command = "echo " + "out " * 60
+        given = {"exec_command": {"cmd": command}, "shell_command": {"command": command}, "shell": {"command": ["sh", "-c", command]}}
+        name = next((name for name in given if name in tools), None)
+        if name:
+            item = {"type": "function_call", "id": f"fc{number}", "call_id": f"call_{number}", "name": name, "status": "completed"}
+            item |= {"arguments": json.dumps(given[name])}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     whole = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": asked["model"], "output": [item]}
     whole |= {"status": "completed", "usage": usage}
@@ -137,7 +146,7 @@ def codex(args, environment, proxy):
     faults = 0
     for turn in range(1, args.turns + 1):
         again = ["resume", "--last"] if turn > 1 else []
-        command = [args.agent or "codex", "exec", *again, "--json", "--skip-git-repo-check", line(turn, args.turns)]
+        command = [args.agent or "codex", "exec", *again, "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", line(turn, args.turns)]
         ran = subprocess.run(command, env=environment, cwd=environment["HOME"], stdin=-3, stdout=-3, stderr=-3)
         faults += ran.returncode != 0
     server.terminate()
