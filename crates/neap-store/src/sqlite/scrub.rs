@@ -18,8 +18,10 @@ pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Res
 
 /// Sees to it that what was removed is nowhere in the file or beside it.
 pub(super) fn forget(db: &Connection) -> Result<(), Stop> {
-    // Merging rewrites the index without what was removed; freed pages are overwritten (`secure_delete`).
+    // Merging rewrites the index without what was removed; freed pages are overwritten (`secure_delete`). A page from
+    // which rows moved to another keeps their bytes between its own, though: only a file written anew has none of them.
     db.execute("INSERT INTO words(words) VALUES ('optimize')", [])?;
+    db.execute_batch("VACUUM")?;
     let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     if busy != 0 {
         // Someone still reads what was; asking again finishes it.
