@@ -20,7 +20,7 @@ import threading
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from provider import Provider, stream
+from provider import Provider, message, responded, said
 
 IMPORTED = "The harbour crane is called Ottilie and lifts 38 tonnes, measured on the quay."
 TOLD = "Note this: the tide gauge answers on port 6543 and its key is gauge-Q7."
@@ -31,32 +31,14 @@ SUMMARY = "They talked about a gauge and about other things."
 
 def anthropic(asked, number):
     compacts = "summary" in json.dumps(asked["messages"][-1]).lower() and len(asked["messages"]) > 2
-    text = f"<analysis>x</analysis><summary>{SUMMARY}</summary>" if compacts else "Noted."
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
-    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-    return stream([
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "end_turn", "stop_sequence": None}, "usage": {"output_tokens": 9}},
-        {"type": "message_stop"},
-    ])
+    return said(asked, number, f"<analysis>x</analysis><summary>{SUMMARY}</summary>" if compacts else "Noted.")
 
 
 def responses(asked, number):
     last = json.dumps(asked["input"][-1]).lower()
     compacts = "summary" in last and "context" in last
-    part = {"type": "output_text", "text": SUMMARY if compacts else "Noted.", "annotations": []}
-    item = {"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": [part]}
-    whole = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": asked["model"], "output": [item]}
     # More than the agent was told to bear: before the next turn it puts all of it in short.
-    whole |= {"status": "completed", "usage": {"input_tokens": FULL if not compacts else 1, "output_tokens": 1, "total_tokens": FULL if not compacts else 2}}
-    return stream([
-        {"type": "response.created", "response": whole | {"status": "in_progress", "output": []}},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": whole},
-    ])
+    return responded(asked, number, message(number, SUMMARY if compacts else "Noted."), 1 if compacts else FULL)
 
 
 Provider.says = {"/v1/messages": anthropic, "/v1/responses": responses}

@@ -18,7 +18,7 @@ import time
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
-from provider import Provider, stream
+from provider import Provider, called, said
 
 CALLS = [
     ("mcp__neap__remember", {"kind": "fact", "text": "The harbour crane lifts 38 tonnes"}),
@@ -35,21 +35,7 @@ def answered(asked):
 def anthropic(asked, number):
     done = answered(asked)
     is_main = any(tool.get("name", "").startswith("mcp__neap__") or tool.get("name") == "Bash" for tool in asked.get("tools", []))
-    block, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": "Done."}, "end_turn"
-    if is_main and done < len(CALLS):
-        name, given = CALLS[done]
-        block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-        delta, reason = {"type": "input_json_delta", "partial_json": json.dumps(given)}, "tool_use"
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
-    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-    return stream([
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 9}},
-        {"type": "message_stop"},
-    ])
+    return called(asked, number, *CALLS[done]) if is_main and done < len(CALLS) else said(asked, number, "Done.")
 
 
 Provider.says = {"/v1/messages": anthropic}

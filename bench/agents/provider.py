@@ -8,6 +8,48 @@ def stream(events):
     return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in events)
 
 
+def said(asked, number, text):
+    """An answer of the Messages API that says this."""
+    return answer(asked, number, {"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn")
+
+
+def called(asked, number, name, given):
+    """One that calls a tool."""
+    block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
+    return answer(asked, number, block, {"type": "input_json_delta", "partial_json": json.dumps(given)}, "tool_use")
+
+
+def answer(asked, number, block, delta, reason):
+    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
+    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+    return stream([
+        {"type": "message_start", "message": message},
+        {"type": "content_block_start", "index": 0, "content_block": block},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 30}},
+        {"type": "message_stop"},
+    ])
+
+
+def responded(asked, number, item, input_tokens=1):
+    """An answer of the Responses API with this item."""
+    usage = {"input_tokens": input_tokens, "output_tokens": 1, "total_tokens": input_tokens + 1}
+    whole = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": asked["model"], "output": [item]}
+    whole |= {"status": "completed", "usage": usage}
+    return stream([
+        {"type": "response.created", "response": whole | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": whole},
+    ])
+
+
+def message(number, text):
+    """An item of the Responses API that says this."""
+    part = {"type": "output_text", "text": text, "annotations": []}
+    return {"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": [part]}
+
+
 class Provider(BaseHTTPRequestHandler):
     """`says` has a function for each path: of what is asked, and which request it is, the answer's bytes."""
 

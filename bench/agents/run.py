@@ -22,7 +22,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import cost
-from provider import Provider, stream
+from provider import Provider, called, message, responded, said
 
 FACT = "Remember: the staging database is called heron-7 and listens on port 6543."
 QUESTION = "What is the name of the staging database, and its port?"
@@ -52,27 +52,13 @@ def anthropic(asked, number):
     is_result = any(block["type"] == "tool_result" for block in last)
     wants = any("please run" in block.get("text", "") for block in last)
     can = any(tool.get("name") == "Bash" for tool in asked.get("tools", []))
-    block, delta, reason = {"type": "text", "text": ""}, {"type": "text_delta", "text": NOTED}, "end_turn"
     if wants and can and not is_result:
-        command = json.dumps({"command": "echo " + "out " * 60, "description": "check"})
-        block = {"type": "tool_use", "id": f"toolu_{number}", "name": "Bash", "input": {}}
-        delta, reason = {"type": "input_json_delta", "partial_json": command}, "tool_use"
-    message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
-    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
-    return stream([
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        {"type": "content_block_delta", "index": 0, "delta": delta},
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": reason, "stop_sequence": None}, "usage": {"output_tokens": 30}},
-        {"type": "message_stop"},
-    ])
+        return called(asked, number, "Bash", {"command": "echo " + "out " * 60, "description": "check"})
+    return said(asked, number, NOTED)
 
 
 def responses(asked, number):
-    part = {"type": "output_text", "text": NOTED, "annotations": []}
-    item = {"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": [part]}
-    last = asked["input"][-1]
+    item, last = message(number, NOTED), asked["input"][-1]
     tools = {tool.get("name") for tool in asked.get("tools", [])}
     if "please run" in json.dumps(last.get("content", "")) and last.get("role") == "user":
         command = "echo " + "out " * 60
@@ -81,14 +67,7 @@ def responses(asked, number):
         if name:
             item = {"type": "function_call", "id": f"fc{number}", "call_id": f"call_{number}", "name": name, "status": "completed"}
             item |= {"arguments": json.dumps(given[name])}
-    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    whole = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": asked["model"], "output": [item]}
-    whole |= {"status": "completed", "usage": usage}
-    return stream([
-        {"type": "response.created", "response": whole | {"status": "in_progress", "output": []}},
-        {"type": "response.output_item.done", "output_index": 0, "item": item},
-        {"type": "response.completed", "response": whole},
-    ])
+    return responded(asked, number, item)
 
 
 Provider.says = {"/v1/messages": anthropic, "/v1/responses": responses}

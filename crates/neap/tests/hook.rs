@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rig::{Neap, Ran, holding, skip};
+use rig::{MOMENTS, Neap, Ran, holding, skip};
 use serde_json::{Value, json};
 
 const IMPORTED: &str = "7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10";
@@ -240,16 +240,7 @@ fn whatever_is_wrong_the_agent_goes_on() {
             "place" => std::fs::write(neap.data(), "x").expect("a file"),
             _ => std::fs::create_dir_all(neap.database()).expect("a folder"),
         }
-        for moment in [
-            "SessionStart",
-            "UserPromptSubmit",
-            "PostToolUse",
-            "PreCompact",
-            "PostCompact",
-            "Stop",
-            "SubagentStop",
-            "SessionEnd",
-        ] {
+        for moment in MOMENTS {
             silent(&neap, &["hook"], &event(moment));
         }
     }

@@ -5,7 +5,7 @@ mod rig;
 
 use std::path::PathBuf;
 
-use rig::Neap;
+use rig::{MOMENTS, Neap};
 use serde_json::Value;
 
 const SETTINGS: &str = "{\n    \"model\": \"opus\",\n    \"permissions\": {\"allow\": [\"Bash(ls:*)\"]},\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"notify-send done\"}]}\n        ]\n    }\n}\n";
@@ -62,17 +62,7 @@ fn claude_code_gets_hooks_and_a_server_and_is_left_as_it_was() {
         &[(&settings, Some(SETTINGS)), (&servers, Some("{\"numStartups\":3,\"big\":1.0e5}"))],
         || {
             let value = settings.json();
-            let moments = [
-                "SessionStart",
-                "UserPromptSubmit",
-                "PostToolUse",
-                "PreCompact",
-                "PostCompact",
-                "Stop",
-                "SubagentStop",
-                "SessionEnd",
-            ];
-            for moment in moments {
+            for moment in MOMENTS {
                 let groups = value["hooks"][moment].as_array().expect("groups");
                 let command = groups.last().expect("ours")["hooks"][0]["command"].as_str().expect("a command");
                 assert!(command.contains("neap") && command.ends_with("hook claude-code"), "{command}");

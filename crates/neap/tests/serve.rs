@@ -32,6 +32,20 @@ fn body(speaks: Speaks) -> String {
     )
 }
 
+/// What is for Neap itself, and what proves to it who asks, never goes to a provider: with a slash too many, or before a login.
+#[test]
+fn what_is_for_neap_itself_goes_to_no_provider() {
+    let mock = Mock::start(|_, _| Reply::new(200, "application/json", "{}"));
+    let proxy = Proxy::with(&["--upstream", &mock.url("")], &[("NEAP_MCP_TOKEN", KEY)]);
+    let bearer = format!("Bearer {KEY}");
+    for path in ["/mcp/", "/mcp/x", "/s/mine/mcp", "/.well-known/oauth-protected-resource/mcp"] {
+        let answer = proxy.ask("POST", path, &[("authorization", &bearer)], b"{}");
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!("not_found")), "{path}");
+    }
+    assert_eq!(proxy.ask("POST", "/mcp", &[], b"{}").status, 401);
+    assert!(mock.requests().is_empty());
+}
+
 /// PROTOCOLS: what comes is passed on as it came, both ways, the caller's key with it.
 #[test]
 fn streams_are_passed_on_byte_for_byte() {

@@ -5,40 +5,18 @@ use std::collections::BTreeSet;
 
 use neap_core::ingest::{Block, Speaker};
 use neap_core::message::ToolCall;
-use neap_core::transcript::{Program, Record, Transcript, What};
+use neap_core::transcript::{Program, Record, What};
 
+use super::export::Export;
 use super::{Left, Read, item, seconds};
-use crate::wire::json::{Array, Json, Object};
+use crate::wire::json::{Json, Object};
 
 /// Kinds of content in which nothing is said to anybody.
 const SILENT: [&str; 4] = ["model_editable_context", "reasoning_recap", "thoughts", "user_editable_context"];
 
 pub(super) fn read(text: &str) -> Read {
-    let mut out = Read::default();
-    let Ok(all) = Array::parse(text) else {
-        out.left.damaged += 1;
-        return out;
-    };
-    for conversation in all.items() {
-        let Some(conversation) = Object::of(conversation).filter(|object| object.object("mapping").is_some())
-        else {
-            out.left.unknown("conversation");
-            continue;
-        };
-        let id = conversation.text_of("conversation_id").or_else(|| conversation.text_of("id"));
-        let Some(id) = id else {
-            out.left.damaged += 1;
-            continue;
-        };
-        let records = branch(&conversation, &mut out.left);
-        if records.is_empty() {
-            continue;
-        }
-        let title = conversation.text_of("title").unwrap_or_default();
-        let (session, source) = (Program::ChatGpt.session(&id), format!("chatgpt {title}").trim_end().to_owned());
-        out.transcripts.push(Transcript { session, source, records });
-    }
-    out
+    let ids = &["conversation_id", "id"];
+    Export { program: Program::ChatGpt, mark: "mapping", ids, title: "title", records: branch }.read(text)
 }
 
 /// The messages from the root to the current node.

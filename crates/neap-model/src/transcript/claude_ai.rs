@@ -2,39 +2,21 @@
 
 use neap_core::ingest::{Api, Block, Item, Speaker};
 use neap_core::message::ToolCall;
-use neap_core::transcript::{Program, Record, Transcript, What};
+use neap_core::transcript::{Program, Record, What};
 
+use super::export::Export;
 use super::{Left, Read, item, stamp};
 use crate::wire::heard::uncounted;
 use crate::wire::json::{Array, Json, Object};
 
 pub(super) fn read(text: &str) -> Read {
-    let mut out = Read::default();
-    let Ok(all) = Array::parse(text) else {
-        out.left.damaged += 1;
-        return out;
-    };
-    for conversation in all.items() {
-        let Some(object) = Object::of(conversation).filter(|object| object.array("chat_messages").is_some())
-        else {
-            out.left.unknown("conversation");
-            continue;
-        };
-        let Some(id) = object.text_of("uuid") else {
-            out.left.damaged += 1;
-            continue;
-        };
-        let said = object.array("chat_messages").unwrap_or_default();
-        let records: Vec<Record> = said.objects().flat_map(|message| records(&message, &mut out.left)).collect();
-        if records.is_empty() {
-            continue;
-        }
-        let title = object.text_of("name").unwrap_or_default();
-        let (session, source) =
-            (Program::ClaudeAi.session(&id), format!("claude-ai {title}").trim_end().to_owned());
-        out.transcripts.push(Transcript { session, source, records });
-    }
-    out
+    let mark = "chat_messages";
+    Export { program: Program::ClaudeAi, mark, ids: &["uuid"], title: "name", records: said }.read(text)
+}
+
+fn said(conversation: &Object, left: &mut Left) -> Vec<Record> {
+    let messages = conversation.array("chat_messages").unwrap_or_default();
+    messages.objects().flat_map(|message| records(&message, left)).collect()
 }
 
 /// The records of a message: one, or several where tools were called in it.

@@ -7,6 +7,7 @@ mod chatgpt;
 mod claude_ai;
 mod claude_code;
 mod codex;
+mod export;
 #[cfg(test)]
 mod tests;
 

@@ -184,6 +184,18 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     found
 }
 
+/// When agents call `neap hook`.
+pub(crate) const MOMENTS: [&str; 8] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "SubagentStop",
+    "SessionEnd",
+];
+
 /// Files under a directory that have these bytes in them.
 pub(crate) fn holding(root: &Path, canary: &str) -> Vec<PathBuf> {
     let has = |bytes: &Vec<u8>| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
