@@ -25,12 +25,11 @@ const WATCHED_MAX: usize = 256;
 struct Watched(BTreeMap<String, (SessionId, Option<Seq>)>);
 
 impl Watched {
-    /// Adds a resource, as it is now.
-    async fn add(&mut self, desk: &Desk, uri: &str) -> Result<(), ErrorData> {
+    /// Adds a resource of which nothing is known: the first look tells of it.
+    fn add(&mut self, desk: &Desk, uri: &str) -> Result<(), ErrorData> {
         let stream = stream_of(desk, uri)
             .ok_or_else(|| ErrorData::resource_not_found("there is no such resource", None))?;
-        let seq = desk.engine.store().seq(&stream).await.ok();
-        self.0.insert(uri.to_owned(), (stream, seq));
+        self.0.insert(uri.to_owned(), (stream, None));
         Ok(())
     }
 
@@ -69,7 +68,8 @@ impl Server {
     pub(super) async fn watch(&self, uri: String, peer: Peer<RoleServer>) -> Result<(), ErrorData> {
         let desk = self.desk.clone();
         let mut watched = Watched::default();
-        watched.add(&desk, &uri).await?;
+        watched.add(&desk, &uri)?;
+        watched.changed(&desk).await; // As it is now, before the client hears that it is watched.
         let mut all = self.watched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if all.len() >= WATCHED_MAX && !all.contains_key(&uri) {
             return Err(ErrorData::invalid_params(format!("{WATCHED_MAX} resources are watched already"), None));
@@ -128,11 +128,12 @@ impl Server {
         accepted
     }
 
-    /// Tells of changes until the client has heard enough (since 2026-07-28).
+    /// Tells of changes until the client has heard enough (since 2026-07-28). Each resource is told of at once:
+    /// the client was answered before this begins, and what changed in between would never be heard of.
     pub(super) async fn tell_changes(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let mut watched = Watched::default();
         for uri in context.accepted().resource_subscriptions.iter().flatten() {
-            watched.add(&self.desk, uri).await?;
+            watched.add(&self.desk, uri)?;
         }
         let (mut news, sink) = (self.desk.listed.subscribe(), context.sink());
         let tells_lists = context.accepted().resources_list_changed == Some(true);

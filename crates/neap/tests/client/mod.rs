@@ -2,7 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,11 +15,14 @@ pub(crate) const WITH_HANDSHAKE: [&str; 2] = ["2025-06-18", "2025-11-25"];
 /// The one without.
 pub(crate) const STATELESS: &str = "2026-07-28";
 
+/// A server that says nothing for so long says nothing any more.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 /// A server and a line to it.
 pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
+    lines: Receiver<String>,
     last_id: u64,
     /// What every request carries in the revision without a handshake.
     meta: Option<Value>,
@@ -33,7 +38,9 @@ impl Client {
         let mut child = command.spawn().expect("the binary runs");
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, stdin, stdout, last_id: 0, meta: None, heard: Vec::new() }
+        let (sent, lines) = channel();
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| sent.send(line)));
+        Self { child, stdin, lines, last_id: 0, meta: None, heard: Vec::new() }
     }
 
     /// One that has shaken hands, for a client that can do this.
@@ -77,9 +84,7 @@ impl Client {
 
     /// The next message of the server's.
     pub(crate) fn hear(&mut self) -> Value {
-        let mut line = String::new();
-        let read = self.stdout.read_line(&mut line).expect("text");
-        assert!(read > 0, "the server went away");
+        let line = self.lines.recv_timeout(PATIENCE).expect("the server says something");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
