@@ -11,7 +11,8 @@ use crate::root;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-core", &[]),
     ("neap-store", &["neap-core"]),
-    ("neap-model", &["neap-core"]),
+    ("neap-tokens", &[]),
+    ("neap-model", &["neap-core", "neap-tokens"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
     ("neap", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
     ("neap-sim", &["neap-core", "neap-store", "neap-model", "neap-engine"]),

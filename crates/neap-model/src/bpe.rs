@@ -1,11 +1,7 @@
 //! Exact token counts for the encodings in use, and a careful estimate for all others.
-//!
-//! The tables of an encoding are unpacked at the first count, not when a counter is made: a program that
-//! never counts never pays for them (about 0.1 s each).
 
 use std::sync::Arc;
 
-use bpe_openai::Tokenizer;
 use neap_core::tokens::{TokenCounter, Tokens};
 
 /// Counts exactly as one byte-pair encoding does.
@@ -30,13 +26,6 @@ impl Bpe {
     pub fn cl100k() -> Self {
         Self { encoding: Encoding::Cl100k }
     }
-
-    fn tokenizer(self) -> &'static Tokenizer {
-        match self.encoding {
-            Encoding::O200k => bpe_openai::o200k_base(),
-            Encoding::Cl100k => bpe_openai::cl100k_base(),
-        }
-    }
 }
 
 impl TokenCounter for Bpe {
@@ -48,7 +37,11 @@ impl TokenCounter for Bpe {
     }
 
     fn count(&self, text: &str) -> Tokens {
-        Tokens(self.tokenizer().count(text) as u64)
+        let count = match self.encoding {
+            Encoding::O200k => neap_tokens::O200K.count(text),
+            Encoding::Cl100k => neap_tokens::CL100K.count(text),
+        };
+        Tokens(count as u64)
     }
 }
 
