@@ -27,6 +27,7 @@ use crate::error::EngineError;
 use crate::explain::{Explained, explain};
 use crate::ingest::Lines;
 use crate::live::Live;
+use crate::meaning::Patience;
 use crate::mind::{AgentPart, MindLive};
 use crate::original::fetch;
 use crate::parts::{HostTools, NoHostTools, Parts};
@@ -91,6 +92,13 @@ impl EngineBuilder {
         self
     }
 
+    /// How long a question may wait for its embedding, which needs a runtime with time enabled; after that, and for some seconds
+    /// after a failure, words alone find. None, the default, waits for as long as it takes.
+    pub fn meaning_limit(mut self, limit: Option<Duration>) -> Self {
+        self.parts.patience.limit = limit;
+        self
+    }
+
     /// What time it is; the machine's clock by default.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.parts.clock = clock;
@@ -144,6 +152,7 @@ impl Engine {
             summarizer: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             built_in: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             embedder: None,
+            patience: Patience::default(),
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),

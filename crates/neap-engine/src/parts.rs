@@ -16,6 +16,7 @@ use neap_store::folder::FolderViews;
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
 use crate::ingest::Lines;
+use crate::meaning::Patience;
 use crate::mind::AgentPart;
 
 /// Runs the host's own tools.
@@ -54,6 +55,8 @@ pub(crate) struct Parts {
     pub(crate) built_in: Arc<dyn Summarizer>,
     /// Who tells what texts mean.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// How long a question waits for that.
+    pub(crate) patience: Patience,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,

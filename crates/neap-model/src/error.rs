@@ -28,6 +28,9 @@ pub enum ModelError {
     /// Nothing came in time; asking again may help.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// What it is made of cannot be read, so it can never answer.
+    #[error("{0}")]
+    Unusable(String),
     /// A script for tests has no line for this.
     #[error("the script is at its end")]
     ScriptEnded,

@@ -225,3 +225,57 @@ fn each_loss_is_found_and_mended() {
         });
     }
 }
+
+/// All that is derived for search is deleted at once; made anew and embedded anew, it answers as before.
+#[test]
+fn an_index_that_is_deleted_and_made_anew_gives_the_same_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let questions = ["apple", "apple 3", "tart with cream", "yes", "zebra", "pear"];
+    let answers = async |store: &SqliteStore| {
+        let mut all = Vec::new();
+        for question in questions {
+            for query in [worded(question), meant(question)] {
+                all.push(store.propose(&query).await.unwrap());
+            }
+        }
+        all
+    };
+    let store = SqliteStore::open(&path).unwrap();
+    let (streams, before) = block_on(async {
+        let mut main = Told::begin(&store, "main").await;
+        main.tell(&store, vec![open("apple tart", TurnNo(0))]).await.unwrap();
+        for n in 1..=9 {
+            main.turn(&store, &format!("apple {n} with cream"), "yes", Scope::Ambient).await;
+        }
+        main.tell(&store, vec![conclude("apple tart", "a tart was baked", TurnNo(9))]).await.unwrap();
+        let mut other = Told::begin(&store, "other").await;
+        other.turn(&store, "a pear and a zebra", "no", Scope::Ambient).await;
+        let mut newton = Told::begin_agent(&store, "newton").await;
+        newton.learn(&store, &memory("f1", "apples fall", 1)).await;
+        embed_all(&store, MODEL).await;
+        ([main.id.clone(), other.id.clone(), newton.id.clone()], answers(&store).await)
+    });
+    drop(store);
+    assert!(before.iter().any(|proposed| proposed.cards.len() > 5 && proposed.mean_near != 0.0));
+    let tables = ["cards", "frequencies", "counts", "vectors", "embedded", "unembedded", "withheld", "models"];
+    let db = Connection::open(&path).unwrap();
+    for table in tables {
+        db.execute(&format!("DELETE FROM {table}"), []).unwrap();
+    }
+    db.execute("INSERT INTO words(words) VALUES ('delete-all')", []).unwrap();
+    drop(db);
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        assert!(answers(&store).await.iter().all(|proposed| proposed.cards.is_empty()), "it is gone");
+        for stream in &streams {
+            assert_eq!(store.rebuild(stream).await.unwrap(), []);
+        }
+        let by_words: Vec<_> = answers(&store).await.into_iter().step_by(2).collect();
+        let want: Vec<_> = before.iter().step_by(2).map(|proposed| proposed.texts_with.clone()).collect();
+        assert_eq!(by_words.into_iter().map(|proposed| proposed.texts_with).collect::<Vec<_>>(), want);
+        embed_all(&store, MODEL).await;
+        assert_eq!(answers(&store).await, before);
+        assert_eq!(faults(&store).await, []);
+    });
+}

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use neap_core::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
-use neap_model::embed::LocalEmbedder;
 use neap_store::folder::FolderViews;
 use neap_store::{SqliteStore, Store};
 
-use crate::env::{self, DataDir};
+use crate::embedder;
+use crate::env::DataDir;
 use crate::keys;
 use crate::out::Failure;
 use crate::outlook;
@@ -34,17 +34,12 @@ pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
     let views = FolderViews::start(data.sessions(), store.clone());
     let keyring = Arc::new(keys::load(data)?);
     let builder = Engine::builder(store).views(views).keyring(keyring);
-    Ok(with_embedder(builder, env::wants_meaning()?))
-}
-
-/// With the built-in embedder, if meaning is to count.
-pub(crate) fn with_embedder(builder: EngineBuilder, is_wanted: bool) -> EngineBuilder {
-    if is_wanted { builder.embedder(Arc::new(LocalEmbedder)) } else { builder }
+    Ok(embedder::with(builder, embedder::choose()?.as_ref()))
 }
 
 /// An engine for looking: nothing is written but what makes looking better.
 pub(crate) fn reader(data: &DataDir) -> Result<Engine, Failure> {
-    Ok(with_embedder(Engine::builder(open_existing(data)?), env::wants_meaning()?).build())
+    Ok(embedder::with(Engine::builder(open_existing(data)?), embedder::choose()?.as_ref()).build())
 }
 
 /// An engine whose sessions are conversations of the agent that is named.

@@ -18,8 +18,12 @@ pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
 pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 /// The agent that remembers, if not the one called `default`.
 pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
-/// Who tells what texts mean, for search: `built-in`, or `none`.
+/// Who tells what texts mean, for search: `built-in`, an address, a file or folder of weights, or `none`.
 pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
+/// The model of embeddings at that address.
+pub(crate) const NEAP_EMBEDDER_MODEL: &str = "NEAP_EMBEDDER_MODEL";
+/// The key for that address; it comes before the maker's.
+pub(crate) const NEAP_EMBEDDER_KEY: &str = "NEAP_EMBEDDER_KEY";
 /// Who answers, as `--model` does.
 pub(crate) const NEAP_MODEL: &str = "NEAP_MODEL";
 /// Who summarises, as `--summary-model` does.
@@ -116,17 +120,6 @@ pub(crate) fn log() -> Option<String> {
 pub(crate) fn text(name: &str) -> Option<String> {
     let given = std::env::var_os(name).filter(|value| !value.is_empty())?;
     Some(given.to_string_lossy().into_owned())
-}
-
-/// Whether search goes by meaning as well as by words: unless it is said otherwise.
-pub(crate) fn wants_meaning() -> Result<bool, Failure> {
-    let given = std::env::var_os(NEAP_EMBEDDER).unwrap_or_default();
-    match given.to_string_lossy().as_ref() {
-        "" | "built-in" => Ok(true),
-        "none" => Ok(false),
-        other => Err(Failure::new(format!("{NEAP_EMBEDDER} cannot be '{}'", crate::out::clean(other)))
-            .hint("it is 'built-in', or 'none' to search by words alone")),
-    }
 }
 
 impl DataDir {

@@ -5,6 +5,7 @@
 mod app;
 mod cli;
 mod cmd;
+mod embedder;
 mod env;
 mod files;
 mod keys;

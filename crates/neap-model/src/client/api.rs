@@ -113,6 +113,14 @@ impl BaseUrl {
         Ok(Self(url))
     }
 
+    /// Where embeddings are asked for. An address without a path means the usual one.
+    pub(crate) fn embeddings(&self) -> Url {
+        let path = self.0.path().trim_end_matches('/').trim_end_matches("/embeddings");
+        let mut url = self.0.clone();
+        url.set_path(&format!("{}/embeddings", if path.is_empty() { "/v1" } else { path }));
+        url
+    }
+
     /// Whether it is this machine.
     pub fn is_loopback(&self) -> bool {
         let host = self.host().trim_start_matches('[').trim_end_matches(']');

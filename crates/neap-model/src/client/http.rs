@@ -9,15 +9,18 @@ use reqwest::redirect::Policy;
 use reqwest::{Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::api::Api;
+use super::api::{Api, BaseUrl};
 use super::fault;
 use super::hearing::{Answer, Reading};
+use super::key::ApiKey;
 use super::retry::asked_wait;
 use super::{ClientOptions, Limits};
 use crate::{ModelError, OnText};
 
 /// Longest part of an error that is read, in bytes.
 const ERROR_BYTES_MAX: usize = 64 << 10;
+/// Longest answer that comes whole, in bytes.
+const OBJECT_BYTES_MAX: usize = 64 << 20;
 
 /// Asks over HTTP.
 #[derive(Debug)]
@@ -29,18 +32,41 @@ pub(crate) struct Http {
 }
 
 impl Http {
+    /// For a conversation.
     pub(crate) fn new(options: &ClientOptions) -> Result<Self, ModelError> {
         let ClientOptions { api, base_url, key, limits, .. } = options;
         let mut headers = HeaderMap::new();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         if *api == Api::Anthropic {
             let version = HeaderName::from_static("anthropic-version");
             headers.insert(version, HeaderValue::from_static("2023-06-01"));
         }
+        Self::to(api.url(&base_url.0), *api, base_url, key.as_ref(), *limits, headers)
+    }
+
+    /// For embeddings.
+    pub(crate) fn for_embeddings(
+        base_url: &BaseUrl,
+        key: Option<&ApiKey>,
+        limits: Limits,
+    ) -> Result<Self, ModelError> {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        Self::to(base_url.embeddings(), Api::OpenAi, base_url, key, limits, headers)
+    }
+
+    fn to(
+        url: Url,
+        api: Api,
+        base_url: &BaseUrl,
+        key: Option<&ApiKey>,
+        limits: Limits,
+        mut headers: HeaderMap,
+    ) -> Result<Self, ModelError> {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = key {
             let (name, value) = key
-                .header(*api)
+                .header(api)
                 .ok_or_else(|| ModelError::Refused("the key holds characters that no key has".to_owned()))?;
             headers.insert(name, value);
         }
@@ -54,7 +80,7 @@ impl Http {
             client = client.no_proxy();
         }
         let client = client.build().map_err(|error| ModelError::Transport(told(&error)))?;
-        Ok(Self { client, url: api.url(&base_url.0), host: base_url.host().to_owned(), limits: *limits })
+        Ok(Self { client, url, host: base_url.host().to_owned(), limits })
     }
 
     /// Asks once.
@@ -68,11 +94,8 @@ impl Http {
         let sent = self.client.post(self.url.clone()).body(body.to_owned()).send();
         let sent = timeout_at(first_by, sent).await.map_err(|_| ModelError::TimedOut(first))?;
         let mut response = sent.map_err(|error| self.broken(&error))?;
-        let status = response.status().as_u16();
         if !response.status().is_success() {
-            let wait = waits(response.headers());
-            let body = self.error_body(&mut response).await;
-            return Err(fault::of_status(status, wait, &body));
+            return Err(self.refusal(response).await);
         }
         if is_json(response.headers()) {
             let body = self.error_body(&mut response).await;
@@ -87,6 +110,33 @@ impl Http {
             piece = within(self.limits.idle, response.chunk()).await?;
         }
         reading.end(on_text)
+    }
+
+    /// Asks once for an answer that comes whole: its bytes.
+    pub(crate) async fn object(&self, body: String) -> Result<Vec<u8>, ModelError> {
+        let asked = async {
+            let sent = self.client.post(self.url.clone()).body(body).send().await;
+            let mut response = sent.map_err(|error| self.broken(&error))?;
+            if !response.status().is_success() {
+                return Err(self.refusal(response).await);
+            }
+            let mut whole = Vec::new();
+            while let Some(bytes) = response.chunk().await.map_err(|error| self.broken(&error))? {
+                whole.extend_from_slice(&bytes);
+                if whole.len() > OBJECT_BYTES_MAX {
+                    return Err(ModelError::Protocol(format!("an answer of more than {OBJECT_BYTES_MAX} bytes")));
+                }
+            }
+            Ok(whole)
+        };
+        within(self.limits.whole, asked).await?
+    }
+
+    /// What an answer means that is none.
+    async fn refusal(&self, mut response: Response) -> ModelError {
+        let (status, wait) = (response.status().as_u16(), waits(response.headers()));
+        let body = self.error_body(&mut response).await;
+        fault::of_status(status, wait, &body)
     }
 
     /// What stands in an error's body, as far as it comes.

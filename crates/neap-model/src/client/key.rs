@@ -5,6 +5,7 @@ use std::fmt;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
 use super::api::Api;
+use crate::ModelError;
 
 /// What proves to a provider who asks.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,8 +37,22 @@ impl ApiKey {
         Some((name, value))
     }
 
-    /// Takes it out of a text: providers quote keys in their errors.
-    pub(super) fn hide(&self, text: &str) -> String {
+    /// An error as it can be shown, without the key: providers quote keys in their errors.
+    pub(crate) fn hidden(&self, error: ModelError) -> ModelError {
+        match error {
+            ModelError::Refused(text) => ModelError::Refused(self.hide(&text)),
+            ModelError::ContextFull(text) => ModelError::ContextFull(self.hide(&text)),
+            ModelError::Transport(text) => ModelError::Transport(self.hide(&text)),
+            ModelError::Protocol(text) => ModelError::Protocol(self.hide(&text)),
+            ModelError::Unusable(text) => ModelError::Unusable(self.hide(&text)),
+            ModelError::RateLimited { retry_after, message } => {
+                ModelError::RateLimited { retry_after, message: self.hide(&message) }
+            }
+            ModelError::TimedOut(_) | ModelError::ScriptEnded => error,
+        }
+    }
+
+    fn hide(&self, text: &str) -> String {
         let secret = self.secret.trim();
         if secret.is_empty() { text.to_owned() } else { text.replace(secret, "…") }
     }

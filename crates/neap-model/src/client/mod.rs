@@ -31,7 +31,7 @@ pub use api::{Api, BaseUrl};
 use asking::{Asked, Asking};
 use hearing::Answer;
 pub use hearing::CUT_AT_LIMIT;
-use http::Http;
+pub(crate) use http::Http;
 pub use key::ApiKey;
 pub use overhear::{Overheard, Overhearing};
 pub use retry::Retry;
@@ -168,16 +168,9 @@ impl Client {
 
     /// An error as it can be shown: without the key.
     fn told(&self, error: ModelError) -> ModelError {
-        let Some(key) = &self.key else { return error };
-        match error {
-            ModelError::Refused(text) => ModelError::Refused(key.hide(&text)),
-            ModelError::ContextFull(text) => ModelError::ContextFull(key.hide(&text)),
-            ModelError::Transport(text) => ModelError::Transport(key.hide(&text)),
-            ModelError::Protocol(text) => ModelError::Protocol(key.hide(&text)),
-            ModelError::RateLimited { retry_after, message } => {
-                ModelError::RateLimited { retry_after, message: key.hide(&message) }
-            }
-            ModelError::TimedOut(_) | ModelError::ScriptEnded => error,
+        match &self.key {
+            Some(key) => key.hidden(error),
+            None => error,
         }
     }
 }
@@ -203,7 +196,7 @@ impl ChatModel for Client {
 }
 
 /// Between 0 and 1; in the middle where there is no chance to be had.
-fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     let mut bytes = [0; 4];
     match getrandom::fill(&mut bytes) {
         Ok(()) => f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX),

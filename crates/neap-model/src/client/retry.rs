@@ -51,6 +51,7 @@ impl Retry {
             | ModelError::ContextFull(_)
             | ModelError::Protocol(_)
             | ModelError::TimedOut(_)
+            | ModelError::Unusable(_)
             | ModelError::ScriptEnded => None,
         }
     }
@@ -110,6 +111,7 @@ mod tests {
             ModelError::ContextFull(text()),
             ModelError::Protocol(text()),
             ModelError::TimedOut(SECOND),
+            ModelError::Unusable(text()),
             ModelError::ScriptEnded,
         ];
         for error in never {

@@ -6,10 +6,11 @@ use neap_engine::verify_results;
 use neap_model::envelope::Keyring;
 use neap_store::folder;
 use neap_store::{Finding, Severity};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app;
 use crate::cli::MaybeSession;
+use crate::embedder::{self, Chosen};
 use crate::env::DataDir;
 use crate::keys;
 use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
@@ -47,6 +48,9 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
             |what: String| Finding { severity: Severity::Note, session: None, what: format!("hook: {what}") };
         findings.extend(super::hook::latest_fault(data).map(of_hooks));
     }
+    let embedder = embedder::choose();
+    let (embedder, lack) = told_of(&embedder).await;
+    findings.extend(lack.map(|what| Finding { severity: Severity::Note, session: None, what }));
     let worst = findings.iter().map(|finding| finding.severity).max();
     let code: u8 = match worst {
         None | Some(Severity::Note) => 0,
@@ -57,13 +61,17 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
     let events = examined.iter().map(|info| info.events.0).chain(agents.iter().map(|info| info.events.0)).sum();
     if json {
         out::json_line(&json!({
-            "clean": code == 0, "exit": code, "sessions": examined.len(), "agents": agents.len(), "events": events, "findings": findings,
+            "clean": code == 0, "exit": code, "sessions": examined.len(), "agents": agents.len(), "events": events, "embedder": embedder, "findings": findings,
         }))?;
         return Ok(ExitCode::from(code));
     }
     for finding in &findings {
         out::line(render(finding));
     }
+    let named = |key: &str| embedder[key].as_str().unwrap_or_default().to_owned();
+    let identity = Some(named("identity")).filter(|identity| !identity.is_empty());
+    let identity = identity.map_or_else(String::new, |identity| format!(" {DIM}{}{DIM:#}", out::clean(&identity)));
+    out::line(format!("embedder: {}{identity}", out::clean(&named("name"))));
     let verdict = match code {
         0 => format!("{GOOD}clean{GOOD:#}"),
         1 => format!("{BOLD}repairable{BOLD:#}: run `neap rebuild`"),
@@ -76,6 +84,28 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
     counts.push(out::count(events, "event"));
     out::line(format!("{}: {verdict}", counts.join(", ")));
     Ok(ExitCode::from(code))
+}
+
+/// The embedder that is chosen, and why it is of no use, if so: then search goes by words alone, which is no fault of the store.
+async fn told_of(chosen: &Result<Option<Chosen>, Failure>) -> (Value, Option<String>) {
+    let chosen = match chosen {
+        Ok(Some(chosen)) => chosen,
+        Ok(None) => return (json!({"name": "none"}), None),
+        Err(failure) => return (json!({"name": "none"}), Some(failure.to_string())),
+    };
+    if chosen.is_built_in() {
+        return (json!({"name": chosen.name, "identity": chosen.embedder.identity()}), None);
+    }
+    match chosen.answers().await {
+        Ok(dimensions) => {
+            let identity = chosen.embedder.identity();
+            (json!({"name": chosen.name, "answers": true, "identity": identity, "dimensions": dimensions}), None)
+        }
+        Err(error) => {
+            let lack = format!("the embedder does not answer, search goes by words alone: {error}");
+            (json!({"name": chosen.name, "answers": false}), Some(lack))
+        }
+    }
 }
 
 /// A finding for people.

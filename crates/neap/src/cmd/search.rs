@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use neap_core::memory::MemoryKind;
 use neap_core::recall::{Filter, TextKind, Why};
-use neap_engine::Hit;
+use neap_engine::{EngineError, Hit};
+use serde_json::json;
 
 use crate::app;
 use crate::cli::{Place, SearchArgs};
@@ -23,7 +24,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         engine.attach(id).await?;
     }
     // What was said a moment ago may not be embedded yet; a few texts are quickly done, and where nothing can be written, words find.
-    let _ = tokio::time::timeout(INDEX_LIMIT, engine.index_all()).await;
+    let indexed = tokio::time::timeout(INDEX_LIMIT, engine.index_all()).await;
     let query = args.query.join(" ");
     let mut filter = Filter { kinds: kinds(args.place), from: args.since, ..Filter::default() };
     filter.streams = session.clone().map(|id| [id].into());
@@ -37,6 +38,11 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         hits.extend(engine.search(&query, of_agent, args.max).await?);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(args.max);
+    }
+    if let Some(why) = engine.meaning_fault() {
+        note(&format!("searched by words alone: {why}"), json)?;
+    } else if let Ok(Err(error @ EngineError::Embedder(_))) = indexed {
+        note(&format!("what is new is searched by words alone: {error}"), json)?;
     }
     if json {
         out::json_line(&hits)?;
@@ -54,6 +60,13 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says on standard error what the answer does not tell.
+fn note(text: &str, json: bool) -> Result<(), Failure> {
+    let text = out::clean(text);
+    out::aside(if json { out::json_text(&json!({ "note": text }))? } else { format!("note: {text}") });
+    Ok(())
 }
 
 /// The kinds of text that are in a place.

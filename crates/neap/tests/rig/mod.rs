@@ -11,7 +11,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 24] = [
+const FORCED: [&str; 27] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -21,6 +21,9 @@ const FORCED: [&str; 24] = [
     "NEAP_KEY",
     "NEAP_KEY_FILE",
     "NEAP_AGENT",
+    "NEAP_EMBEDDER",
+    "NEAP_EMBEDDER_MODEL",
+    "NEAP_EMBEDDER_KEY",
     "NEAP_MODEL",
     "NEAP_SUMMARY_MODEL",
     "NEAP_LISTEN",

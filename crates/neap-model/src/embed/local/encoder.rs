@@ -6,7 +6,8 @@ use super::layer::{Gelu, Matrix, Norm, WIDE, attend};
 use super::pieces::Pieces;
 use super::weights::{Table, Weights};
 
-const LAYERS: usize = 3;
+/// The most layers of an encoder.
+const LAYERS_MAX: usize = 48;
 /// Pieces of a text that are looked at, the marks at its ends included.
 const MOST_PIECES: usize = 128;
 /// Texts go through a layer together until they have this many pieces.
@@ -36,27 +37,46 @@ impl Encoder {
     /// The one compiled in; nothing when its weights are damaged.
     pub(super) fn built_in() -> Option<Self> {
         let weights = Weights::open(include_bytes!("assets/minilm-l3-q4.safetensors"))?;
+        Self::of(&weights, Pieces::new(include_str!("assets/vocab.txt")), |table| table)
+    }
+
+    /// One out of a file: with as many layers as it has; nothing when its tensors are not those of such an encoder, or not of
+    /// such a vocabulary.
+    pub(super) fn read(weights: &Weights<'_>, pieces: Pieces) -> Option<Self> {
+        Self::of(weights, pieces, Table::owned)
+    }
+
+    fn of<'a>(weights: &Weights<'a>, pieces: Pieces, keep: impl Fn(Table<'a>) -> Table<'static>) -> Option<Self> {
+        let of_layer = |number: usize, part: &str| format!("encoder.layer.{number}.{part}");
         let layer = |number: usize| {
-            let name = |part: &str| format!("encoder.layer.{number}.{part}");
+            let name = |part: &str| of_layer(number, part);
+            let asked = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
             Some(Layer {
-                ask: weights.matrix(
-                    &["query", "key", "value"].map(|part| name(&format!("attention.self.{part}"))),
-                    WIDE,
-                )?,
-                mix: weights.matrix(&[name("attention.output.dense")], WIDE)?,
+                ask: weights.matrix(&asked, WIDE, 3 * WIDE)?,
+                mix: weights.matrix(&[name("attention.output.dense")], WIDE, WIDE)?,
                 after_mix: weights.norm(&name("attention.output.LayerNorm"))?,
-                widen: weights.matrix(&[name("intermediate.dense")], WIDE)?,
-                narrow: weights.matrix(&[name("output.dense")], 4 * WIDE)?,
+                widen: weights.matrix(&[name("intermediate.dense")], WIDE, 4 * WIDE)?,
+                narrow: weights.matrix(&[name("output.dense")], 4 * WIDE, WIDE)?,
                 after: weights.norm(&name("output.LayerNorm"))?,
             })
         };
+        let layers = (0..LAYERS_MAX)
+            .take_while(|number| weights.has(&of_layer(*number, "output.LayerNorm.weight")))
+            .map(layer)
+            .collect::<Option<Vec<_>>>()?;
+        let table = |name: &str| weights.table(&format!("embeddings.{name}_embeddings.weight"), WIDE);
+        let (words, places, kinds) = (table("word")?, table("position")?, table("token_type")?);
+        let fits = words.rows() == pieces.count() && places.rows() >= MOST_PIECES && kinds.rows() > 0;
+        if layers.is_empty() || !fits {
+            return None;
+        }
         Some(Self {
-            pieces: Pieces::new(include_str!("assets/vocab.txt")),
-            words: weights.table("embeddings.word_embeddings.weight", WIDE)?,
-            places: weights.table("embeddings.position_embeddings.weight", WIDE)?,
-            kinds: weights.table("embeddings.token_type_embeddings.weight", WIDE)?,
+            pieces,
+            words: keep(words),
+            places: keep(places),
+            kinds: keep(kinds),
             first: weights.norm("embeddings.LayerNorm")?,
-            layers: (0..LAYERS).map(layer).collect::<Option<_>>()?,
+            layers,
             gelu: Gelu::new(),
         })
     }

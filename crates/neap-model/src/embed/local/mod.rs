@@ -1,9 +1,10 @@
 //! The embedder that comes with the program: no key, no network, no file to fetch.
 //!
 //! A sentence encoder of three layers with four-bit weights (`assets/README.md` says whose). It looks at the
-//! first 128 word pieces of a text. English is what it was made for.
+//! first 128 word pieces of a text. English is what it was made for. Others of its kind are read from files ([`FileEmbedder`]).
 
 mod encoder;
+mod file;
 mod layer;
 mod pieces;
 mod weights;
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 use neap_core::recall::Embedding;
 
 use self::encoder::Encoder;
+pub use self::file::FileEmbedder;
 use crate::{Embedder, ModelError};
 
 /// The built-in embedder. All of them share one set of weights, opened when the first text is embedded.

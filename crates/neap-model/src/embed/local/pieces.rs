@@ -1,5 +1,6 @@
 //! Cuts text into the word pieces the encoder knows: lower case, accents off, punctuation apart.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
@@ -13,21 +14,41 @@ const LONGEST_WORD: usize = 100;
 
 /// The vocabulary: pieces that begin a word, and pieces that go on with one.
 pub(super) struct Pieces {
-    begin: HashMap<&'static str, u32>,
-    go_on: HashMap<&'static str, u32>,
+    begin: HashMap<Cow<'static, str>, u32>,
+    go_on: HashMap<Cow<'static, str>, u32>,
+    count: usize,
 }
 
 impl Pieces {
     /// Reads a vocabulary, one piece a line, numbered from nought; `##` before a piece that goes on with a word.
     pub(super) fn new(vocabulary: &'static str) -> Self {
-        let (mut begin, mut go_on) = (HashMap::new(), HashMap::new());
-        for (piece, number) in vocabulary.lines().zip(0..) {
-            match piece.strip_prefix("##") {
-                Some(rest) if !rest.is_empty() => go_on.insert(rest, number),
-                _ => begin.insert(piece, number),
+        Self::of(vocabulary.lines().map(Cow::Borrowed))
+    }
+
+    /// The same of one that may be none; nothing where the marks are not in their places.
+    pub(super) fn read(vocabulary: &str) -> Option<Self> {
+        let all = Self::of(vocabulary.lines().map(|line| Cow::Owned(line.to_owned())));
+        let is_there = |mark: &str, number: u32| all.begin.get(mark) == Some(&number);
+        (is_there("[UNK]", UNKNOWN) && is_there("[CLS]", FIRST) && is_there("[SEP]", LAST)).then_some(all)
+    }
+
+    fn of(lines: impl Iterator<Item = Cow<'static, str>>) -> Self {
+        let (mut begin, mut go_on, mut count) = (HashMap::new(), HashMap::new(), 0);
+        for (piece, number) in lines.zip(0..) {
+            let rest = piece.strip_prefix("##").filter(|rest| !rest.is_empty());
+            match (&piece, rest) {
+                (Cow::Borrowed(piece), Some(_)) => go_on.insert(Cow::Borrowed(&piece[2..]), number),
+                (Cow::Owned(_), Some(rest)) => go_on.insert(Cow::Owned(rest.to_owned()), number),
+                (_, None) => begin.insert(piece, number),
             };
+            count += 1;
         }
-        Self { begin, go_on }
+        Self { begin, go_on, count }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// The pieces of a text between two marks, at most `most` in all. What lies behind them is not read.

@@ -79,3 +79,87 @@ async fn it_is_an_embedder() {
     assert_eq!(embeddings.iter().map(|embedding| embedding.values().len()).collect::<Vec<_>>(), [384, 384]);
     assert_eq!(embedder.identity(), "minilm-l3-q4/1");
 }
+
+/// A folder with the built-in weights in it, as a file of one's own.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    put(&folder, "mine.safetensors", include_bytes!("assets/minilm-l3-q4.safetensors"));
+    put(&folder, "vocab.txt", include_bytes!("assets/vocab.txt"));
+    folder
+}
+
+#[allow(clippy::disallowed_methods, reason = "a test makes files")]
+fn put(folder: &tempfile::TempDir, name: &str, bytes: &[u8]) {
+    std::fs::write(folder.path().join(name), bytes).expect("a file");
+}
+
+#[tokio::test]
+async fn weights_from_a_file_give_what_the_same_give_built_in() {
+    let folder = folder();
+    let texts = ["Send a document", "", "John: I moved to Lisbon in May."];
+    let want = LocalEmbedder.embed(&texts).await.expect("embeds");
+    let mut names = Vec::new();
+    for path in [folder.path().to_owned(), folder.path().join("mine.safetensors")] {
+        let embedder = FileEmbedder::new(&path).expect("an embedder");
+        assert_eq!(embedder.embed(&texts).await.expect("embeds"), want);
+        names.push(embedder.identity().to_owned());
+    }
+    assert!(
+        names[0] == names[1] && names[0].starts_with("mine/") && names[0].len() == "mine/".len() + 12,
+        "{names:?}"
+    );
+
+    let mut other = include_bytes!("assets/minilm-l3-q4.safetensors").to_vec();
+    *other.last_mut().expect("a byte") ^= 1;
+    put(&folder, "mine.safetensors", &other);
+    let changed = FileEmbedder::new(folder.path()).expect("an embedder");
+    changed.ready().await.expect("it can be read");
+    assert!(
+        changed.identity().starts_with("mine/") && changed.identity() != names[0],
+        "other weights, another name"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_embedder_is_told() {
+    let told = |folder: &tempfile::TempDir| FileEmbedder::new(folder.path()).map(drop).expect_err("no embedder");
+    let empty = tempfile::tempdir().expect("a folder");
+    assert!(told(&empty).contains("has no .safetensors file"));
+    assert!(
+        FileEmbedder::new(&empty.path().join("gone")).map(drop).expect_err("none").contains("there is no file")
+    );
+    put(&empty, "a.safetensors", b"");
+    assert!(told(&empty).contains("there is no vocab.txt"));
+    put(&empty, "b.safetensors", b"");
+    assert!(told(&empty).contains("several"));
+
+    let whole: &[u8] = include_bytes!("assets/minilm-l3-q4.safetensors");
+    let words: &[u8] = include_bytes!("assets/vocab.txt");
+    let head = |json: &str, body: &[u8]| [&(json.len() as u64).to_le_bytes(), json.as_bytes(), body].concat();
+    let foreign =
+        head(r#"{"embeddings.word_embeddings.weight":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#, &[0; 4]);
+    let renamed = String::from_utf8_lossy(&whole[..20_000]).contains("encoder.layer.2.output.dense.bias");
+    assert!(renamed, "the head is where it is looked for");
+    let mut lacking = whole.to_vec();
+    let at = whole.windows(33).position(|some| some == b"encoder.layer.2.output.dense.bias").expect("a tensor");
+    lacking[at + 20] ^= 1;
+    let cases: [(&[u8], &[u8], &str); 8] = [
+        (b"", words, "a whole safetensors file"),
+        (&whole[..whole.len() - 1], words, "a whole safetensors file"),
+        (&head("{}", b"")[..9], words, "a whole safetensors file"),
+        (&head("{}", b""), words, "an encoder like the built-in one"),
+        (&foreign, words, "an encoder like the built-in one"),
+        (&lacking, words, "an encoder like the built-in one"),
+        (whole, &words[..words.len() - 40], "an encoder like the built-in one"),
+        (whole, b"one\ntwo\n", "a vocabulary"),
+    ];
+    for (weights, words, want) in cases {
+        let folder = folder();
+        put(&folder, "mine.safetensors", weights);
+        put(&folder, "vocab.txt", words);
+        let embedder = FileEmbedder::new(folder.path()).expect("the files are there");
+        let error = embedder.embed(&["a"]).await.expect_err(want);
+        assert!(matches!(&error, ModelError::Unusable(what) if what.contains(want)), "{error}, not {want}");
+        assert_eq!(embedder.ready().await, Err(error));
+    }
+}

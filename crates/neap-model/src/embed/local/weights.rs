@@ -1,5 +1,6 @@
 //! Opens a weights file: named tensors behind a JSON head (safetensors), matrices at four bits a weight.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -34,15 +35,20 @@ impl<'a> Weights<'a> {
     /// A table whose rows are opened when they are looked up.
     pub(super) fn table(&self, name: &str, wide: usize) -> Option<Table<'a>> {
         let (codes, scales) = (*self.0.get(&format!("{name}.q4"))?, *self.0.get(&format!("{name}.scales"))?);
-        (codes.len() * 2 == scales.len() / 2 * GROUP && codes.len() % wide == 0).then_some(Table {
-            codes,
-            scales,
+        (codes.len() * 2 == scales.len() / 2 * GROUP && codes.len() * 2 % wide == 0).then_some(Table {
+            codes: Cow::Borrowed(codes),
+            scales: Cow::Borrowed(scales),
             wide,
         })
     }
 
-    /// One matrix out of several that read the same input, side by side; `inputs` values in.
-    pub(super) fn matrix(&self, names: &[String], inputs: usize) -> Option<Matrix> {
+    /// Whether there is a tensor of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// One matrix out of several that read the same input, side by side; `inputs` values in, `outputs` out.
+    pub(super) fn matrix(&self, names: &[String], inputs: usize, outputs: usize) -> Option<Matrix> {
         let (mut rows, mut bias) = (Vec::new(), Vec::new());
         for name in names {
             let table = self.table(&format!("{name}.weight"), inputs)?;
@@ -52,6 +58,9 @@ impl<'a> Weights<'a> {
                 rows.push(values);
             }
             bias.extend(self.values(&format!("{name}.bias"))?);
+        }
+        if rows.len() != outputs {
+            return None;
         }
         Matrix::new(&rows, bias)
     }
@@ -68,12 +77,18 @@ impl<'a> Weights<'a> {
 
 /// Rows of four-bit weights, still packed.
 pub(super) struct Table<'a> {
-    codes: &'a [u8],
-    scales: &'a [u8],
+    codes: Cow<'a, [u8]>,
+    scales: Cow<'a, [u8]>,
     wide: usize,
 }
 
 impl Table<'_> {
+    /// The same without the file.
+    pub(super) fn owned(self) -> Table<'static> {
+        let own = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
+        Table { codes: own(self.codes), scales: own(self.scales), wide: self.wide }
+    }
+
     pub(super) fn rows(&self) -> usize {
         self.codes.len() * 2 / self.wide
     }

@@ -33,7 +33,7 @@ async fn ask(
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     let began = Instant::now();
-    let embedding = if options.weights.meaning > 0.0 { told.engine.meaning(&question.q).await } else { None };
+    let embedding = told.meaning(&question.q).await?;
     tally.embedded(began.elapsed());
     for budget in &options.budgets {
         let asking = Asking {

@@ -54,7 +54,7 @@ async fn recalled(told: &mut Told, options: &Options, turns: &[Turn]) -> Result<
     let question = turns.last().map_or("", |turn| turn.text.as_str());
     let session = occasion(turns.last().map_or(0, |turn| turn.session))?;
     let asking = Asking {
-        embedding: if options.is_embedding { told.engine.meaning(question).await } else { None },
+        embedding: told.meaning(question).await?,
         here: Some(Here { session, in_sight: IN_SIGHT as u64 }),
         weights: options.weights.clone(),
         ..Asking::new(question, Tokens(BUDGET))

@@ -30,7 +30,7 @@ pub(crate) async fn place_all(told: &mut Told, options: &Options, tally: &mut Ta
         if works.values().any(|known| *known == work) {
             told.tell(Some(turn.session)).await?;
             let asking = Asking {
-                embedding: if options.is_embedding { told.engine.meaning(&turn.text).await } else { None },
+                embedding: told.meaning(&turn.text).await?,
                 filter: Filter::default(),
                 weights: options.weights.clone(),
                 ..Asking::new(turn.text.as_str(), BUDGET)

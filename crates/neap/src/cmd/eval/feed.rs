@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
-use neap_engine::{Engine, EngineBuilder};
+use neap_core::recall::Embedding;
+use neap_engine::Engine;
+use neap_model::Embedder;
 use neap_store::{SqliteStore, Store};
 
 use super::data::{Conversation, Turn};
@@ -32,7 +34,7 @@ impl Told {
     /// An empty store for it.
     pub(crate) fn new(
         conversation: Arc<Conversation>,
-        parts: impl FnOnce(EngineBuilder) -> EngineBuilder,
+        embedder: Option<Arc<dyn Embedder>>,
     ) -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("eval.db"))?);
@@ -45,7 +47,11 @@ impl Told {
         let of = |session: &i64| occasions.iter().position(|known| known == session);
         let mut order: Vec<usize> = (0..conversation.turns.len()).collect();
         order.sort_by_key(|at| of(&conversation.turns[*at].session));
-        let engine = parts(Engine::builder(store)).build();
+        let builder = Engine::builder(store);
+        let engine = match embedder {
+            Some(embedder) => builder.embedder(embedder).build(),
+            None => builder.build(),
+        };
         Ok(Self { engine, conversation, order, told: 0, now: Stamp(0), _folder: folder })
     }
 
@@ -79,6 +85,15 @@ impl Told {
         self.told = turns;
         self.engine.index_all().await?;
         Ok(())
+    }
+
+    /// What a question means; none without an embedder. Where that fails, something else would be measured.
+    pub(crate) async fn meaning(&self, question: &str) -> Result<Option<Embedding>, Failure> {
+        let meant = self.engine.meaning(question).await;
+        match self.engine.meaning_fault() {
+            Some(fault) => Err(Failure::new(format!("a question was not embedded: {fault}"))),
+            None => Ok(meant),
+        }
     }
 
     /// When the last thing was said.

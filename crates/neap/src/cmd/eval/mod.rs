@@ -17,9 +17,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use neap_core::recall::Weights;
+use neap_model::Embedder;
 
-use crate::app;
 use crate::cli::{EvalArgs, Reason, Suite};
+use crate::embedder;
 use crate::out::{self, Failure};
 use crate::progress::Progress;
 use data::Conversation;
@@ -31,17 +32,17 @@ pub(crate) use tally::percentile;
 const CURVE: [u64; 6] = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
 /// What is measured, and how.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) budgets: Vec<u64>,
     pub(crate) suites: Vec<Suite>,
     pub(crate) weights: Weights,
-    pub(crate) is_embedding: bool,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) with_baselines: bool,
 }
 
 impl Options {
-    fn of(args: &EvalArgs) -> Self {
+    fn of(args: &EvalArgs) -> Result<Self, Failure> {
         let mut budgets = args.budget.clone();
         if args.curve.is_some() {
             budgets.extend(CURVE);
@@ -53,8 +54,9 @@ impl Options {
             one @ (Suite::Recall | Suite::Efforts | Suite::Freshness | Suite::Coding) => vec![one],
         };
         let weights = without(&args.without);
-        let is_embedding = weights.meaning > 0.0;
-        Self { budgets, suites, weights, is_embedding, with_baselines: args.curve.is_some() }
+        let chosen = if weights.meaning > 0.0 { embedder::choose()? } else { None };
+        let embedder = chosen.map(|chosen| chosen.embedder);
+        Ok(Self { budgets, suites, weights, embedder, with_baselines: args.curve.is_some() })
     }
 
     fn has(&self, suite: Suite) -> bool {
@@ -84,7 +86,7 @@ fn without(reasons: &[Reason]) -> Weights {
 }
 
 pub(crate) async fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure> {
-    let options = Options::of(args);
+    let options = Options::of(args)?;
     let mut files = Vec::new();
     for path in &args.files {
         let conversations = data::read(path)?;
@@ -152,7 +154,7 @@ fn measure(
 async fn one(conversation: Arc<Conversation>, options: &Options) -> Result<Tally, Failure> {
     let mut tally = Tally { turns: conversation.turns.len() as u64, ..Tally::default() };
     // Each suite begins with nothing told: what it asks must not have been said yet.
-    let untold = || Told::new(conversation.clone(), |builder| app::with_embedder(builder, options.is_embedding));
+    let untold = || Told::new(conversation.clone(), options.embedder.clone());
     let mut told = untold()?;
     if options.has(Suite::Coding) {
         coding::follow(&mut told, options, &mut tally).await?;

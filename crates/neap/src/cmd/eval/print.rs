@@ -56,7 +56,7 @@ pub(crate) fn text(name: &str, tally: &Tally, options: &Options) -> String {
     };
     if !tally.took.is_empty() {
         out.push_str(&format!("{DIM}assembling p50 / p95 / p99: {}", times(&tally.took)));
-        if options.is_embedding && !tally.embedding.is_empty() {
+        if options.embedder.is_some() && !tally.embedding.is_empty() {
             out.push_str(&format!("; embedding a question: {}", times(&tally.embedding)));
         }
         out.push_str(&format!("{DIM:#}\n"));

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use neap_core::hook::{Called, Moment, Says};
 use neap_core::transcript::Program;
@@ -11,11 +12,14 @@ use neap_store::folder::FolderViews;
 use serde_json::json;
 
 use super::transcript::{Cursor, waiting};
-use crate::env::{self, DataDir};
-use crate::{app, files, keys, out, outlook};
+use crate::env::DataDir;
+use crate::{app, embedder, files, keys, out, outlook};
 
 /// Longest event, in bytes: what a tool answered is in it.
 const EVENT_BYTES_MAX: u64 = 64 << 20;
+
+/// How long a prompt waits for an embedder that is elsewhere: all of it is over after a second.
+const QUESTION_LIMIT: Duration = Duration::from_millis(400);
 
 /// Reads the event from standard input and answers it; what went wrong is told in a sentence.
 pub(super) fn answer(data: &DataDir, program: Option<Program>) -> Result<Option<String>, String> {
@@ -80,6 +84,6 @@ fn engine(data: &DataDir, shows: bool) -> Result<Engine, String> {
     let store = app::open_store(data).map_err(told)?;
     let builder = Engine::builder(store.clone()).agent(data.agent().clone(), outlook::read(data).map_err(told)?);
     let builder = builder.keyring(Arc::new(keys::load(data).map_err(told)?));
-    let builder = app::with_embedder(builder, env::wants_meaning().map_err(told)?);
+    let builder = embedder::with_limit(builder, embedder::choose().map_err(told)?.as_ref(), QUESTION_LIMIT);
     Ok(if shows { builder.views(FolderViews::start(data.sessions(), store)).build() } else { builder.build() })
 }

@@ -1,0 +1,312 @@
+//! Embedders by choice: the real binary against a server of embeddings on this machine, and against files.
+
+#[path = "../../neap-model/tests/mock/mod.rs"]
+mod mock;
+mod rig;
+
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use mock::{End, Mock, Reply, Request};
+use rig::{Neap, Ran, holding, objects};
+use serde_json::{Value, json};
+
+const KEY: &str = "key-that-nobody-may-see";
+/// Far longer than anything takes.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// What is asked to learn how long an embedding is.
+const A_WORD: &str = "neap";
+
+/// Knows three things, and by which words they go; a number more for some.
+fn embedding(text: &str, more: usize) -> Vec<f32> {
+    let groups = [["car", "automobile", "vehicle"], ["cake", "baking", "dessert"], ["river", "boat", "water"]];
+    let text = text.to_lowercase();
+    let known = groups.map(|group| if group.iter().any(|word| text.contains(word)) { 1.0 } else { 0.05 });
+    known.into_iter().chain(vec![0.0; more]).collect()
+}
+
+fn input(request: &Request) -> Vec<String> {
+    serde_json::from_value(request.json()["input"].clone()).expect("texts")
+}
+
+fn answer(request: &Request, more: usize) -> Reply {
+    let texts = input(request);
+    let data: Vec<Value> = texts.iter().map(|text| json!({"embedding": embedding(text, more)})).collect();
+    Reply::new(200, "application/json", json!({ "data": data }).to_string())
+}
+
+/// A server of embeddings.
+fn server(more: usize) -> Mock {
+    Mock::start(move |request, _| answer(request, more))
+}
+
+/// How many texts a server embedded that are not questions.
+fn embedded(mock: &Mock, questions: &[&str]) -> usize {
+    let asked = mock.requests().iter().flat_map(input).collect::<Vec<_>>();
+    asked.iter().filter(|text| *text != A_WORD && !questions.contains(&text.as_str())).count()
+}
+
+/// The variables that choose a model at a server.
+fn at(mock: &Mock, model: &str) -> [(&'static str, String); 3] {
+    [
+        ("NEAP_EMBEDDER", mock.url("/v1")),
+        ("NEAP_EMBEDDER_MODEL", model.to_owned()),
+        ("NEAP_EMBEDDER_KEY", KEY.to_owned()),
+    ]
+}
+
+fn command(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Command {
+    let mut command = neap.command(args);
+    command.envs(chosen.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn run(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Ran {
+    let output = command(neap, chosen, args).output().expect("the binary runs");
+    let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// The texts that are found, and what was said on standard error.
+fn search(neap: &Neap, chosen: &[(&str, String)], query: &str) -> (Vec<String>, String) {
+    let ran = run(neap, chosen, &["search", query, "--json"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let hits: Vec<Value> = serde_json::from_str(&ran.out).expect("JSON");
+    (hits.iter().map(|hit| hit["text"].as_str().unwrap_or_default().to_owned()).collect(), ran.err)
+}
+
+/// Searches until something is so.
+#[track_caller]
+fn search_until(neap: &Neap, chosen: &[(&str, String)], query: &str, is_so: impl Fn(&[String]) -> bool) {
+    let began = Instant::now();
+    loop {
+        let (found, err) = search(neap, chosen, query);
+        assert_eq!(err, "", "{query}");
+        if is_so(&found) {
+            return;
+        }
+        assert!(began.elapsed() < PATIENCE, "{query}: {found:?}");
+    }
+}
+
+/// A store with a few talks.
+fn store() -> Neap {
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    let said = |user: &str, reply: &str| json!({"user": user, "assistant": reply});
+    let turns = [
+        said("My automobile makes a noise.", "Have the brakes looked at."),
+        said("The dessert was too sweet.", "Use less sugar next time."),
+        said("We went along the shore.", "That sounds nice."),
+    ];
+    neap.replay(&["--session", "talk"], &turns);
+    neap
+}
+
+const TEXTS: usize = 6;
+
+#[test]
+fn an_embedder_at_an_address_finds_by_meaning_and_its_key_is_nowhere() {
+    let (neap, mock) = (store(), server(0));
+    let chosen = at(&mock, "concepts");
+    search_until(&neap, &chosen, "vehicle", |found| found.first().is_some_and(|text| text.contains("automobile")));
+    assert_eq!(embedded(&mock, &["vehicle"]), TEXTS, "each text once");
+    let told = run(&neap, &chosen, &["doctor", "--json"]);
+    let told: Value = serde_json::from_str(&told.out).expect("JSON");
+    let name = format!("concepts at {}", mock.url("/v1"));
+    let want = json!({"name": name, "answers": true, "identity": "concepts/3", "dimensions": 3});
+    assert_eq!((&told["embedder"], &told["exit"]), (&want, &json!(0)), "{told}");
+    assert!(
+        mock.requests().iter().all(|request| request.header("authorization") == Some(&format!("Bearer {KEY}")))
+    );
+    let logged = [&chosen[..], &[("NEAP_LOG", "trace".to_owned())]].concat();
+    for args in [&["doctor"][..], &["search", "vehicle"], &["search", "vehicle", "--explain"]] {
+        let ran = run(&neap, &logged, args);
+        assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{}{}", ran.out, ran.err);
+    }
+    assert_eq!(holding(neap.place(), KEY), Vec::<std::path::PathBuf>::new());
+}
+
+/// The model's name and the length of its embeddings are kept with them: another takes over, the same elsewhere goes on.
+#[test]
+fn another_embedder_takes_over_and_the_same_elsewhere_goes_on() {
+    let neap = store();
+    let is_found = |found: &[String]| found.first().is_some_and(|text| text.contains("automobile"));
+    let (first, elsewhere, longer, renamed) = (server(0), server(0), server(1), server(1));
+    search_until(&neap, &at(&first, "one"), "vehicle", is_found);
+    search_until(&neap, &at(&elsewhere, "one"), "vehicle", is_found);
+    assert_eq!((embedded(&first, &["vehicle"]), embedded(&elsewhere, &["vehicle"])), (TEXTS, 0));
+    for (mock, model) in [(&longer, "one"), (&renamed, "other")] {
+        let (found, err) = search(&neap, &at(mock, model), "noise");
+        assert!(err.is_empty() && is_found(&found), "words find all the while: {found:?} {err}");
+        search_until(&neap, &at(mock, model), "vehicle", is_found);
+        assert_eq!(embedded(mock, &["vehicle", "noise"]), TEXTS, "{model}");
+    }
+    assert_eq!(run(&neap, &at(&renamed, "other"), &["doctor"]).code, 0);
+}
+
+#[test]
+fn an_embedder_that_fails_leaves_the_words_and_is_told() {
+    let refused =
+        || Mock::start(|_, _| Reply::error(401, &format!(r#"{{"error":{{"message":"no such key {KEY}"}}}}"#)));
+    let silent = || Mock::start(|request, _| answer(request, 0).cut(3, End::Silent));
+    let mad = || Mock::start(|_, _| Reply::error(200, r#"{"data":[{"embedding":[]}]}"#));
+    for mock in [refused(), silent(), mad()] {
+        let (neap, chosen) = (store(), at(&mock, "concepts"));
+        let (found, err) = search(&neap, &chosen, "noise");
+        assert_eq!(found, ["My automobile makes a noise."]);
+        let note: Value = serde_json::from_str(&err).expect("one note");
+        let note = note["note"].as_str().expect("a sentence");
+        assert!(note.starts_with("searched by words alone: ") && !note.contains(KEY), "{note}");
+        let ran = run(&neap, &chosen, &["search", "vehicle"]);
+        assert!(
+            ran.code == 0 && ran.out.starts_with("Nothing found") && ran.err.contains("by words alone"),
+            "{ran:?}"
+        );
+        let ran = run(&neap, &chosen, &["doctor"]);
+        assert!(ran.code == 0 && ran.out.contains("the embedder does not answer"), "{ran:?}");
+        assert!(!ran.out.contains(KEY), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_an_embedder_is_refused_with_a_hint() {
+    let neap = store();
+    let not_weights = neap.file("mine.safetensors", "not weights");
+    let table: [(&[(&str, &str)], &str); 7] = [
+        (&[("NEAP_EMBEDDER", "nonsense")], "NEAP_EMBEDDER cannot be 'nonsense'"),
+        (&[("NEAP_EMBEDDER", "http://127.0.0.1:1")], "needs the name of its model"),
+        (
+            &[("NEAP_EMBEDDER", "https://user:word@host/v1"), ("NEAP_EMBEDDER_MODEL", "m")],
+            "must not hold a password",
+        ),
+        (&[("NEAP_EMBEDDER", "https://api.openai.com/v1"), ("NEAP_EMBEDDER_MODEL", "m")], "wants a key"),
+        (&[("NEAP_EMBEDDER", "./gone")], "there is no file at ./gone"),
+        (&[("NEAP_EMBEDDER", "./data")], "has no .safetensors file"),
+        (&[("NEAP_EMBEDDER", &not_weights)], "there is no vocab.txt beside"),
+    ];
+    for (chosen, want) in table {
+        let chosen: Vec<(&str, String)> =
+            chosen.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        let ran = run(&neap, &chosen, &["search", "noise"]);
+        assert!(ran.code == 2 && ran.err.contains(want), "{chosen:?}: {ran:?}");
+        let told = run(&neap, &chosen, &["doctor"]);
+        assert!(told.code == 0 && told.out.contains(want), "{chosen:?}: {told:?}");
+    }
+    neap.file("vocab.txt", "one\ntwo\n");
+    let (found, err) = search(&neap, &[("NEAP_EMBEDDER", not_weights)], "noise");
+    assert!(found.len() == 1 && err.contains("vocab.txt is not a vocabulary"), "{found:?} {err}");
+}
+
+/// What is found, but for when it was said.
+fn answers(neap: &Neap, chosen: &[(&str, String)]) -> Vec<Value> {
+    let one = |query: &&str| {
+        let ran = run(neap, chosen, &["search", query, "--json", "-n", "20"]);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{query}");
+        let mut hits: Value = serde_json::from_str(&ran.out).expect("JSON");
+        for hit in hits.as_array_mut().expect("hits") {
+            hit.as_object_mut().expect("a hit").remove("at");
+        }
+        hits
+    };
+    ["vehicle", "baking a cake", "message 7", "boat trip on the water"].iter().map(one).collect()
+}
+
+/// Many turns about three things.
+fn many(neap: &Neap) {
+    let things = ["an automobile", "some dessert", "the river", "nothing much"];
+    let turn = |n: usize| json!({"user": format!("message {n} is about {}", things[n % 4]), "assistant": format!("noted {n}")});
+    neap.replay(&["--session", "talk"], &(0..60).map(turn).collect::<Vec<_>>());
+}
+
+/// Ends it as nothing can prevent.
+fn kill(mut child: Child) {
+    child.kill().expect("it is killed");
+    child.wait().expect("it is dead");
+}
+
+#[test]
+fn an_indexer_that_is_killed_leaves_a_store_that_is_made_up_for() {
+    let none = [("NEAP_EMBEDDER", "none")];
+    let (killed, undisturbed) = (Neap::with(&none), Neap::with(&none));
+    let (hangs, batches) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let mock = {
+        let (hangs, batches) = (hangs.clone(), batches.clone());
+        Mock::start(move |request, _| {
+            let is_batch = input(request).len() > 1;
+            let nth = if is_batch { batches.fetch_add(1, Ordering::SeqCst) } else { 0 };
+            // One batch is stored, the next never comes.
+            let hangs = hangs.load(Ordering::SeqCst) && nth % 2 == 1;
+            if hangs { answer(request, 0).ending(End::Silent).cut(3, End::Silent) } else { answer(request, 0) }
+        })
+    };
+    let chosen = at(&mock, "concepts");
+    many(&killed);
+    many(&undisturbed);
+    for round in 1..=2 {
+        let mut indexing = command(&killed, &chosen, &["chat", "--session", "other"]);
+        let child = indexing.stdin(Stdio::piped()).spawn().expect("the binary runs");
+        let began = Instant::now();
+        while batches.load(Ordering::SeqCst) < 2 * round {
+            assert!(began.elapsed() < PATIENCE, "it embeds");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill(child);
+    }
+    // Session folders may lag behind; the index may not be astray.
+    let is_of_folder = |what: &str| what.contains("session folder");
+    let astray = |neap: &Neap| -> Vec<String> {
+        let told: Value = serde_json::from_str(&run(neap, &[], &["doctor", "--json"]).out).expect("JSON");
+        let findings = told["findings"].as_array().expect("findings").clone();
+        let serious = findings.iter().filter(|finding| finding["severity"] != "note");
+        serious
+            .filter_map(|finding| finding["what"].as_str())
+            .filter(|what| !is_of_folder(what))
+            .map(str::to_owned)
+            .collect()
+    };
+    assert_eq!(astray(&killed), Vec::<String>::new(), "half embedded is not damaged");
+    hangs.store(false, Ordering::SeqCst);
+    for neap in [&killed, &undisturbed] {
+        let began = Instant::now();
+        loop {
+            let before = batches.load(Ordering::SeqCst);
+            search(neap, &chosen, "vehicle");
+            if batches.load(Ordering::SeqCst) == before {
+                break;
+            }
+            assert!(began.elapsed() < PATIENCE, "all is embedded in the end");
+        }
+    }
+    let (left, right) = (answers(&killed, &chosen), answers(&undisturbed, &chosen));
+    assert_eq!(left, right);
+    assert!(left.iter().all(|hits| hits.as_array().is_some_and(|hits| hits.len() > 10)), "{left:?}");
+    assert_eq!(astray(&killed), Vec::<String>::new());
+}
+
+/// One writes, others search: nothing fails, and what was written is found by its words at once, by its meaning soon.
+#[test]
+fn what_one_process_writes_another_finds() {
+    use std::io::{BufRead, BufReader, Write};
+    let (neap, mock) = (store(), server(0));
+    let chosen = at(&mock, "concepts");
+    let mut writing = command(&neap, &chosen, &["replay", "--session", "writer", "--json", "-"]);
+    let mut writer = writing.stdin(Stdio::piped()).spawn().expect("the binary runs");
+    let (mut tell, mut told) =
+        (writer.stdin.take().expect("a pipe"), BufReader::new(writer.stdout.take().expect("a pipe")));
+    let tall = ["heron", "osprey", "dipper", "curlew"];
+    for (nth, bird) in tall.into_iter().enumerate() {
+        let text = format!("a {bird} over the river");
+        writeln!(tell, "{}", json!({"user": text, "assistant": "Noted."})).expect("it takes a line");
+        let mut line = String::new();
+        told.read_line(&mut line).expect("it answers");
+        assert_eq!(objects(&line)[0]["turn"], nth + 1);
+        let (found, err) = search(&neap, &chosen, bird);
+        assert!(err.is_empty() && found.contains(&text), "found by its words at once: {found:?} {err}");
+        search_until(&neap, &chosen, "boat", |found| found.contains(&text));
+    }
+    drop(tell);
+    assert!(writer.wait().expect("it ends").success());
+}
