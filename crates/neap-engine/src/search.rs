@@ -91,7 +91,11 @@ impl Engine {
         let mut hits = Vec::new();
         for session in sessions {
             let Some(state) = store.load(&session).await? else { continue };
-            let is_searched = |effort: &&Effort| filter.admits(TextKind::Effort, effort.created);
+            let is_searched = |effort: &&Effort| {
+                filter.admits(TextKind::Effort, effort.created)
+                    && filter.admits_speaker(None)
+                    && filter.admits_effort(Some(&id))
+            };
             let Some(effort) = state.effort(&id).filter(is_searched) else { continue };
             let (text, at) = (summary(effort), effort.created);
             let (effort, turn, who, kind) = (Some(id.clone()), None, None, TextKind::Effort);

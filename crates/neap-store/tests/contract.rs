@@ -68,6 +68,7 @@ contract! {
     a_proposal_says_what_is_known_of_a_text
     visits_are_bounded
     proposals_are_filtered
+    proposals_are_narrowed_to_speakers_and_efforts
     agents_are_searched_when_named
     meaning_proposes_the_nearest
     a_text_that_changes_is_embedded_anew

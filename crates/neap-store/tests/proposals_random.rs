@@ -10,7 +10,7 @@ use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::message::Scope;
 use neap_core::recall::{Around, Embedding, Filter, Limits, Query, TextKind};
-use neap_store::contract::{Told, complete, conclude, faults, meaning, memory, moved, open, start, tools};
+use neap_store::contract::{Told, complete, conclude, effort, faults, meaning, memory, moved, open, start, tools};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Commit, MemStore, Store};
 use scene::block_on;
@@ -39,6 +39,7 @@ impl Dice {
 
 const WORDS: [&str; 13] =
     ["apple", "pear", "plum", "quince", "fig", "lime", "peach", "cherry", "melon", "grape", "登录", "ошибка", "7"];
+const PEOPLE: [&str; 3] = ["Ada", "ada", "Tim"];
 const MODELS: [&str; 2] = ["letters", "others"];
 
 /// What one stream does next.
@@ -59,6 +60,9 @@ fn events(dice: &mut Dice, told: &Told, known: &mut Vec<Memory>) -> Vec<Event> {
     }
     let turn = told.state.turn().next();
     let mut events = vec![start(turn, &dice.says(), None)];
+    if let Some(Event::TurnStarted { message, .. }) = events.first_mut() {
+        message.message.name = (dice.roll(2) == 0).then(|| (*dice.pick(&PEOPLE)).to_owned());
+    }
     if dice.roll(4) == 0 {
         events.push(tools(turn, &dice.says()));
     }
@@ -73,7 +77,8 @@ fn events(dice: &mut Dice, told: &Told, known: &mut Vec<Memory>) -> Vec<Event> {
     if let Some(effort) = effort.filter(|_| dice.roll(4) == 0) {
         events.push(conclude(&effort, &dice.says(), turn));
     }
-    events.push(complete(turn, &dice.says(), Scope::Ambient));
+    let active = told.state.efforts().next().map(|effort| effort.id.clone()).filter(|_| dice.roll(2) == 0);
+    events.push(complete(turn, &dice.says(), active.map_or(Scope::Ambient, Scope::Effort)));
     events
 }
 
@@ -93,6 +98,9 @@ fn query(dice: &mut Dice, streams: &[SessionId]) -> Query {
         kinds: (dice.roll(4) == 0).then(|| kinds.into_iter().filter(|_| dice.roll(2) == 0).collect()),
         from: bound(dice),
         until: bound(dice),
+        who: (dice.roll(5) == 0)
+            .then(|| PEOPLE.iter().filter(|_| dice.roll(2) == 0).map(|&who| who.into()).collect()),
+        effort: (dice.roll(5) == 0).then(|| effort(&format!("zoo {}", dice.roll(3)))),
     };
     let limits = Limits {
         visits_max: dice.roll(80) as usize,

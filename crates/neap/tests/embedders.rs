@@ -200,6 +200,42 @@ fn what_cannot_be_an_embedder_is_refused_with_a_hint() {
     assert!(found.len() == 1 && err.contains("vocab.txt is not a vocabulary"), "{found:?} {err}");
 }
 
+#[test]
+fn a_search_can_be_narrowed_to_an_effort_and_to_who_spoke() {
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    let call = |user: &str, name: &str, arguments: Value, reply: &str| json!({"user": user, "calls": [{"name": name, "arguments": arguments}], "assistant": reply});
+    let turns = [
+        call("The pump rattles.", "open_effort", json!({"name": "Cellar pump"}), "Is the pump loose?"),
+        call("The pump is fixed.", "close_effort", json!({}), "Good."),
+        json!({"user": "Is a pump a machine?", "assistant": "A pump is one."}),
+    ];
+    neap.replay(&["--session", "talk"], &turns);
+    let found = |args: &[&str]| -> Vec<String> {
+        let hits = neap.json(&[&["search", "pump"], args].concat());
+        let text = |hit: &Value| {
+            format!("{} {}", hit["kind"].as_str().unwrap_or_default(), hit["text"].as_str().unwrap_or_default())
+        };
+        let mut all: Vec<String> = hits.as_array().expect("hits").iter().map(text).collect();
+        all.sort();
+        all
+    };
+    assert!(found(&[]).len() >= 5, "{:?}", found(&[]));
+    assert_eq!(found(&["--by", "assistant"]), ["assistant A pump is one.", "assistant Is the pump loose?"]);
+    assert_eq!(found(&["--by", "Nobody"]), Vec::<String>::new());
+    let within = found(&["--effort", "cellar-pump", "--in", "raw"]);
+    assert_eq!(within, ["assistant Is the pump loose?", "user The pump is fixed.", "user The pump rattles."]);
+    assert_eq!(
+        found(&["--effort", "Cellar pump", "--by", "user"]),
+        ["user The pump is fixed.", "user The pump rattles."]
+    );
+    assert_eq!(found(&["--effort", "cellar-pump", "--in", "efforts"]).len(), 1);
+    assert_eq!(found(&["--by", "user", "--in", "efforts"]), Vec::<String>::new());
+    assert_eq!(neap.run(&["search", "pump", "--in", "memories", "--by", "user"]).code, 2);
+    assert_eq!(neap.run(&["search", "pump", "--effort", "!!"]).code, 2);
+    let ran = neap.run(&["eval", "talks.jsonl", "--curve", "curve.png"]);
+    assert!(ran.code == 2 && ran.err.contains("drawn as SVG"), "{ran:?}");
+}
+
 /// What is found, but for when it was said.
 fn answers(neap: &Neap, chosen: &[(&str, String)]) -> Vec<Value> {
     let one = |query: &&str| {

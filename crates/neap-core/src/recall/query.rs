@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Embedding, TextId, TextKind};
-use crate::ids::{SessionId, Stamp};
+use crate::ids::{EffortId, SessionId, Stamp};
 
 /// What is looked for.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,10 @@ pub struct Filter {
     pub from: Option<Stamp>,
     /// Only what was said before this moment.
     pub until: Option<Stamp>,
+    /// Only what these said, by their names, in large or small letters; what has no speaker's name is then left out.
+    pub who: Option<BTreeSet<String>>,
+    /// Only an effort of this name, and what was said in it.
+    pub effort: Option<EffortId>,
 }
 
 impl Filter {
@@ -53,9 +57,23 @@ impl Filter {
             && self.until.is_none_or(|until| at < until)
     }
 
+    /// Whether what somebody of this name said is searched, or what has no speaker's name.
+    pub fn admits_speaker(&self, who: Option<&str>) -> bool {
+        let is_one = |names: &BTreeSet<String>, who: &str| {
+            names.iter().any(|name| name.trim().to_lowercase() == who.trim().to_lowercase())
+        };
+        self.who.as_ref().is_none_or(|names| who.is_some_and(|who| is_one(names, who)))
+    }
+
+    /// Whether a text is searched that is of this effort, or of none.
+    pub fn admits_effort(&self, effort: Option<&EffortId>) -> bool {
+        self.effort.is_none() || self.effort.as_ref() == effort
+    }
+
     /// Whether every text of the streams is searched.
     pub fn admits_all(&self) -> bool {
-        self.kinds.is_none() && self.from.is_none() && self.until.is_none()
+        let Self { streams: _, kinds, from, until, who, effort } = self;
+        kinds.is_none() && from.is_none() && until.is_none() && who.is_none() && effort.is_none()
     }
 }
 

@@ -50,7 +50,7 @@ pub fn meant(words: &str) -> Query {
     Query { embedding: Some(meaning(words)), model: MODEL.to_owned(), ..worded(words) }
 }
 
-async fn propose(store: &dyn Store, query: &Query) -> Proposed {
+pub(super) async fn propose(store: &dyn Store, query: &Query) -> Proposed {
     store.propose(query).await.expect("a proposal can be made")
 }
 
@@ -175,7 +175,7 @@ pub async fn proposals_are_filtered(store: &dyn Store) {
         (Filter { kinds: Some(BTreeSet::new()), ..Filter::default() }, 0),
         (Filter { from: at(3), ..Filter::default() }, 8),
         (Filter { until: at(3), ..Filter::default() }, 4),
-        (Filter { streams: streams(&[&other.id]), kinds, from: at(2), until: at(6) }, 2),
+        (Filter { streams: streams(&[&other.id]), kinds, from: at(2), until: at(6), ..Filter::default() }, 2),
     ] {
         for (lexical_max, semantic_max) in [(99, 0), (0, 99), (99, 99)] {
             let limits = Limits { lexical_max, semantic_max, ..Limits::default() };

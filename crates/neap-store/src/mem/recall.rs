@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use neap_core::ids::{Seq, SessionId};
+use neap_core::ids::{EffortId, Seq, SessionId};
 use neap_core::message::Scope;
 use neap_core::project::effort_text;
 use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query, TextId, TextKey, text_of};
@@ -71,6 +71,14 @@ impl Kept {
         self.vectors.get(&of.id()).filter(|vector| vector.sum == of.row.sum)
     }
 
+    /// The effort that a text stands for, or that it was said in.
+    fn effort(&self, of: &Searched<'_>) -> Option<EffortId> {
+        match of.key {
+            TextKey::Effort(id) => Some(id.clone()),
+            TextKey::Message(_) | TextKey::Memory(_) => self.scope(&of.id())?.effort().cloned(),
+        }
+    }
+
     pub(super) fn propose(&self, query: &Query) -> Proposed {
         let Query { terms, embedding, filter, limits, .. } = query;
         let asked = Asked::of(query);
@@ -93,12 +101,16 @@ impl Kept {
             Ok(texts)
         };
         let Ok(scores) = words.visit(having);
-        let admits =
-            |text: u64| searched.get(&(text as i64)).is_some_and(|of| filter.admits(of.row.kind, of.row.at));
+        let is_left = |of: &Searched<'_>| {
+            filter.admits(of.row.kind, of.row.at)
+                && filter.admits_speaker(of.row.who.as_deref())
+                && (filter.effort.is_none() || filter.admits_effort(self.effort(of).as_ref()))
+        };
+        let admits = |text: u64| searched.get(&(text as i64)).is_some_and(is_left);
         let Ok(mut chosen) = best(scores, limits.lexical_max, Some(&mut |text| Ok::<_, Infallible>(admits(text))));
         let mut near: Vec<(i64, f64)> = searched
             .iter()
-            .filter(|(_, of)| filter.admits(of.row.kind, of.row.at))
+            .filter(|(_, of)| is_left(of))
             .filter_map(|(text, of)| Some((*text, self.near(query, of)?)))
             .collect();
         near.sort_by(nearer);

@@ -18,6 +18,7 @@ mod kinds;
 mod links;
 mod log;
 mod memories;
+mod narrow;
 mod pool;
 mod prepare;
 mod propose;

@@ -13,7 +13,7 @@ use super::effects::number;
 use super::fault::Stop;
 use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
-use super::{events, vectors};
+use super::{events, narrow, vectors};
 use crate::card::{Asked, CardRow};
 use crate::near::{Directions, Of, Vectors, nearer};
 use crate::numbers;
@@ -27,13 +27,16 @@ struct Where {
     agents: Vec<i64>,
     /// Where what is searched is counted.
     scopes: Vec<i64>,
+    /// The texts of those who are named and of the effort that is, in order; none for all.
+    only: Option<Vec<i64>>,
 }
 
 impl Where {
     fn of(db: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
         let agents = cards::agents(db)?;
         let Some(named) = &filter.streams else {
-            return Ok(Self { streams: None, agents, scopes: vec![SESSIONS] });
+            let all = Self { streams: None, agents, scopes: vec![SESSIONS], only: None };
+            return all.narrowed(db, filter);
         };
         let mut streams = Vec::with_capacity(named.len());
         for id in named {
@@ -43,7 +46,17 @@ impl Where {
         let has_sessions = named.iter().any(|id| id.agent().is_none());
         let mut scopes: Vec<i64> = if has_sessions { vec![SESSIONS] } else { Vec::new() };
         scopes.extend(streams.iter().copied().filter(|stream| agents.binary_search(stream).is_ok()));
-        Ok(Self { streams: Some(streams), agents, scopes })
+        Self { streams: Some(streams), agents, scopes, only: None }.narrowed(db, filter)
+    }
+
+    fn narrowed(self, db: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
+        let only = narrow::only(db, filter, &self.ranges())?;
+        Ok(Self { only, ..self })
+    }
+
+    /// Whether a text is of those who are named, and of the effort that is.
+    fn leaves(&self, text: i64) -> bool {
+        self.only.as_ref().is_none_or(|only| only.binary_search(&text).is_ok())
     }
 
     fn has(&self, text: i64) -> bool {
@@ -114,7 +127,7 @@ impl<'a> Meant<'a> {
     /// The nearest texts of those that are searched.
     fn nearest(&self, loaded: &Loaded, place: &Where, query: &Query) -> Vec<i64> {
         let max = query.limits.semantic_max;
-        let admits = |of: &Of| query.filter.admits(of.kind, of.at);
+        let admits = |of: &Of| query.filter.admits(of.kind, of.at) && place.leaves(of.text);
         let admits_here = |of: &Of| place.has(of.text) && admits(of);
         let is_searched: Option<&dyn Fn(&Of) -> bool> = match &place.streams {
             None if query.filter.admits_all() => None,
@@ -177,6 +190,9 @@ fn by_words(db: &Connection, place: &Where, query: &Query, proposed: &Proposed) 
     };
     let scores = words.visit(|term, visit| place.having(db, term, visit))?;
     let mut admits = |text: u64| -> rusqlite::Result<bool> {
+        if !place.leaves(text as i64) {
+            return Ok(false);
+        }
         let brief = cards::brief(db, text as i64)?;
         Ok(brief.is_some_and(|(kind, at, _)| filter.admits(kind, at)))
     };

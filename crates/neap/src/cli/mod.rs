@@ -343,6 +343,12 @@ pub(crate) struct SearchArgs {
     /// Only in this session
     #[arg(long, short, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Only this effort, and what was said in it
+    #[arg(long, value_name = "ID")]
+    pub(crate) effort: Option<String>,
+    /// Only what was said by user, assistant or tool, or by somebody of this name
+    #[arg(long, value_name = "WHO")]
+    pub(crate) by: Option<String>,
     /// Only what was said since then: a day as 2026-05-01, or a moment as 2026-05-01T09:30:00Z
     #[arg(long, value_name = "TIME", value_parser = start_of)]
     pub(crate) since: Option<Stamp>,
@@ -411,7 +417,7 @@ pub(crate) struct EvalArgs {
     /// Conversations that are measured at once
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) threads: usize,
-    /// Also draw recall against budget, with simpler ways beside it
+    /// Also draw recall against budget, with simpler ways beside it; as SVG, which is all there is
     #[arg(long, value_name = "FILE.svg")]
     pub(crate) curve: Option<PathBuf>,
 }

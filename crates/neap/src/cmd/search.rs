@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use neap_core::ids::EffortId;
 use neap_core::memory::MemoryKind;
 use neap_core::recall::{Filter, TextKind, Why};
 use neap_engine::{EngineError, Hit};
@@ -26,13 +27,22 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     // What was said a moment ago may not be embedded yet; a few texts are quickly done, and where nothing can be written, words find.
     let indexed = tokio::time::timeout(INDEX_LIMIT, engine.index_all()).await;
     let query = args.query.join(" ");
+    let is_narrow = args.by.is_some() || args.effort.is_some();
+    if is_narrow && args.place == Place::Memories {
+        return Err(Failure::new("what the agent knows is of no speaker and of no effort")
+            .hint("leave out --by and --effort, or search with --in talk"));
+    }
     let mut filter = Filter { kinds: kinds(args.place), from: args.since, ..Filter::default() };
+    filter.effort = args.effort.as_deref().map(effort_id).transpose()?;
+    if let Some(who) = &args.by {
+        said_by(who, &mut filter);
+    }
     filter.streams = session.clone().map(|id| [id].into());
     let mut hits = Vec::new();
     if args.place != Place::Memories {
         hits.extend(engine.search(&query, filter.clone(), args.max).await?);
     }
-    if matches!(args.place, Place::Memories | Place::All) && session.is_none() {
+    if matches!(args.place, Place::Memories | Place::All) && session.is_none() && !is_narrow {
         let agent = data.agent().stream();
         let of_agent = Filter { streams: Some([agent].into()), kinds: None, ..filter };
         hits.extend(engine.search(&query, of_agent, args.max).await?);
@@ -67,6 +77,28 @@ fn note(text: &str, json: bool) -> Result<(), Failure> {
     let text = out::clean(text);
     out::aside(if json { out::json_text(&json!({ "note": text }))? } else { format!("note: {text}") });
     Ok(())
+}
+
+fn effort_id(name: &str) -> Result<EffortId, Failure> {
+    EffortId::from_name(name).map_err(|error| {
+        Failure::new(format!("cannot use '{}' as an effort's id: {error}", out::clean(name)))
+            .hint("`neap efforts` lists them")
+    })
+}
+
+/// Leaves what somebody said: one of the sides of a conversation, or whoever has this name.
+fn said_by(who: &str, filter: &mut Filter) {
+    let side = match who.trim().to_lowercase().as_str() {
+        "user" => TextKind::User,
+        "assistant" => TextKind::Assistant,
+        "tool" => TextKind::Tool,
+        _ => {
+            filter.who = Some([who.to_owned()].into());
+            return;
+        }
+    };
+    let is_there = filter.kinds.as_ref().is_none_or(|kinds| kinds.contains(&side));
+    filter.kinds = Some(if is_there { [side].into() } else { BTreeSet::new() });
 }
 
 /// The kinds of text that are in a place.

@@ -87,6 +87,10 @@ fn without(reasons: &[Reason]) -> Weights {
 
 pub(crate) async fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure> {
     let options = Options::of(args)?;
+    if let Some(path) = args.curve.as_deref().filter(|path| !is_svg(path)) {
+        return Err(Failure::new(format!("a curve is drawn as SVG, not as {}", path.display()))
+            .hint("name a file that ends in .svg"));
+    }
     let mut files = Vec::new();
     for path in &args.files {
         let conversations = data::read(path)?;
@@ -106,6 +110,11 @@ pub(crate) async fn run(args: &EvalArgs, json: bool) -> Result<ExitCode, Failure
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a name does not promise another form.
+fn is_svg(path: &Path) -> bool {
+    path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case("svg"))
 }
 
 /// A file's name without its endings.
