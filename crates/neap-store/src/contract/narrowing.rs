@@ -13,15 +13,11 @@ use crate::Store;
 
 /// A user message of somebody.
 fn said_by(who: &str, turn: TurnNo, said: &str) -> Event {
-    match start(turn, said, None) {
-        Event::TurnStarted { turn, mut message, turn_id } => {
-            message.message.name = Some(who.to_owned());
-            Event::TurnStarted { turn, message, turn_id }
-        }
-        // Nothing else begins a turn.
-        #[allow(clippy::wildcard_enum_match_arm, reason = "what was made is taken apart")]
-        other => other,
+    let mut event = start(turn, said, None);
+    if let Event::TurnStarted { message, .. } = &mut event {
+        message.message.name = Some(who.to_owned());
     }
+    event
 }
 
 /// By who said it and in which effort, for words as for meaning; in large or small letters; the effort's own text with it.
