@@ -1,4 +1,4 @@
-"""How long an agent waits for `neap hook`: cold (the first call on a fresh store) and warm.
+"""How long an agent waits for `neap hook`: cold (the first call on a fresh store) and warm, alone and beside a `neap mcp` that answers for it.
 
     python3 bench/agents/latency.py --neap target/release/neap [--calls 200] [--turns 2000]
 
@@ -39,6 +39,20 @@ def called(neap, environment, moment, transcript, number):
     return took
 
 
+def measured(neap, environment, talk, numbers):
+    times = {moment: [] for moment in MOMENTS}
+    for number in numbers:
+        with talk.open("a") as file:
+            file.write(record(f"n{number}", "user", sentence(number), {"promptId": f"p{number - 1}"}) + record(f"m{number}", "assistant", "Noted."))
+        for moment in MOMENTS:
+            times[moment].append(called(neap, environment, moment, talk, number))
+    told = {}
+    for moment, all_of in times.items():
+        all_of.sort()
+        told[moment] = {"p50": round(all_of[len(all_of) // 2], 1), "p99": round(all_of[int(len(all_of) * 0.99)], 1), "max": round(all_of[-1], 1)}
+    return told
+
+
 def main():
     asks = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asks.add_argument("--neap", default="neap")
@@ -55,15 +69,16 @@ def main():
         lines = (record(f"u{n}", "user", sentence(n)) + record(f"a{n}", "assistant", f"Noted {n}.") for n in range(args.turns))
         old.write_text("".join(lines))
         subprocess.run([neap, "import", "claude-code", str(old)], env=environment, check=True, capture_output=True)
-        times = {moment: [] for moment in MOMENTS}
-        for number in range(args.calls):
-            with talk.open("a") as file:
-                file.write(record(f"n{number}", "user", sentence(number), {"promptId": f"p{number - 1}"}) + record(f"m{number}", "assistant", "Noted."))
-            for moment in MOMENTS:
-                times[moment].append(called(neap, environment, moment, talk, number))
-        for moment, all_of in times.items():
-            all_of.sort()
-            told[moment] = {"p50": round(all_of[len(all_of) // 2], 1), "p99": round(all_of[int(len(all_of) * 0.99)], 1), "max": round(all_of[-1], 1)}
+        told["alone"] = measured(neap, environment, talk, range(args.calls))
+        server = subprocess.Popen([neap, "mcp"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        line = Path(home) / "neap/hooks/line"
+        while not line.exists():
+            time.sleep(0.05)
+        told["beside neap mcp, its first"] = round(called(neap, environment, "UserPromptSubmit", talk, args.calls), 1)
+        time.sleep(args.turns / 100)  # What was said is embedded meanwhile.
+        told["beside neap mcp"] = measured(neap, environment, talk, range(args.calls, 2 * args.calls))
+        server.stdin.close()
+        server.wait()
         log = Path(home) / "neap/hooks/faults.log"
         told["faults"] = len(log.read_text().splitlines()) if log.exists() else 0
     print(json.dumps(told, indent=1))

@@ -30,11 +30,13 @@ impl Engine {
         let rooms = Rooms::default();
         let question = &asked[asked.ceil_char_boundary(asked.len().saturating_sub(QUESTION_BYTES))..];
         let state = self.parts.store.load(session).await?.unwrap_or_default();
+        let mut asking = Asking::new(question, rooms.past);
+        asking.embedding = self.meaning(question).await;
         let parts = [
             self.left_out(session, &state, &rooms).await?,
             self.known(question, &PARTS, &rooms).await?,
-            self.works(session, &state, question, &rooms).await?,
-            self.past(session, &state, question, &rooms).await?,
+            self.works(session, &state, &asking, &rooms).await?,
+            self.past(session, &state, asking).await?,
         ];
         Ok(answer(&parts))
     }
@@ -85,12 +87,11 @@ impl Engine {
         &self,
         session: &SessionId,
         state: &SessionState,
-        question: &str,
+        asking: &Asking,
         rooms: &Rooms,
     ) -> Result<String, EngineError> {
         let filter = Filter { kinds: Some([TextKind::Effort].into()), ..Filter::default() };
-        let mut asking = Asking::new(question, rooms.works);
-        asking.filter = filter;
+        let asking = Asking { filter, budget: rooms.works, ..asking.clone() };
         let found = self.recollect(&asking).await?;
         if !bears(&found) {
             return Ok(String::new());
@@ -113,12 +114,9 @@ impl Engine {
         &self,
         session: &SessionId,
         state: &SessionState,
-        question: &str,
-        rooms: &Rooms,
+        mut asking: Asking,
     ) -> Result<String, EngineError> {
-        let mut asking = Asking::new(question, rooms.past);
         asking.filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
-        asking.embedding = self.meaning(question).await;
         asking.here = Some(Here { session: session.clone(), in_sight: self.in_sight(session, state).await? });
         let found = self.recollect(&asking).await?;
         Ok(if bears(&found) { found.text } else { String::new() })

@@ -153,7 +153,7 @@ impl DataDir {
         self.place.join("neap.db")
     }
 
-    /// Who has this locked embeds what was said, for all processes on the store.
+    /// Who has this locked embeds what was said and answers hooks, for all processes on the store.
     pub(crate) fn index_lock(&self) -> PathBuf {
         self.place.join("index.lock")
     }

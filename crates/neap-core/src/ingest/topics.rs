@@ -41,7 +41,7 @@ pub enum Sign {
     Closes,
 }
 
-/// A pattern of ours.
+/// A pattern of ours. English words are told by their bytes, which is sooner prepared.
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern of ours"));
@@ -50,23 +50,23 @@ macro_rules! pattern {
 
 pattern!(
     SAYS_NEW,
-    r"(?i)\b(new (topic|task|project|question|issue)|different (topic|subject|question)|on another note|unrelated|separately|something else|next (task|ticket|issue)|moving on( to)?|change of topic)\b"
+    r"(?i-u)\b(new (topic|task|project|question|issue)|different (topic|subject|question)|on another note|unrelated|separately|something else|next (task|ticket|issue)|moving on( to)?|change of topic)\b"
 );
 pattern!(
     BEGINS,
-    r"(?i)\b(help me|can you help|could you help|i need (help|you to)|i want to|i'd like to|i need to|we need to|let's (build|plan|write|create|design|start|fix|debug|add|implement|set up|look at)|please (add|fix|write|create|implement|build|find|look|make|update|investigate)|how (do|can|should) (i|we)|doesn't work|is broken|fails|crash(es|ed)?|an error)\b"
+    r"(?i-u)\b(help me|can you help|could you help|i need (help|you to)|i want to|i'd like to|i need to|we need to|let's (build|plan|write|create|design|start|fix|debug|add|implement|set up|look at)|please (add|fix|write|create|implement|build|find|look|make|update|investigate)|how (do|can|should) (i|we)|doesn't work|is broken|fails|crash(es|ed)?|an error)\b"
 );
 pattern!(
     SAYS_OVER,
-    r"(?i)\b((that|this|it|all|everything)('s| is| are)? (now )?(fixed|solved|resolved|done|finished|sorted|merged|shipped)|(that|this) (fixed|solved|did) it|we('re| are) done|i('m| am) done|problem solved|issue resolved|case closed|works (now|perfectly)|you can close (it|this)|wrap (it|this) up)\b"
+    r"(?i-u)\b((that|this|it|all|everything)('s| is| are)? (now )?(fixed|solved|resolved|done|finished|sorted|merged|shipped)|(that|this) (fixed|solved|did) it|we('re| are) done|i('m| am) done|problem solved|issue resolved|case closed|works (now|perfectly)|you can close (it|this)|wrap (it|this) up)\b"
 );
 pattern!(
     NOT_OVER,
-    r"(?i)\b(not|n't|isn't|still|almost|nearly|until|once|when|if|before|unless|should|must|to be|need|later|on hold|for now|but|yet|except|instead|tomorrow)\b|\?"
+    r"(?i-u)\b(not|n't|isn't|still|almost|nearly|until|once|when|if|before|unless|should|must|to be|need|later|on hold|for now|but|yet|except|instead|tomorrow)\b|\?"
 );
 pattern!(
     FOLLOWS,
-    r"(?i)^\s*(and|also|then|so|but|or|yes|no|ok|okay|now|why|what about|how about|same|again|that|this|it|these|those|great|thanks|thank you|good|perfect|continue|go on|do it|try)\b"
+    r"(?i-u)^\s*(and|also|then|so|but|or|yes|no|ok|okay|now|why|what about|how about|same|again|that|this|it|these|those|great|thanks|thank you|good|perfect|continue|go on|do it|try)\b"
 );
 pattern!(MARK, r"[\w./-]*[./_][\w./-]*\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}-\d+|#\d+");
 

@@ -29,7 +29,9 @@ pub fn mask(text: &str) -> (String, u32) {
 const AGAIN_MAX: usize = 64;
 
 fn once(text: &str) -> (String, u32) {
-    let mut found: Vec<Range<usize>> = RULES.iter().flat_map(|rule| rule.secrets(text)).collect();
+    let lower = text.to_ascii_lowercase();
+    let may_hold = RULES.iter().filter(|rule| rule.may_be_in(&lower));
+    let mut found: Vec<Range<usize>> = may_hold.flat_map(|rule| rule.secrets(text)).collect();
     found.sort_by_key(|range| (range.start, range.end));
     let mut out = String::with_capacity(text.len());
     let (mut masked, mut end) = (0, 0);
@@ -49,13 +51,16 @@ fn once(text: &str) -> (String, u32) {
 
 /// Whether a text holds a key or token by its form alone, whatever stands before it.
 pub(super) fn holds_key(text: &str) -> bool {
-    RULES.iter().take(2).any(|rule| rule.secrets(text).next().is_some())
+    let lower = text.to_ascii_lowercase();
+    RULES.iter().take(2).any(|rule| rule.may_be_in(&lower) && rule.secrets(text).next().is_some())
 }
 
 /// A form, and what tells a secret in it from what only looks like one. The secret is the first of the groups that
 /// took part, or all of it.
 struct Rule {
-    form: Regex,
+    /// In small letters, what every text has one of that the form is in: most texts need not be looked at more closely.
+    signs: &'static [&'static str],
+    form: LazyLock<Regex>,
     is_secret: fn(&Seen<'_>) -> bool,
 }
 
@@ -67,6 +72,14 @@ struct Seen<'a> {
 }
 
 impl Rule {
+    const fn new(signs: &'static [&'static str], form: fn() -> Regex, is_secret: fn(&Seen<'_>) -> bool) -> Self {
+        Self { signs, form: LazyLock::new(form), is_secret }
+    }
+
+    fn may_be_in(&self, lower: &str) -> bool {
+        self.signs.iter().any(|sign| lower.contains(sign))
+    }
+
     fn secrets<'a>(&'a self, text: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
         self.form.captures_iter(text).filter_map(move |found| {
             let whole = found.get(0)?;
@@ -78,21 +91,44 @@ impl Rule {
     }
 }
 
-static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-    let rule =
-        |form: &str, is_secret| Rule { form: Regex::new(form).expect("a form of ours is valid"), is_secret };
-    vec![
-        rule(PRIVATE_KEY, |_| true),
-        rule(KEY, |seen| is_mixed(seen.value)),
-        rule(BEARER, |seen| is_mixed(seen.value)),
-        rule(ADDRESS, |seen| !is_stand_in(seen.value)),
-        rule(ASSIGNED, is_assigned),
-        rule(FLAG, |seen| looks_secret(seen.value) && !is_stand_in(seen.value)),
-        rule(TOLD, is_told),
-        rule(AFTER_WORD, |seen| is_random(seen.value) && !is_hash_talk(seen.before)),
-    ]
-});
+fn form(text: &str) -> Regex {
+    Regex::new(text).expect("a form of ours is valid")
+}
 
+static RULES: [Rule; 8] = [
+    Rule::new(&["-----begin"], || form(PRIVATE_KEY), |_| true),
+    Rule::new(KEY_SIGNS, || form(KEY), |seen| is_mixed(seen.value)),
+    Rule::new(&["bearer", "basic"], || form(BEARER), |seen| is_mixed(seen.value)),
+    Rule::new(&["://"], || form(ADDRESS), |seen| !is_stand_in(seen.value)),
+    Rule::new(SECRET_SIGNS, || form(ASSIGNED), is_assigned),
+    Rule::new(&["--"], || form(FLAG), |seen| looks_secret(seen.value) && !is_stand_in(seen.value)),
+    Rule::new(SECRET_SIGNS, || form(TOLD), is_told),
+    Rule::new(SECRET_SIGNS, || form(AFTER_WORD), |seen| is_random(seen.value) && !is_hash_talk(seen.before)),
+];
+
+const KEY_SIGNS: &[&str] = &[
+    "sk-",
+    "k_live_",
+    "k_test_",
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "akia",
+    "asia",
+    "xox",
+    "aiza",
+    "hf_",
+    "npm_",
+    "sg.",
+    "ya29.",
+    "age-secret-key-",
+    "eyj",
+];
+const SECRET_SIGNS: &[&str] = &["passw", "passphrase", "pwd", "secret", "token", "key", "credential"];
 const PRIVATE_KEY: &str =
     r"-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|\z)";
 const KEY: &str = concat!(

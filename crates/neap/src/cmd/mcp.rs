@@ -1,12 +1,12 @@
 //! `neap mcp`: the tools for efforts and memories, for the client that started it.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use neap_engine::Engine;
 
+use super::hook;
 use crate::app;
 use crate::cli::{McpArgs, ModelArgs};
 use crate::env::DataDir;
@@ -15,7 +15,7 @@ use crate::mcp::{self, Desk, Place};
 use crate::model;
 use crate::out::Failure;
 
-/// How often it is looked whether the one who embeds is gone.
+/// How often it is looked whether the one on duty is gone.
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
@@ -27,23 +27,25 @@ pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failu
         builder = builder.summarizer(summarizer);
     }
     let engine = builder.build();
-    let indexing = tokio::spawn(index(engine.clone(), data.index_lock()));
+    let duty = tokio::spawn(duty(engine.clone(), data.clone()));
     let place = Place { session, folder: std::env::current_dir().ok(), agent: Some(data.agent().clone()) };
     let served = mcp::serve(Arc::new(Desk::new(engine, place))).await;
-    indexing.abort();
+    duty.abort();
     served?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Embeds what was said, unless another process on the same store does; when that one ends, one of the others goes on.
-async fn index(engine: Engine, lock: PathBuf) {
+/// What one process does for all on the same store: it embeds what was said, and answers hooks. When that one ends, one of the others
+/// goes on.
+async fn duty(engine: Engine, data: DataDir) {
     let held = loop {
-        match files::try_lock(&lock) {
+        match files::try_lock(&data.index_lock()) {
             Some(held) => break held,
             None => tokio::time::sleep(LOOK_EVERY).await,
         }
     };
     let _indexer = engine.start_indexer();
+    hook::line::listen(&data, &engine).await;
     std::future::pending::<()>().await;
     drop(held);
 }

@@ -4,10 +4,12 @@
 //! second it is over. What went wrong is in a log of its own (`neap hook --log`).
 
 mod faults;
+pub(crate) mod line;
 mod transcript;
 mod work;
 
 use std::ffi::OsStr;
+use std::io::Read as _;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -46,7 +48,7 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     let (done, waiting) = channel();
     let place = data.clone();
     let worker = std::thread::Builder::new().name("neap-hook".to_owned()).spawn(move || {
-        let told = work::answer(&place, program);
+        let told = answer(&place, program);
         let _ = done.send(told);
     });
     if worker.is_err() {
@@ -65,6 +67,19 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     faults::note(&data, &fault);
     // The thread may still wait for a lock: what it has committed is durable, and the rest is taken in the next time.
     ExitCode::SUCCESS
+}
+
+/// Reads the event from standard input and answers it; what went wrong is told in a sentence.
+fn answer(data: &DataDir, program: Option<Program>) -> Result<Option<String>, String> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(line::EVENT_BYTES_MAX).read_to_end(&mut bytes);
+    read.map_err(|error| format!("standard input: {error}"))?;
+    let Some(event) = work::Event::read(program, &bytes)? else { return Ok(None) };
+    if event.waits() {
+        event.wait(data);
+        return Ok(None);
+    }
+    line::ask(data, program, &bytes).unwrap_or_else(|| event.alone(data))
 }
 
 /// Shows the latest faults.

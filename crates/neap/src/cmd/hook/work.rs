@@ -1,9 +1,7 @@
 //! What an event calls for, carried out.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use neap_core::hook::{Called, Moment, Says};
 use neap_core::transcript::Program;
@@ -13,70 +11,87 @@ use serde_json::json;
 
 use super::transcript::{Cursor, waiting};
 use crate::env::DataDir;
-use crate::{app, embedder, files, keys, out, outlook};
+use crate::{app, files, keys, out, outlook};
 
-/// Longest event, in bytes: what a tool answered is in it.
-const EVENT_BYTES_MAX: u64 = 64 << 20;
-
-/// How long a prompt waits for an embedder that is elsewhere: all of it is over after a second.
-const QUESTION_LIMIT: Duration = Duration::from_millis(400);
-
-/// Reads the event from standard input and answers it; what went wrong is told in a sentence.
-pub(super) fn answer(data: &DataDir, program: Option<Program>) -> Result<Option<String>, String> {
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(EVENT_BYTES_MAX).read_to_end(&mut bytes);
-    read.map_err(|error| format!("standard input: {error}"))?;
-    let called = Called::read(program, &String::from_utf8_lossy(&bytes))?;
-    let Some(moment) = called.moment else { return Ok(None) };
-    let at = |error: String| format!("{} of {}: {error}", moment.as_str(), called.session());
-    let runtime =
-        tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| at(e.to_string()))?;
-    runtime.block_on(carry_out(data, &called, moment)).map_err(at)
+/// An event that calls for something.
+pub(super) struct Event {
+    called: Called,
+    moment: Moment,
 }
 
-async fn carry_out(data: &DataDir, called: &Called, moment: Moment) -> Result<Option<String>, String> {
-    let todo = moment.todo();
-    let mut cursor = called
-        .transcript
-        .as_deref()
-        .map(|path| Cursor::of(data, called.program, &called.session, Path::new(path)));
-    if todo.waits {
-        if let Some(cursor) = cursor {
+impl Event {
+    /// Reads what an agent said; nothing if it calls for nothing. What is wrong with it is told in a sentence.
+    pub(super) fn read(program: Option<Program>, bytes: &[u8]) -> Result<Option<Self>, String> {
+        let called = Called::read(program, &String::from_utf8_lossy(bytes))?;
+        Ok(called.moment.map(|moment| Self { called, moment }))
+    }
+
+    /// Whether it is only noted, for another time.
+    pub(super) fn waits(&self) -> bool {
+        self.moment.todo().waits
+    }
+
+    /// Notes it for another time.
+    pub(super) fn wait(&self, data: &DataDir) {
+        if let Some(cursor) = self.cursor(data) {
             cursor.wait(data);
         }
-        return Ok(None);
     }
-    let engine = engine(data, todo.shows)?;
-    let text = |error: neap_engine::EngineError| error.to_string();
-    if let Some(cursor) = &mut cursor {
-        cursor.take_in(data, &engine).await?;
+
+    /// Carries it out by itself. By words alone: to load what meaning takes would last longer than an agent should wait.
+    pub(super) fn alone(&self, data: &DataDir) -> Result<Option<String>, String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| self.fault(&error))?;
+        let engine = engine(data, self.moment.todo().shows).map_err(|error| self.fault(&error))?;
+        let answer = runtime.block_on(self.carry_out(data, &engine));
+        runtime.block_on(engine.flush());
+        answer
     }
-    if let Some(told) = called.told(SystemClock.now()) {
-        engine.take_in(&told).await.map_err(text)?;
-    }
-    let context = match todo.says {
-        Says::Nothing => String::new(),
-        Says::Recap => engine.recap().await.map_err(text)?,
-        Says::Recall => match &called.prompt {
-            Some(prompt) => engine.remind(&called.session(), prompt).await.map_err(text)?,
-            None => String::new(),
-        },
-    };
-    if todo.catches_up {
-        for (note, mut cursor) in waiting(data) {
-            cursor.take_in(data, &engine).await?;
-            let _ = files::remove(&note);
+
+    /// Does what it calls for; gives what the agent is told.
+    pub(super) async fn carry_out(&self, data: &DataDir, engine: &Engine) -> Result<Option<String>, String> {
+        let context = self.done(data, engine).await.map_err(|error| self.fault(&error))?;
+        if context.is_empty() {
+            return Ok(None);
         }
+        let told = json!({"hookEventName": self.moment.as_str(), "additionalContext": context});
+        out::json_text(&json!({"hookSpecificOutput": told})).map(Some).map_err(|failure| failure.to_string())
     }
-    if todo.shows {
-        engine.show(&called.session());
-        engine.flush().await;
+
+    async fn done(&self, data: &DataDir, engine: &Engine) -> Result<String, String> {
+        let (todo, session) = (self.moment.todo(), self.called.session());
+        let text = |error: neap_engine::EngineError| error.to_string();
+        if let Some(mut cursor) = self.cursor(data) {
+            cursor.take_in(data, engine).await?;
+        }
+        if let Some(told) = self.called.told(SystemClock.now()) {
+            engine.take_in(&told).await.map_err(text)?;
+        }
+        let context = match (todo.says, &self.called.prompt) {
+            (Says::Recap, _) => engine.recap().await.map_err(text)?,
+            (Says::Recall, Some(prompt)) => engine.remind(&session, prompt).await.map_err(text)?,
+            (Says::Recall, None) | (Says::Nothing, _) => String::new(),
+        };
+        if todo.catches_up {
+            for (note, mut cursor) in waiting(data) {
+                cursor.take_in(data, engine).await?;
+                let _ = files::remove(&note);
+            }
+        }
+        if todo.shows {
+            engine.show(&session);
+        }
+        Ok(context)
     }
-    if context.is_empty() {
-        return Ok(None);
+
+    fn cursor(&self, data: &DataDir) -> Option<Cursor> {
+        let path = self.called.transcript.as_deref()?;
+        Some(Cursor::of(data, self.called.program, &self.called.session, Path::new(path)))
     }
-    let answer = json!({"hookSpecificOutput": {"hookEventName": moment.as_str(), "additionalContext": context}});
-    out::json_text(&answer).map(Some).map_err(|failure| failure.to_string())
+
+    fn fault(&self, error: &dyn std::fmt::Display) -> String {
+        format!("{} of {}: {error}", self.moment.as_str(), self.called.session())
+    }
 }
 
 fn engine(data: &DataDir, shows: bool) -> Result<Engine, String> {
@@ -84,6 +99,5 @@ fn engine(data: &DataDir, shows: bool) -> Result<Engine, String> {
     let store = app::open_store(data).map_err(told)?;
     let builder = Engine::builder(store.clone()).agent(data.agent().clone(), outlook::read(data).map_err(told)?);
     let builder = builder.keyring(Arc::new(keys::load(data).map_err(told)?));
-    let builder = embedder::with_limit(builder, embedder::choose().map_err(told)?.as_ref(), QUESTION_LIMIT);
     Ok(if shows { builder.views(FolderViews::start(data.sessions(), store)).build() } else { builder.build() })
 }
