@@ -16,6 +16,8 @@ use crate::out::{self, Failure};
 const BUILT_IN: &str = "built-in";
 /// How long a question may wait for an embedder that is elsewhere.
 const QUESTION_LIMIT: Duration = Duration::from_secs(2);
+/// The same where hooks wait for the answer.
+const HURRIED_LIMIT: Duration = Duration::from_millis(500);
 /// What is embedded to see whether there is an answer.
 const A_WORD: &str = "neap";
 /// How long that may take.
@@ -109,15 +111,15 @@ fn file(path: &Path) -> Result<Chosen, Failure> {
 
 /// An engine with the embedder that is chosen.
 pub(crate) fn with(builder: EngineBuilder, chosen: Option<&Chosen>) -> EngineBuilder {
-    with_limit(builder, chosen, QUESTION_LIMIT)
-}
-
-/// The same where a question may wait only for so long.
-pub(crate) fn with_limit(builder: EngineBuilder, chosen: Option<&Chosen>, limit: Duration) -> EngineBuilder {
     match chosen {
         Some(Chosen { embedder, is_elsewhere, .. }) => {
-            builder.embedder(embedder.clone()).meaning_limit(is_elsewhere.then_some(limit))
+            builder.embedder(embedder.clone()).meaning_limit(is_elsewhere.then_some(QUESTION_LIMIT))
         }
         None => builder,
     }
+}
+
+/// An engine whose questions wait less for an embedder: those of hooks, too, where all is over after a second.
+pub(crate) fn in_a_hurry(builder: EngineBuilder) -> EngineBuilder {
+    builder.meaning_limit(Some(HURRIED_LIMIT))
 }

@@ -9,6 +9,7 @@ use neap_engine::Engine;
 use super::hook;
 use crate::app;
 use crate::cli::{McpArgs, ModelArgs};
+use crate::embedder;
 use crate::env::DataDir;
 use crate::files;
 use crate::mcp::{self, Desk, Place};
@@ -21,7 +22,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(3);
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
     let McpArgs { session, summary_model, base_url, api } = args;
     let session = session.map(|name| app::session_id(&name)).transpose()?;
-    let mut builder = app::agent_engine(data)?;
+    let mut builder = embedder::in_a_hurry(app::agent_engine(data)?);
     let at = ModelArgs { model: None, base_url, api };
     if let Some(summarizer) = model::summarizer(data, &at, summary_model)? {
         builder = builder.summarizer(summarizer);
