@@ -168,7 +168,7 @@ pub(crate) fn objects(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"))).collect()
 }
 
-/// Every file under a directory, by its path from there; directories have no content.
+/// Every file under a directory, by its path from there; directories and sockets have no content.
 pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     let mut open = vec![root.to_owned()];
@@ -180,7 +180,8 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
                 found.insert(name, None);
                 open.push(path);
             } else {
-                found.insert(name, Some(std::fs::read(&path).expect("a readable file")));
+                // A socket has nothing to be read.
+                found.insert(name, path.is_file().then(|| std::fs::read(&path).expect("a readable file")));
             }
         }
     }
