@@ -3,8 +3,8 @@
 //! A program that counts for the first time usually unpacks some megabytes of tables, which takes longer than many a program runs.
 //! Here the build lays the tables out as they are read, so that only the pages are touched that a text needs.
 //!
-//! A text is cut into *pieces* ([`split`]) by the kinds of its characters; a piece that is a token counts one; in any other, neighbours
-//! are joined in the order in which the encoding learnt them ([`merge`]).
+//! A text is cut into *pieces* (`split`) by the kinds of its characters; a piece that is a token counts one; in any other, neighbours
+//! are joined in the order in which the encoding learnt them (`merge`).
 
 mod class;
 mod hash;
