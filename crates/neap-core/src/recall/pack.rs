@@ -53,10 +53,10 @@ pub fn shortlist(ranked: &[Ranked], budget: Tokens) -> Vec<TextId> {
     ids
 }
 
-/// A text longer than this is shown by a passage of half of it: an eighth of the budget, but no less than [`LONG_MIN`] or a third of
+/// A text longer than this is shown by a passage of half of it: an eighth of the budget, but no less than [`LONG_MIN`] or two fifths of
 /// it.
 fn long(budget: Tokens) -> Tokens {
-    Tokens((budget.0 / 8).max(LONG_MIN.min(budget.0 / 3)))
+    Tokens((budget.0 / 8).max(LONG_MIN.min(budget.0 * 2 / 5)))
 }
 
 /// Fills the budget with the best texts that fit: whole, but for the longest, which stand by a passage. What is said between two of them, if it is short, comes along.

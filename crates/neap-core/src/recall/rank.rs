@@ -179,7 +179,7 @@ impl<'a> Ranking<'a> {
             let why = Why {
                 words: own.words,
                 meaning: own.meaning,
-                beside,
+                beside: self.role(card) * beside,
                 conversation: weights.conversation * of_stream(&best)
                     + weights.conversation_meaning * of_stream(&alike),
                 speaker: if is_named { weights.speaker } else { 0.0 },
@@ -207,15 +207,18 @@ impl<'a> Ranking<'a> {
         let best = raw.iter().copied().fold(0.0, f64::max);
         let of_card = |(card, raw): (&Card, &f64)| {
             let share = if best > 0.0 { raw / best } else { 0.0 };
-            let said = if card.kind.is_said() { self.weights.said } else { 1.0 };
-            let less =
-                if card.kind == TextKind::Assistant { said * (1.0 - self.weights.model_less) } else { said };
+            let less = self.role(card) * if card.kind.is_said() { self.weights.said } else { 1.0 };
             Own {
                 words: less * self.weights.words * share,
                 meaning: less * self.weights.meaning * self.alike(card),
             }
         };
         self.cards.iter().zip(&raw).map(of_card).collect()
+    }
+
+    /// What counts of a text by who said it, for itself and for what is said around it.
+    fn role(&self, card: &Card) -> f64 {
+        if card.kind == TextKind::Assistant { 1.0 - self.weights.model_less } else { 1.0 }
     }
 
     fn matched(&self, card: &Card) -> f64 {

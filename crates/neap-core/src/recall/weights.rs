@@ -15,7 +15,8 @@ pub struct Weights {
     /// What was said counts this much of what stands for it: 1, but less where a topic is looked for, since a mention of it is
     /// not yet about it.
     pub said: f64,
-    /// What the model said counts this much less: it says again, at length, what it was told.
+    /// What the model said counts this much less, for itself and for what is said around it: it says again, at length, what it was
+    /// told.
     pub model_less: f64,
     /// What is said just before a text, and just after: it counts for it, the less the further away.
     pub before: f64,
@@ -85,7 +86,7 @@ impl Default for Weights {
             conversation: 0.4,
             conversation_meaning: 0.64,
             speaker: 0.25,
-            time: 0.8,
+            time: 1.0,
             opening: 0.4,
             lately: 0.3,
             lately_reach: 20.0,

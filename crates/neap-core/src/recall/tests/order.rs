@@ -68,6 +68,39 @@ fn a_model_counts_less_than_a_person() {
 }
 
 #[test]
+fn what_is_said_around_counts_less_for_what_a_model_said() {
+    let mut talk = Talk::default();
+    let mut beside = Vec::new();
+    for (session, who) in [("a", "assistant"), ("b", "user")] {
+        talk.say(session, 1, "user", "I like green tea");
+        beside.push(talk.say(session, 1, who, "that is good to hear"));
+    }
+    let ranked = order(&talk, "green tea", &Weights::default());
+    let of =
+        |id: &TextId| ranked.iter().find(|ranked| ranked.card.id == *id).map_or(0.0, |ranked| ranked.why.beside);
+    let (model, person) = (of(&beside[0]), of(&beside[1]));
+    assert!(model > 0.0 && (person - 2.0 * model).abs() < 1e-9, "{model} {person}");
+}
+
+/// A text that is like one conversation goes on with it, however many there are; one that is like none goes with the many.
+#[test]
+fn conversations_that_are_nothing_alike_still_count_together() {
+    let mut talk = Talk::default();
+    talk.say("tea", 1, "user", "which green tea shall I order");
+    for (day, session) in (2..).zip(["a", "b", "c", "d", "e", "f"]) {
+        talk.say(session, day, "user", "something else again");
+    }
+    for (text, is_of_tea) in [("the green tea that I order", true), ("hello there", false)] {
+        let belongs = belongs_to(&order(&talk, text, &Weights::default()));
+        assert_eq!(belongs.len(), 7, "{text}");
+        let sum = |of_tea: bool| -> f64 {
+            belongs.iter().filter(|(id, _)| (id.as_str() == "tea") == of_tea).map(|(_, weight)| weight).sum()
+        };
+        assert_eq!(sum(true) > sum(false), is_of_tea, "{text}: {belongs:?}");
+    }
+}
+
+#[test]
 fn what_means_alike_is_found_without_a_word_in_common() {
     let mut talk = Talk::default();
     let car = talk.say("a", 1, "user", "my automobile broke down");

@@ -68,6 +68,17 @@ fn a_text_that_does_not_fit_is_passed_over() {
     );
 }
 
+/// What takes up to two fifths of the room is shown whole, what takes more by a passage.
+#[test]
+fn a_text_is_cut_only_where_it_would_take_most_of_the_room() {
+    for (words, is_whole) in [(79, true), (90, false)] {
+        let mut talk = Talk::default();
+        talk.say("a", 1, "user", &format!("roses{}", " and".repeat(words - 1)));
+        let found = recall(&talk, "roses", 200);
+        assert_eq!(found.shown.iter().map(|item| item.is_whole).collect::<Vec<_>>(), [is_whole], "{words}");
+    }
+}
+
 proptest! {
     /// I1 for what is recalled: by an independent count of the page, never more than the budget.
     #[test]
