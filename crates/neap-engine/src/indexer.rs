@@ -1,8 +1,9 @@
 //! A thread that embeds what was said, so that nobody waits for it.
 
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use tokio::sync::oneshot::{self, Receiver, Sender};
 
 use crate::engine::Engine;
 
@@ -14,7 +15,7 @@ const LEAST_URGENT: i32 = 15;
 /// How long it rests after a failure.
 const REST: Duration = Duration::from_secs(5);
 
-/// The thread; dropping this ends it, after the texts in hand.
+/// The thread; dropping this ends it, after what is being computed or stored. An answer of an embedder elsewhere is not waited for.
 pub struct Indexer {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -27,30 +28,40 @@ impl Engine {
         if self.parts.embedder.is_none() {
             return Indexer { stop: None, thread: None };
         }
-        let (stop, stopped) = channel();
+        let (stop, stopped) = oneshot::channel();
         let engine = self.clone();
         let work = move || {
             step_back();
             // Made and dropped here: where it is called from, a runtime may be at work already.
-            let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-            loop {
-                let rest = match runtime.block_on(engine.index_some()) {
-                    Ok(0) => LOOK_EVERY,
-                    Ok(_) => Duration::ZERO,
-                    Err(error) => {
-                        tracing::warn!(target: "neap::recall", %error, "texts were not embedded");
-                        REST
-                    }
-                };
-                match stopped.recv_timeout(rest) {
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
-                }
+            if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                runtime.block_on(engine.index(stopped));
             }
         };
         // Where no thread can be had, words find all the same.
         let thread = std::thread::Builder::new().name("neap-indexer".to_owned()).spawn(work).ok();
         Indexer { stop: Some(stop), thread }
+    }
+
+    /// Embeds until it is stopped.
+    async fn index(&self, mut stopped: Receiver<()>) {
+        loop {
+            let indexed = tokio::select! {
+                _ = &mut stopped => return,
+                indexed = self.index_some() => indexed,
+            };
+            let rest = match indexed {
+                Ok(0) => LOOK_EVERY,
+                Ok(_) => Duration::ZERO,
+                Err(error) => {
+                    tracing::warn!(target: "neap::recall", %error, "texts were not embedded");
+                    REST
+                }
+            };
+            tokio::select! {
+                _ = &mut stopped => return,
+                () = tokio::time::sleep(rest) => {}
+            }
+        }
     }
 }
 

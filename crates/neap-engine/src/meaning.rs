@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use neap_core::memory::mask;
 use neap_core::recall::Embedding;
 use neap_model::ModelError;
 
@@ -64,7 +65,9 @@ impl Parts {
     async fn embedded(&self, question: &str) -> Result<Embedding, ModelError> {
         let nothing = || ModelError::Refused("it makes nothing of the question".to_owned());
         let embedder = self.embedder.as_ref().ok_or_else(nothing)?;
-        let texts = [question];
+        // What is stored is masked before it is embedded; what is only asked is not stored.
+        let masked = mask(question).0;
+        let texts = [masked.as_str()];
         let embedding = embedder.embed(&texts);
         let made = match self.patience.limit {
             Some(limit) => {

@@ -16,8 +16,8 @@ use crate::out::{self, Failure};
 const BUILT_IN: &str = "built-in";
 /// How long a question may wait for an embedder that is elsewhere.
 const QUESTION_LIMIT: Duration = Duration::from_secs(2);
-/// The same where hooks wait for the answer.
-const HURRIED_LIMIT: Duration = Duration::from_millis(500);
+/// The same where hooks wait for the answer, which are gone when they have waited for three times as long.
+const HURRIED_LIMIT: Duration = Duration::from_millis(100);
 /// What is embedded to see whether there is an answer.
 const A_WORD: &str = "neap";
 /// How long that may take.

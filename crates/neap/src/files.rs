@@ -81,6 +81,15 @@ pub(crate) fn try_lock(path: &Path) -> Option<File> {
     file.try_lock().ok().map(|()| file)
 }
 
+/// Which file is at a path, whatever it is called: none where there is none, or where that cannot be told.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = std::fs::metadata(path).ok()?;
+    #[cfg(unix)]
+    return Some((std::os::unix::fs::MetadataExt::dev(&found), std::os::unix::fs::MetadataExt::ino(&found)));
+    #[cfg(not(unix))]
+    return found.is_file().then_some((0, 0));
+}
+
 /// Whether nobody but its owner may read or change a file.
 pub(crate) fn is_private(file: &File) -> io::Result<bool> {
     let found = file.metadata()?;

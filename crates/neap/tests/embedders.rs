@@ -153,7 +153,8 @@ fn an_embedder_that_fails_leaves_the_words_and_is_told() {
         || Mock::start(|_, _| Reply::error(401, &format!(r#"{{"error":{{"message":"no such key {KEY}"}}}}"#)));
     let silent = || Mock::start(|request, _| answer(request, 0).cut(3, End::Silent));
     let mad = || Mock::start(|_, _| Reply::error(200, r#"{"data":[{"embedding":[]}]}"#));
-    for mock in [refused(), silent(), mad()] {
+    let repeats = || Mock::start(|_, _| Reply::error(200, &format!(r#"{{"data":"no such key {KEY}"}}"#)));
+    for mock in [refused(), silent(), mad(), repeats()] {
         let (neap, chosen) = (store(), at(&mock, "concepts"));
         let (found, err) = search(&neap, &chosen, "noise");
         assert_eq!(found, ["My automobile makes a noise."]);
@@ -169,6 +170,35 @@ fn an_embedder_that_fails_leaves_the_words_and_is_told() {
         assert!(ran.code == 0 && ran.out.contains("the embedder does not answer"), "{ran:?}");
         assert!(!ran.out.contains(KEY), "{ran:?}");
     }
+}
+
+/// Who hangs up, or asks it to end, does not wait for an answer that may never come.
+#[test]
+fn a_process_ends_while_its_embedder_is_silent() {
+    let mock = Mock::start(|request, _| answer(request, 0).cut(3, End::Silent));
+    let (neap, chosen) = (store(), at(&mock, "concepts"));
+    let mut child =
+        command(&neap, &chosen, &["chat", "--session", "other"]).stdin(Stdio::piped()).spawn().expect("it runs");
+    let began = Instant::now();
+    while mock.requests().is_empty() {
+        assert!(began.elapsed() < PATIENCE, "it embeds");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let asked = Instant::now();
+    drop(child.stdin.take());
+    assert!(child.wait().expect("it ends").success());
+    // An answer is waited for sixty seconds.
+    assert!(asked.elapsed() < Duration::from_secs(30), "{:?}", asked.elapsed());
+}
+
+/// What is stored is masked before it is embedded, and so is what is only asked.
+#[test]
+fn secrets_in_a_question_do_not_leave_the_machine() {
+    let (neap, mock) = (store(), server(0));
+    search(&neap, &at(&mock, "concepts"), "which vehicle has the password: hunter2x9");
+    let asked = mock.requests().iter().flat_map(input).collect::<Vec<_>>();
+    assert!(asked.iter().any(|text| text == "which vehicle has the password: [masked]"), "{asked:?}");
+    assert!(!asked.iter().any(|text| text.contains("hunter2x9")), "{asked:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub fn mask(text: &str) -> (String, u32) {
 const AGAIN_MAX: usize = 64;
 
 fn once(text: &str) -> (String, u32) {
-    let lower = text.to_ascii_lowercase();
+    let lower = lower(text);
     let may_hold = RULES.iter().filter(|rule| rule.may_be_in(&lower));
     let mut found: Vec<Range<usize>> = may_hold.flat_map(|rule| rule.secrets(text)).collect();
     found.sort_by_key(|range| (range.start, range.end));
@@ -49,9 +49,19 @@ fn once(text: &str) -> (String, u32) {
     (out, masked)
 }
 
+/// In small letters, as the forms see them: a long s and the sign of the kelvin are letters, too.
+fn lower(text: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    if lower.contains(['\u{17f}', '\u{212a}']) {
+        lower.replace('\u{17f}', "s").replace('\u{212a}', "k")
+    } else {
+        lower
+    }
+}
+
 /// Whether a text holds a key or token by its form alone, whatever stands before it.
 pub(super) fn holds_key(text: &str) -> bool {
-    let lower = text.to_ascii_lowercase();
+    let lower = lower(text);
     RULES.iter().take(2).any(|rule| rule.may_be_in(&lower) && rule.secrets(text).next().is_some())
 }
 
@@ -332,13 +342,33 @@ mod tests {
 
     #[test]
     fn keys_are_known_by_their_form() {
-        for prefix in
-            ["sk-", "sk-ant-api03-", "sk-proj-", "ghp_", "github_pat_", "xoxb-", "glpat-", "hf_", "sk_live_"]
-        {
+        for prefix in [
+            "sk-",
+            "sk-ant-api03-",
+            "sk-proj-",
+            "sk_live_",
+            "rk_live_",
+            "sk_test_",
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat_",
+            "xoxb-",
+            "glpat-",
+            "hf_",
+            "npm_",
+            "ya29.",
+        ] {
             hidden(&format!("Deploys with {} from CI.", key(prefix, 32)), "Deploys with [masked] from CI.");
         }
         hidden(&format!("maps: {}", key("AIza", 35)), "maps: [masked]");
-        hidden(&format!("aws {}{} here", "AKIA", "IOSFODNN7EXAMPL2"), "aws [masked] here");
+        for prefix in ["AKIA", "ASIA"] {
+            hidden(&format!("aws {prefix}{} here", "IOSFODNN7EXAMPL2"), "aws [masked] here");
+        }
+        hidden(&format!("mail {}", key("SG.", 22) + &key(".", 30)), "mail [masked]");
+        hidden(&format!("age {}", key("AGE-SECRET-KEY-1", 30).to_uppercase()), "age [masked]");
         let token = format!("{}.{}.{}", key("eyJ", 20), key("eyJ", 30), key("s", 30));
         hidden(&format!("cookie {token}; path=/"), "cookie [masked]; path=/");
         hidden(&format!("Authorization: Bearer {}", key("", 40)), "Authorization: Bearer [masked]");
@@ -361,6 +391,8 @@ mod tests {
         hidden("password: x", "password: [masked]");
         hidden("Password: hunter2", "Password: [masked]");
         hidden("passwd=swordfish and more", "passwd=[masked] and more");
+        hidden("PWD=hunter2 pa\u{17f}\u{17f}word=hunter2", "PWD=[masked] pa\u{17f}\u{17f}word=[masked]");
+        hidden("TO\u{212a}EN=hunter2 credentials: a1b2", "TO\u{212a}EN=[masked] credentials: [masked]");
         hidden("secret=abc", "secret=[masked]");
         hidden("url?token=abcdef&page=2", "url?token=[masked]&page=2");
         hidden("DB_PASSWORD = 'p w d'", "DB_PASSWORD = '[masked]'");

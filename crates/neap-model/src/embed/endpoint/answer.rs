@@ -23,7 +23,14 @@ pub(super) fn rows(bytes: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, ModelErr
     let wrong = |what: String| Err(ModelError::Protocol(what));
     let Answer { data } = match serde_json::from_slice(bytes) {
         Ok(answer) => answer,
-        Err(error) => return wrong(format!("embeddings that cannot be read: {error}")),
+        // Where, not what: it may repeat what was sent, a key among it.
+        Err(error) => {
+            return wrong(format!(
+                "embeddings that cannot be read, at line {}, column {}",
+                error.line(),
+                error.column()
+            ));
+        }
     };
     if data.len() != texts {
         return wrong(format!("{} embeddings for {texts} texts", data.len()));

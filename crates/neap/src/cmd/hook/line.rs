@@ -8,46 +8,65 @@ use serde::{Deserialize, Serialize};
 
 use super::work::Event;
 use crate::env::DataDir;
+use crate::files;
 
 /// Longest event, in bytes: what a tool answered is in it.
 pub(super) const EVENT_BYTES_MAX: u64 = 64 << 20;
 
-/// What stands before an event: who asks. Another version, or one with another agent, is left to itself.
+/// What stands before an event: who asks, and of which store. Another version, or one with another agent or a file that came in the
+/// place of the one that is open here, is left to itself.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     version: String,
     agent: String,
+    store: Option<(u64, u64)>,
     program: Option<String>,
 }
 
 impl Head {
     fn new(data: &DataDir, program: Option<Program>) -> Self {
         let program = program.map(|program| program.as_str().to_owned());
-        Self { version: env!("CARGO_PKG_VERSION").to_owned(), agent: data.agent().to_string(), program }
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { version, agent: data.agent().to_string(), store: files::identity(&data.database()), program }
     }
 }
 
 /// What comes back.
 #[derive(Debug, Serialize, Deserialize)]
-enum Reply {
-    Answer(Option<String>),
-    Fault(String),
+struct Reply {
+    answer: Option<String>,
 }
 
-/// Answers whoever asks with such bytes; nothing if it is not for this process to answer.
-async fn answer(data: &DataDir, engine: &Engine, bytes: &[u8]) -> Option<Reply> {
-    let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
-    let head: Head = serde_json::from_slice(head).ok()?;
-    let known = [Program::ClaudeCode, Program::Codex];
-    let program = known.into_iter().find(|program| head.program.as_deref() == Some(program.as_str()));
-    if head != Head::new(data, program) {
-        return None;
+/// A process that answers: with the store that it opened, one event after the other.
+struct Desk {
+    data: DataDir,
+    engine: Engine,
+    store: Option<(u64, u64)>,
+    turn: tokio::sync::Mutex<()>,
+}
+
+impl Desk {
+    fn new(data: &DataDir, engine: &Engine) -> Self {
+        let store = files::identity(&data.database());
+        Self { data: data.clone(), engine: engine.clone(), store, turn: tokio::sync::Mutex::default() }
     }
-    let event = Event::read(program, event).ok()??;
-    Some(match event.carry_out(data, engine).await {
-        Ok(told) => Reply::Answer(told),
-        Err(fault) => Reply::Fault(fault),
-    })
+
+    /// Answers whoever asks with such bytes; nothing if it is not for this process to answer, or went wrong.
+    async fn answer(&self, bytes: &[u8]) -> Option<Reply> {
+        let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
+        let head: Head = serde_json::from_slice(head).ok()?;
+        let known = [Program::ClaudeCode, Program::Codex];
+        let program = known.into_iter().find(|program| head.program.as_deref() == Some(program.as_str()));
+        if head != Head::new(&self.data, program) || head.store != self.store {
+            return None;
+        }
+        let event = Event::read(program, event).ok()??;
+        let _turn = self.turn.lock().await;
+        let done = event.carry_out(&self.data, &self.engine).await;
+        done.inspect_err(|fault| tracing::warn!(target: "neap::hook", fault, "a hook is left to itself"))
+            .ok()
+            .map(|answer| Reply { answer })
+    }
 }
 
 #[cfg(unix)]
@@ -55,12 +74,13 @@ mod socket {
     use std::io::{Read as _, Write as _};
     use std::net::Shutdown;
     use std::path::PathBuf;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::{UnixListener, UnixStream};
 
-    use super::{DataDir, EVENT_BYTES_MAX, Engine, Head, Program, Reply, answer};
+    use super::{DataDir, Desk, EVENT_BYTES_MAX, Engine, Head, Program, Reply};
     use crate::files;
 
     /// Who does not answer so soon is not waited for.
@@ -73,11 +93,7 @@ mod socket {
     }
 
     /// Passes an event on; nothing if nobody answers.
-    pub(in super::super) fn ask(
-        data: &DataDir,
-        program: Option<Program>,
-        event: &[u8],
-    ) -> Option<Result<Option<String>, String>> {
+    pub(in super::super) fn ask(data: &DataDir, program: Option<Program>, event: &[u8]) -> Option<Option<String>> {
         let mut line = std::os::unix::net::UnixStream::connect(place(data)).ok()?;
         line.set_write_timeout(Some(PATIENCE)).and_then(|()| line.set_read_timeout(Some(PATIENCE))).ok()?;
         let mut said = serde_json::to_vec(&Head::new(data, program)).ok()?;
@@ -88,10 +104,8 @@ mod socket {
             .ok()?;
         let mut heard = Vec::new();
         line.read_to_end(&mut heard).ok()?;
-        match serde_json::from_slice(&heard).ok()? {
-            Reply::Answer(told) => Some(Ok(told)),
-            Reply::Fault(fault) => Some(Err(fault)),
-        }
+        let Reply { answer } = serde_json::from_slice(&heard).ok()?;
+        Some(answer)
     }
 
     /// Answers hooks for as long as it is polled. To be done by one process on a store alone.
@@ -102,11 +116,12 @@ mod socket {
         let Ok(listener) = made.and_then(|()| UnixListener::bind(&place)) else {
             return; // A path can be too long for a socket: then hooks do it by themselves.
         };
+        let desk = Arc::new(Desk::new(data, engine));
         loop {
             match listener.accept().await {
                 Ok((line, _)) => {
-                    let (data, engine) = (data.clone(), engine.clone());
-                    tokio::spawn(async move { serve(line, &data, &engine).await });
+                    let desk = desk.clone();
+                    tokio::spawn(async move { serve(line, &desk).await });
                 }
                 // Out of descriptors, say: that passes.
                 Err(_) => tokio::time::sleep(PATIENCE).await,
@@ -114,13 +129,13 @@ mod socket {
         }
     }
 
-    async fn serve(mut line: UnixStream, data: &DataDir, engine: &Engine) {
+    async fn serve(mut line: UnixStream, desk: &Desk) {
         let mut bytes = Vec::new();
         let mut hearing = (&mut line).take(EVENT_BYTES_MAX);
         if !matches!(tokio::time::timeout(HEARING, hearing.read_to_end(&mut bytes)).await, Ok(Ok(_))) {
             return;
         }
-        let reply = answer(data, engine, &bytes).await.and_then(|reply| serde_json::to_vec(&reply).ok());
+        let reply = desk.answer(&bytes).await.and_then(|reply| serde_json::to_vec(&reply).ok());
         // Who is gone did it by itself.
         let _ = line.write_all(&reply.unwrap_or_default()).await;
     }
@@ -130,11 +145,7 @@ mod socket {
 mod socket {
     use super::{DataDir, Engine, Program};
 
-    pub(in super::super) fn ask(
-        _: &DataDir,
-        _: Option<Program>,
-        _: &[u8],
-    ) -> Option<Result<Option<String>, String>> {
+    pub(in super::super) fn ask(_: &DataDir, _: Option<Program>, _: &[u8]) -> Option<Option<String>> {
         None
     }
 

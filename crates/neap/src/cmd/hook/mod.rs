@@ -79,7 +79,7 @@ fn answer(data: &DataDir, program: Option<Program>) -> Result<Option<String>, St
         event.wait(data);
         return Ok(None);
     }
-    line::ask(data, program, &bytes).unwrap_or_else(|| event.alone(data))
+    line::ask(data, program, &bytes).map_or_else(|| event.alone(data), Ok)
 }
 
 /// Shows the latest faults.
