@@ -71,7 +71,8 @@ fn streams_are_passed_on_byte_for_byte() {
         assert_eq!((request.header("session-id"), request.header("x-neap-session")), (Some("s-1"), None));
         proxy.wait_for("neap_tokens_input_total", 100);
         assert_eq!(proxy.metric("neap_tokens_cached_total"), Some(80), "{speaks:?}");
-        assert!(proxy.log().contains("answered") && !proxy.log().contains(KEY), "{}", proxy.log());
+        let log = proxy.wait_for_log("answered");
+        assert!(!log.contains(KEY), "{log}");
         assert_eq!(rig::holding(proxy.neap.place(), KEY), Vec::<std::path::PathBuf>::new());
     }
 }
@@ -250,9 +251,7 @@ fn an_end_waits_for_streams() {
         seen.push(byte[0]);
     }
     proxy.signal("-TERM");
-    while !proxy.log().contains("ending") {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    proxy.wait_for_log("ending");
     assert!(std::net::TcpStream::connect(&proxy.address).is_err(), "nobody new is let in");
     pieces.send(b"data: two\n\n".to_vec()).expect("a provider");
     let mut piece = [0; 16];

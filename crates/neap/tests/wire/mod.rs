@@ -119,6 +119,17 @@ impl Proxy {
         panic!("{name} is {:?}, not {want}: {}", self.metric(name), self.log());
     }
 
+    /// Waits until something is logged, which is read a moment after it is written; gives all that was.
+    pub(crate) fn wait_for_log(&self, what: &str) -> String {
+        for _ in 0..600 {
+            if self.log().contains(what) {
+                return self.log();
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("'{what}' is not logged: {}", self.log());
+    }
+
     pub(crate) fn log(&self) -> String {
         self.log.lock().expect("a log").clone()
     }
