@@ -6,6 +6,7 @@ use neap_core::transcript::Program;
 use neap_engine::Engine;
 use serde::{Deserialize, Serialize};
 
+use super::transcript::program;
 use super::work::Event;
 use crate::env::DataDir;
 use crate::files;
@@ -55,8 +56,7 @@ impl Desk {
     async fn answer(&self, bytes: &[u8]) -> Option<Reply> {
         let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
         let head: Head = serde_json::from_slice(head).ok()?;
-        let known = [Program::ClaudeCode, Program::Codex];
-        let program = known.into_iter().find(|program| head.program.as_deref() == Some(program.as_str()));
+        let program = head.program.as_deref().and_then(program);
         if head != Head::new(&self.data, program) || head.store != self.store {
             return None;
         }

@@ -96,7 +96,8 @@ pub(super) fn waiting(data: &DataDir) -> Vec<(PathBuf, Cursor)> {
     paths.into_iter().filter_map(read).collect()
 }
 
-fn program(name: &str) -> Option<Program> {
+/// The program of such a name.
+pub(super) fn program(name: &str) -> Option<Program> {
     [Program::ClaudeCode, Program::Codex].into_iter().find(|program| program.as_str() == name)
 }
 
