@@ -4,6 +4,7 @@
 //! [`SessionId::from_name`]: what comes out is a slug that is safe in a path, a URL and a prompt.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -55,18 +56,18 @@ macro_rules! slug_id {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
-        pub struct $name(String);
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Makes the id of a free-form name; fails only if nothing is left of it.
             pub fn from_name(name: &str) -> Result<Self, NameError> {
-                slug(name).map(Self)
+                slug(name).map(|slug| Self(slug.into()))
             }
 
             /// Accepts text that already is an id, and nothing else.
             pub fn parse(text: &str) -> Result<Self, NameError> {
                 match slug(text) {
-                    Ok(s) if s == text => Ok(Self(s)),
+                    Ok(s) if s == text => Ok(Self(s.into())),
                     Ok(_) | Err(NameError::Empty | NameError::NotCanonical(_)) => {
                         Err(NameError::NotCanonical(text.chars().take(80).collect()))
                     }
@@ -94,7 +95,7 @@ macro_rules! slug_id {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0
+                id.0.as_ref().to_owned()
             }
         }
     };
@@ -119,14 +120,14 @@ const AGENT: char = '@';
 impl AgentId {
     /// The stream of what it knows: kept like a session's, under an id that no name becomes.
     pub fn stream(&self) -> SessionId {
-        SessionId(format!("{AGENT}{}", self.0))
+        SessionId(format!("{AGENT}{}", self.0).into())
     }
 }
 
 impl SessionId {
     /// Whose stream this is, if it is an agent's.
     pub fn agent(&self) -> Option<AgentId> {
-        self.0.strip_prefix(AGENT).map(|name| AgentId(name.to_owned()))
+        self.0.strip_prefix(AGENT).map(|name| AgentId(name.into()))
     }
 
     /// Reads an id as it was stored: that of a session, or of an agent's stream.

@@ -11,6 +11,7 @@ use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
+use crate::memory::mask;
 use crate::message::{Counted, Message, Role, Scope};
 use crate::policy::Policy;
 use crate::state::SessionState;
@@ -61,6 +62,44 @@ pub struct ImportedFolder {
     pub last_referenced: BTreeMap<EffortId, u64>,
     /// What could not be read, or was changed in reading.
     pub notes: Vec<String>,
+}
+
+impl ImportedFolder {
+    /// The folder without its secrets, as whatever other programs kept ([`mask`]), and how many there were. An effort's id is made of its name.
+    pub fn without_secrets(&self) -> (Self, u64) {
+        let (mut folder, mut count) = (self.clone(), 0);
+        let mut hide = |text: &mut String| {
+            let (safe, masked) = mask(text);
+            if masked > 0 {
+                *text = safe;
+            }
+            count += u64::from(masked);
+        };
+        folder.ambient.iter_mut().for_each(|line| hide(&mut line.content));
+        let mut ids: BTreeSet<EffortId> = folder.efforts.iter().map(|effort| effort.id.clone()).collect();
+        for effort in &mut folder.efforts {
+            let name = effort.name.clone();
+            hide(&mut effort.name);
+            if effort.name != name
+                && let Some(id) = unused(&effort.name, &ids)
+            {
+                let last = folder.last_referenced.remove(&effort.id);
+                folder.last_referenced.extend(last.map(|last| (id.clone(), last)));
+                ids.insert(id.clone());
+                effort.id = id;
+            }
+            effort.summary.iter_mut().for_each(&mut hide);
+            effort.lines.iter_mut().for_each(|line| hide(&mut line.content));
+        }
+        (folder, count)
+    }
+}
+
+/// An id of this name that no effort has.
+fn unused(name: &str, ids: &BTreeSet<EffortId>) -> Option<EffortId> {
+    let numbered = (2..).map(|n| format!("{name} {n}"));
+    let mut names = std::iter::once(name.to_owned()).chain(numbered.take(ids.len() + 1));
+    names.find_map(|name| EffortId::from_name(&name).ok().filter(|id| !ids.contains(id)))
 }
 
 /// An exchange before it has a turn.
@@ -236,4 +275,33 @@ fn paired(scope: Scope, lines: &[Line], start: Stamp) -> Vec<Said> {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An id is its name in small letters: a secret is not left there.
+    #[test]
+    fn what_is_masked_in_a_name_is_not_left_in_an_id() {
+        let named = |name: &str| ImportedEffort {
+            id: EffortId::from_name(name).expect("it has letters"),
+            name: name.to_owned(),
+            status: EffortStatus::Open,
+            active: false,
+            summary: None,
+            created: None,
+            updated: None,
+            lines: Vec::new(),
+        };
+        let secret = |part: &str| format!("rotate sk-proj-{part}T7bQ2mX8vL1cR6yN3wK5dH0sJ9eG");
+        let efforts = vec![named("rotate masked"), named(&secret("1111")), named(&secret("2222"))];
+        let last_referenced = [(efforts[1].id.clone(), 7)].into();
+        let folder = ImportedFolder { efforts, last_referenced, ..ImportedFolder::default() };
+        let (safe, count) = folder.without_secrets();
+        let ids: Vec<&str> = safe.efforts.iter().map(|effort| effort.id.as_str()).collect();
+        assert_eq!((count, ids), (2, vec!["rotate-masked", "rotate-masked-2", "rotate-masked-3"]));
+        assert_eq!(safe.last_referenced, [(safe.efforts[1].id.clone(), 7)].into());
+        assert!(!format!("{safe:?}").to_lowercase().contains("t7bq2mx8vl1c"), "{safe:?}");
+    }
 }

@@ -6,7 +6,7 @@ use neap_core::assemble::memory_room;
 use neap_core::ids::AgentId;
 use neap_core::knowledge::{Context, Outlook, context};
 use neap_core::learn::{Answer, MemoryAsk, MemoryGiven, Version, Wish};
-use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind, Recalled};
+use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
 use neap_core::policy::Policy;
 use neap_core::report::AgentReport;
 use neap_core::tokens::{TokenCounter, Tokens};
@@ -70,7 +70,7 @@ impl Agent {
 
     /// All versions of a record, oldest first.
     pub async fn history(&self, id: MemoryId) -> Result<Vec<Version>, EngineError> {
-        match given(self.parts.store.as_ref(), &self.live, MemoryAsk::History(id)).await? {
+        match given(&self.parts, &self.live, MemoryAsk::History(id)).await? {
             MemoryGiven::History { versions, .. } | MemoryGiven::Versions(versions) => Ok(versions),
             MemoryGiven::Recalled(_) => Ok(Vec::new()),
         }
@@ -90,7 +90,7 @@ impl Agent {
         frame: Option<&str>,
         budget: Option<Tokens>,
     ) -> Result<Context, EngineError> {
-        let (store, now) = (self.parts.store.as_ref(), self.parts.clock.now());
+        let now = self.parts.clock.now();
         let policy = Policy::default();
         let room = budget.unwrap_or_else(|| {
             memory_room(&policy, &ToolSet::none(), self.counter.as_ref()).max(Tokens(policy.memory_tokens_max))
@@ -98,7 +98,7 @@ impl Agent {
         let nothing = AgentHead::default();
         let head = self.live.state.head().agent.as_deref().unwrap_or(&nothing);
         let asking = context::Asking::new(&self.outlook, question, frame, now).map_err(EngineError::NoFrame)?;
-        let recalled: Recalled = store.recall(&self.live.id, asking.request()).await?;
+        let recalled = self.parts.search_memories(&self.live.id, asking.request(), question).await?;
         Ok(asking.answer(head, &recalled, room, self.counter.as_ref(), now))
     }
 

@@ -139,7 +139,7 @@ impl Driver<'_> {
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
             Step::Recall(ask) => match &live.mind {
-                Some(mind) => Input::Given(given(store, &mind.live, ask).await?),
+                Some(mind) => Input::Given(given(self.parts, &mind.live, ask).await?),
                 None => Input::Given(MemoryGiven::Recalled(Recalled::default())),
             },
             Step::Learn(events) => self.learn(live, events, run).await?,

@@ -25,6 +25,7 @@ use crate::agent::Agent;
 use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
+use crate::hush::Waiting;
 use crate::ingest::Lines;
 use crate::live::Live;
 use crate::meaning::Patience;
@@ -153,6 +154,7 @@ impl Engine {
             built_in: Arc::new(Extractive::new(counter_for(DEFAULT_ENCODING))),
             embedder: None,
             patience: Patience::default(),
+            waiting: Waiting::default(),
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
             encoding: DEFAULT_ENCODING.to_owned(),

@@ -22,12 +22,14 @@ pub struct Imported {
     pub turns: u64,
     /// Efforts.
     pub efforts: u64,
+    /// Secrets that were masked.
+    pub masked: u64,
     /// What could not be read, or was changed in reading.
     pub notes: Vec<String>,
 }
 
 impl Engine {
-    /// Makes a new session of a folder that was read.
+    /// Makes a new session of a folder that was read; secrets in it are masked, as in all that other programs kept.
     pub async fn import(
         &self,
         folder: &ImportedFolder,
@@ -42,7 +44,8 @@ impl Engine {
         let counter = counter_for(&self.parts.encoding);
         let name = source.file_name().map_or_else(|| "folder".into(), |name| name.to_string_lossy());
         let now = self.parts.clock.now();
-        let told = events(folder, id, &Policy::default(), counter.as_ref(), &name, now);
+        let (folder, masked) = folder.without_secrets();
+        let told = events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
         // In one commit: a folder is taken in whole or not at all.
         let recorded = told.into_iter().map(|(at, event)| live.state.record(at, event)).collect();
         live.commit(store, recorded).await?;
@@ -51,7 +54,8 @@ impl Engine {
             session: id.clone(),
             turns: live.state.turn().0,
             efforts: live.state.efforts().len() as u64,
-            notes: folder.notes.clone(),
+            masked,
+            notes: folder.notes,
         })
     }
 }
@@ -117,6 +121,6 @@ impl Engine {
         let left =
             || format!("tool results without their seals, which are for a session of another name: {seals}");
         let notes = (seals > 0).then(left).into_iter().collect();
-        Ok(Imported { session: id, turns, efforts, notes })
+        Ok(Imported { session: id, turns, efforts, masked: 0, notes })
     }
 }

@@ -42,12 +42,16 @@ impl Engine {
         Indexer { stop: Some(stop), thread }
     }
 
-    /// Embeds until it is stopped.
+    /// Embeds until it is stopped; not while somebody waits for an answer, as far as that can be put off.
     async fn index(&self, mut stopped: Receiver<()>) {
+        let waiting = &self.parts.waiting;
         loop {
             let indexed = tokio::select! {
                 _ = &mut stopped => return,
-                indexed = self.index_some() => indexed,
+                indexed = async {
+                    waiting.over().await;
+                    self.index_until(&|| waiting.is_on()).await
+                } => indexed,
             };
             let rest = match indexed {
                 Ok(0) => LOOK_EVERY,

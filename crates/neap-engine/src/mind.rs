@@ -14,7 +14,7 @@ use neap_core::message::Message;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_model::bpe::counter_for;
-use neap_store::{Store, StoreError, Stored};
+use neap_store::{StoreError, Stored};
 
 use crate::error::EngineError;
 use crate::live::{Live, overtaken};
@@ -147,7 +147,7 @@ pub(crate) async fn ask(
         let now = parts.clock.now();
         let mut desk = AgentDesk { id: &live.id, agent: &mut live.state, counter, now };
         input = match learning.step(&mut desk, input) {
-            LearnStep::Ask(ask) => LearnInput::Given(given(store, live, ask).await?),
+            LearnStep::Ask(ask) => LearnInput::Given(given(parts, live, ask).await?),
             LearnStep::Commit(events) => match live.commit(store, events).await {
                 Ok(()) => LearnInput::Committed,
                 Err(error) => {
@@ -161,10 +161,13 @@ pub(crate) async fn ask(
 }
 
 /// Looks up what a machine asks for.
-pub(crate) async fn given(store: &dyn Store, live: &Live, ask: MemoryAsk) -> Result<MemoryGiven, StoreError> {
-    let agent = &live.id;
+pub(crate) async fn given(parts: &Parts, live: &Live, ask: MemoryAsk) -> Result<MemoryGiven, StoreError> {
+    let (store, agent) = (parts.store.as_ref(), &live.id);
     Ok(match ask {
         MemoryAsk::Recall(request) => MemoryGiven::Recalled(store.recall(agent, &request).await?),
+        MemoryAsk::Search { request, question } => {
+            MemoryGiven::Recalled(parts.search_memories(agent, &request, &question).await?)
+        }
         MemoryAsk::Get(ids) => {
             let memories = store.memories(agent, &ids).await?;
             MemoryGiven::Recalled(Recalled { memories, ..Recalled::default() })

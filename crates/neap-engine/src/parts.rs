@@ -15,6 +15,7 @@ use neap_store::folder::FolderViews;
 
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
+use crate::hush::Waiting;
 use crate::ingest::Lines;
 use crate::meaning::Patience;
 use crate::mind::AgentPart;
@@ -57,6 +58,8 @@ pub(crate) struct Parts {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// How long a question waits for that.
     pub(crate) patience: Patience,
+    /// Who waits, so that what can be done at any other time rests.
+    pub(crate) waiting: Waiting,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
     pub(crate) encoding: String,

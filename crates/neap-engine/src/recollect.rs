@@ -1,11 +1,13 @@
 //! Recalling what was said, in whatever conversation: the store proposes, the core puts in order and packs.
 
 use neap_core::ids::{SessionId, Stamp};
+use neap_core::memory::{Memory, RecallRequest, Recalled};
 use neap_core::recall::{
-    Embedding, Filter, Found, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
+    Embedding, Filter, Found, Query, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
 };
 use neap_core::tokens::Tokens;
 use neap_model::bpe::counter_for;
+use neap_store::StoreError;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -75,6 +77,40 @@ impl Engine {
         let texts = ids.into_iter().zip(texts).filter_map(|(id, text)| Some((id, text?))).collect();
         let counter = counter_for(&self.parts.encoding);
         Ok(pack(counter.as_ref(), &wanted, ranked, &texts, asking.budget))
+    }
+}
+
+impl Parts {
+    /// An agent's records that bear on a question: by words, and by what it means where there is an embedder. A question that has no words to go
+    /// by asks for the newest.
+    pub(crate) async fn search_memories(
+        &self,
+        agent: &SessionId,
+        request: &RecallRequest,
+        question: &str,
+    ) -> Result<Recalled, StoreError> {
+        let mut recalled = self.store.recall(agent, request).await?;
+        if request.terms.is_empty() {
+            return Ok(recalled);
+        }
+        let Some(meant) = self.meaning(question).await else { return Ok(recalled) };
+        let query = request.by_meaning(agent, self.embedder_name(), meant);
+        match self.nearest_memories(agent, &query, &mut recalled).await {
+            Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.admits(memory))),
+            // What words found is there.
+            Err(error) => tracing::warn!(target: "neap::recall", %error, "memories were searched by words alone"),
+        }
+        Ok(recalled)
+    }
+
+    async fn nearest_memories(
+        &self,
+        agent: &SessionId,
+        query: &Query,
+        recalled: &mut Recalled,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let more = recalled.note_near(&self.store.propose(query).await?);
+        self.store.memories(agent, &more).await
     }
 }
 

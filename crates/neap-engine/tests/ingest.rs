@@ -59,6 +59,7 @@ impl Client {
             encoding: "o200k_base",
             shadow,
             offer: None,
+            early: false,
             limit: None,
         };
         let plan = engine.ingest(&incoming).await;
@@ -337,6 +338,7 @@ fn what_is_not_understood_goes_on_as_it_came() {
                 encoding: "o200k_base",
                 shadow: false,
                 offer: None,
+                early: false,
                 limit: None,
             };
             let plan = engine.ingest(&incoming).await;
@@ -405,6 +407,40 @@ fn work_is_grouped_and_concluded_by_rule() {
     });
 }
 
+/// A plan may be had early. Then it says when what is new is durable (I2), and whoever comes next waits for that.
+#[test]
+fn an_early_plan_tells_when_it_is_recorded() {
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new("/v1/messages");
+        let mut said = Vec::new();
+        for text in ["the harbour opens at five", "and on Sundays?", "and in winter?"] {
+            client.says(text);
+            let body = client.body();
+            let (path, key, encoding) = (client.path, client.headers.clone(), "o200k_base");
+            let (headers, budget, shadow, early) = (key.as_slice(), BUDGET, false, true);
+            let incoming =
+                Incoming { path, headers, body: &body, budget, encoding, shadow, offer: None, early, limit: None };
+            let plan = engine.ingest(&incoming).await;
+            let session = plan.session.clone().unwrap();
+            let turn = async || store.load(&session).await.unwrap().map_or(0, |state| state.turn().0);
+            let before = turn().await;
+            assert!(plan.is_recording() && plan.body.is_none());
+            plan.recorded().await;
+            assert!(!plan.is_recording());
+            said.push((before, turn().await));
+            let reply = client.hears("Yes.");
+            engine.answered(&plan, &reply).await.unwrap();
+            // The same again has nothing new.
+            let again = engine.ingest(&incoming).await;
+            again.recorded().await;
+            assert_eq!((again.verdict, turn().await), (Some(Verdict::Regeneration), said.last().unwrap().1));
+        }
+        assert_eq!(said, [(0, 1), (1, 2), (2, 3)]);
+    });
+}
+
 /// Whatever goes wrong, the request goes on as it came, and whoever sends it is told whether it fits.
 #[test]
 fn what_fails_goes_on_as_it_came() {
@@ -420,6 +456,7 @@ fn what_fails_goes_on_as_it_came() {
                 encoding: "o200k_base",
                 shadow: false,
                 offer: None,
+                early: false,
                 limit: Some(std::time::Duration::ZERO),
             };
             let plan = engine.ingest(&incoming).await;

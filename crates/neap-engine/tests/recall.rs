@@ -3,11 +3,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use neap_core::ids::{SessionId, Stamp};
+use neap_core::ids::{AgentId, SessionId, Stamp};
+use neap_core::knowledge::Outlook;
+use neap_core::learn::{Answer, Wish};
+use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, Provenance};
 use neap_core::message::{Message, Role};
 use neap_core::recall::{Embedding, Filter, TextKind};
 use neap_core::tokens::Tokens;
@@ -21,11 +24,12 @@ const DAY: i64 = 86_400_000;
 struct Concepts {
     name: &'static str,
     fails: AtomicBool,
+    asked: AtomicUsize,
 }
 
 impl Concepts {
     fn new(name: &'static str) -> Arc<Self> {
-        Arc::new(Self { name, fails: AtomicBool::new(false) })
+        Arc::new(Self { name, fails: AtomicBool::new(false), asked: AtomicUsize::new(0) })
     }
 }
 
@@ -36,6 +40,7 @@ impl Embedder for Concepts {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         if self.fails.load(Ordering::Relaxed) {
             return Err(ModelError::Refused("no".to_owned()));
         }
@@ -209,4 +214,53 @@ async fn a_search_can_be_narrowed() {
     assert_eq!(found(since).await.len(), 2);
     let kinds = Filter { kinds: Some([TextKind::User].into()), ..Filter::default() };
     assert_eq!(found(kinds).await, [("saturday".to_owned(), "user")]);
+}
+
+/// A memory answers a question that has no word in common with it, in the tool and on the page.
+#[tokio::test]
+async fn memories_are_recalled_by_what_they_mean() {
+    let folder = tempfile::tempdir().unwrap();
+    for store in stores(folder.path()) {
+        let agent = AgentId::from_name("newton").unwrap();
+        let build =
+            |store: &Arc<dyn Store>| Engine::builder(store.clone()).agent(agent.clone(), Outlook::default());
+        let engine = build(&store).embedder(Concepts::new("concepts")).build();
+        let mut memory = engine.memory().await.unwrap().unwrap();
+        for said in ["Tim owns an automobile", "The baking was a success", "The boat has seven windows"] {
+            let fact = Body::Fact(Fact::new("home", said, Confidence::FULL));
+            let draft = MemoryDraft::new(fact, Provenance::of(Author::Person));
+            memory.ask(Wish::Remember(Box::new(draft))).await.unwrap();
+        }
+        let recall = || Wish::Recall {
+            query: "which vehicle?".to_owned(),
+            kinds: Vec::new(),
+            time: None,
+            superseded: false,
+            max: 9,
+        };
+        let ids = |answer: Answer| {
+            let Answer::Found { hits } = answer else { panic!("{answer:?}") };
+            hits.iter().map(|hit| hit.id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(ids(memory.ask(recall()).await.unwrap()), Vec::<String>::new(), "not embedded yet");
+        assert_eq!(engine.index_all().await.unwrap(), 3);
+        assert_eq!(ids(memory.ask(recall()).await.unwrap()), ["f1"]);
+        let page = memory.context("which vehicle?", None, None).await.unwrap().page;
+        assert_eq!(page.items.iter().map(|item| item.id.to_string()).collect::<Vec<_>>(), ["f1"]);
+        let by_words = build(&store).build().memory().await.unwrap().unwrap();
+        assert_eq!(by_words.context("which vehicle?", None, None).await.unwrap().page.items, []);
+    }
+}
+
+/// What was said and what is known are searched for the same question: it is embedded once.
+#[tokio::test]
+async fn a_question_is_embedded_once() {
+    let concepts = Concepts::new("concepts");
+    let engine = Engine::builder(Arc::new(MemStore::new())).embedder(concepts.clone()).build();
+    let car = engine.meaning("a vehicle").await;
+    assert!(car.is_some() && engine.meaning("a vehicle").await == car);
+    assert_eq!(concepts.asked.load(Ordering::Relaxed), 1);
+    assert_ne!(engine.meaning("a dessert").await, car);
+    assert_eq!(engine.meaning("a vehicle").await, car);
+    assert_eq!(concepts.asked.load(Ordering::Relaxed), 3);
 }

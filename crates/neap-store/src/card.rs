@@ -11,9 +11,9 @@ use neap_core::tokens::Tokens;
 use crate::numbers;
 use crate::propose::is_term;
 
-/// A text's card as it is kept.
+/// A text's card as it is kept, with all of its terms or with what a question wants to know of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CardRow {
+pub(crate) struct CardRow<T = TermTimes> {
     pub(crate) kind: TextKind,
     pub(crate) turn: TurnNo,
     /// See [`Card::nth`]; whoever keeps it counts.
@@ -24,15 +24,24 @@ pub(crate) struct CardRow {
     pub(crate) length: u32,
     /// The CRC-32 of the text: an embedding of other words is not one of this text.
     pub(crate) sum: u32,
-    pub(crate) terms: TermTimes,
+    pub(crate) terms: T,
 }
 
+/// A card as one question sees it: how often it has each term that is asked for.
+pub(crate) type Seen = CardRow<Vec<u32>>;
+
 impl CardRow {
-    /// The card of a text for one question.
-    pub(crate) fn card(&self, id: TextId, asked: &Asked, near: Option<f64>) -> Card {
-        let CardRow { kind, turn, nth, at, who, tokens, length, sum: _, terms } = self;
-        let hits = asked.0.iter().map(|hash| hash.map_or(0, |hash| terms.times(hash))).collect();
-        let (kind, turn, nth, at, who, tokens, length) = (*kind, *turn, *nth, *at, who.clone(), *tokens, *length);
+    /// What it says to one question.
+    pub(crate) fn seen(&self, asked: &Asked) -> Seen {
+        let CardRow { kind, turn, nth, at, who, tokens, length, sum, terms } = self.clone();
+        Seen { kind, turn, nth, at, who, tokens, length, sum, terms: asked.hits(terms.bytes()) }
+    }
+}
+
+impl Seen {
+    /// The card, with whose it is.
+    pub(crate) fn card(self, id: TextId, near: Option<f64>) -> Card {
+        let Seen { kind, turn, nth, at, who, tokens, length, sum: _, terms: hits } = self;
         Card { id, kind, turn, nth, at, who, tokens, length, hits, near }
     }
 }
@@ -43,6 +52,11 @@ pub(crate) struct Asked(pub(crate) Vec<Option<u32>>);
 impl Asked {
     pub(crate) fn of(query: &Query) -> Self {
         Self(query.terms.iter().map(|term| is_term(term).then(|| term_hash(term))).collect())
+    }
+
+    /// How often each is among terms as they are stored.
+    pub(crate) fn hits(&self, terms: &[u8]) -> Vec<u32> {
+        self.0.iter().map(|hash| hash.map_or(0, |hash| times(terms, hash))).collect()
     }
 }
 
@@ -88,14 +102,18 @@ impl TermTimes {
 
     /// How often a term is there.
     pub(crate) fn times(&self, hash: u32) -> u32 {
-        let (terms, _) = self.0.as_chunks::<TERM_BYTES>();
-        terms.binary_search_by_key(&hash, hash_of).map_or(0, |at| u32::from(terms[at][TERM_BYTES - 1]))
+        times(&self.0, hash)
     }
 
     /// Every term once.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u32> {
         self.0.as_chunks::<TERM_BYTES>().0.iter().map(hash_of)
     }
+}
+
+fn times(terms: &[u8], hash: u32) -> u32 {
+    let (terms, _) = terms.as_chunks::<TERM_BYTES>();
+    terms.binary_search_by_key(&hash, hash_of).map_or(0, |at| u32::from(terms[at][TERM_BYTES - 1]))
 }
 
 fn hash_of(term: &[u8; TERM_BYTES]) -> u32 {

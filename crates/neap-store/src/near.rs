@@ -48,15 +48,22 @@ impl Directions {
     }
 
     fn change(&mut self, values: &[i8], by: i64) {
-        let length = f64::from(dot(values, values)).sqrt();
-        if length == 0.0 {
+        let squares = fast_dot(values, values);
+        if squares == 0 {
             return;
         }
         self.count += by;
         self.sum.resize(values.len(), 0);
-        for (sum, value) in self.sum.iter_mut().zip(values) {
-            *sum += by * (f64::from(*value) / length * UNIT).round() as i64;
-        }
+        let scale = UNIT / f64::from(squares).sqrt();
+        let (sums, values) = (&mut self.sum[..], values);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for (sum, value) in sums.iter_mut().zip(values) {
+                    *sum += by * i64::from((f64::from(*value) * scale).round_ties_even() as i32);
+                }
+            },
+        );
     }
 
     /// How near all of these are to an embedding, on the whole.
@@ -101,7 +108,7 @@ impl Vectors {
         let start = self.values.len();
         self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
         self.signs.extend(signs(&self.values[start..]));
-        self.squares.push(dot(&self.values[start..], &self.values[start..]));
+        self.squares.push(fast_dot(&self.values[start..], &self.values[start..]));
         self.directions.add(&self.values[start..]);
     }
 
@@ -121,19 +128,16 @@ impl Vectors {
     /// How near a text is; none if it has no embedding here.
     pub(crate) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
         let at = *self.places.get(&text)?;
-        let is_comparable = meant.values().len() == self.dimensions;
-        Some(if is_comparable { self.cosine(meant, dot(meant.values(), meant.values()), at) } else { 0.0 })
+        if meant.values().len() != self.dimensions {
+            return Some(0.0);
+        }
+        let own = fast_dot(meant.values(), meant.values());
+        Some(cosine(fast_dot(meant.values(), self.value(at)), own, self.squares[at]))
     }
 
     /// The sum of them all.
     pub(crate) fn directions(&self) -> &Directions {
         &self.directions
-    }
-
-    /// How near the one at a place is to what is meant, whose sum of squares is given.
-    #[inline(always)]
-    fn cosine(&self, meant: &Embedding, own: i32, at: usize) -> f64 {
-        cosine(dot(meant.values(), self.value(at)), own, self.squares[at])
     }
 
     #[inline(always)]
@@ -152,14 +156,21 @@ impl Vectors {
             return Vec::new();
         }
         let is_searched = |at: &usize| is_searched.is_none_or(|is_searched| is_searched(&self.texts[*at]));
-        let own = dot(meant.values(), meant.values());
         let closely: Vec<usize> = if self.texts.len() <= EXACT_MAX {
             (0..self.texts.len()).filter(is_searched).collect()
         } else {
             self.agreeing(meant, max.saturating_mul(CLOSER).max(CLOSER_MIN), is_searched)
         };
-        let exact = |at: usize| (self.texts[at].text, self.cosine(meant, own, at));
-        let mut found: Vec<(i64, f64)> = Arch::new().dispatch(|| closely.into_iter().map(exact).collect());
+        let (meant, own) = (meant.values(), fast_dot(meant.values(), meant.values()));
+        let mut found: Vec<(i64, f64)> = Vec::with_capacity(closely.len());
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for at in closely {
+                    found.push((self.texts[at].text, cosine(dot(meant, self.value(at)), own, self.squares[at])));
+                }
+            },
+        );
         if found.len() > max {
             found.select_nth_unstable_by(max, nearer);
             found.truncate(max);
@@ -171,23 +182,51 @@ impl Vectors {
     /// At least `wanted` of those whose signs agree most, if there are so many.
     fn agreeing(&self, meant: &Embedding, wanted: usize, is_searched: impl Fn(&usize) -> bool) -> Vec<usize> {
         let meant: Vec<u64> = signs(meant.values()).collect();
-        let differing =
-            |signs: &[u64]| -> u32 { signs.iter().zip(&meant).map(|(a, b)| (a ^ b).count_ones()).sum() };
-        // With whatever instructions the machine has for it.
-        let distances: Vec<u32> =
-            Arch::new().dispatch(|| self.signs.chunks_exact(meant.len()).map(differing).collect());
+        let mut distances = vec![0_u16; self.texts.len()];
+        let out = &mut distances[..];
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                // As long as the built-in embedder's are: a loop of known length is unrolled.
+                if let Ok(meant) = <&[u64; 6]>::try_from(&meant[..]) {
+                    for (out, signs) in out.iter_mut().zip(self.signs.as_chunks::<6>().0) {
+                        *out = differing(signs, meant);
+                    }
+                    return;
+                }
+                for (out, signs) in out.iter_mut().zip(self.signs.chunks_exact(meant.len())) {
+                    *out = differing(signs, &meant);
+                }
+            },
+        );
         let mut with = vec![0_usize; self.dimensions + 1];
         for at in (0..distances.len()).filter(&is_searched) {
-            with[distances[at] as usize] += 1;
+            with[usize::from(distances[at])] += 1;
         }
         let mut sum = 0;
         let last = with.iter().position(|count| {
             sum += count;
             sum >= wanted
         });
-        let last = last.unwrap_or(self.dimensions) as u32;
-        (0..distances.len()).filter(|at| distances[*at] <= last && is_searched(at)).collect()
+        let last = last.unwrap_or(self.dimensions);
+        (0..distances.len()).filter(|at| usize::from(distances[*at]) <= last && is_searched(at)).collect()
     }
+}
+
+// These are made once for each kind of machine, each with all the instructions that it has: only what is inlined into what `Arch` runs.
+
+/// The sum of products.
+fn fast_dot(a: &[i8], b: &[i8]) -> i32 {
+    Arch::new().dispatch(
+        #[inline(always)]
+        || dot(a, b),
+    )
+}
+
+/// In how many signs two embeddings differ.
+#[inline(always)]
+fn differing(a: &[u64], b: &[u64]) -> u16 {
+    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as u16).sum()
 }
 
 /// Removes the stretch of one text; the last takes its place.
@@ -278,10 +317,16 @@ mod tests {
     /// Among many, what is nearly the same is found for certain, and nearly all of the nearest are.
     #[test]
     fn signs_lead_to_the_nearest() {
-        let vectors = all(EXACT_MAX as i64 + 500, 128);
+        for dimensions in [128, 384] {
+            signs_lead(dimensions);
+        }
+    }
+
+    fn signs_lead(dimensions: usize) {
+        let vectors = all(EXACT_MAX as i64 + 500, dimensions);
         let mut same = 0;
         for seed in 0..10 {
-            let meant = vector(seed * 999, 128);
+            let meant = vector(seed * 999, dimensions);
             let found = vectors.nearest(&meant, 20, None);
             assert_eq!(found[0].0, seed * 999);
             let mut exact: Vec<_> =

@@ -65,7 +65,7 @@ pub(crate) struct Words<'a> {
     pub(crate) texts_with: &'a [u64],
     /// How many texts there are.
     pub(crate) texts: u64,
-    /// Whether only some streams are searched: then how many texts there have a term is known when they were visited.
+    /// Whether only a few texts are searched: then how many of them have a term is known when they were visited.
     pub(crate) is_narrow: bool,
     /// See [`Limits::visits_max`](neap_core::recall::Limits::visits_max).
     pub(crate) visits_max: usize,

@@ -98,7 +98,7 @@ impl Derived {
                 of_kind.sort_by_key(|memory| Reverse((memory.created, memory.id)));
                 memories.extend(of_kind.into_iter().take(max).copied().cloned());
             }
-            return Recalled { memories, texts, texts_with: Vec::new() };
+            return Recalled { memories, texts, ..Recalled::default() };
         }
         let mut of_kinds = Searched::new();
         for memory in &searched {
@@ -119,7 +119,8 @@ impl Derived {
         }
         let ids = proposed(&having, &of_kinds, &limits);
         let memories = ids.iter().filter_map(|id| self.memories.get(id)).map(|kept| kept.memory.clone());
-        Recalled { memories: memories.collect(), texts, texts_with: texts_with(&having, request.terms.len()) }
+        let texts_with = texts_with(&having, request.terms.len());
+        Recalled { memories: memories.collect(), texts, texts_with, ..Recalled::default() }
     }
 
     /// Memories of a kind or of all, newest first, before a moment and the id that was written then.

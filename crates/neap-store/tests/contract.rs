@@ -69,6 +69,7 @@ contract! {
     visits_are_bounded
     proposals_are_filtered
     proposals_are_narrowed_to_speakers_and_efforts
+    what_is_narrowed_to_is_found_among_many
     agents_are_searched_when_named
     meaning_proposes_the_nearest
     a_text_that_changes_is_embedded_anew

@@ -18,6 +18,11 @@ pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(SqliteStore::open(&data.database())?))
 }
 
+/// The same for a process that stays for a moment.
+pub(crate) fn open_store_briefly(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(SqliteStore::open_briefly(&data.database())?))
+}
+
 /// Opens the store for looking; fails if there is none.
 pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
     let path = data.database();

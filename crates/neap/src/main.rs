@@ -27,6 +27,11 @@ use clap::Parser;
 use cli::{Cli, Command, HookArgs};
 use out::Failure;
 
+/// Threads for what waits for the disk, and for names of hosts; the store has four at a time read.
+const BLOCKING_THREADS_MAX: usize = 64;
+/// A call that takes long leaves one for the others.
+const MCP_THREADS: usize = 2;
+
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -41,13 +46,18 @@ fn main() -> ExitCode {
     if let Err(failure) = logs {
         return out::fail(&failure, cli.json);
     }
-    // A proxy serves many at once; all else does one thing after the other.
-    let serves = matches!(cli.command, Command::Serve(_) | Command::Run(_));
-    let mut runtime = match serves {
+    // Servers answer several at once; all else does one thing after the other.
+    let (serves, is_mcp) =
+        (matches!(cli.command, Command::Serve(_) | Command::Run(_)), matches!(cli.command, Command::Mcp(_)));
+    let mut runtime = match serves || is_mcp {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
-    let runtime = match runtime.enable_all().build() {
+    if is_mcp {
+        // There may be many of these, one for each agent.
+        runtime.worker_threads(MCP_THREADS);
+    }
+    let runtime = match runtime.enable_all().max_blocking_threads(BLOCKING_THREADS_MAX).build() {
         Ok(runtime) => runtime,
         Err(error) => return out::fail(&Failure::new(format!("cannot start: {error}")), false),
     };

@@ -108,6 +108,32 @@ fn a_fact_of_an_imported_session_is_told_where_it_is_asked_for_and_only_there() 
     assert!(sessions.contains("codex-01a1") && sessions.contains("claude-code-new"), "{sessions}");
 }
 
+/// Each moment by itself: what was said since is found when it is over, and a turn's end brings the session's folder up to date.
+#[test]
+fn each_moment_takes_in_what_is_new() {
+    for (moment, shows) in [
+        ("PostToolUse", false),
+        ("PreCompact", false),
+        ("PostCompact", false),
+        ("Stop", true),
+        ("SubagentStop", true),
+    ] {
+        let neap = neap();
+        let mut talk = Transcript::new(&neap, "s7");
+        talk.add("user", "The lighthouse blinks every 12 seconds.", json!({"promptId": "p1"}));
+        talk.add("assistant", "Noted.", json!({}));
+        let event = match moment {
+            "SubagentStop" => json!({"agent_transcript_path": talk.path, "agent_id": "a1"}),
+            "PostCompact" => json!({"trigger": "manual", "compact_summary": "Nothing of note."}),
+            _ => json!({}),
+        };
+        assert_eq!(hook(&neap, &[], &talk.event(moment, event)), "", "{moment}");
+        assert!(neap.ok(&["search", "lighthouse blinks"]).contains("12 seconds"), "{moment}");
+        let folder = neap.data().join("sessions/claude-code-s7/raw.jsonl");
+        assert!(!shows || folder.exists(), "{moment}");
+    }
+}
+
 #[test]
 fn what_is_said_is_taken_down_once_however_often_it_is_told() {
     let neap = neap();
@@ -206,6 +232,13 @@ fn secrets_in_what_is_asked_never_reach_the_disk() {
     hook(&neap, &[], &talk.event("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"})));
     assert_eq!(holding(&neap.data(), "4f9aT7bQ2mX8vL1c"), Vec::<PathBuf>::new());
     assert!(neap.ok(&["original", "t1", "--session", "claude-code-s5"]).contains("[masked]"));
+    // Nor by what the work is called.
+    let prompt = "sk-proj-7h2kP4zW9qD3xB8nM5tV1aF6uC0rY2jL is the key of the payment service for nightly invoices in the harbour office";
+    let talk = Transcript::new(&neap, "s6");
+    hook(&neap, &[], &talk.event("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"})));
+    let efforts = neap.ok(&["efforts", "--session", "claude-code-s6"]);
+    assert!(efforts.contains("masked") && !efforts.to_lowercase().contains("7h2kp4"), "{efforts}");
+    assert_eq!(holding(&neap.data(), "7h2kp4zw9qd3xb8n"), Vec::<PathBuf>::new());
 }
 
 #[test]

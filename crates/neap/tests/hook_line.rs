@@ -100,6 +100,47 @@ fn a_process_that_stays_answers_those_of_its_kind() {
     drop(staying(&neap));
 }
 
+/// What one takes in, the next one finds: a short event waits for a long one that came before it. Tools do not.
+#[test]
+fn events_are_carried_out_one_after_the_other() {
+    let neap = neap();
+    let mut server = staying(&neap);
+    let talk = neap.place().join("long.jsonl");
+    let words = "anchor buoy current dock ebb fathom gauge harbour inlet jetty keel lagoon ".repeat(12);
+    let record = |n: usize| {
+        let message = json!({"role": "assistant", "id": format!("m{n}"), "content": [{"type": "text", "text": format!("{n} {words}")}]});
+        json!({"type": "assistant", "uuid": format!("u{n}"), "timestamp": "2026-05-01T10:00:00.000Z", "message": message}).to_string() + "\n"
+    };
+    std::fs::write(&talk, (0..2_500).map(record).collect::<String>()).expect("a transcript");
+    let head = head(&neap, env!("CARGO_PKG_VERSION"), "default");
+    let send = |event: Value| {
+        let mut line = UnixStream::connect(neap.data().join("hooks/line")).expect("somebody listens");
+        line.set_read_timeout(Some(Duration::from_secs(300))).expect("a limit");
+        line.write_all(format!("{head}\n{event}").as_bytes()).expect("it listens");
+        line.shutdown(Shutdown::Write).expect("all is said");
+        line
+    };
+    let mut long =
+        send(json!({"hook_event_name": "PreCompact", "session_id": "s", "transcript_path": talk, "cwd": "/"}));
+    // It has begun when its first piece is noted.
+    let began = Instant::now();
+    while !neap.data().join("hooks/cursors").read_dir().is_ok_and(|mut notes| notes.next().is_some()) {
+        assert!(began.elapsed() < Duration::from_secs(120), "it never begins");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut short = send(asked(PROMPT, "p1"));
+    server.tool("effort_status", json!({}));
+    long.set_nonblocking(true).expect("a line");
+    let not_yet = long.read(&mut [0; 1]).expect_err("it was over too soon to tell");
+    assert_eq!(not_yet.kind(), std::io::ErrorKind::WouldBlock);
+    let mut heard = String::new();
+    short.read_to_string(&mut heard).expect("an answer");
+    assert!(heard.contains("port 6543"), "{heard}");
+    let mut heard = String::new();
+    long.read_to_string(&mut heard).expect("it is over: the other came after it");
+    assert_eq!(heard, r#"{"answer":null}"#);
+}
+
 #[test]
 fn a_hook_passes_on_what_it_is_told_and_goes_on_alone_where_nobody_answers() {
     let neap = neap();

@@ -133,6 +133,34 @@ fn a_session_folder_is_taken_in_once() {
     assert_eq!(neap.json(&["search", "heron pump"])[0]["session"], "old");
 }
 
+/// Whatever is taken in is masked, whoever kept it: by `import folder` and by `session import`.
+#[test]
+fn secrets_in_a_session_folder_never_reach_the_disk() {
+    let neap = by_words();
+    let folder = neap.place().join("elsewhere/old");
+    std::fs::create_dir_all(folder.join("efforts")).expect("a folder");
+    let key = |part: &str| format!("sk-proj-{part}T7bQ2mX8vL1cR6yN3wK5dH0sJ9eG");
+    let manifest = format!(
+        "efforts:\n  - id: deploy\n    status: concluded\n    summary: deployed with OPENAI_API_KEY={}\n    raw_file: efforts/deploy.jsonl\n",
+        key("1111")
+    );
+    std::fs::write(folder.join("manifest.yaml"), manifest).expect("a file");
+    let said = |role: &str, text: &str| format!("{}\n", serde_json::json!({"role": role, "content": text}));
+    let ambient = said("user", &format!("my key is {}", key("2222"))) + &said("assistant", &key("3333"));
+    std::fs::write(folder.join("raw.jsonl"), ambient).expect("a file");
+    let effort = said("user", &format!("deploy with {}", key("4444"))) + &said("assistant", "Done.");
+    std::fs::write(folder.join("efforts/deploy.jsonl"), effort).expect("a file");
+    let path = folder.to_str().expect("a path");
+    let told = neap.json(&["import", "folder", path]);
+    assert_eq!((figures(&told), &told["masked"]), ((4, 0), &4.into()), "{told}");
+    let other = neap.json(&["session", "import", path, "--session", "again"]);
+    assert_eq!((&other["turns"], &other["masked"]), (&2.into(), &4.into()), "{other}");
+    assert_eq!(holding(&neap.data(), "T7bQ2mX8vL1c"), Vec::<PathBuf>::new());
+    let efforts = neap.ok(&["efforts", "--session", "old"]);
+    assert!(efforts.contains("[masked]"), "{efforts}");
+    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked]"));
+}
+
 #[test]
 fn a_dry_run_changes_nothing_and_an_empty_home_is_no_fault() {
     let neap = by_words();

@@ -113,6 +113,67 @@ fn a_token_is_asked_for_where_one_is_set() {
     assert_eq!(proxy.ask("GET", "/healthz", &[], b"").status, 200);
 }
 
+/// RFC 9728: who comes without the token is told where it stands what to bring, and that is true of this server.
+#[test]
+fn a_client_without_the_token_is_told_what_to_bring() {
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
+    for (more, origin) in [
+        (&[][..], format!("http://{}", proxy.address)),
+        (&[("host", "localhost:6327")], "http://localhost:6327".to_owned()),
+        (&[("host", "localhost"), ("x-forwarded-proto", "https")], "https://localhost".to_owned()),
+    ] {
+        let refused = post(&proxy, more, &hello("2025-11-25"));
+        let path = "/.well-known/oauth-protected-resource/mcp";
+        let want = format!("Bearer realm=\"neap\", resource_metadata=\"{origin}{path}\"");
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some(want.as_str())), "{more:?}");
+        let told = proxy.ask("GET", path, more, b"");
+        let want = json!({"resource": format!("{origin}/mcp"), "bearer_methods_supported": ["header"], "resource_name": "Neap"});
+        assert_eq!((told.status, told.json(), told.header("content-type")), (200, want, Some("application/json")));
+    }
+    // A name that is not ours is not said back, nor what is no name.
+    for host in ["evil.example", "localhost:\"x"] {
+        let told = proxy.ask("GET", "/.well-known/oauth-protected-resource/mcp", &[("host", host)], b"");
+        assert!(told.status >= 400 && !told.text().contains("http://"), "{host}: {} {}", told.status, told.text());
+    }
+    // Where no token is asked for, there is nothing to tell.
+    let open = Proxy::start(NOWHERE);
+    assert_eq!(open.ask("GET", "/.well-known/oauth-protected-resource/mcp", &[], b"").status, 404);
+}
+
+/// I11: what holds of `/mcp`. It is the owner's: who has the token reads the sessions of this data folder; who has not reads nothing, whatever else
+/// they bring.
+#[test]
+fn who_has_the_token_reads_the_folder_and_nobody_else_reads_anything() {
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
+    let token = ("authorization", "Bearer s3cret");
+    let greeted = post(&proxy, &[token], &hello("2025-11-25"));
+    let session = greeted.header("mcp-session-id").expect("a session").to_owned();
+    let known = ("mcp-session-id", session.as_str());
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(post(&proxy, &[token, known], &ready).status, 202);
+    let call = |id: u64, name: &str, arguments: Value| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}});
+    let kept = call(2, "record_turn", json!({"user": "the heron nests at pier 9", "session": "house"}));
+    assert_eq!(said(&post(&proxy, &[token, known], &kept))["result"]["structuredContent"]["turn"], 1);
+    let asks = [
+        call(3, "get_context", json!({"query": "where does the heron nest", "session": "house"})),
+        json!({"jsonrpc": "2.0", "id": 4, "method": "resources/list"}),
+        json!({"jsonrpc": "2.0", "id": 5, "method": "resources/read", "params": {"uri": "neap://session/house/context"}}),
+    ];
+    for ask in &asks {
+        let told = said(&post(&proxy, &[token, known], ask)).to_string();
+        assert!(told.contains("pier 9") || told.contains("neap://session/house/context"), "{told}");
+        // A session of the protocol's that somebody else began is no key.
+        for other in [&[known][..], &[known, ("authorization", "Bearer wrong")], &[("x-neap-session", "house")]] {
+            let refused = post(&proxy, other, ask);
+            assert_eq!(refused.status, 401, "{other:?}");
+            assert!(!refused.text().contains("pier") && !refused.text().contains("house"), "{}", refused.text());
+        }
+    }
+    for method in ["GET", "DELETE"] {
+        assert_eq!(proxy.ask(method, "/mcp", &[TYPES[1], known], b"").status, 401, "{method}");
+    }
+}
+
 #[test]
 fn tools_are_called_without_a_handshake() {
     let proxy = Proxy::start(NOWHERE);

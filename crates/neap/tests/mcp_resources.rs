@@ -83,6 +83,52 @@ fn resources_are_listed_page_by_page_and_read() {
     }
 }
 
+/// However long a log is, a page of it is read; page after page, all of it comes, each exchange once.
+#[test]
+fn a_long_log_is_read_page_by_page() {
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    let mut client = Client::greeted(&neap, &["--session", "house"], "2025-11-25", json!({}));
+    client.tool("open_effort", json!({"name": "Long work"}));
+    let turns = 9;
+    for turn in 0..turns {
+        let said = format!("This is step {turn}. {}", "anchor buoy keel ".repeat(2_000));
+        client.tool("record_turn", json!({"user": said, "assistant": format!("Step {turn} is done.")}));
+        // What is said elsewhere in between is not of it.
+        client.tool("record_turn", json!({"user": "hello", "session": "aside"}));
+    }
+    let mut uri = "neap://session/house/effort/long-work/raw".to_owned();
+    let (mut pages, mut all) = (0, String::new());
+    loop {
+        let page = read(&mut client, &uri);
+        assert!(page.len() < 150_000, "{}", page.len());
+        pages += 1;
+        let (said, next) = match page.split_once("[It goes on: read ") {
+            Some((said, next)) => (said.to_owned(), next.strip_suffix("]\n").map(str::to_owned)),
+            None => (page, None),
+        };
+        all.push_str(&said);
+        match next {
+            Some(next) => uri = next,
+            None => break,
+        }
+    }
+    assert!(pages >= 3, "{pages}");
+    for turn in 0..turns {
+        assert_eq!(all.matches(&format!("This is step {turn}. ")).count(), 1, "{turn}");
+        assert_eq!(all.matches(&format!("Step {turn} is done.")).count(), 1, "{turn}");
+    }
+    // What is longer than a page by itself is cut, and says where it goes on.
+    client.tool("record_turn", json!({"user": "harbour ".repeat(50_000), "assistant": "That was long."}));
+    let last = read(&mut client, &format!("neap://session/house/effort/long-work/raw?after={turns}"));
+    assert!(
+        last.len() < 300_000 && last.contains("[It is longer: fetch_original with handle t10 and offset "),
+        "{}",
+        last.len()
+    );
+    let end = "neap://session/house/effort/long-work/raw?after=10";
+    assert_eq!(read(&mut client, end), "");
+}
+
 #[test]
 fn prompts_read_like_this() {
     let neap = Neap::new();

@@ -38,11 +38,15 @@ fn what_is_for_neap_itself_goes_to_no_provider() {
     let mock = Mock::start(|_, _| Reply::new(200, "application/json", "{}"));
     let proxy = Proxy::with(&["--upstream", &mock.url("")], &[("NEAP_MCP_TOKEN", KEY)]);
     let bearer = format!("Bearer {KEY}");
-    for path in ["/mcp/", "/mcp/x", "/s/mine/mcp", "/.well-known/oauth-protected-resource/mcp"] {
+    for path in ["/mcp/", "/mcp/x", "/s/mine/mcp", "/.well-known/oauth-protected-resource/x"] {
         let answer = proxy.ask("POST", path, &[("authorization", &bearer)], b"{}");
         assert_eq!((answer.status, &answer.json()["error"]["code"]), (404, &json!("not_found")), "{path}");
     }
     assert_eq!(proxy.ask("POST", "/mcp", &[], b"{}").status, 401);
+    // What it says of itself is there to be read.
+    let told =
+        proxy.ask("POST", "/.well-known/oauth-protected-resource/mcp", &[("authorization", &bearer)], b"{}");
+    assert_eq!(told.status, 405);
     assert!(mock.requests().is_empty());
 }
 

@@ -126,7 +126,7 @@ impl Called {
     /// in the place of what was said.
     pub fn told(&self, now: Stamp) -> Option<Transcript> {
         let asked = self.prompt.as_ref().zip(self.prompt_id.as_ref()).map(|(prompt, id)| {
-            let blocks = vec![Block::Text(prompt.clone())];
+            let blocks = vec![Block::Text(prompt.clone())].into();
             let item = Item { speaker: Speaker::User, blocks, tokens: Tokens::ZERO, marks: 0 };
             (self.program.prompt_key(id, prompt), What::Said(item))
         });

@@ -201,8 +201,8 @@ impl Chain {
 
 /// The link of an item; one in which nothing counts adds none.
 fn next(last: &Digest, item: &Item) -> Digest {
-    match canonical(item) {
+    item.blocks.link(last, item.speaker, || match canonical(item) {
         Some(bytes) => Digest::of("link", &[last.bytes(), &bytes]),
         None => *last,
-    }
+    })
 }

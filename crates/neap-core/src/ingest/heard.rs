@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::blocks::Blocks;
 use super::passed::{BROKEN_OFF, Used};
 use super::signals::Signals;
 use crate::message::ToolCall;
@@ -119,7 +120,7 @@ pub struct Item {
     /// Who speaks.
     pub speaker: Speaker,
     /// What it is made of.
-    pub blocks: Vec<Block>,
+    pub blocks: Blocks,
     /// What it costs, counted as it was written.
     pub tokens: Tokens,
     /// Places in it that the client asks to be cached up to.
@@ -249,13 +250,12 @@ impl Reply {
 
     /// Its items, as the client will send them back.
     pub fn items(&self, api: Api) -> Vec<Item> {
-        let item =
-            |blocks: Vec<Block>| Item { speaker: Speaker::Assistant, blocks, tokens: Tokens::ZERO, marks: 0 };
+        let item = |blocks: Blocks| Item { speaker: Speaker::Assistant, blocks, tokens: Tokens::ZERO, marks: 0 };
         let text = (!self.text.is_empty()).then(|| Block::Text(self.text.clone()));
         let blocks = text.into_iter().chain(self.calls.iter().cloned().map(Block::Call));
         match api {
             Api::Chat | Api::Messages => vec![item(blocks.collect())],
-            Api::Responses => blocks.map(|block| item(vec![block])).collect(),
+            Api::Responses => blocks.map(|block| item(vec![block].into())).collect(),
         }
     }
 }

@@ -8,6 +8,7 @@
 //! what was sent before stays as it was, and only grows at its end.
 
 mod atoms;
+mod blocks;
 mod bound;
 mod canon;
 mod chain;
@@ -19,11 +20,13 @@ mod heard;
 mod layout;
 mod ours;
 mod passed;
+mod phrase;
 mod signals;
 mod tell;
 mod topics;
 mod verdict;
 
+pub use blocks::Blocks;
 pub use bound::{Bounds, Decision, decide};
 pub use canon::canonical;
 pub use chain::{Chain, Digest, Line, Link, Tenant};

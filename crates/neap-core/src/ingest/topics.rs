@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::phrase;
 use crate::ids::Stamp;
 use crate::terms::terms;
 
@@ -48,27 +49,117 @@ macro_rules! pattern {
     };
 }
 
-pattern!(
-    SAYS_NEW,
-    r"(?i-u)\b(new (topic|task|project|question|issue)|different (topic|subject|question)|on another note|unrelated|separately|something else|next (task|ticket|issue)|moving on( to)?|change of topic)\b"
-);
-pattern!(
-    BEGINS,
-    r"(?i-u)\b(help me|can you help|could you help|i need (help|you to)|i want to|i'd like to|i need to|we need to|let's (build|plan|write|create|design|start|fix|debug|add|implement|set up|look at)|please (add|fix|write|create|implement|build|find|look|make|update|investigate)|how (do|can|should) (i|we)|doesn't work|is broken|fails|crash(es|ed)?|an error)\b"
-);
+const SAYS_NEW: &[&str] = &[
+    "new topic",
+    "new task",
+    "new project",
+    "new question",
+    "new issue",
+    "different topic",
+    "different subject",
+    "different question",
+    "on another note",
+    "unrelated",
+    "separately",
+    "something else",
+    "next task",
+    "next ticket",
+    "next issue",
+    "moving on",
+    "change of topic",
+];
+const BEGINS: &[&str] = &[
+    "help me",
+    "can you help",
+    "could you help",
+    "i need help",
+    "i need you to",
+    "i want to",
+    "i'd like to",
+    "i need to",
+    "we need to",
+    "let's build",
+    "let's plan",
+    "let's write",
+    "let's create",
+    "let's design",
+    "let's start",
+    "let's fix",
+    "let's debug",
+    "let's add",
+    "let's implement",
+    "let's set up",
+    "let's look at",
+    "please add",
+    "please fix",
+    "please write",
+    "please create",
+    "please implement",
+    "please build",
+    "please find",
+    "please look",
+    "please make",
+    "please update",
+    "please investigate",
+    "how do i",
+    "how do we",
+    "how can i",
+    "how can we",
+    "how should i",
+    "how should we",
+    "doesn't work",
+    "is broken",
+    "fails",
+    "crash",
+    "crashes",
+    "crashed",
+    "an error",
+];
+const FOLLOWS: &[&str] = &[
+    "and",
+    "also",
+    "then",
+    "so",
+    "but",
+    "or",
+    "yes",
+    "no",
+    "ok",
+    "okay",
+    "now",
+    "why",
+    "what about",
+    "how about",
+    "same",
+    "again",
+    "that",
+    "this",
+    "it",
+    "these",
+    "those",
+    "great",
+    "thanks",
+    "thank you",
+    "good",
+    "perfect",
+    "continue",
+    "go on",
+    "do it",
+    "try",
+];
 pattern!(
     SAYS_OVER,
     r"(?i-u)\b((that|this|it|all|everything)('s| is| are)? (now )?(fixed|solved|resolved|done|finished|sorted|merged|shipped)|(that|this) (fixed|solved|did) it|we('re| are) done|i('m| am) done|problem solved|issue resolved|case closed|works (now|perfectly)|you can close (it|this)|wrap (it|this) up)\b"
 );
+/// One of these is in whatever says that it is over: most clauses need not be looked at more closely.
+const OVER_SIGNS: &[&str] = &[
+    "fixed", "solved", "done", "finished", "sorted", "merged", "shipped", "did it", "closed", "works", "close",
+    "wrap",
+];
 pattern!(
     NOT_OVER,
     r"(?i-u)\b(not|n't|isn't|still|almost|nearly|until|once|when|if|before|unless|should|must|to be|need|later|on hold|for now|but|yet|except|instead|tomorrow)\b|\?"
 );
-pattern!(
-    FOLLOWS,
-    r"(?i-u)^\s*(and|also|then|so|but|or|yes|no|ok|okay|now|why|what about|how about|same|again|that|this|it|these|those|great|thanks|thank you|good|perfect|continue|go on|do it|try)\b"
-);
-pattern!(MARK, r"[\w./-]*[./_][\w./-]*\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}-\d+|#\d+");
 
 /// What is in play in a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -129,16 +220,18 @@ impl Topics {
         if words.len() < WORDS_MIN {
             return false;
         }
-        if is_first || SAYS_NEW.is_match(text) {
+        if is_first || phrase::find(text, SAYS_NEW).is_some() {
             return true;
         }
-        if (!paused && FOLLOWS.is_match(text)) || marks(text).iter().any(|mark| self.marks.contains_key(mark)) {
+        if (!paused && phrase::begins_with(text, FOLLOWS))
+            || marks(text).iter().any(|mark| self.marks.contains_key(mark))
+        {
             return false;
         }
         let shared = words.iter().filter(|word| self.words.contains_key(*word)).count();
         let most = if paused {
             SHARED_MAX_PAUSED_PERCENT
-        } else if BEGINS.is_match(text) {
+        } else if phrase::find(text, BEGINS).is_some() {
             SHARED_MAX_SAID_PERCENT
         } else {
             SHARED_MAX_PERCENT
@@ -154,19 +247,21 @@ pub fn says_over(text: &str) -> bool {
 
 fn is_over(text: &str) -> bool {
     text.split(['.', '!', ';', '\n']).any(|clause| {
+        let lower = clause.to_ascii_lowercase();
+        let may_be = OVER_SIGNS.iter().any(|sign| lower.contains(sign));
         let is_short = clause.split_whitespace().count() <= 12;
-        is_short && SAYS_OVER.is_match(clause) && !NOT_OVER.is_match(clause)
+        may_be && is_short && SAYS_OVER.is_match(clause) && !NOT_OVER.is_match(clause)
     }) && !text.contains('?')
 }
 
 /// Files, identifiers and numbers of tickets.
 fn marks(text: &str) -> BTreeSet<String> {
-    MARK.find_iter(text).map(|found| found.as_str().trim_matches(['.', '/', '-']).to_lowercase()).collect()
+    phrase::names(text).into_iter().map(|name| name.trim_matches(['.', '/', '-']).to_lowercase()).collect()
 }
 
 /// A name from the first telling words of a message.
 fn name(text: &str) -> Option<String> {
-    let begun = BEGINS.find(text).map_or(0, |found| found.end());
+    let begun = phrase::find(text, BEGINS).map_or(0, |found| found.end);
     let telling = |part: &str| -> Vec<String> {
         let words = part.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
         words

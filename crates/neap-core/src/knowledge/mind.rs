@@ -7,7 +7,8 @@ use crate::censor::Patterns;
 use crate::event::Event;
 use crate::frame::{Chosen, Frames, select};
 use crate::ids::{SessionId, Stamp};
-use crate::memory::{AgentHead, Change, Memory, MemoryId, RecallRequest, Recalled};
+use crate::learn::MemoryAsk;
+use crate::memory::{AgentHead, Change, Memory, MemoryId, Recalled};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -124,7 +125,7 @@ impl Mind<'_> {
         state: &SessionState,
         text: &str,
         now: Stamp,
-    ) -> Option<(LoadCause, RecallRequest)> {
+    ) -> Option<(LoadCause, MemoryAsk)> {
         if self.head().is_none() && self.outlook.identity.trim().is_empty() {
             return None;
         }
@@ -134,11 +135,12 @@ impl Mind<'_> {
             None => Some(LoadCause::First),
             Some(page) => cause(page, &chosen, text, is_follow_up(text)).or(changed.then_some(LoadCause::Changed)),
         };
-        let request = request(&question(state, text), chosen.frame, now);
+        let question = question(state, text);
+        let request = request(&question, chosen.frame, now);
         if let (None, Some(page)) = (cause, &mut self.known.page) {
             page.heard(text);
         }
-        cause.map(|cause| (cause, request))
+        cause.map(|cause| (cause, MemoryAsk::Search { request, question }))
     }
 
     /// Chooses from what was found, and says what was chosen.

@@ -7,17 +7,17 @@
 //! **Similarity**, by words: the share of the question's terms that the record has, rare terms counting more, and of
 //! that the square root, which is the cosine of the question with a record of just these terms. A record of more
 //! than [`LENGTH_TERMS`] distinct terms is damped by the fourth root of how much longer it is, since long texts share
-//! words by accident.
+//! words by accident. **By meaning**, where an embedder tells it: the cosine. Of both the greater counts.
 //!
 //! Then what became of the record: a superseded fact counts half; what is contested or rests on a fact that
 //! holds no longer, and a procedure that does not work, four fifths; a core fact and a procedure that works come
 //! a tenth nearer to 1.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::frame::Frame;
 use crate::ids::Stamp;
-use crate::memory::{Body, Confidence, Memory, MemoryKind, Outcome, Recalled, Status};
+use crate::memory::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, Recalled, Status};
 use crate::terms::terms;
 
 /// Weights in per cent, in the order of [`Terms`].
@@ -69,12 +69,13 @@ pub enum Regard {
 pub struct Question<'a> {
     weights: Vec<(&'a str, f64)>,
     whole: f64,
+    near: &'a BTreeMap<MemoryId, Confidence>,
 }
 
 impl<'a> Question<'a> {
     /// The terms of a request, weighed by how rare they are among what was searched. A term without a figure, or
     /// one that no record has, counts as the rarest.
-    pub fn new(terms: &'a [String], recalled: &Recalled) -> Self {
+    pub fn new(terms: &'a [String], recalled: &'a Recalled) -> Self {
         let all = recalled.texts.max(TEXTS_MIN) as f64;
         let rarity = |at: usize| {
             let with = recalled.texts_with.get(at).copied().unwrap_or(0) as f64;
@@ -82,12 +83,14 @@ impl<'a> Question<'a> {
         };
         let weights: Vec<(&str, f64)> =
             terms.iter().enumerate().map(|(at, term)| (term.as_str(), rarity(at))).collect();
-        Self { whole: weights.iter().map(|(_, weight)| weight).sum(), weights }
+        let whole = weights.iter().map(|(_, weight)| weight).sum();
+        Self { weights, whole, near: &recalled.near }
     }
 
-    /// How like the question a record is: as an embedder says, if one did, else by its words.
-    pub fn similarity(&self, memory: &Memory, said: Option<f64>) -> Confidence {
-        said.map_or_else(|| self.by_words(memory), share)
+    /// How like the question a record is: by its words or, where that is known, by what it means, whichever is more.
+    pub fn similarity(&self, memory: &Memory) -> Confidence {
+        let by_words = self.by_words(memory);
+        self.near.get(&memory.id).map_or(by_words, |near| by_words.max(*near))
     }
 
     fn by_words(&self, memory: &Memory) -> Confidence {

@@ -86,7 +86,7 @@ pub(super) fn weigh<'a>(inputs: &Inputs<'a>) -> Vec<Candidate<'a>> {
     let by_time = inputs.terms.is_empty() && window(inputs.question, inputs.now).is_some();
     let question = Question::new(inputs.terms, inputs.recalled);
     let likeness = |memory: &Memory| {
-        if by_time || insisted(memory) { Confidence::FULL } else { question.similarity(memory, None) }
+        if by_time || insisted(memory) { Confidence::FULL } else { question.similarity(memory) }
     };
     let frame = inputs.chosen.frame;
     let mut candidates: Vec<Candidate<'a>> = memories

@@ -150,7 +150,7 @@ impl Learning {
                 let request = recall(query, kinds, time.as_deref(), *superseded, desk.now);
                 match request {
                     Ok(request) => {
-                        let ask = MemoryAsk::Recall(request.clone());
+                        let ask = MemoryAsk::Search { request: request.clone(), question: query.clone() };
                         self.ask(Phase::Search { request }, ask)
                     }
                     Err(refusal) => refused(refusal),

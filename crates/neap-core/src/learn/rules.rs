@@ -86,7 +86,7 @@ pub(super) fn ranked<'m>(request: &RecallRequest, found: &'m Recalled, max: usiz
         .memories
         .iter()
         .map(|memory| {
-            let likeness = question.similarity(memory, None);
+            let likeness = question.similarity(memory);
             (memory, score(memory, likeness, frames.fallback(), now).score)
         })
         .collect();

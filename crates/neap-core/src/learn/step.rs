@@ -19,8 +19,15 @@ pub enum LearnStep {
 /// What is looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemoryAsk {
-    /// Candidates. → [`MemoryGiven::Recalled`].
+    /// Candidates, by words. → [`MemoryGiven::Recalled`].
     Recall(RecallRequest),
+    /// The same, and by what a question means, where somebody can tell. → [`MemoryGiven::Recalled`].
+    Search {
+        /// What is searched, and by which words.
+        request: RecallRequest,
+        /// What is asked.
+        question: String,
+    },
     /// Records by their ids. → [`MemoryGiven::Recalled`].
     Get(Vec<MemoryId>),
     /// A record as one event has it. → [`MemoryGiven::Recalled`].

@@ -42,7 +42,7 @@ impl Agent {
     fn given(&self, ask: MemoryAsk) -> MemoryGiven {
         let found = |memories| MemoryGiven::Recalled(Recalled { memories, ..Recalled::default() });
         match ask {
-            MemoryAsk::Recall(request) => {
+            MemoryAsk::Recall(request) | MemoryAsk::Search { request, .. } => {
                 let mut memories: Vec<Memory> = Vec::new();
                 for (kind, max) in &request.limits {
                     let all = self.records().into_values().filter(|memory| memory.kind() == *kind);

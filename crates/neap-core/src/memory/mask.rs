@@ -402,6 +402,7 @@ mod tests {
         hidden("mysql --password hunter2! -u root", "mysql --password [masked] -u root");
         hidden("The admin password is swordfish.", "The admin password is [masked]");
         hidden("the passphrase is \"correct horse\"", "the passphrase is \"[masked]\"");
+        hidden("credentials: hunter2x9", "credentials: [masked]");
         hidden("my token is a1b2c3d4 for now", "my token is [masked] for now");
         hidden("postgres://app:s3cr3t@db.local/app", "postgres://app:[masked]@db.local/app");
         hidden("the api key 9e107d9d372bb6826bd81d3542a419d6 works", "the api key [masked] works");

@@ -30,7 +30,7 @@ pub use pack::{Recollection, pack, shortlist};
 pub use page::Shown;
 pub use query::{Around, Filter, Limits, Query};
 pub use quote::quote;
-pub use rank::{Ranked, Ranking, Why};
+pub use rank::{Ranked, Ranking, Why, answers};
 pub use text::{Text, TextId, TextKey, TextKind, text_of};
 pub use wanted::Wanted;
 pub use weights::Weights;

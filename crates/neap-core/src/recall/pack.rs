@@ -70,19 +70,26 @@ pub fn pack(
     let outdated = outdated(&ranked, texts);
     let ranked = current_first(ranked, &outdated);
     let mut filling = Filling::new(counter, budget.saturating_sub(frame_tokens(counter)));
+    let (mut text, mut tokens) = (String::new(), Tokens::ZERO);
     // What texts take is known about; once they are on the page, exactly: what is left over is filled as well.
     for _ in 0..ROUNDS {
+        let before = filling.shown.len();
         filling.fill(wanted, &ranked, texts, &outdated, long(budget));
         filling.close_gaps(&ranked, texts);
+        if filling.shown.len() == before {
+            break;
+        }
         filling.shown.sort_by(|a, b| {
             let key = |s: &Shown| (s.card.at, s.card.nth);
             key(a).cmp(&key(b)).then_with(|| a.card.id.cmp(&b.card.id))
         });
-        filling.left = budget.saturating_sub(counter.count(&page(&filling.shown)));
+        text = page(&filling.shown);
+        tokens = counter.count(&text);
+        filling.left = budget.saturating_sub(tokens);
     }
     let shown = filling.shown;
     let best = lead(&ranked, &outdated).and_then(|id| texts.get(id)).cloned();
-    finish(counter, Recollection { text: String::new(), tokens: Tokens::ZERO, shown, best, ranked }, budget)
+    fitting(counter, Recollection { text, tokens, shown, best, ranked }, budget)
 }
 
 /// A page on the way.
@@ -156,16 +163,21 @@ impl<'a> Filling<'a> {
 
     /// Takes the few short texts that stand between two that are there: "yes, both" makes an exchange whole.
     fn close_gaps(&mut self, ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) {
-        let known: BTreeMap<(&SessionId, u64), &Card> =
-            ranked.iter().filter(|r| r.card.nth > 0).map(|r| ((&r.card.id.stream, r.card.nth), &r.card)).collect();
         let mut taken: Vec<(SessionId, u64)> =
             self.shown.iter().map(|item| (item.card.id.stream.clone(), item.card.nth)).collect();
         taken.sort();
-        for pair in taken.windows(2) {
-            let [(stream, first), (other, last)] = pair else { continue };
-            if stream != other || last - first > GAP_TEXTS_MAX + 1 {
-                continue;
-            }
+        let is_gap = |pair: &&[(SessionId, u64)]| {
+            matches!(pair, [(stream, first), (other, last)]
+                if stream == other && (2..=GAP_TEXTS_MAX + 1).contains(&(last - first)))
+        };
+        let gaps: Vec<&[(SessionId, u64)]> = taken.windows(2).filter(is_gap).collect();
+        if gaps.is_empty() {
+            return;
+        }
+        let known: BTreeMap<(&SessionId, u64), &Card> =
+            ranked.iter().filter(|r| r.card.nth > 0).map(|r| ((&r.card.id.stream, r.card.nth), &r.card)).collect();
+        for pair in gaps {
+            let [(stream, first), (_, last)] = pair else { continue };
             let between: Vec<&Card> =
                 (first + 1..*last).filter_map(|nth| known.get(&(stream, nth)).copied()).collect();
             let tokens: Tokens = between.iter().map(|card| card.tokens).sum();
@@ -203,20 +215,17 @@ fn lead<'a>(ranked: &'a [Ranked], outdated: &'a BTreeMap<TextId, TextId>) -> Opt
     Some(outdated.get(&best.card.id).unwrap_or(&best.card.id))
 }
 
-/// Writes the page. Conversations that ran at once alternate under more headings than were counted: then the last that was taken
-/// goes, until it fits.
-fn finish(counter: &dyn TokenCounter, mut found: Recollection, budget: Tokens) -> Recollection {
-    loop {
-        found.text = page(&found.shown);
-        found.tokens = counter.count(&found.text);
-        if found.tokens <= budget {
-            return found;
-        }
+/// A page that fits. Conversations that ran at once alternate under more headings than were counted: then the last that was taken
+/// goes, until it does.
+fn fitting(counter: &dyn TokenCounter, mut found: Recollection, budget: Tokens) -> Recollection {
+    while found.tokens > budget {
         let rank = |item: &Shown| found.ranked.iter().position(|ranked| ranked.card.id == item.card.id);
-        let worst = (0..found.shown.len()).max_by_key(|at| rank(&found.shown[*at]));
-        match worst {
+        match (0..found.shown.len()).max_by_key(|at| rank(&found.shown[*at])) {
             Some(at) => drop(found.shown.remove(at)),
             None => return Recollection { ranked: found.ranked, ..Recollection::default() },
         }
+        found.text = page(&found.shown);
+        found.tokens = counter.count(&found.text);
     }
+    found
 }

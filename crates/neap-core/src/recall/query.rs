@@ -70,6 +70,17 @@ impl Filter {
         self.effort.is_none() || self.effort.as_ref() == effort
     }
 
+    /// Whether efforts alone are searched.
+    pub fn is_of_efforts(&self) -> bool {
+        self.kinds.as_ref().is_some_and(|kinds| kinds.len() == 1 && kinds.contains(&TextKind::Effort))
+    }
+
+    /// Whether it leaves so few texts that only these are visited: else the many others that have a word would use up what is visited
+    /// of it.
+    pub fn is_narrow(&self) -> bool {
+        self.streams.is_some() || self.who.is_some() || self.effort.is_some() || self.is_of_efforts()
+    }
+
     /// Whether every text of the streams is searched.
     pub fn admits_all(&self) -> bool {
         let Self { streams: _, kinds, from, until, who, effort } = self;

@@ -1,6 +1,6 @@
 //! The order of what the store proposed: what each text says for itself, and what the texts around it say for it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -128,7 +128,7 @@ impl<'a> Ranking<'a> {
     /// nearest; that alone is no answer.
     pub fn matches(self) -> Vec<Ranked> {
         let mut ranked = self.order(Vec::new());
-        let is_near = |card: &Card| card.near.is_some_and(|near| near >= NEAR_MIN);
+        let is_near = |card: &Card| card.near.is_some_and(answers);
         ranked.retain(|ranked| ranked.why.words > 0.0 || is_near(&ranked.card));
         ranked
     }
@@ -164,28 +164,27 @@ impl<'a> Ranking<'a> {
         self.take(around);
         let own = self.own();
         let beside = self.beside(&own);
-        let best = self.best_of_conversations(own.iter().map(Own::sum));
-        let alike = self.best_of_conversations(self.cards.iter().map(|card| self.alike(card)));
-        let ago = self.conversations_ago();
+        let of = self.conversations();
+        let best = best_of(&of, own.iter().map(Own::sum));
+        let alike = best_of(&of, self.cards.iter().map(|card| self.alike(card)));
+        let ago = self.conversations_ago(&of);
         let names = self.named();
         let weights = self.weights;
         let here = self.out_of_sight();
         let timely = self.cards.iter().filter(|card| self.wanted.names(card.at)).count();
         let in_time = weights.time * (1.0 - timely as f64 / self.cards.len().max(1) as f64);
         let mut ranked = Vec::with_capacity(self.cards.len());
-        for ((card, own), beside) in self.cards.iter().zip(&own).zip(beside) {
-            let of_stream = |map: &BTreeMap<&SessionId, f64>| map.get(&card.id.stream).copied().unwrap_or(0.0);
+        for (((card, own), beside), of) in self.cards.iter().zip(&own).zip(beside).zip(of) {
             let is_named = card.who.as_ref().is_some_and(|who| names.contains(who.as_str()));
             let why = Why {
                 words: own.words,
                 meaning: own.meaning,
                 beside: self.role(card) * beside,
-                conversation: weights.conversation * of_stream(&best)
-                    + weights.conversation_meaning * of_stream(&alike),
+                conversation: weights.conversation * best[of] + weights.conversation_meaning * alike[of],
                 speaker: if is_named { weights.speaker } else { 0.0 },
                 time: if self.wanted.names(card.at) { in_time } else { 0.0 },
                 opening: if card.nth == 1 { weights.opening } else { 0.0 },
-                lately: weights.lately * (-of_stream(&ago) / weights.lately_reach).exp(),
+                lately: weights.lately * (-ago[of] / weights.lately_reach).exp(),
                 here: self.is_here(here, card),
                 cost: weights.cost * (card.tokens.0 as f64 / weights.short).max(1.0).ln(),
             };
@@ -279,25 +278,31 @@ impl<'a> Ranking<'a> {
         (-(halves + between) / self.weights.reach).exp()
     }
 
-    fn best_of_conversations(&self, values: impl Iterator<Item = f64>) -> BTreeMap<&SessionId, f64> {
-        let mut best: BTreeMap<&SessionId, f64> = BTreeMap::new();
-        for (card, value) in self.cards.iter().zip(values) {
-            let so_far = best.entry(&card.id.stream).or_default();
-            *so_far = so_far.max(value);
-        }
-        best
+    /// Which conversation each text is of, counted from 0 in the order of their ids. Texts of one stand together.
+    fn conversations(&self) -> Vec<usize> {
+        let mut last = 0;
+        let of = |at: usize| {
+            last += usize::from(at > 0 && self.cards[at].id.stream != self.cards[at - 1].id.stream);
+            last
+        };
+        (0..self.cards.len()).map(of).collect()
     }
 
     /// How many of the conversations that were proposed took place after each.
-    fn conversations_ago(&self) -> BTreeMap<&SessionId, f64> {
-        let mut last: BTreeMap<&SessionId, Stamp> = BTreeMap::new();
-        for card in &self.cards {
-            let so_far = last.entry(&card.id.stream).or_insert(card.at);
-            *so_far = (*so_far).max(card.at);
+    fn conversations_ago(&self, of: &[usize]) -> Vec<f64> {
+        let mut last: Vec<(Stamp, usize)> = Vec::new();
+        for (card, of) in self.cards.iter().zip(of) {
+            match last.get_mut(*of) {
+                Some((at, _)) => *at = (*at).max(card.at),
+                None => last.push((card.at, *of)),
+            }
         }
-        let mut newest: Vec<(Stamp, &SessionId)> = last.into_iter().map(|(id, at)| (at, id)).collect();
-        newest.sort_by(|a, b| b.cmp(a));
-        newest.into_iter().enumerate().map(|(ago, (_, id))| (id, ago as f64)).collect()
+        let mut ago = vec![0.0; last.len()];
+        last.sort_unstable_by(|a, b| b.cmp(a));
+        for (after, (_, of)) in last.into_iter().enumerate() {
+            ago[of] = after as f64;
+        }
+        ago
     }
 
     /// Those speakers whose whole name is in the question.
@@ -311,6 +316,11 @@ impl<'a> Ranking<'a> {
     }
 }
 
+/// Whether what is so near, by meaning, answers without a word in common.
+pub fn answers(near: f64) -> bool {
+    near >= NEAR_MIN
+}
+
 /// What a text says for itself.
 struct Own {
     words: f64,
@@ -321,6 +331,15 @@ impl Own {
     fn sum(&self) -> f64 {
         self.words + self.meaning
     }
+}
+
+/// The best value of each conversation.
+fn best_of(of: &[usize], values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut best: Vec<f64> = vec![0.0; of.last().map_or(0, |last| last + 1)];
+    for (of, value) in of.iter().zip(values) {
+        best[*of] = best[*of].max(value);
+    }
+    best
 }
 
 fn place(card: &Card) -> (&SessionId, u64, &TextId) {

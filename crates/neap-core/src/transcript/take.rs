@@ -73,7 +73,8 @@ impl Taking {
             return Sign::GoesOn;
         }
         let said = item.blocks.iter().rev().map(Block::words).find(|words| !words.trim().is_empty());
-        let sign = said.map_or(Sign::GoesOn, |said| self.topics.hear(&said, at));
+        // Work is named after what was said.
+        let sign = said.map_or(Sign::GoesOn, |said| self.topics.hear(&mask(&said).0, at));
         self.is_over = sign == Sign::Closes;
         sign
     }

@@ -10,7 +10,7 @@ use crate::testing::WordCounter;
 use crate::tokens::Tokens;
 
 fn item(speaker: Speaker, blocks: Vec<Block>) -> Item {
-    Item { speaker, blocks, tokens: Tokens::ZERO, marks: 0 }
+    Item { speaker, blocks: blocks.into(), tokens: Tokens::ZERO, marks: 0 }
 }
 
 fn words(speaker: Speaker, text: &str) -> Item {

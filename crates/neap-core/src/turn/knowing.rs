@@ -7,7 +7,7 @@ use super::{Phase, Turn};
 use crate::assemble::memory_room;
 use crate::event::Event;
 use crate::knowledge::{LoadCause, Loaded};
-use crate::learn::{LearnInput, LearnStep, Learning, MemoryAsk, MemoryGiven, Use, Wish};
+use crate::learn::{LearnInput, LearnStep, Learning, MemoryGiven, Use, Wish};
 use crate::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
 use crate::standing::stated;
 
@@ -23,9 +23,9 @@ impl Turn {
         let text = self.message.message.content.clone();
         let (state, now) = (&*desk.state, desk.now);
         match desk.mind.as_mut().and_then(|mind| mind.wants(state, &text, now)) {
-            Some((cause, request)) => {
+            Some((cause, ask)) => {
                 self.phase = Phase::Recalling { cause };
-                Step::Recall(MemoryAsk::Recall(request))
+                Step::Recall(ask)
             }
             None => self.load(desk),
         }

@@ -11,6 +11,7 @@ use neap_model::wire::heard::{Compaction, Counts, Request};
 use super::bounding::Bounding;
 use super::lines::HeardLine;
 use super::plan::{Incoming, Plan};
+use super::recording::New;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -72,7 +73,8 @@ impl Engine {
         }
         let mut found = self.found(&mut line, &session, heard, chain).await?;
         found.told = told(heard, &session, opened);
-        self.hear(&mut line, heard, chain, &found).await?;
+        let new = New::of(&line, heard, chain, &found);
+        self.hear(&mut line, new).await?;
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.turn = Some(line.live.state.turn());

@@ -1,7 +1,7 @@
 //! Clients' requests: what a proxy asks before it passes one on, and tells when there is an answer.
 //!
 //! A client sends its whole history each time. [`Engine::ingest`] finds out whose it is, records what is new in it (durable
-//! before this returns) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
+//! before this returns, or before [`Plan::recorded`] does where the plan is wanted early) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
 //! of the history left out, a record of it in its place, and what bears on the question recalled. [`Engine::answered`] records
 //! the answer. If it is never told, nothing is lost: the client brings the answer along next time.
 //!
@@ -16,8 +16,11 @@ mod plan;
 mod recording;
 mod tools;
 
-use neap_core::ingest::{Chain, Reply, Tenant};
+use std::time::Duration;
+
+use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
 use neap_model::wire::heard::Request;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 pub(crate) use lines::Lines;
 pub use plan::{Incoming, Plan};
@@ -27,8 +30,9 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use bounding::Bounding;
 use compacting::{forget_cut, told};
-use plan::Ticket;
-use recording::Account;
+use lines::HeardLine;
+use plan::{Recording, Ticket};
+use recording::{Account, New};
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
@@ -78,7 +82,7 @@ impl Engine {
             return Ok(plan);
         }
         let (session, line) = self.line_of(named, heard, &chain).await?;
-        let mut line = line.lock().await;
+        let mut line = line.lock_owned().await;
         let mut found = self.found(&mut line, &session, heard, &chain).await?;
         found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
@@ -86,35 +90,65 @@ impl Engine {
         plan.so_far = line.live.state.metrics().passed;
         if plan.class.is_conversation() {
             let is_new = line.live.state.head().session.is_none();
-            self.hear(&mut line, heard, &chain, &found).await?;
-            plan.turn = Some(line.live.state.turn());
+            let new = New::of(&line, heard, &chain, &found);
             plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
             forget_cut(&mut line, found.verdict);
+            if incoming.early && goes_on_as_it_is(heard, &chain, incoming, &plan, &line) {
+                plan.recording = Some(self.hear_aside(line, new, incoming.limit));
+                told_of(&plan);
+                return Ok(plan);
+            }
+            self.hear(&mut line, new).await?;
+            plan.turn = Some(line.live.state.turn());
             self.offer(&mut line, request, incoming, (&chain, is_new), &mut plan).await?;
         }
         let counts = self.parts.lines.counts(incoming.encoding);
         let bounding = Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts };
         bounding.bound(&mut line, incoming.budget, &mut plan).await?;
-        tracing::info!(
-            target: "neap::ingest",
-            session = %line.live.id,
-            class = plan.class.as_str(),
-            verdict = found.verdict.as_str(),
-            tokens_in = plan.tokens_in.0,
-            tokens_planned = plan.tokens_planned.0,
-            epoch = plan.epoch,
-            changes = plan.changes.total(),
-            "heard"
-        );
+        told_of(&plan);
         Ok(plan)
+    }
+
+    /// Records what is new in a request while it is on its way; nobody else works on the history meanwhile.
+    fn hear_aside(
+        &self,
+        mut line: OwnedMutexGuard<HeardLine>,
+        new: Option<New>,
+        limit: Option<Duration>,
+    ) -> Recording {
+        let (tell, told) = watch::channel(None);
+        let engine = self.clone();
+        let hearing = async move {
+            if let Err(error) = engine.hear(&mut line, new).await {
+                tracing::warn!(target: "neap::ingest", %error, "a request goes on that was not recorded; the client brings it along next time");
+                return;
+            }
+            tell.send_replace(Some(line.live.state.turn()));
+        };
+        tokio::spawn(async move {
+            match limit {
+                Some(limit) => {
+                    if tokio::time::timeout(limit, hearing).await.is_err() {
+                        tracing::warn!(target: "neap::ingest", "a request goes on that was not recorded in time; the client brings it along next time");
+                    }
+                }
+                None => hearing.await,
+            }
+        });
+        Recording(told)
     }
 
     /// Records what was answered to a request. Told again, it changes nothing.
     pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
         let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
+        plan.recorded().await;
+        if plan.is_recording() {
+            // What was asked could not be written down; both come along next time.
+            return Ok(());
+        }
         let shared = self.parts.lines.get(&self.parts, session).await?;
         let mut line = shared.lock().await;
-        let account = Account { turn: plan.turn.unwrap_or_default(), passed: plan.account(reply) };
+        let account = Account { turn: plan.turn_now().unwrap_or_default(), passed: plan.account(reply) };
         self.hear_reply(&mut line, (*api, *tenant), chain, reply, account).await?;
         let ends_work = std::mem::take(&mut line.is_over) && line.live.state.active().is_some();
         // What follows may take as long as a summary does; the next request does not wait for it.
@@ -124,6 +158,27 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether a request is to be sent as it came, whatever is recorded of it.
+fn goes_on_as_it_is(heard: &Heard, chain: &Chain, incoming: &Incoming<'_>, plan: &Plan, line: &HeardLine) -> bool {
+    let offers = incoming.offer.is_some() && !incoming.shadow;
+    let decision = || decide(heard, chain, plan.class, line.frozen.as_ref(), &Bounds::new(incoming.budget));
+    !offers && heard.opened.is_none() && matches!(decision(), Decision::Unchanged)
+}
+
+fn told_of(plan: &Plan) {
+    tracing::info!(
+        target: "neap::ingest",
+        session = plan.session.as_ref().map(tracing::field::display),
+        class = plan.class.as_str(),
+        verdict = plan.verdict.map(Verdict::as_str),
+        tokens_in = plan.tokens_in.0,
+        tokens_planned = plan.tokens_planned.0,
+        epoch = plan.epoch,
+        changes = plan.changes.total(),
+        "heard"
+    );
 }
 
 /// The key that a caller shows.

@@ -7,6 +7,7 @@ use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{Api, Chain, Changes, Class, Passed, PassedSum, Reply, Tenant, Verdict, classify};
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::{Offer, OwnAnswer, Request};
+use tokio::sync::watch;
 
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +26,9 @@ pub struct Incoming<'a> {
     pub shadow: bool,
     /// Tools of ours that its model is offered; none offers nothing.
     pub offer: Option<&'a Offer>,
+    /// Whether the plan may be had before what is new in the request is durable. Then whoever calls the model waits for
+    /// [`Plan::recorded`] first (I2): what it takes to reach the model need not wait. It needs a runtime, and has the limit for itself once more.
+    pub early: bool,
     /// After this long it goes on as it came; none waits for as long as it takes. A limit needs a runtime with time enabled.
     pub limit: Option<Duration>,
 }
@@ -34,7 +38,7 @@ pub struct Incoming<'a> {
 pub struct Plan {
     /// The session it belongs to; none if it belongs to none.
     pub session: Option<SessionId>,
-    /// The turn it is in, if it was recorded.
+    /// The turn it is in, if it was recorded by now.
     pub turn: Option<TurnNo>,
     /// Its wire format; none if its path is not about a history.
     pub api: Option<Api>,
@@ -69,6 +73,35 @@ pub struct Plan {
     /// The body with what only we can open opened, if there is such a thing in it.
     pub(super) opened: Option<String>,
     pub(super) ticket: Option<Ticket>,
+    /// What is being written down, if that is not over yet.
+    pub(super) recording: Option<Recording>,
+}
+
+/// What is being written down.
+#[derive(Debug, Clone)]
+pub(super) struct Recording(pub(super) watch::Receiver<Option<TurnNo>>);
+
+impl Plan {
+    /// Waits until what was new in the request is durable. If that fails, or takes longer than it may, the request goes on all the same.
+    pub fn recorded(&self) -> impl Future<Output = ()> + Send + 'static {
+        let recording = self.recording.clone();
+        async move {
+            if let Some(Recording(mut turn)) = recording {
+                // Nobody is left to tell: it failed.
+                let _ = turn.wait_for(Option::is_some).await;
+            }
+        }
+    }
+
+    /// Whether it is being written down, or could not be.
+    pub fn is_recording(&self) -> bool {
+        self.turn_now().is_none() && self.recording.is_some()
+    }
+
+    /// The turn it is in, as far as that is known.
+    pub(super) fn turn_now(&self) -> Option<TurnNo> {
+        self.turn.or_else(|| self.recording.as_ref().and_then(|recording| *recording.0.borrow()))
+    }
 }
 
 /// What it takes to record an answer.
@@ -103,6 +136,7 @@ impl Plan {
             refusal: None,
             opened: None,
             ticket: None,
+            recording: None,
         }
     }
 

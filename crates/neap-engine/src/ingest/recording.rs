@@ -27,20 +27,23 @@ pub(super) struct Account {
     pub(super) passed: Passed,
 }
 
-impl Engine {
-    /// Records what is new in a request.
-    pub(super) async fn hear(
-        &self,
-        line: &mut HeardLine,
-        heard: &Heard,
-        chain: &Chain,
-        found: &Found,
-    ) -> Result<(), EngineError> {
+/// An item, where it is said and not only known again, and what stands for it.
+pub(super) type Step = (Option<Item>, Option<Digest>);
+
+/// What is new in a request, and where the history ends with it.
+pub(super) struct New {
+    steps: Vec<Step>,
+    end: Line,
+}
+
+impl New {
+    /// None where nothing is.
+    pub(super) fn of(line: &HeardLine, heard: &Heard, chain: &Chain, found: &Found) -> Option<Self> {
         let known = line.live.state.head().line.as_ref();
         let asked = chain.asked();
         let is_asked = known.is_some_and(|known| known.asked == asked);
         if found.own >= heard.items.len() && is_asked {
-            return Ok(());
+            return None;
         }
         // Beside an answer that was heard there may be another.
         let answered = known.filter(|_| is_asked).map_or_else(Vec::new, |known| known.answered.clone());
@@ -50,10 +53,20 @@ impl Engine {
         let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
         let start = chain.start();
         let said = found.told..stem;
-        let step = |((at, item), digest)| {
-            (said.contains(&at).then_some(item), Some(digest).filter(|link| *link != start))
+        let step = |((at, item), digest): ((usize, &Item), Digest)| {
+            (said.contains(&at).then(|| item.clone()), Some(digest).filter(|link| *link != start))
         };
-        self.write(line, steps.map(step).collect(), &end, None).await
+        Some(Self { steps: steps.map(step).collect(), end })
+    }
+}
+
+impl Engine {
+    /// Records what is new in a request.
+    pub(super) async fn hear(&self, line: &mut HeardLine, new: Option<New>) -> Result<(), EngineError> {
+        match new {
+            Some(New { steps, end }) => self.write(line, steps, &end, None).await,
+            None => Ok(()),
+        }
     }
 
     /// Records an answer, unless it is there.
@@ -97,7 +110,7 @@ impl Engine {
         }
         // The same answer may be known by several ends; it was said once.
         let told = reply.told(api);
-        let said = told.iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
+        let said = told.into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
         let steps = said.zip(links.into_iter().map(Some)).collect();
         self.write(line, steps, &end, Some(account)).await
     }
@@ -106,7 +119,7 @@ impl Engine {
     pub(super) async fn write(
         &self,
         line: &mut HeardLine,
-        steps: Vec<(Option<&Item>, Option<Digest>)>,
+        steps: Vec<Step>,
         end: &Line,
         account: Option<Account>,
     ) -> Result<(), EngineError> {
@@ -127,14 +140,14 @@ impl Engine {
             let counter = counter_for(&live.state.head().encoding);
             let mut links = Vec::with_capacity(some.len());
             for (item, digest) in some {
-                for message in item.map(messages).unwrap_or_default() {
+                for message in item.as_ref().map(messages).unwrap_or_default() {
                     for event in tell(&live.state, Counted::new(counter.as_ref(), message)) {
                         decided.push(live.state.record(now, event));
                     }
                 }
-                let sign = item.map_or(Sign::GoesOn, |item| look_at(topics, item, now));
+                let sign = item.as_ref().map_or(Sign::GoesOn, |item| look_at(topics, item, now));
                 let sign = if *steers { Sign::GoesOn } else { sign };
-                *is_over = sign == Sign::Closes || (*is_over && !item.is_some_and(Item::begins_turn));
+                *is_over = sign == Sign::Closes || (*is_over && !item.as_ref().is_some_and(Item::begins_turn));
                 if let Sign::Opens(name) = sign
                     && let Some(event) = open(&live.state, &name)
                 {

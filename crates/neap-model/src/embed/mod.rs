@@ -23,6 +23,16 @@ pub trait Embedder: Send + Sync {
         Ok(())
     }
 
+    /// So many texts are best embedded together: few where each takes the processor, as others may wait for that.
+    fn together(&self) -> usize {
+        usize::MAX
+    }
+
     /// One embedding for each text, in order. A text may be empty, or longer than what it looks at.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError>;
+
+    /// The same of one text that somebody waits for.
+    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
+        Ok(self.embed(&[text]).await?.pop())
+    }
 }

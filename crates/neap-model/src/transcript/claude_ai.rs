@@ -87,7 +87,7 @@ impl Items {
                 let message = Object::new().with("role", "user").with_json("content", array(json));
                 self.end();
                 let mut answer = uncounted(Api::Messages, &message.to_json());
-                for block in &mut answer.blocks {
+                for block in answer.blocks.iter_mut() {
                     if let Block::Answer { id: of, .. } = block {
                         of.clone_from(&id);
                     }
@@ -97,7 +97,7 @@ impl Items {
             Some("thinking" | "redacted_thinking" | "token_budget") => {}
             Some(_) | None => {
                 let message = Object::new().with("role", "user").with_json("content", array(json));
-                self.blocks.extend(uncounted(Api::Messages, &message.to_json()).blocks);
+                self.blocks.extend(uncounted(Api::Messages, &message.to_json()).blocks.iter().cloned());
             }
         }
     }

@@ -98,5 +98,5 @@ fn seconds(since: Option<f64>) -> Option<Stamp> {
 }
 
 fn item(speaker: Speaker, blocks: Vec<Block>) -> Item {
-    Item { speaker, blocks, tokens: Tokens::ZERO, marks: 0 }
+    Item { speaker, blocks: blocks.into(), tokens: Tokens::ZERO, marks: 0 }
 }

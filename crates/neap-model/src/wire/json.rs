@@ -2,7 +2,11 @@
 //!
 //! Reading a value into a tree and writing it again loses what matters between programs: the order of members, spaces, how a
 //! number or an escape was written, members that are there twice. Here nothing is lost: what is read is written back byte
-//! for byte, whatever is in it.
+//! for byte, whatever is in it. Nor is anything copied: parts are stretches of the text that they were read from.
+
+mod listing;
+mod scan;
+mod stretch;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,6 +14,10 @@ use std::fmt;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+
+pub(crate) use listing::Listing;
+use scan::Scan;
+use stretch::Stretch;
 
 /// Text that is not what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,9 +30,9 @@ pub enum NotJson {
     Unexpected(&'static str),
 }
 
-/// One JSON value, as its text.
+/// One JSON value, as its text. It keeps all of the text in memory that it was read from.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Json(Box<str>);
+pub struct Json(Stretch);
 
 impl Json {
     /// Reads a value; space around it is dropped.
@@ -61,27 +69,38 @@ impl fmt::Debug for Json {
     }
 }
 
+/// The text of a member's value, in the text of an object; found without reading what else there is. Of what is no JSON it may find
+/// something, or nothing.
+pub fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
+    Scan::member(object, key)
+}
+
 /// What stands around a value, and the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Part {
     /// All before it since the bracket or comma: space; in an object also the key and the colon.
-    before: Box<str>,
+    before: Stretch,
     /// Where the key ends and begins in that.
     key: (usize, usize),
     value: Json,
     /// Space between it and the comma or bracket after it.
-    after: Box<str>,
+    after: Stretch,
 }
 
 impl Part {
     fn key(&self) -> Cow<'_, str> {
         let quoted = &self.before[self.key.0..self.key.1];
-        let plain = quoted.trim_matches('"');
-        if !plain.contains('\\') {
-            return Cow::Borrowed(plain);
-        }
-        serde_json::from_str(quoted).map_or(Cow::Borrowed(plain), Cow::Owned)
+        unquoted(quoted)
     }
+}
+
+/// A key without its quotes.
+fn unquoted(quoted: &str) -> Cow<'_, str> {
+    let plain = quoted.trim_matches('"');
+    if !plain.contains('\\') {
+        return Cow::Borrowed(plain);
+    }
+    serde_json::from_str(quoted).map_or(Cow::Borrowed(plain), Cow::Owned)
 }
 
 /// An object as its members.
@@ -89,7 +108,7 @@ impl Part {
 pub struct Object {
     parts: Vec<Part>,
     /// Space inside of braces that hold nothing.
-    hollow: Box<str>,
+    hollow: Stretch,
 }
 
 impl Object {
@@ -105,7 +124,7 @@ impl Object {
 
     /// The value as an object, if it is one.
     pub fn of(json: &Json) -> Option<Self> {
-        let (parts, hollow) = Scan::parts(json.text(), b'{')?;
+        let (parts, hollow) = Scan::parts(&json.0, b'{')?;
         Some(Self { parts, hollow })
     }
 
@@ -147,7 +166,12 @@ impl Object {
         }
         let quoted = Json::of(key);
         let key = (0, quoted.text().len());
-        self.parts.push(Part { before: format!("{}:", quoted.text()).into(), key, value, after: "".into() });
+        self.parts.push(Part {
+            before: format!("{}:", quoted.text()).into(),
+            key,
+            value,
+            after: Stretch::default(),
+        });
     }
 
     /// The same, to be chained.
@@ -171,7 +195,12 @@ impl Object {
 
     /// As JSON text.
     pub fn to_json(&self) -> Json {
-        Json(written('{', &self.parts, &self.hollow, '}'))
+        Json(self.to_text().into())
+    }
+
+    /// The same, for whoever needs nothing but the text.
+    pub fn to_text(&self) -> String {
+        written('{', &self.parts, &self.hollow, '}')
     }
 }
 
@@ -179,7 +208,7 @@ impl Object {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Array {
     parts: Vec<Part>,
-    hollow: Box<str>,
+    hollow: Stretch,
 }
 
 impl Array {
@@ -190,7 +219,7 @@ impl Array {
 
     /// The value as an array, if it is one.
     pub fn of(json: &Json) -> Option<Self> {
-        let (parts, hollow) = Scan::parts(json.text(), b'[')?;
+        let (parts, hollow) = Scan::parts(&json.0, b'[')?;
         Some(Self { parts, hollow })
     }
 
@@ -211,7 +240,7 @@ impl Array {
 
     /// Adds an item at the end.
     pub fn push(&mut self, value: Json) {
-        self.parts.push(Part { before: "".into(), key: (0, 0), value, after: "".into() });
+        self.parts.push(Part { before: Stretch::default(), key: (0, 0), value, after: Stretch::default() });
     }
 
     /// Puts another value in an item's place; the space around it stays.
@@ -223,7 +252,7 @@ impl Array {
 
     /// As JSON text.
     pub fn to_json(&self) -> Json {
-        Json(written('[', &self.parts, &self.hollow, ']'))
+        Json(written('[', &self.parts, &self.hollow, ']').into())
     }
 }
 
@@ -235,7 +264,7 @@ impl FromIterator<Json> for Array {
     }
 }
 
-fn written(open: char, parts: &[Part], hollow: &str, close: char) -> Box<str> {
+fn written(open: char, parts: &[Part], hollow: &str, close: char) -> String {
     let inside: usize =
         parts.iter().map(|part| part.before.len() + part.value.0.len() + part.after.len() + 1).sum();
     let mut out = String::with_capacity(inside + hollow.len() + 2);
@@ -252,105 +281,5 @@ fn written(open: char, parts: &[Part], hollow: &str, close: char) -> Box<str> {
         out.push_str(&part.after);
     }
     out.push(close);
-    out.into()
-}
-
-/// Walks over text that is known to be JSON. It goes as deep as it likes: no part is entered.
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
-}
-
-impl<'a> Scan<'a> {
-    /// The parts of what begins with this bracket.
-    fn parts(text: &'a str, open: u8) -> Option<(Vec<Part>, Box<str>)> {
-        let mut scan = Scan { text, at: 0 };
-        (scan.peek()? == open).then_some(())?;
-        scan.at += 1;
-        let hollow = scan.space();
-        if matches!(scan.peek()?, b'}' | b']') {
-            return Some((Vec::new(), hollow.into()));
-        }
-        scan.at = 1;
-        let mut parts = Vec::new();
-        loop {
-            let start = scan.at;
-            scan.space();
-            let mut key = (0, 0);
-            if open == b'{' {
-                let quote = scan.at;
-                scan.string()?;
-                key = (quote - start, scan.at - start);
-                scan.space();
-                scan.at += 1;
-                scan.space();
-            }
-            let before = &text[start..scan.at];
-            let value = scan.value()?;
-            let after = scan.space();
-            parts.push(Part { before: before.into(), key, value: Json(value.into()), after: after.into() });
-            let is_more = scan.peek()? == b',';
-            scan.at += 1;
-            if !is_more {
-                return Some((parts, "".into()));
-            }
-        }
-    }
-
-    fn peek(&self) -> Option<u8> {
-        self.text.as_bytes().get(self.at).copied()
-    }
-
-    fn space(&mut self) -> &'a str {
-        let start = self.at;
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
-            self.at += 1;
-        }
-        &self.text[start..self.at]
-    }
-
-    /// Goes past a text in quotes.
-    fn string(&mut self) -> Option<()> {
-        self.at += 1;
-        loop {
-            let rest = self.text.as_bytes().get(self.at..)?;
-            self.at += memchr::memchr2(b'"', b'\\', rest)?;
-            if self.peek()? == b'"' {
-                break;
-            }
-            self.at += 2;
-        }
-        self.at += 1;
-        Some(())
-    }
-
-    fn value(&mut self) -> Option<&'a str> {
-        let start = self.at;
-        let mut depth = 0_u64;
-        loop {
-            match self.peek() {
-                Some(b'"') => {
-                    self.string()?;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                Some(b'{' | b'[') => {
-                    depth += 1;
-                    self.at += 1;
-                }
-                Some(b'}' | b']') if depth > 0 => {
-                    depth -= 1;
-                    self.at += 1;
-                    if depth == 0 {
-                        break;
-                    }
-                }
-                Some(b'}' | b']' | b',' | b' ' | b'\t' | b'\n' | b'\r') if depth == 0 => break,
-                Some(_) => self.at += 1,
-                None => break,
-            }
-        }
-        (self.at > start).then(|| &self.text[start..self.at])
-    }
+    out
 }

@@ -71,3 +71,29 @@ pub async fn proposals_are_narrowed_to_speakers_and_efforts(store: &dyn Store) {
         }
     }
 }
+
+/// However many others have the word, and however few are visited: what is left is found.
+pub async fn what_is_narrowed_to_is_found_among_many(store: &dyn Store) {
+    let mut told = Told::begin(store, "one").await;
+    let id = effort("apple tart");
+    told.tell(store, vec![said_by("Ada", TurnNo(1), "apple"), open("apple tart", TurnNo(1))])
+        .await
+        .expect("it opens");
+    told.tell(store, vec![complete(TurnNo(1), "an apple", Scope::Effort(id.clone()))]).await.expect("it ends");
+    told.tell(store, vec![start(TurnNo(2), "done", None), conclude("apple tart", "apple", TurnNo(2))])
+        .await
+        .expect("it concludes");
+    told.tell(store, vec![complete(TurnNo(2), "good", Scope::Effort(id.clone()))]).await.expect("it ends");
+    let mut other = Told::begin(store, "two").await;
+    for _ in 0..9 {
+        other.turn(store, "apple", "an apple", Scope::Ambient).await;
+    }
+    let efforts = Filter { kinds: Some([TextKind::Effort].into()), ..Filter::default() };
+    let ada = Filter { who: Some(["Ada".to_owned()].into()), ..Filter::default() };
+    let tart = Filter { effort: Some(id), ..Filter::default() };
+    for (filter, count) in [(efforts, 1), (ada, 1), (tart, 3), (Filter::default(), 4)] {
+        let limits = Limits { visits_max: 4, semantic_max: 0, ..Limits::default() };
+        let query = Query { filter, limits, ..meant("apple") };
+        assert_eq!(propose(store, &query).await.cards.len(), count, "{query:?}");
+    }
+}

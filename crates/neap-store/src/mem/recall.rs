@@ -7,7 +7,7 @@ use std::sync::Arc;
 use neap_core::ids::{EffortId, Seq, SessionId};
 use neap_core::message::Scope;
 use neap_core::project::effort_text;
-use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query, TextId, TextKey, text_of};
+use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query, TextId, TextKey, TextKind, text_of};
 
 use super::{Kept, Stream};
 use crate::card::{Asked, CardRow, text_sum};
@@ -90,22 +90,24 @@ impl Kept {
         };
         let texts_with: Vec<u64> = asked.0.iter().map(with).collect();
         let texts = counted.len() as u64;
-        let is_narrow = filter.streams.is_some();
+        let is_narrow = filter.is_narrow();
+        let leaves = |of: &Searched<'_>| {
+            filter.admits_speaker(of.row.who.as_deref())
+                && (filter.effort.is_none() || filter.admits_effort(self.effort(of).as_ref()))
+                && (!filter.is_of_efforts() || of.row.kind == TextKind::Effort)
+        };
         let words = Words { terms, texts_with: &texts_with, texts, is_narrow, visits_max: limits.visits_max };
         let having = |term: &str, visit: Visit| -> Result<Vec<u64>, Infallible> {
+            let is_visited = |of: &Searched<'_>| of.has(term) && leaves(of);
             let mut texts: Vec<u64> =
-                searched.iter().filter(|(_, of)| of.has(term)).map(|(text, _)| *text as u64).collect();
+                searched.iter().filter(|(_, of)| is_visited(of)).map(|(text, _)| *text as u64).collect();
             if let Visit::Newest(max) = visit {
                 texts.drain(..texts.len().saturating_sub(max));
             }
             Ok(texts)
         };
         let Ok(scores) = words.visit(having);
-        let is_left = |of: &Searched<'_>| {
-            filter.admits(of.row.kind, of.row.at)
-                && filter.admits_speaker(of.row.who.as_deref())
-                && (filter.effort.is_none() || filter.admits_effort(self.effort(of).as_ref()))
-        };
+        let is_left = |of: &Searched<'_>| filter.admits(of.row.kind, of.row.at) && leaves(of);
         let admits = |text: u64| searched.get(&(text as i64)).is_some_and(is_left);
         let Ok(mut chosen) = best(scores, limits.lexical_max, Some(&mut |text| Ok::<_, Infallible>(admits(text))));
         let mut near: Vec<(i64, f64)> = searched
@@ -118,7 +120,8 @@ impl Kept {
         chosen.sort_unstable();
         chosen.dedup();
         let found = chosen.into_iter().filter_map(|text| searched.get(&(text as i64)));
-        let mut cards: Vec<Card> = found.map(|of| of.row.card(of.id(), &asked, self.near(query, of))).collect();
+        let mut cards: Vec<Card> =
+            found.map(|of| of.row.seen(&asked).card(of.id(), self.near(query, of))).collect();
         cards.sort_by(|a, b| a.id.cmp(&b.id));
         let has_one = |of: &&Searched<'_>| match embedding {
             Some(_) => self.near(query, of).is_some(),
@@ -155,7 +158,7 @@ impl Kept {
             let is_opening = of.row.nth == 1 && openings.contains(of.stream);
             let is_latest = newest.is_some_and(|(id, after)| id == of.stream && of.row.nth > after);
             if of.row.nth > 0 && (is_beside || is_opening || is_latest) {
-                cards.push(of.row.card(of.id(), &asked, self.near(query, of)));
+                cards.push(of.row.seen(&asked).card(of.id(), self.near(query, of)));
             }
         }
         cards.sort_by(|a, b| a.id.cmp(&b.id));

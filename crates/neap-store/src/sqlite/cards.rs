@@ -11,7 +11,7 @@ use neap_core::tokens::Tokens;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::effects::number;
-use crate::card::{CardRow, TermTimes, kind_number, numbered_kind};
+use crate::card::{Asked, CardRow, Seen, TermTimes, kind_number, numbered_kind};
 use crate::numbers;
 
 /// The scope of all sessions.
@@ -168,11 +168,11 @@ pub(super) fn said(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     Ok(nth.unwrap_or(0) as u64)
 }
 
-/// The columns that [`read`] reads.
+/// The columns that [`seen`] reads.
 pub(super) const COLUMNS: &str = "text, kind, turn, nth, at, who, tokens, length, sum, terms";
 
-/// A row of cards, with its number; none if its kind is not known.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Option<(i64, CardRow)>> {
+/// A row of cards, with its number, and what is made of its terms; none if its kind is not known.
+fn row_with<T>(row: &Row<'_>, terms: impl FnOnce(&[u8]) -> T) -> rusqlite::Result<Option<(i64, CardRow<T>)>> {
     let number = |at| row.get::<_, i64>(at).map(|n| n as u64);
     let Some(kind) = numbered_kind(row.get(1)?) else { return Ok(None) };
     let found = CardRow {
@@ -184,29 +184,42 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Option<(i64, CardRow)>> {
         tokens: Tokens(number(6)?),
         length: row.get(7)?,
         sum: row.get(8)?,
-        terms: TermTimes::from_bytes(row.get(9)?),
+        terms: terms(row.get_ref(9)?.as_blob()?),
     };
     Ok(Some((row.get(0)?, found)))
 }
 
-/// Reads cards one by one.
-pub(super) struct Reading<'a>(CachedStatement<'a>);
-
-/// The same statement for all that are read.
-pub(super) fn reading(db: &Connection) -> rusqlite::Result<Reading<'_>> {
-    db.prepare_cached(&format!("SELECT {COLUMNS} FROM cards WHERE text = ?")).map(Reading)
+/// The same, as a question sees it. Many are read for each: their terms are not copied.
+pub(super) fn seen(row: &Row<'_>, asked: &Asked) -> rusqlite::Result<Option<(i64, Seen)>> {
+    row_with(row, |terms| asked.hits(terms))
 }
 
-impl Reading<'_> {
+/// Reads cards one by one, for one question.
+pub(super) struct Reading<'a> {
+    statement: CachedStatement<'a>,
+    asked: &'a Asked,
+}
+
+impl<'a> Reading<'a> {
+    /// The same statement for all that are read.
+    pub(super) fn new(db: &'a Connection, asked: &'a Asked) -> rusqlite::Result<Self> {
+        Ok(Self { statement: db.prepare_cached(&format!("SELECT {COLUMNS} FROM cards WHERE text = ?"))?, asked })
+    }
+
     /// A text's card.
-    pub(super) fn of(&mut self, text: i64) -> rusqlite::Result<Option<CardRow>> {
-        Ok(self.0.query_row([text], read).optional()?.flatten().map(|(_, row)| row))
+    pub(super) fn of(&mut self, text: i64) -> rusqlite::Result<Option<Seen>> {
+        let found = self.statement.query_row([text], |row| seen(row, self.asked)).optional()?;
+        Ok(found.flatten().map(|(_, seen)| seen))
     }
 }
 
-/// A text's card.
-pub(super) fn card(db: &Connection, text: i64) -> rusqlite::Result<Option<CardRow>> {
-    reading(db)?.of(text)
+/// The kind of a text, and its turn.
+pub(super) fn turn(db: &Connection, text: i64) -> rusqlite::Result<Option<(TextKind, TurnNo)>> {
+    let found: Option<(i64, i64)> = db
+        .prepare_cached("SELECT kind, turn FROM cards WHERE text = ?")?
+        .query_row([text], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(found.and_then(|(kind, turn)| Some((numbered_kind(kind)?, TurnNo(turn as u64)))))
 }
 
 /// A text's kind and time, and which words it is made of.
@@ -247,7 +260,8 @@ pub(super) fn kept(
     let mut rows = statement.query([first, last])?;
     let (mut cards, mut strays) = (BTreeMap::new(), 0);
     while let Some(row) = rows.next()? {
-        let Some((text, found)) = read(row)? else {
+        let all = |terms: &[u8]| TermTimes::from_bytes(terms.to_vec());
+        let Some((text, found)) = row_with(row, all)? else {
             strays += 1;
             continue;
         };

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::{fault, schema};
@@ -13,7 +14,9 @@ const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long to wait for another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const WAL_BYTES_KEPT: i64 = 64 << 20;
-const CACHE_KIB: i64 = 32 << 10;
+/// What a connection keeps of the file: one that searches wants much of it, one that writes what it writes next.
+const READER_CACHE_KIB: i64 = 32 << 10;
+const WRITER_CACHE_KIB: i64 = 4 << 10;
 const STATEMENTS_CACHED: usize = 64;
 const HEADER_BYTES: u64 = 100;
 
@@ -28,16 +31,26 @@ pub(super) enum Access {
     Immutable,
 }
 
+/// How long a process stays with a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// Until its work is done: whoever is the last to leave copies the log of writes into the file.
+    Whole,
+    /// For a moment: the log stays beside the file, for whoever comes next.
+    Brief,
+}
+
 /// Where a store is.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
     pub(super) access: Access,
+    pub(super) stay: Stay,
 }
 
 impl Place {
-    /// Looks at what is there; makes a store where there is nothing.
-    pub(super) fn find(path: &Path) -> Result<Self, StoreError> {
+    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write.
+    pub(super) fn find(path: &Path, stay: Stay) -> Result<(Self, Option<Connection>), StoreError> {
         let version = rusqlite::version_number();
         if version < SQLITE_VERSION_MIN {
             return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
@@ -48,7 +61,7 @@ impl Place {
             Some([]) | None => make_room(path)?,
             Some(header) => check_header(path, header)?,
         }
-        let place = |access| Place { path: path.to_owned(), access };
+        let place = |access| Place { path: path.to_owned(), access, stay };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
             // What is in the log of writes would be passed over in silence.
@@ -56,7 +69,7 @@ impl Place {
                 break;
             }
             match place(access).try_open() {
-                Ok(()) => return Ok(place(access)),
+                Ok(db) => return Ok((place(access), db)),
                 Err(e @ (StoreError::ReadOnly { .. } | StoreError::Unreadable { .. })) => {
                     error.get_or_insert(e);
                 }
@@ -107,16 +120,23 @@ impl Place {
         };
         let set_up = opened.and_then(|db| {
             db.busy_timeout(BUSY_TIMEOUT)?;
-            db.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            let cache =
+                if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
+            db.pragma_update(None, "cache_size", -cache)?;
             db.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
+            // Else SQLite plans a statement anew for each value that is bound to it, where an index is for a part of the rows.
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+            if self.stay == Stay::Brief {
+                db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            }
             Ok(db)
         });
         set_up.map_err(|e| fault::named(&self.path, &e))
     }
 
-    fn try_open(&self) -> Result<(), StoreError> {
+    fn try_open(&self) -> Result<Option<Connection>, StoreError> {
         if self.access != Access::Full {
-            return self.check_format(&self.reader()?);
+            return self.check_format(&self.reader()?).map(|()| None);
         }
         let mut db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let sql = |e: rusqlite::Error| fault::named(&self.path, &e);
@@ -138,7 +158,7 @@ impl Place {
             schema::upgrade(&upgrading).map_err(sql)?;
             upgrading.commit().map_err(sql)?;
         }
-        Ok(())
+        Ok(Some(db))
     }
 
     fn check_format(&self, db: &Connection) -> Result<(), StoreError> {

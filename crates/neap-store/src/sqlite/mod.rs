@@ -47,7 +47,7 @@ use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
-use connect::Place;
+use connect::{Place, Stay};
 use pool::Pool;
 use prepare::Prepared;
 use space::Space;
@@ -64,8 +64,19 @@ impl SqliteStore {
     /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
     /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let place = Arc::new(Place::find(path)?);
-        let writer = Writer::start(place.clone())?;
+        Self::open_for(path, Stay::Whole)
+    }
+
+    /// The same for a process that stays for a moment and is waited for. What it commits is as durable, in the log of writes beside
+    /// the file; it leaves that there, unless it has grown long, and whoever opens the store next goes on with it.
+    pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
+        Self::open_for(path, Stay::Brief)
+    }
+
+    fn open_for(path: &Path, stay: Stay) -> Result<Self, StoreError> {
+        let (place, db) = Place::find(path, stay)?;
+        let place = Arc::new(place);
+        let writer = Writer::start(place.clone(), db)?;
         Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })
     }
 }

@@ -1,4 +1,5 @@
-//! Which texts a filter leaves, where the index itself does not tell: whose words they are, and in which effort they were said.
+//! Which texts a filter leaves, where that is little and the index itself does not tell: whose words they are, in which effort they were
+//! said, whether they are efforts' own.
 
 use neap_core::ids::EffortId;
 use neap_core::message::Scope;
@@ -9,18 +10,29 @@ use super::effects::scope_name;
 use crate::card::numbered_kind;
 use crate::numbers;
 
-/// The numbers of the texts within some ranges that are of those who are named, and of the effort that is, in order; none where
-/// neither is.
+/// The numbers of the texts within some ranges that are of those who are named, of the effort that is, and of efforts if these alone are
+/// searched, in order; none where a filter asks for nothing of that.
 pub(super) fn only(db: &Connection, filter: &Filter, ranges: &[(i64, i64)]) -> rusqlite::Result<Option<Vec<i64>>> {
     let said = filter.who.is_some().then(|| said_by(db, filter, ranges)).transpose()?;
     let within = filter.effort.as_ref().map(|id| of_effort(db, id, ranges)).transpose()?;
-    Ok(match (said, within) {
-        (Some(mut said), Some(within)) => {
-            said.retain(|text| within.binary_search(text).is_ok());
-            Some(said)
+    let efforts = filter.is_of_efforts().then(|| efforts(db, ranges)).transpose()?;
+    Ok([said, within, efforts].into_iter().flatten().reduce(|mut left, other| {
+        left.retain(|text| other.binary_search(text).is_ok());
+        left
+    }))
+}
+
+/// The own texts of all efforts.
+fn efforts(db: &Connection, ranges: &[(i64, i64)]) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = db.prepare_cached("SELECT text FROM efforts WHERE text BETWEEN ? AND ?")?;
+    let mut found = Vec::new();
+    for range in ranges {
+        for text in statement.query_map(<[i64; 2]>::from(*range), |row| row.get(0))? {
+            found.push(text?);
         }
-        (said, within) => said.or(within),
-    })
+    }
+    found.sort_unstable();
+    Ok(found)
 }
 
 fn said_by(db: &Connection, filter: &Filter, ranges: &[(i64, i64)]) -> rusqlite::Result<Vec<i64>> {

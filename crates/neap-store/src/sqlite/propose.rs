@@ -2,19 +2,19 @@
 //! read.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ops::RangeInclusive;
 
+use neap_core::ids::SessionId;
 use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query};
-use rusqlite::{Connection, Rows, params};
+use rusqlite::{Connection, OptionalExtension, Rows, params};
 
-use super::cards::{self, SESSIONS};
+use super::cards::{self, Reading, SESSIONS};
 use super::effects::number;
 use super::fault::Stop;
 use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
 use super::{events, narrow, vectors};
-use crate::card::{Asked, CardRow};
+use crate::card::{Asked, Seen};
 use crate::near::{Directions, Of, Vectors, nearer};
 use crate::numbers;
 use crate::propose::{Visit, Words, best};
@@ -27,7 +27,7 @@ struct Where {
     agents: Vec<i64>,
     /// Where what is searched is counted.
     scopes: Vec<i64>,
-    /// The texts of those who are named and of the effort that is, in order; none for all.
+    /// What the filter leaves of them, in order, where that is little; none for all.
     only: Option<Vec<i64>>,
 }
 
@@ -54,7 +54,7 @@ impl Where {
         Ok(Self { only, ..self })
     }
 
-    /// Whether a text is of those who are named, and of the effort that is.
+    /// Whether the filter leaves a text, as far as it leaves little.
     fn leaves(&self, text: i64) -> bool {
         self.only.as_ref().is_none_or(|only| only.binary_search(&text).is_ok())
     }
@@ -93,7 +93,8 @@ impl Where {
                 && let Some(row) = rows.next()?
             {
                 let text: i64 = row.get(0)?;
-                if self.streams.is_some() || self.agents.is_empty() || self.has(text) {
+                let is_here = self.streams.is_some() || self.agents.is_empty() || self.has(text);
+                if is_here && self.leaves(text) {
                     texts.push(text as u64);
                 }
             }
@@ -166,17 +167,34 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
         }
         proposed.texts_with.push(with);
     }
-    let mut chosen = by_words(db, &place, query, &proposed)?;
-    let cards = match meant {
-        None => read(db, &asked, chosen, |_| None)?,
+    proposed.cards = match meant {
+        None => read(db, &asked, by_words(db, &place, query, &proposed)?, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            chosen.extend(meant.nearest(loaded, &place, query));
-            proposed.mean_near = meant.mean_near(loaded, &place);
+            let (near, chosen) = both(
+                || (meant.nearest(loaded, &place, query), meant.mean_near(loaded, &place)),
+                || by_words(db, &place, query, &proposed),
+            );
+            let (near, mean_near) = near;
+            proposed.mean_near = mean_near;
+            let chosen = chosen?.into_iter().chain(near).collect();
             read(db, &asked, chosen, |text| loaded.near(meant.embedding, text))
         })?,
     };
-    proposed.cards = cards;
     Ok(proposed)
+}
+
+/// Does two things at once: one goes through memory, the other through the file. Where no thread can be had, one after the other.
+fn both<A: Send, B>(beside: impl Fn() -> A + Send + Sync, here: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, &beside) {
+        Ok(running) => {
+            let here = here();
+            match running.join() {
+                Ok(beside) => (beside, here),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        Err(_) => (beside(), here()),
+    })
 }
 
 fn by_words(db: &Connection, place: &Where, query: &Query, proposed: &Proposed) -> rusqlite::Result<Vec<i64>> {
@@ -185,14 +203,11 @@ fn by_words(db: &Connection, place: &Where, query: &Query, proposed: &Proposed) 
         terms,
         texts_with: &proposed.texts_with,
         texts: proposed.texts,
-        is_narrow: place.streams.is_some(),
+        is_narrow: filter.is_narrow(),
         visits_max: limits.visits_max,
     };
     let scores = words.visit(|term, visit| place.having(db, term, visit))?;
     let mut admits = |text: u64| -> rusqlite::Result<bool> {
-        if !place.leaves(text as i64) {
-            return Ok(false);
-        }
         let brief = cards::brief(db, text as i64)?;
         Ok(brief.is_some_and(|(kind, at, _)| filter.admits(kind, at)))
     };
@@ -213,24 +228,23 @@ fn read(
 ) -> rusqlite::Result<Vec<Card>> {
     texts.sort_unstable();
     texts.dedup();
-    let mut rows = Vec::with_capacity(texts.len());
-    let mut card = cards::reading(db)?;
+    let mut seen = Vec::with_capacity(texts.len());
+    let mut card = Reading::new(db, asked)?;
     for text in texts {
-        rows.extend(card.of(text)?.map(|row| (text, row)));
+        seen.extend(card.of(text)?.map(|seen| (text, seen)));
     }
-    named(db, asked, rows, near)
+    named(db, seen, near)
 }
 
-/// The cards of rows, in the order of ids. What is of no known stream is left out.
+/// What was seen as cards, in the order of ids. What is of no known stream is left out.
 fn named(
     db: &Connection,
-    asked: &Asked,
-    rows: Vec<(i64, CardRow)>,
+    seen: impl IntoIterator<Item = (i64, Seen)>,
     near: impl Fn(i64) -> Option<f64>,
 ) -> rusqlite::Result<Vec<Card>> {
-    let (mut names, mut found) = (Names::default(), Vec::with_capacity(rows.len()));
-    for (text, row) in rows {
-        found.extend(names.id(db, text)?.map(|id| row.card(id, asked, near(text))));
+    let (mut names, mut found) = (Names::default(), Vec::new());
+    for (text, seen) in seen {
+        found.extend(names.id(db, text)?.map(|id| seen.card(id, near(text))));
     }
     found.sort_by(|a, b| a.id.cmp(&b.id));
     Ok(found)
@@ -244,53 +258,63 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
     }
     given.sort_unstable();
     given.dedup();
-    let mut found = beside(db, &given, *distance)?;
+    let asked = Asked::of(query);
+    let mut found = beside(db, &asked, &given, *distance)?;
     found.retain(|text, _| given.binary_search(text).is_err());
-    let mut card = cards::reading(db)?;
-    for (id, order, max) in
-        openings.iter().map(|id| (id, "", 1)).chain(latest.iter().map(|(id, max)| (id, "DESC", *max)))
-    {
-        let Some(stream) = events::stream(db, id.as_str())? else { continue };
-        for text in at_an_end(db, stream, order, max)? {
-            if let Entry::Vacant(place) = found.entry(text)
-                && let Some(row) = card.of(text)?
-            {
-                place.insert(row);
-            }
-        }
+    for id in openings {
+        at_an_end(db, &asked, id, "", 1, &mut found)?;
     }
-    let (asked, rows) = (Asked::of(query), found.into_iter().collect());
+    if let Some((id, max)) = latest {
+        at_an_end(db, &asked, id, "DESC", *max, &mut found)?;
+    }
     let cards = match Meant::of(db, query)? {
-        None => named(db, &asked, rows, |_| None)?,
+        None => named(db, found, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            named(db, &asked, rows, |text| loaded.near(meant.embedding, text))
+            named(db, found, |text| loaded.near(meant.embedding, text))
         })?,
     };
     Ok(cards)
 }
 
-/// The numbers of what was said first in a stream, or last.
-fn at_an_end(db: &Connection, stream: i64, order: &str, max: usize) -> rusqlite::Result<Vec<i64>> {
+/// What was said first in a stream, or last.
+fn at_an_end(
+    db: &Connection,
+    asked: &Asked,
+    id: &SessionId,
+    order: &str,
+    max: usize,
+    found: &mut BTreeMap<i64, Seen>,
+) -> rusqlite::Result<()> {
+    let Some(stream) = events::stream(db, id.as_str())? else { return Ok(()) };
     let (first, last) = numbers::message_texts(stream);
-    let query =
-        format!("SELECT text FROM cards WHERE text BETWEEN ? AND ? AND nth > 0 ORDER BY text {order} LIMIT ?");
-    db.prepare_cached(&query)?.query_map([first, last, number(max as u64)], |row| row.get(0))?.collect()
+    let columns = cards::COLUMNS;
+    let query = format!(
+        "SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? AND nth > 0 ORDER BY text {order} LIMIT ?"
+    );
+    let mut statement = db.prepare_cached(&query)?;
+    let mut rows = statement.query([first, last, number(max as u64)])?;
+    while let Some(row) = rows.next()? {
+        found.extend(cards::seen(row, asked)?);
+    }
+    Ok(())
 }
 
 /// What was said within a distance of texts, given in order. Where their surroundings meet, nothing is read twice.
-fn beside(db: &Connection, given: &[i64], distance: u64) -> rusqlite::Result<BTreeMap<i64, CardRow>> {
+fn beside(db: &Connection, asked: &Asked, given: &[i64], distance: u64) -> rusqlite::Result<BTreeMap<i64, Seen>> {
     let columns = cards::COLUMNS;
     let before = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC");
     let after = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text");
     let (mut before, mut after) = (db.prepare_cached(&before)?, db.prepare_cached(&after)?);
-    let (mut card, mut found) = (cards::reading(db)?, BTreeMap::new());
+    let mut place = db.prepare_cached("SELECT nth FROM cards WHERE text = ?")?;
+    let mut found = BTreeMap::new();
     let mut read_to = i64::MIN;
     for &text in given {
-        let Some(nth) = card.of(text)?.map(|row| row.nth).filter(|nth| *nth > 0) else { continue };
+        let nth: Option<i64> = place.query_row([text], |row| row.get(0)).optional()?;
+        let Some(nth) = nth.and_then(|nth| u64::try_from(nth).ok()).filter(|nth| *nth > 0) else { continue };
         let (first, last) = numbers::message_texts(numbers::stream_of(text));
         let reach = nth.saturating_sub(distance).max(1)..=nth.saturating_add(distance);
-        take(before.query([first.max(read_to.saturating_add(1)), text - 1])?, &reach, &mut found)?;
-        take(after.query([(text + 1).max(read_to.saturating_add(1)), last])?, &reach, &mut found)?;
+        take(before.query([first.max(read_to.saturating_add(1)), text - 1])?, asked, &reach, &mut found)?;
+        take(after.query([(text + 1).max(read_to.saturating_add(1)), last])?, asked, &reach, &mut found)?;
         read_to = found.last_key_value().map_or(read_to, |(last, _)| *last);
     }
     Ok(found)
@@ -299,15 +323,16 @@ fn beside(db: &Connection, given: &[i64], distance: u64) -> rusqlite::Result<BTr
 /// Takes what was said, row by row, as far as it is within reach.
 fn take(
     mut rows: Rows<'_>,
+    asked: &Asked,
     reach: &RangeInclusive<u64>,
-    found: &mut BTreeMap<i64, CardRow>,
+    found: &mut BTreeMap<i64, Seen>,
 ) -> rusqlite::Result<()> {
     while let Some(row) = rows.next()? {
-        let Some((text, row)) = cards::read(row)?.filter(|(_, row)| row.nth > 0) else { continue };
-        if !reach.contains(&row.nth) {
+        let Some((text, seen)) = cards::seen(row, asked)?.filter(|(_, seen)| seen.nth > 0) else { continue };
+        if !reach.contains(&seen.nth) {
             break;
         }
-        found.insert(text, row);
+        found.insert(text, seen);
     }
     Ok(())
 }

@@ -37,7 +37,7 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
             newest.extend(newest_of(db, stream, kind, places, span, max)?);
         }
         let memories = memories::bodies(db, newest)?;
-        return Ok(Recalled { memories, texts, texts_with: Vec::new() });
+        return Ok(Recalled { memories, texts, ..Recalled::default() });
     }
     let mut by_kind: Having = limits.keys().map(|kind| (*kind, vec![Vec::new(); request.terms.len()])).collect();
     let mut hits = having(db, &request.terms, numbers::searched_texts(stream, places))?;
@@ -63,7 +63,8 @@ pub(super) fn recall(db: &Connection, agent: &SessionId, request: &RecallRequest
         found.extend(memories::text_of(db, stream, id)?);
     }
     let memories = memories::bodies(db, found)?;
-    Ok(Recalled { memories, texts, texts_with: texts_with(&by_kind, request.terms.len()) })
+    let texts_with = texts_with(&by_kind, request.terms.len());
+    Ok(Recalled { memories, texts, texts_with, ..Recalled::default() })
 }
 
 /// The first and the last moment that is searched.

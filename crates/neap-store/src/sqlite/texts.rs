@@ -88,10 +88,10 @@ pub(super) fn texts(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Arc<st
 pub(super) fn scopes(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Scope>>, Stop> {
     let mut scopes = Vec::with_capacity(ids.len());
     for id in ids {
-        let row = number_of(db, id)?.map(|text| cards::card(db, text)).transpose()?.flatten();
+        let said = number_of(db, id)?.map(|text| cards::turn(db, text)).transpose()?.flatten();
         let stream = events::stream(db, id.stream.as_str())?;
-        scopes.push(match row.filter(|row| row.kind.is_said()).zip(stream) {
-            Some((row, stream)) => read::scope_of(db, stream, row.turn)?,
+        scopes.push(match said.filter(|(kind, _)| kind.is_said()).zip(stream) {
+            Some(((_, turn), stream)) => read::scope_of(db, stream, turn)?,
             None => None,
         });
     }

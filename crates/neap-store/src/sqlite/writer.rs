@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::aside::{Answer as Done, Aside, Ask};
 use super::cards::{self, Tally};
 use super::checkpoint::Due;
-use super::connect::{Access, Place};
+use super::connect::{Access, Place, Stay};
 use super::fault::Stop;
 use super::memories::PreparedMemory;
 use super::prepare::Prepared;
@@ -50,13 +50,14 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(place: Arc<Place>) -> Result<Self, StoreError> {
+    /// Starts it, with the connection that there is already.
+    pub(super) fn start(place: Arc<Place>, db: Option<Connection>) -> Result<Self, StoreError> {
         if place.access != Access::Full {
             return Ok(Self { place, jobs: None, thread: None });
         }
         let (jobs, queue) = channel();
         let aside = Aside::start(place.clone())?;
-        let desk = Desk { place: place.clone(), aside, db: None, has_written: false, grown: BTreeSet::new() };
+        let desk = Desk { place: place.clone(), aside, db, has_written: false, grown: BTreeSet::new() };
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
             .spawn(move || desk.work(&queue))
@@ -203,7 +204,9 @@ impl Desk {
                 Ok(Due::Nothing) | Err(_) => {}
             }
         }
-        while !self.aside.is_at_work()
+        // Who stays for a moment leaves packing to those who stay longer.
+        while self.place.stay == Stay::Whole
+            && !self.aside.is_at_work()
             && let Some(stream) = self.grown.pop_first()
         {
             if let Ok(true) = self.with(|db| Ok(cold::is_due(db, stream)?)) {

@@ -32,6 +32,9 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     }
     match token {
         None if !is_local => out::aside("/mcp is shut: set NEAP_MCP_TOKEN to serve it beyond this machine"),
+        Some(_) if !is_local => {
+            out::aside("who has the token for /mcp reads every conversation that is kept here")
+        }
         None | Some(_) => {}
     }
     serving.until(end()).await?;

@@ -58,7 +58,7 @@ impl Watched {
 /// The stream in which a resource changes.
 fn stream_of(desk: &Desk, uri: &str) -> Option<SessionId> {
     match Uri::parse(uri)? {
-        Uri::Context(session) | Uri::Effort(session, _) | Uri::Raw(session, _) => Some(session),
+        Uri::Context(session) | Uri::Effort(session, _) | Uri::Raw(session, ..) => Some(session),
         Uri::Memory(_) => desk.place.agent.as_ref().map(neap_core::ids::AgentId::stream),
     }
 }

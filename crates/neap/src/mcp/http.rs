@@ -16,6 +16,11 @@ use serde_json::json;
 use super::lines::{LINE_BYTES_MAX, Read, read};
 use crate::proxy::Gate;
 
+/// Where it is.
+const PATH: &str = "/mcp";
+/// Where it is told what a client must bring (RFC 9728): of this server, and of the path on it.
+const METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
+
 /// Who may ask, and who answers.
 struct Door<S> {
     gate: Gate,
@@ -68,7 +73,10 @@ impl Mcp {
             StreamableHttpService::new(move || Ok(server()), Arc::new(LocalSessionManager::default()), config);
         let lock = Lock::of(token, is_local);
         let door = Arc::new(Door { gate: Gate::new(hosts), lock, service });
-        let router = Router::new().route("/mcp", routing::any(enter::<S>)).with_state(door);
+        let router = Router::new()
+            .route(PATH, routing::any(enter::<S>))
+            .route(METADATA, routing::get(metadata::<S>))
+            .with_state(door);
         Self { router, end: Box::new(move || ends.cancel()) }
     }
 }
@@ -82,9 +90,7 @@ async fn enter<S: ServerHandler>(State(door): State<Arc<Door<S>>>, request: Requ
         Lock::Token(token) if brings(request.headers(), token) => {}
         Lock::Token(_) => {
             let mut response = refused(StatusCode::UNAUTHORIZED, "a bearer token is needed here");
-            response
-                .headers_mut()
-                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"neap\""));
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge(&request));
             return response;
         }
         Lock::Shut => {
@@ -100,6 +106,41 @@ async fn enter<S: ServerHandler>(State(door): State<Arc<Door<S>>>, request: Requ
     };
     let (head, body) = door.service.handle(request).await.into_parts();
     Response::from_parts(head, Body::new(body))
+}
+
+/// What a client must bring, where that is a token: it goes into a header. It is a fixed one that the owner hands out, so no
+/// authorization server is named.
+async fn metadata<S: ServerHandler>(State(door): State<Arc<Door<S>>>, request: Request) -> Response {
+    if let Some(why) = door.gate.refuses(request.headers()) {
+        return refused(StatusCode::FORBIDDEN, &format!("neap refuses this request: {why}"));
+    }
+    let (Lock::Token(_), Some(origin)) = (&door.lock, origin(&request)) else {
+        return refused(StatusCode::NOT_FOUND, "no token is asked for here");
+    };
+    let told = json!({
+        "resource": format!("{origin}{PATH}"),
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Neap",
+    });
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], told.to_string()).into_response()
+}
+
+/// What a request without the token is told.
+fn challenge(request: &Request) -> HeaderValue {
+    let named =
+        origin(request).map(|origin| format!("Bearer realm=\"neap\", resource_metadata=\"{origin}{METADATA}\""));
+    let named = named.and_then(|named| HeaderValue::from_str(&named).ok());
+    named.unwrap_or_else(|| HeaderValue::from_static("Bearer realm=\"neap\""))
+}
+
+/// What a client calls this server; none if it does not say. Who puts TLS in front says so in a header.
+fn origin(request: &Request) -> Option<String> {
+    let named = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = named.or_else(|| request.uri().authority().map(|authority| authority.as_str()))?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_:[]".contains(&byte);
+    let is_secure = request.headers().get("x-forwarded-proto").is_some_and(|scheme| scheme == "https");
+    let scheme = if is_secure { "https" } else { "http" };
+    (!host.is_empty() && host.bytes().all(is_plain)).then(|| format!("{scheme}://{host}"))
 }
 
 /// A request whose body is a message; what is not is told here, as over lines.

@@ -2,8 +2,10 @@
 
 use neap_core::handle::Handle;
 use neap_core::ids::{EffortId, SessionId, TurnNo};
+use neap_core::log::LogRequest;
 use neap_core::memory::MemoryId;
 use neap_core::message::{Message, Scope};
+use neap_core::tokens::Tokens;
 use neap_core::tools::words;
 use neap_engine::EngineError;
 use neap_store::SessionInfo;
@@ -21,8 +23,10 @@ use super::whose::which;
 
 /// Resources on one page of a list.
 const PAGE: usize = 50;
-/// The longest log that is given whole, in bytes; what is longer goes on by `fetch_original`.
-const RAW_BYTES_MAX: usize = 1 << 20;
+/// What is read of a log at once, in tokens; what is longer goes on with the next page.
+const RAW_TOKENS: Tokens = Tokens(16_000);
+/// The most that is given of one exchange, in bytes; what is longer goes on by `fetch_original`.
+const EXCHANGE_BYTES_MAX: usize = 256 << 10;
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
@@ -47,11 +51,11 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
             "An effort: its state and its summary.",
         ),
         of(
-            "neap://session/{session}/effort/{effort}/raw",
+            "neap://session/{session}/effort/{effort}/raw{?after}",
             "effort-log",
             "Effort log",
             "text/plain",
-            "What was said in an effort, word for word.",
+            "What was said in an effort, word for word, page by page: a last line names the next.",
         ),
         of("neap://memory/{id}", "memory", "Memory", MARKDOWN, "Something the agent knows, whole."),
     ]
@@ -164,7 +168,7 @@ pub(super) async fn read(desk: &Desk, text: &str) -> Result<ReadResourceResult, 
     let (mime, said) = match &uri {
         Uri::Context(session) => (MARKDOWN, context_of(desk, session).await),
         Uri::Effort(session, id) => (JSON, effort(desk, session, id).await),
-        Uri::Raw(session, id) => ("text/plain", raw(desk, session, id).await),
+        Uri::Raw(session, id, after) => ("text/plain", raw(desk, session, id, *after).await),
         Uri::Memory(id) => (MARKDOWN, memory(desk, *id).await),
     };
     let said = match said {
@@ -189,25 +193,41 @@ async fn effort(desk: &Desk, session: &SessionId, id: &EffortId) -> Result<Optio
         "active": state.active().is_some_and(|active| active.id == *id),
         "summary": effort.summary.as_ref().map(|summary| summary.text.as_str()),
         "raw_tokens": effort.log.tokens, "exchanges": effort.log.exchanges,
-        "raw": Uri::Raw(session.clone(), id.clone()).to_string(),
+        "raw": Uri::Raw(session.clone(), id.clone(), TurnNo(0)).to_string(),
     });
     Ok(Some(said.to_string()))
 }
 
-async fn raw(desk: &Desk, session: &SessionId, id: &EffortId) -> Result<Option<String>, EngineError> {
-    let opened = desk.engine.attach(session).await?;
-    let state = opened.state();
-    if state.effort(id).is_none() {
+/// A page of a log: so much is read, however long the log is.
+async fn raw(
+    desk: &Desk,
+    session: &SessionId,
+    id: &EffortId,
+    after: TurnNo,
+) -> Result<Option<String>, EngineError> {
+    if desk.engine.attach(session).await?.state().effort(id).is_none() {
         return Ok(None);
     }
-    let last = state.turn().max(TurnNo(1));
-    let handle = Handle::Span { first: TurnNo(1), last, scope: Scope::Effort(id.clone()) };
-    let messages = desk.engine.original(session, &handle).await?;
-    let mut text = words(&handle, &messages.iter().collect::<Vec<&Message>>());
-    if text.len() > RAW_BYTES_MAX {
-        let end = text.floor_char_boundary(RAW_BYTES_MAX);
-        text.truncate(end);
-        text.push_str(&format!("\n[It goes on: fetch_original with handle {handle} and offset {end}]\n"));
+    let (store, scope) = (desk.engine.store(), Scope::Effort(id.clone()));
+    let page = store.log(session, &LogRequest::oldest(scope.clone(), after, RAW_TOKENS)).await?;
+    let mut text = String::new();
+    let mut last = after;
+    for exchange in page.exchanges() {
+        let handle = Handle::Turn(exchange.turn);
+        let mut said =
+            words(&handle, &exchange.messages.iter().map(|said| &said.message).collect::<Vec<&Message>>());
+        if said.len() > EXCHANGE_BYTES_MAX {
+            let end = said.floor_char_boundary(EXCHANGE_BYTES_MAX);
+            said.truncate(end);
+            said.push_str(&format!("\n[It is longer: fetch_original with handle {handle} and offset {end}]\n"));
+        }
+        text.push_str(&said);
+        last = exchange.turn;
+    }
+    let rest = LogRequest { exchanges_max: 1, ..LogRequest::oldest(scope, last, Tokens(1)) };
+    if store.log(session, &rest).await?.exchanges().len() > 0 {
+        let next = Uri::Raw(session.clone(), id.clone(), last);
+        text.push_str(&format!("[It goes on: read {next}]\n"));
     }
     Ok(Some(text))
 }

@@ -1,8 +1,8 @@
-//! Names of resources: `neap://session/NAME/context`, `…/effort/ID`, `…/effort/ID/raw`, `neap://memory/ID`.
+//! Names of resources: `neap://session/NAME/context`, `…/effort/ID`, `…/effort/ID/raw` (with `?after=TURN`, what comes after), `neap://memory/ID`.
 
 use std::fmt;
 
-use neap_core::ids::{EffortId, SessionId};
+use neap_core::ids::{EffortId, SessionId, TurnNo};
 use neap_core::memory::MemoryId;
 
 /// A resource by its name.
@@ -12,8 +12,8 @@ pub(super) enum Uri {
     Context(SessionId),
     /// An effort and what stands for it.
     Effort(SessionId, EffortId),
-    /// What was said in it.
-    Raw(SessionId, EffortId),
+    /// What was said in it after a turn.
+    Raw(SessionId, EffortId, TurnNo),
     /// Something the agent knows.
     Memory(MemoryId),
 }
@@ -21,14 +21,20 @@ pub(super) enum Uri {
 impl Uri {
     /// Reads a name; ids must be as they are stored, so that one thing has one name.
     pub(super) fn parse(text: &str) -> Option<Self> {
+        let (text, after) = match text.split_once("?after=") {
+            Some((text, after)) => (text, turn(after)?),
+            None => (text, TurnNo(0)),
+        };
         let path = decoded(text.strip_prefix("neap://")?)?;
         let parts: Vec<&str> = path.split('/').collect();
         let session = |name: &str| SessionId::parse(name).ok();
         let effort = |name: &str| EffortId::parse(name).ok();
         match parts[..] {
+            ["session", name, "effort", id, "raw"] => Some(Uri::Raw(session(name)?, effort(id)?, after)),
+            // Nothing else goes on.
+            _ if after != TurnNo(0) => None,
             ["session", name, "context"] => Some(Uri::Context(session(name)?)),
             ["session", name, "effort", id] => Some(Uri::Effort(session(name)?, effort(id)?)),
-            ["session", name, "effort", id, "raw"] => Some(Uri::Raw(session(name)?, effort(id)?)),
             ["memory", id] => {
                 let memory: MemoryId = id.parse().ok()?;
                 (memory.to_string() == id).then_some(Uri::Memory(memory))
@@ -45,12 +51,19 @@ impl fmt::Display for Uri {
             Uri::Effort(session, id) => {
                 write!(f, "neap://session/{}/effort/{}", encoded(session.as_str()), encoded(id.as_str()))
             }
-            Uri::Raw(session, id) => {
-                write!(f, "neap://session/{}/effort/{}/raw", encoded(session.as_str()), encoded(id.as_str()))
+            Uri::Raw(session, id, after) => {
+                write!(f, "neap://session/{}/effort/{}/raw", encoded(session.as_str()), encoded(id.as_str()))?;
+                if *after == TurnNo(0) { Ok(()) } else { write!(f, "?after={after}") }
             }
             Uri::Memory(id) => write!(f, "neap://memory/{id}"),
         }
     }
+}
+
+/// A turn as it is written.
+fn turn(text: &str) -> Option<TurnNo> {
+    let number: u64 = text.parse().ok()?;
+    (number > 0 && i64::try_from(number).is_ok() && number.to_string() == text).then_some(TurnNo(number))
 }
 
 /// A slug has letters, digits and hyphens; those that are not ASCII are written as a URI must.
@@ -87,7 +100,11 @@ mod tests {
         let table = [
             (Uri::Context(session()), "neap://session/gr%C3%B6%C3%9Fe-1/context"),
             (Uri::Effort(session(), effort()), "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug"),
-            (Uri::Raw(session(), effort()), "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug/raw"),
+            (Uri::Raw(session(), effort(), TurnNo(0)), "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug/raw"),
+            (
+                Uri::Raw(session(), effort(), TurnNo(12)),
+                "neap://session/gr%C3%B6%C3%9Fe-1/effort/auth-bug/raw?after=12",
+            ),
             (Uri::Memory(memory), "neap://memory/f7"),
         ];
         for (uri, text) in table {
@@ -109,6 +126,15 @@ mod tests {
             "neap://session/@default/context",
             "neap://session/a/context/",
             "neap://session/a/context?x=1",
+            "neap://session/a/context?after=1",
+            "neap://session/a/effort/b?after=1",
+            "neap://session/a/effort/b/raw?after=0",
+            "neap://session/a/effort/b/raw?after=01",
+            "neap://session/a/effort/b/raw?after=+1",
+            "neap://session/a/effort/b/raw?after=18446744073709551615",
+            "neap://session/a/effort/b/raw?after=-1",
+            "neap://session/a/effort/b/raw?after=99999999999999999999",
+            "neap://session/a/effort/b/raw?after=1?after=1",
             "neap://session/a/effort//raw",
             "neap://session/a%/context",
             "neap://session/a%zz/context",

@@ -13,7 +13,7 @@ use neap_model::client::Overheard;
 use neap_model::profile::{Profile, Profiles};
 use neap_model::usage::{Meter as Spent, Usage};
 use neap_model::wire::heard::{Offer, OwnAnswer};
-use serde::Deserialize;
+use neap_model::wire::json::member;
 
 use super::fault::Fault;
 use super::route::Family;
@@ -74,7 +74,8 @@ impl Decider {
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (limit, shadow) = (Some(LIMIT), self.shadow);
         let offer = self.offer.as_ref();
-        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, limit };
+        let incoming =
+            Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, early: true, limit };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
@@ -133,11 +134,7 @@ impl Decider {
 
 /// The model that is asked for; empty if that cannot be read.
 fn model_of(body: &str) -> String {
-    #[derive(Deserialize)]
-    struct Model {
-        model: String,
-    }
-    serde_json::from_str::<Model>(body).map(|named| named.model).unwrap_or_default()
+    member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
 }
 
 fn encoding(profile: &Profile) -> String {
@@ -183,6 +180,10 @@ mod tests {
         let table = [
             (r#"{"messages":[{"role":"user","model":"no"}],"model":"gpt-4o"}"#, "gpt-4o"),
             (r#"{"model":7}"#, ""),
+            (r#" {"m\"odel" : [ {"a":"}"} ] , "model": "a\u0062c" }"#, "abc"),
+            (r#"{"model":"first","model":"last"}"#, "last"),
+            (r#"{"model":"cut"#, ""),
+            ("{", ""),
             ("[]", ""),
             ("not JSON", ""),
         ];

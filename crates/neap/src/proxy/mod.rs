@@ -9,6 +9,7 @@ mod decide;
 mod ear;
 mod fault;
 mod gate;
+mod held;
 mod hops;
 mod meter;
 mod recent;

@@ -9,12 +9,14 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
+use neap_engine::Plan;
 use neap_model::client::Overhearing;
 use neap_model::wire::heard::OwnAnswer;
 
 use super::decide::{Asked, Decided};
 use super::ear::{Ear, Listened};
 use super::fault::Fault;
+use super::held::Held;
 use super::hops::{Asking, Hops, Whole};
 use super::route::{Asks, Route};
 use super::{Proxy, body, upstream};
@@ -86,7 +88,7 @@ impl Proxy {
         if has_memory {
             tell_of_memory(&mut asking.headers);
         }
-        let answer = self.send(&asking).await?;
+        let answer = self.ask(&asking, decided.plan.as_deref().filter(|plan| plan.is_recording())).await?;
         let hops = Hops::new(self.clone(), &decided, route.api, asking);
         let came = match hops.filter(|_| answer.status().is_success()) {
             Some(hops) => hopped(answer, hops).await?,
@@ -97,10 +99,18 @@ impl Proxy {
 
     /// Asks a provider.
     pub(super) async fn send(&self, asking: &Asking) -> Result<reqwest::Response, Fault> {
+        self.ask(asking, None).await
+    }
+
+    /// Asks a provider; the request is whole only when what is new in it is durable (I2).
+    async fn ask(&self, asking: &Asking, recording: Option<&Plan>) -> Result<reqwest::Response, Fault> {
         let Asking { method, url, headers, body } = asking;
         let mut request = self.askers.to(url).request(method.clone(), url.clone()).headers(headers.clone());
         if !body.is_empty() || method == Method::POST {
-            request = request.body(body.clone());
+            request = request.body(match recording {
+                Some(plan) => reqwest::Body::wrap(Held::new(body.clone(), plan.recorded())),
+                None => body.clone().into(),
+            });
         }
         request.send().await.map_err(|error| Fault::Unreachable(told(&error)))
     }

@@ -55,6 +55,27 @@ fn what_means_something_counts() {
     apart(&item(Speaker::Other, vec![reference("a")]), &item(Speaker::Other, vec![reference("b")]));
 }
 
+/// An item's link is worked out once, for one place in one history: elsewhere, and when it is changed, it is another.
+#[test]
+fn what_stands_for_an_item_is_its_own() {
+    let said = heard(vec![user("a"), assistant("b"), user("c")]);
+    let anew = |items: &[Item]| heard(items.iter().map(|one| item(one.speaker, one.blocks.to_vec())).collect());
+    let links = |heard: &Heard| Chain::of(&tenant(), heard).links().to_vec();
+    let first = links(&said);
+    assert_eq!(links(&said), first);
+    // Of somebody else; after another beginning; as somebody else's words; in other words.
+    let other = Tenant::of_key(Some("sk-two"));
+    assert_eq!(Chain::of(&other, &said), Chain::of(&other, &anew(&said.items)));
+    assert_ne!(Chain::of(&other, &said).links(), first);
+    let mut changed = said.clone();
+    changed.items.remove(0);
+    changed.items[1].speaker = Speaker::Assistant;
+    changed.items.push(said.items[2].clone());
+    changed.items[2].blocks.push(text("d"));
+    assert_eq!(links(&changed), links(&anew(&changed.items)));
+    assert_eq!(links(&said), first);
+}
+
 /// Programs put the time of day into them, and their own version.
 #[test]
 fn instructions_at_the_beginning_do_not_count() {

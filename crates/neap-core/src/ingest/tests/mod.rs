@@ -21,7 +21,7 @@ const AROUND: u64 = 4;
 
 pub(super) fn item(speaker: Speaker, blocks: Vec<Block>) -> Item {
     let words: Tokens = blocks.iter().map(|block| WordCounter.count(&format!("{block:?}"))).sum();
-    Item { speaker, blocks, tokens: words + Tokens(AROUND), marks: 0 }
+    Item { speaker, blocks: blocks.into(), tokens: words + Tokens(AROUND), marks: 0 }
 }
 
 pub(super) fn text(words: &str) -> Block {

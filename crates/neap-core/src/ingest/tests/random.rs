@@ -66,7 +66,7 @@ fn recounted(heard: &Heard, layout: &Layout) -> Tokens {
             for (nth, words) in short {
                 item.blocks[*nth] = text(words);
             }
-            super::item(item.speaker, item.blocks).tokens
+            super::item(item.speaker, item.blocks.to_vec()).tokens
         }
         Piece::Note { text, .. } => WordCounter.count(text),
     });

@@ -140,7 +140,7 @@ impl World {
             identity: String::new(),
             agent: AgentHead::default(),
             focus: Focus::default(),
-            recalled: Recalled { memories, texts: 1_000, texts_with },
+            recalled: Recalled { memories, texts: 1_000, texts_with, ..Recalled::default() },
             terms,
             room: Tokens(20_000),
             placement: Placement::System,

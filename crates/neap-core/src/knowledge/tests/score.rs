@@ -116,9 +116,10 @@ fn what_became_of_a_record_moves_its_rank() {
 #[track_caller]
 fn check_similarity(content: &str, with: &[u64], want: u64) {
     let terms = ["redi".to_owned(), "cach".to_owned()];
-    let recalled = Recalled { memories: Vec::new(), texts: 10_000, texts_with: with.to_vec() };
+    let recalled =
+        Recalled { memories: Vec::new(), texts: 10_000, texts_with: with.to_vec(), ..Recalled::default() };
     let question = Question::new(&terms, &recalled);
-    assert_eq!(question.similarity(&memory("f1", 0, &[], fact(content)), None).thousandths(), want, "{content}");
+    assert_eq!(question.similarity(&memory("f1", 0, &[], fact(content))).thousandths(), want, "{content}");
 }
 
 /// The root of the share of the question's terms that a record has, rare ones counting more.
@@ -133,10 +134,13 @@ fn likeness_is_the_root_of_the_weighed_share() {
     // 256 distinct terms are four times 64: damped by the fourth root of 4.
     let long: String = (0..255).map(|n| format!("w{n:03}x ")).collect();
     let terms = ["redi".to_owned()];
-    let question = Question::new(&terms, &Recalled::default());
+    let mut recalled = Recalled::default();
     let record = memory("f1", 0, &[], fact(&long.replace('w', "q")));
-    assert_eq!(question.similarity(&record, None).thousandths(), 0);
-    assert_eq!(question.similarity(&record, Some(0.8)).thousandths(), 800, "an embedder's word goes before");
+    assert_eq!(Question::new(&terms, &recalled).similarity(&record).thousandths(), 0);
+    recalled.near.insert(record.id, Confidence::try_from(0.8).unwrap());
+    assert_eq!(Question::new(&terms, &recalled).similarity(&record).thousandths(), 800, "it means the same");
+    let named = memory("f1", 0, &[], fact("Redis"));
+    assert_eq!(Question::new(&terms, &recalled).similarity(&named).thousandths(), 1_000, "words say more");
 }
 
 /// The first thing an agent learns is found: among few texts no word counts as common.
@@ -169,11 +173,12 @@ fn long_records_are_damped() {
         })
         .collect();
     let terms = ["redi".to_owned()];
-    let question = Question::new(&terms, &Recalled::default());
+    let recalled = Recalled::default();
+    let question = Question::new(&terms, &recalled);
     let record = memory("f1", 0, &[], fact(&format!("Redis {long}")));
     let distinct = crate::terms::query_terms(&record.text()).len();
     assert_eq!(distinct, 256);
-    assert_eq!(question.similarity(&record, None).thousandths(), 707);
+    assert_eq!(question.similarity(&record).thousandths(), 707);
 }
 
 /// Decision 11: below a floor nothing is loaded, however much room there is.

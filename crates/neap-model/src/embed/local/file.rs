@@ -1,12 +1,13 @@
 //! Weights of one's own: a file in the form of the built-in ones, with its vocabulary beside it.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use neap_core::recall::Embedding;
 use sha2::{Digest as _, Sha256};
 
+use super::TOGETHER;
 use super::encoder::Encoder;
 use super::pieces::Pieces;
 use super::weights::Weights;
@@ -23,7 +24,9 @@ const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// An encoder whose weights are in a file. They are read when the first text is embedded; it goes by the file's name and a digest
 /// of what is in it.
-pub struct FileEmbedder {
+pub struct FileEmbedder(Arc<Files>);
+
+struct Files {
     weights: PathBuf,
     vocabulary: PathBuf,
     open: OnceLock<Result<Open, ModelError>>,
@@ -46,14 +49,27 @@ impl FileEmbedder {
         if !vocabulary.is_file() {
             return Err(format!("there is no {VOCABULARY} beside {}", weights.display()));
         }
-        Ok(Self { weights, vocabulary, open: OnceLock::new() })
+        Ok(Self(Arc::new(Files { weights, vocabulary, open: OnceLock::new() })))
     }
 
     /// Where the weights are.
     pub fn path(&self) -> &Path {
-        &self.weights
+        &self.0.weights
     }
 
+    /// What is in the files. They are read on a thread that may wait for the disk: they can be large, and whoever asks may have
+    /// others to answer.
+    async fn open(&self) -> Result<&Open, ModelError> {
+        if self.0.open.get().is_none() {
+            let files = self.0.clone();
+            let reading = tokio::task::spawn_blocking(move || files.open().map(drop));
+            reading.await.map_err(|error| ModelError::Unusable(error.to_string()))??;
+        }
+        self.0.open()
+    }
+}
+
+impl Files {
     fn open(&self) -> Result<&Open, ModelError> {
         let open = || Open::read(&self.weights, &self.vocabulary).map_err(ModelError::Unusable);
         self.open.get_or_init(open).as_ref().map_err(Clone::clone)
@@ -106,14 +122,22 @@ fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 #[async_trait]
 impl Embedder for FileEmbedder {
     fn identity(&self) -> &str {
-        self.open.get().and_then(|open| open.as_ref().ok()).map_or("", |open| &open.identity)
+        self.0.open.get().and_then(|open| open.as_ref().ok()).map_or("", |open| &open.identity)
     }
 
     async fn ready(&self) -> Result<(), ModelError> {
-        self.open().map(drop)
+        self.open().await.map(drop)
+    }
+
+    fn together(&self) -> usize {
+        TOGETHER
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        Ok(self.open()?.encoder.embed(texts).iter().map(|values| Embedding::of(values)).collect())
+        Ok(self.open().await?.encoder.embeddings(texts))
+    }
+
+    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
+        Ok(self.open().await?.encoder.question(text))
     }
 }

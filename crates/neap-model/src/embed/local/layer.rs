@@ -1,33 +1,83 @@
 //! The arithmetic of a layer, on as wide vectors as the processor has.
 
+use std::sync::OnceLock;
+
 use pulp::{Arch, Simd, WithSimd};
+
+use super::weights::{GROUP, Table};
 
 /// Numbers of a piece between layers.
 pub(super) const WIDE: usize = 384;
 const HEADS: usize = 12;
 const HEAD: usize = WIDE / HEADS;
 
-/// A weight matrix in strips of two vectors of outputs, each strip input after input, as the product walks it.
+/// A weight matrix in strips of two vectors of outputs, each strip input after input, as the product walks it. The weights stay packed
+/// in memory: a strip is opened when its turn comes, for all rows at once. With few rows that takes longer than the product itself; where
+/// somebody waits for those, the strips are kept open.
 pub(super) struct Matrix {
-    strips: Vec<f32>,
+    /// Of the two vectors of outputs, the first in the low bits.
+    codes: Vec<u8>,
+    /// For each strip and group of inputs, the scale of each output.
+    scales: Vec<f32>,
     bias: Vec<f32>,
     inputs: usize,
+    open: OnceLock<Vec<f32>>,
 }
+
+/// With more rows than this there is nothing to gain from strips that are open already.
+const FEW_ROWS: usize = 64;
 
 impl Matrix {
     /// From one row of weights for each output; nothing when the shapes do not fit.
-    pub(super) fn new(rows: &[Vec<f32>], bias: Vec<f32>) -> Option<Self> {
-        let (inputs, strip) = (rows.first()?.len(), 2 * Arch::new().dispatch(Lanes));
-        if rows.len() != bias.len() || !rows.len().is_multiple_of(strip) {
+    pub(super) fn new(rows: &[(&Table<'_>, usize)], inputs: usize, bias: Vec<f32>) -> Option<Self> {
+        let lanes = Arch::new().dispatch(Lanes);
+        if rows.len() != bias.len() || !rows.len().is_multiple_of(2 * lanes) || !inputs.is_multiple_of(GROUP) {
             return None;
         }
-        let mut strips = Vec::with_capacity(inputs * rows.len());
-        for rows in rows.chunks_exact(strip) {
+        let mut codes = Vec::with_capacity(inputs * rows.len() / 2);
+        let mut scales = Vec::with_capacity(inputs / GROUP * rows.len());
+        for rows in rows.chunks_exact(2 * lanes) {
+            let (low, high) = rows.split_at(lanes);
+            let code = |(table, row): &(&Table<'_>, usize), input: usize| table.code(*row, input);
             for input in 0..inputs {
-                strips.extend(rows.iter().filter_map(|row| row.get(input)));
+                codes.extend(low.iter().zip(high).map(|(low, high)| code(low, input) | code(high, input) << 4));
+            }
+            for group in 0..inputs / GROUP {
+                scales.extend(rows.iter().map(|(table, row)| table.scale(*row, group)));
             }
         }
-        Some(Self { strips, bias, inputs })
+        Some(Self { codes, scales, bias, inputs, open: OnceLock::new() })
+    }
+
+    /// Keeps the strips open from now on.
+    pub(super) fn be_quick(&self) {
+        self.open.get_or_init(|| {
+            let lanes = Arch::new().dispatch(Lanes);
+            let mut all = vec![0.0; self.inputs * self.bias.len()];
+            for (number, strip) in all.chunks_exact_mut(self.inputs * 2 * lanes).enumerate() {
+                self.open(number, lanes, strip);
+            }
+            all
+        });
+    }
+
+    /// Opens a strip: two vectors of outputs for each input.
+    #[inline(always)]
+    fn open(&self, number: usize, lanes: usize, to: &mut [f32]) {
+        let codes = self.codes[number * self.inputs * lanes..].chunks_exact(GROUP * lanes);
+        let scales = self.scales[number * self.inputs / GROUP * 2 * lanes..].chunks_exact(2 * lanes);
+        for ((codes, scales), to) in codes.zip(scales).zip(to.chunks_exact_mut(GROUP * 2 * lanes)) {
+            let (low, high) = scales.split_at(lanes);
+            for (codes, to) in codes.chunks_exact(lanes).zip(to.chunks_exact_mut(2 * lanes)) {
+                let (to_low, to_high) = to.split_at_mut(lanes);
+                for ((to, code), scale) in to_low.iter_mut().zip(codes).zip(low) {
+                    *to = (f32::from(code & 15) - 8.0) * scale;
+                }
+                for ((to, code), scale) in to_high.iter_mut().zip(codes).zip(high) {
+                    *to = (f32::from(code >> 4) - 8.0) * scale;
+                }
+            }
+        }
     }
 
     /// The product with each row of `x`, plus the bias.
@@ -36,7 +86,16 @@ impl Matrix {
         let (wide, strip) = (self.bias.len(), 2 * S::F32_LANES);
         let rows = x.len() / self.inputs;
         let mut out = vec![0.0; rows * wide];
-        for (number, weights) in self.strips.chunks_exact(self.inputs * strip).enumerate() {
+        let is_open = self.open.get().filter(|_| rows <= FEW_ROWS);
+        let mut opened = vec![0.0; if is_open.is_some() { 0 } else { self.inputs * strip }];
+        for number in 0..wide / strip {
+            let weights = match is_open {
+                Some(open) => &open[number * self.inputs * strip..][..self.inputs * strip],
+                None => {
+                    self.open(number, S::F32_LANES, &mut opened);
+                    &opened
+                }
+            };
             let weights = S::as_simd_f32s(weights).0;
             let bias = S::as_simd_f32s(&self.bias[number * strip..][..strip]).0;
             let mut row = 0;

@@ -18,6 +18,9 @@ use self::encoder::Encoder;
 pub use self::file::FileEmbedder;
 use crate::{Embedder, ModelError};
 
+/// Texts that are embedded without a look up.
+const TOGETHER: usize = 4;
+
 /// The built-in embedder. All of them share one set of weights, opened when the first text is embedded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalEmbedder;
@@ -35,8 +38,16 @@ impl Embedder for LocalEmbedder {
         "minilm-l3-q4/1"
     }
 
+    fn together(&self) -> usize {
+        TOGETHER
+    }
+
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        Ok(encoder()?.embed(texts).iter().map(|values| Embedding::of(values)).collect())
+        Ok(encoder()?.embeddings(texts))
+    }
+
+    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
+        Ok(encoder()?.question(text))
     }
 }
 

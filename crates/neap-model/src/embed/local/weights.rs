@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::layer::{Matrix, Norm};
 
 /// Weights share a scale in groups of this many.
-const GROUP: usize = 32;
+pub(super) const GROUP: usize = 32;
 
 #[derive(Deserialize)]
 struct Place {
@@ -49,20 +49,17 @@ impl<'a> Weights<'a> {
 
     /// One matrix out of several that read the same input, side by side; `inputs` values in, `outputs` out.
     pub(super) fn matrix(&self, names: &[String], inputs: usize, outputs: usize) -> Option<Matrix> {
-        let (mut rows, mut bias) = (Vec::new(), Vec::new());
+        let (mut tables, mut bias) = (Vec::new(), Vec::new());
         for name in names {
-            let table = self.table(&format!("{name}.weight"), inputs)?;
-            for row in 0..table.rows() {
-                let mut values = vec![0.0; inputs];
-                table.add_row(row, &mut values);
-                rows.push(values);
-            }
+            tables.push(self.table(&format!("{name}.weight"), inputs)?);
             bias.extend(self.values(&format!("{name}.bias"))?);
         }
+        let rows: Vec<(&Table<'_>, usize)> =
+            tables.iter().flat_map(|table| (0..table.rows()).map(move |row| (table, row))).collect();
         if rows.len() != outputs {
             return None;
         }
-        Matrix::new(&rows, bias)
+        Matrix::new(&rows, inputs, bias)
     }
 
     /// What a normalisation multiplies and adds.
@@ -91,6 +88,19 @@ impl Table<'_> {
 
     pub(super) fn rows(&self) -> usize {
         self.codes.len() * 2 / self.wide
+    }
+
+    /// A weight without its scale, from 0 to 15; 8 stands for nought.
+    pub(super) fn code(&self, row: usize, at: usize) -> u8 {
+        let place = row * self.wide + at;
+        let pair = self.codes.get(place / 2).copied().unwrap_or(0x88);
+        if place.is_multiple_of(2) { pair & 15 } else { pair >> 4 }
+    }
+
+    /// The scale of a group of a row's weights.
+    pub(super) fn scale(&self, row: usize, group: usize) -> f32 {
+        let scales = self.scales.as_chunks::<2>().0;
+        scales.get(row * self.wide / GROUP + group).map_or(0.0, |scale| from_half(u16::from_le_bytes(*scale)))
     }
 
     /// Adds a row to `out`; one that is not there adds nothing.

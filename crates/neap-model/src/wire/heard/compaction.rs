@@ -37,8 +37,8 @@ impl Request {
     /// The items that stand for a history in short, with what is in each.
     pub fn compactions(&self) -> Vec<(usize, String)> {
         let of = |(at, item): (usize, &Item)| {
-            let content = Object::of(self.items.get(at)?)?.text_of("encrypted_content")?;
-            item.is_compaction().then_some((at, content))
+            item.is_compaction().then_some(())?;
+            Some((at, Object::of(self.items.get(at)?)?.text_of("encrypted_content")?))
         };
         self.heard.items.iter().enumerate().filter_map(of).collect()
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use neap_core::ingest::{Block, Digest};
+use neap_core::ingest::{Api, Block, Digest};
 use neap_core::tokens::{TokenCounter, Tokens};
 
 use super::super::json::Json;
+use super::readings::{Reading, Readings, nearest};
 
 /// Counts that are kept, at most; the older half of them goes when there are more.
 const KEPT_MAX: usize = 65_536;
@@ -26,6 +27,7 @@ const AROUND: Tokens = Tokens(24);
 pub struct Counts {
     counter: Arc<dyn TokenCounter>,
     kept: Arc<Mutex<Kept>>,
+    readings: Arc<Mutex<Readings>>,
 }
 
 impl fmt::Debug for Counts {
@@ -43,12 +45,25 @@ struct Kept {
 impl Counts {
     /// Counts as this counter does.
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
-        Self { counter, kept: Arc::default() }
+        Self { counter, kept: Arc::default(), readings: Arc::default() }
     }
 
     /// Who counts.
     pub fn counter(&self) -> &dyn TokenCounter {
         self.counter.as_ref()
+    }
+
+    /// A request that was counted before and begins as this one does, and how many of its items this one has.
+    pub(super) fn nearest(&self, api: Api, whole: &str) -> Option<(Arc<Reading>, usize)> {
+        let all = self.readings.lock().unwrap_or_else(PoisonError::into_inner).all();
+        nearest(&all, api, whole)
+    }
+
+    /// Keeps a request that was counted; where it goes on from another, in its place.
+    pub(super) fn keep(&self, reading: Reading, nearest: Option<(Arc<Reading>, usize)>) {
+        // Where they have less in common than not, they are two conversations that begin alike.
+        let from = nearest.filter(|(from, items)| 2 * items >= from.items.len()).map(|(from, _)| from);
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner).keep(reading, from.as_ref());
     }
 
     /// What a text costs.

@@ -7,6 +7,7 @@ mod compaction;
 mod count;
 mod messages;
 mod parts;
+mod readings;
 mod responses;
 mod weave;
 mod write;
@@ -14,16 +15,19 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use neap_core::ingest::{Api, Block, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
+use std::sync::Arc;
+
+use neap_core::ingest::{Api, Blocks, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
 use neap_core::tokens::Tokens;
 
 pub use compaction::{Compaction, OwnAnswer};
 pub use count::Counts;
 use parts::Part;
+use readings::Reading;
 use weave::Woven;
 pub use weave::{MEMORY_TOOL, Offer, answer_to, answers_as_items, continued, said_as_items};
 
-use super::json::{Array, Json, NotJson, Object};
+use super::json::{Array, Json, Listing, NotJson, Object};
 use super::openai::texts;
 
 /// A request in its wire format, with what the rules read of it.
@@ -66,8 +70,7 @@ impl Request {
         counts: &Counts,
     ) -> Result<Option<Self>, NotJson> {
         let Some((api, endpoint)) = endpoint(path) else { return Ok(None) };
-        let body = Object::parse(body)?;
-        let items = items_of(&body, api);
+        let Taken { body, items, heard: of_items } = Taken::apart(body, api, counts)?;
         let heard = Heard {
             api,
             endpoint,
@@ -80,7 +83,7 @@ impl Request {
                 .iter()
                 .find_map(|key| body.read(key)),
             is_rehearsal: body.read("generate") == Some(false),
-            items: items.iter().map(|json| item(api, json, counts)).collect(),
+            items: of_items,
             opened: None,
         };
         Ok(Some(Self { body, items, heard, woven: Vec::new(), is_changed: false }))
@@ -106,7 +109,36 @@ impl Request {
         let items: Array = write::items(self, layout).into_iter().collect();
         let mut body = self.body.clone();
         body.set(list(self.heard.api), items.to_json());
-        body.to_json().text().to_owned()
+        body.to_text()
+    }
+}
+
+/// A body, and the items of the history in it.
+struct Taken {
+    body: Object,
+    items: Vec<Json>,
+    heard: Vec<Item>,
+}
+
+impl Taken {
+    fn apart(text: &str, api: Api, counts: &Counts) -> Result<Self, NotJson> {
+        let whole: Arc<str> = text.into();
+        let nearest = counts.nearest(api, text);
+        let (places, known) = nearest.as_ref().map_or_else(Default::default, |(reading, items)| {
+            (&reading.places[..*items], &reading.items[..*items])
+        });
+        let Some(listing) = Listing::parse(&whole, list(api), places) else {
+            let body = Object::parse(text)?;
+            let items = items_of(&body, api);
+            let heard = items.iter().map(|json| item(api, json, counts)).collect();
+            return Ok(Self { body, items, heard });
+        };
+        let Listing { object: body, items: places } = listing;
+        let items: Vec<Json> = places.iter().map(|place| Listing::item(&whole, place)).collect();
+        let new = items[known.len()..].iter().map(|json| item(api, json, counts));
+        let heard: Vec<Item> = known.iter().cloned().chain(new).collect();
+        counts.keep(Reading { whole, api, places, items: heard.clone() }, nearest);
+        Ok(Self { body, items, heard })
     }
 }
 
@@ -114,7 +146,7 @@ impl Request {
 fn fixed(body: &Object, api: Api, counts: &Counts) -> Tokens {
     let mut rest = body.clone();
     rest.set(list(api), Array::default().to_json());
-    counts.of(rest.to_json().text())
+    counts.of(&rest.to_text())
 }
 
 /// The member that holds the history.
@@ -166,7 +198,7 @@ pub(crate) fn uncounted(api: Api, json: &Json) -> Item {
 
 fn item(api: Api, json: &Json, counts: &Counts) -> Item {
     let (speaker, parts) = parts(api, json);
-    let blocks: Vec<Block> = parts.into_iter().map(|part| part.block).collect();
+    let blocks: Blocks = parts.into_iter().map(|part| part.block).collect();
     let tokens = count::item(counts, json, &blocks);
     let marks = if api == Api::Messages { messages::marks(json) } else { 0 };
     Item { speaker, blocks, tokens, marks }

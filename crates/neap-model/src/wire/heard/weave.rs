@@ -107,7 +107,7 @@ pub fn continued(api: Api, body: &str, said: &Json, answers: &[Json]) -> Option<
     said_as_items(api, said).into_iter().for_each(|item| items.push(item));
     answers_as_items(api, answers).into_iter().for_each(|item| items.push(item));
     body.set(list(api), items.to_json());
-    Some(body.to_json().text().to_owned())
+    Some(body.to_text())
 }
 
 /// What was said in one answer, as items.

@@ -3,6 +3,7 @@
 
 use std::ops::RangeInclusive;
 
+use memchr::memchr;
 use neap_core::event::Recorded;
 use neap_core::ids::{Seq, Stamp};
 
@@ -127,15 +128,17 @@ fn lines(first: i64, last: i64, kept: i64, body: &[u8]) -> Result<Lines, String>
     }
     let mut bodies = Vec::new();
     let (mut start, mut at) = (0, 0_i64);
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        let number = line.iter().position(|byte| *byte == b' ');
+    while start < text.len() {
+        let length = memchr(b'\n', &text[start..]).map_or(text.len() - start, |end| end + 1);
+        let line = &text[start..start + length];
+        let number = memchr(b' ', line);
         let since = number.and_then(|end| std::str::from_utf8(&line[..end]).ok()?.parse::<i64>().ok());
         let (Some(number), Some(since)) = (number, since) else {
             return Err("its block cannot be understood".to_owned());
         };
         at = at.wrapping_add(since);
-        bodies.push((at, start + number + 1, start + line.len() - 1));
-        start += line.len();
+        bodies.push((at, start + number + 1, start + length - 1));
+        start += length;
     }
     Ok(Lines { text, bodies })
 }

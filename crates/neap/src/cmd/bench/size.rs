@@ -8,9 +8,10 @@ use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
 use neap_core::tokens::Tokens;
 use neap_engine::{Asking, Engine};
+use neap_model::Embedder as _;
 use neap_store::{SqliteStore, Store};
 
-use super::talk::{meaning, meaning_of_question, question, said};
+use super::talk::{Drawn, meaning, meaning_of_question, question, said};
 use super::{Built, Searched};
 use crate::cmd::eval::percentile;
 use crate::out::Failure;
@@ -22,13 +23,12 @@ const SESSION: u64 = 2_000;
 const AT_ONCE: u64 = 64;
 /// As many numbers as the built-in embedder gives.
 const DIMENSIONS: usize = 384;
-const EMBEDDER: &str = "drawn";
 const QUESTIONS: u64 = 400;
 const BUDGET: Tokens = Tokens(1_000);
 
 fn engine(folder: &Path) -> Result<Engine, Failure> {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.join("bench.db"))?);
-    Ok(Engine::builder(store).build())
+    Ok(Engine::builder(store).embedder(Arc::new(Drawn)).build())
 }
 
 /// Tells a store everything, then gives every text its direction.
@@ -48,7 +48,7 @@ pub(super) async fn build(folder: &Path, turns: u64) -> Result<Built, Failure> {
     let began = Instant::now();
     let (store, mut at) = (engine.store(), 0);
     loop {
-        let waiting = store.unembedded(EMBEDDER, AT_ONCE as usize).await?;
+        let waiting = store.unembedded(Drawn.identity(), AT_ONCE as usize).await?;
         if waiting.is_empty() {
             break;
         }
@@ -56,7 +56,7 @@ pub(super) async fn build(folder: &Path, turns: u64) -> Result<Built, Failure> {
             at += 1;
             (id, text, meaning(at - 1, DIMENSIONS))
         });
-        store.embed(EMBEDDER, batch.collect()).await?;
+        store.embed(Drawn.identity(), batch.collect()).await?;
     }
     let embedded = began.elapsed();
     let file = engine.store().footprint(None).await?.file;
@@ -80,8 +80,11 @@ pub(super) async fn search(folder: &Path, turns: u64) -> Result<Searched, Failur
         let embedding = Some(meaning_of_question(n, turns, DIMENSIONS));
         let asking = Asking { embedding, ..Asking::new(question(n, turns), BUDGET) };
         let began = Instant::now();
-        engine.recollect(&asking).await?;
+        let found = engine.recollect(&asking).await?;
         times.push(began.elapsed());
+        if !found.ranked.iter().any(|ranked| ranked.card.near.is_some()) {
+            return Err(Failure::new("a question was not looked for by its meaning"));
+        }
     }
     let first_ms = times.first().map_or(0.0, |first| first.as_secs_f64() * 1e3);
     let rest = &times[1.min(times.len())..];

@@ -1,6 +1,8 @@
 //! A long conversation made of words that come as often as words do, the same every time.
 
+use async_trait::async_trait;
 use neap_core::recall::Embedding;
+use neap_model::{Embedder, ModelError};
 
 /// Words that there are.
 const VOCABULARY: u64 = 60_000;
@@ -83,6 +85,20 @@ pub(super) fn question(n: u64, turns: u64) -> String {
     let mut words: Vec<String> = (0..2).map(|_| subject_word(subject, draw.below(OWN_WORDS))).collect();
     words.extend((0..4).map(|_| word(draw.common_word())));
     words.join(" ")
+}
+
+/// Who is said to have drawn the directions; asked for none.
+pub(super) struct Drawn;
+
+#[async_trait]
+impl Embedder for Drawn {
+    fn identity(&self) -> &str {
+        "drawn"
+    }
+
+    async fn embed(&self, _: &[&str]) -> Result<Vec<Embedding>, ModelError> {
+        Err(ModelError::Refused("directions are drawn by the turn's number, not by its words".to_owned()))
+    }
 }
 
 /// A direction that stands in for what a text means: of its own for each, near to those of the same subject.

@@ -2,9 +2,12 @@
 //! a hook that is passed on to it is answered sooner and better. Where nobody listens, or not in time, the hook does it by itself; what
 //! both do is done once, as what is taken in twice is known.
 
+use std::sync::Arc;
+
 use neap_core::transcript::Program;
 use neap_engine::Engine;
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use super::transcript::program;
 use super::work::Event;
@@ -43,29 +46,37 @@ struct Desk {
     data: DataDir,
     engine: Engine,
     store: Option<(u64, u64)>,
-    turn: tokio::sync::Mutex<()>,
+    turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Desk {
     fn new(data: &DataDir, engine: &Engine) -> Self {
         let store = files::identity(&data.database());
-        Self { data: data.clone(), engine: engine.clone(), store, turn: tokio::sync::Mutex::default() }
+        Self { data: data.clone(), engine: engine.clone(), store, turn: Arc::default() }
     }
 
-    /// Answers whoever asks with such bytes; nothing if it is not for this process to answer, or went wrong.
-    async fn answer(&self, bytes: &[u8]) -> Option<Reply> {
+    /// The event in such bytes; nothing if it is not for this process to answer.
+    fn heard(&self, bytes: &[u8]) -> Option<Event> {
         let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
         let head: Head = serde_json::from_slice(head).ok()?;
         let program = head.program.as_deref().and_then(program);
         if head != Head::new(&self.data, program) || head.store != self.store {
             return None;
         }
-        let event = Event::read(program, event).ok()??;
-        let _turn = self.turn.lock().await;
-        let done = event.carry_out(&self.data, &self.engine).await;
-        done.inspect_err(|fault| tracing::warn!(target: "neap::hook", fault, "a hook is left to itself"))
-            .ok()
-            .map(|answer| Reply { answer })
+        Event::read(program, event).ok()?
+    }
+
+    /// Answers whoever asks, and does afterwards what nobody waits for; nothing is answered if it went wrong.
+    async fn attend(&self, event: &Event, line: &mut (impl AsyncWrite + Unpin)) {
+        let told = |fault: &String| tracing::warn!(target: "neap::hook", fault, "a hook is left to itself");
+        let Ok(answer) = event.carry_out(&self.data, &self.engine).await.inspect_err(told) else { return };
+        if let Ok(reply) = serde_json::to_vec(&Reply { answer }) {
+            // Who is gone did it by itself.
+            let _ = line.write_all(&reply).await;
+            let _ = line.shutdown().await;
+        }
+        let told = |fault: &String| tracing::warn!(target: "neap::hook", fault, "what can wait waits longer");
+        let _ = event.afterwards(&self.data, &self.engine).await.inspect_err(told);
     }
 }
 
@@ -74,13 +85,14 @@ mod socket {
     use std::io::{Read as _, Write as _};
     use std::net::Shutdown;
     use std::path::PathBuf;
-    use std::sync::Arc;
     use std::time::Duration;
 
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::io::AsyncReadExt as _;
     use tokio::net::{UnixListener, UnixStream};
+    use tokio::runtime::Handle;
+    use tokio::sync::watch;
 
-    use super::{DataDir, Desk, EVENT_BYTES_MAX, Engine, Head, Program, Reply};
+    use super::{Arc, DataDir, Desk, EVENT_BYTES_MAX, Engine, Head, Program, Reply};
     use crate::files;
 
     /// Who does not answer so soon is not waited for.
@@ -117,11 +129,14 @@ mod socket {
             return; // A path can be too long for a socket: then hooks do it by themselves.
         };
         let desk = Arc::new(Desk::new(data, engine));
+        let warming = engine.clone();
+        tokio::spawn(async move { warming.warm_up().await });
+        // Dropped with this: then nobody is attended to any more.
+        let (_listens, listening) = watch::channel(());
         loop {
             match listener.accept().await {
                 Ok((line, _)) => {
-                    let desk = desk.clone();
-                    tokio::spawn(async move { serve(line, &desk).await });
+                    tokio::spawn(serve(line, desk.clone(), listening.clone()));
                 }
                 // Out of descriptors, say: that passes.
                 Err(_) => tokio::time::sleep(PATIENCE).await,
@@ -129,15 +144,31 @@ mod socket {
         }
     }
 
-    async fn serve(mut line: UnixStream, desk: &Desk) {
+    async fn serve(mut line: UnixStream, desk: Arc<Desk>, mut listening: watch::Receiver<()>) {
+        let _hush = desk.engine.hush();
         let mut bytes = Vec::new();
         let mut hearing = (&mut line).take(EVENT_BYTES_MAX);
         if !matches!(tokio::time::timeout(HEARING, hearing.read_to_end(&mut bytes)).await, Ok(Ok(_))) {
             return;
         }
-        let reply = desk.answer(&bytes).await.and_then(|reply| serde_json::to_vec(&reply).ok());
-        // Who is gone did it by itself.
-        let _ = line.write_all(&reply.unwrap_or_default()).await;
+        let Some(event) = desk.heard(&bytes) else { return };
+        let turn = tokio::select! {
+            _ = listening.changed() => return,
+            turn = desk.turn.clone().lock_owned() => turn,
+        };
+        // On a thread of its own, one for all: a transcript may be long, and the client that started this process has calls to be
+        // answered.
+        let here = Handle::current();
+        let attending = tokio::task::spawn_blocking(move || {
+            here.block_on(async {
+                tokio::select! {
+                    _ = listening.changed() => {}
+                    () = desk.attend(&event, &mut line) => {}
+                }
+            });
+            drop(turn);
+        });
+        let _ = attending.await;
     }
 }
 

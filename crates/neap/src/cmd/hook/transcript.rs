@@ -45,6 +45,10 @@ impl Cursor {
     /// Takes in what is new, piece by piece, each noted.
     pub(super) async fn take_in(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
         let Some(program) = program(&self.program) else { return Ok(()) };
+        // What is no file may never end, or never begin.
+        if !std::fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
+            return Ok(());
+        }
         let Ok(mut file) = File::open(&self.path) else { return Ok(()) };
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length < self.offset {

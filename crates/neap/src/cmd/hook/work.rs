@@ -43,9 +43,18 @@ impl Event {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| self.fault(&error))?;
         let engine = engine(data, self.moment.todo().shows).map_err(|error| self.fault(&error))?;
-        let answer = runtime.block_on(self.carry_out(data, &engine));
-        runtime.block_on(engine.flush());
-        answer
+        runtime.block_on(async {
+            let answer = self.carry_out(data, &engine).await;
+            let done = if answer.is_ok() { self.afterwards(data, &engine).await } else { Ok(()) };
+            engine.flush().await;
+            match (done, answer) {
+                (Err(fault), Ok(Some(answer))) => {
+                    tracing::warn!(target: "neap::hook", fault, "what can wait waits longer");
+                    Ok(Some(answer))
+                }
+                (done, answer) => done.and(answer),
+            }
+        })
     }
 
     /// Does what it calls for; gives what the agent is told.
@@ -72,16 +81,22 @@ impl Event {
             (Says::Recall, Some(prompt)) => engine.remind(&session, prompt).await.map_err(text)?,
             (Says::Recall, None) | (Says::Nothing, _) => String::new(),
         };
+        Ok(context)
+    }
+
+    /// Does what nobody waits for, once it is carried out.
+    pub(super) async fn afterwards(&self, data: &DataDir, engine: &Engine) -> Result<(), String> {
+        let todo = self.moment.todo();
         if todo.catches_up {
             for (note, mut cursor) in waiting(data) {
-                cursor.take_in(data, engine).await?;
+                cursor.take_in(data, engine).await.map_err(|error| self.fault(&error))?;
                 let _ = files::remove(&note);
             }
         }
         if todo.shows {
-            engine.show(&session);
+            engine.show(&self.called.session());
         }
-        Ok(context)
+        Ok(())
     }
 
     fn cursor(&self, data: &DataDir) -> Option<Cursor> {
@@ -96,7 +111,8 @@ impl Event {
 
 fn engine(data: &DataDir, shows: bool) -> Result<Engine, String> {
     let told = |failure: out::Failure| failure.to_string();
-    let store = app::open_store(data).map_err(told)?;
+    // A turn's end has the time to leave the store in order; at the other moments the agent is in the midst of it.
+    let store = if shows { app::open_store(data) } else { app::open_store_briefly(data) }.map_err(told)?;
     let builder = Engine::builder(store.clone()).agent(data.agent().clone(), outlook::read(data).map_err(told)?);
     let builder = builder.keyring(Arc::new(keys::load(data).map_err(told)?));
     Ok(if shows { builder.views(FolderViews::start(data.sessions(), store)).build() } else { builder.build() })

@@ -121,30 +121,30 @@ async fn take_folder(engine: Option<&Engine>, path: &Path, told: &mut Told) -> R
     let session = app::session_id(&name)?;
     let lines = (read.ambient.len() + read.efforts.iter().map(|effort| effort.lines.len()).sum::<usize>()) as u64;
     told.files += 1;
-    let known = |new: u64, turns: u64, efforts: u64| Taken {
+    let known = |new: u64, turns: u64, efforts: u64, masked: u64| Taken {
         session: session.clone(),
         new,
         known: lines - new,
         turns,
         efforts,
-        masked: 0,
+        masked,
     };
     let Some(engine) = engine else {
-        told.add(known(lines, 0, 0));
+        told.add(known(lines, 0, 0, 0));
         return Ok(());
     };
     if told.dry_run {
         let is_known = engine.attach(&session).await.is_ok();
-        told.add(known(if is_known { 0 } else { lines }, 0, 0));
+        told.add(known(if is_known { 0 } else { lines }, 0, 0, 0));
         return Ok(());
     }
     match engine.import(&read, path, &session).await {
         Ok(imported) => {
             told.notes.extend(imported.notes);
-            told.add(known(lines, imported.turns, imported.efforts));
+            told.add(known(lines, imported.turns, imported.efforts, imported.masked));
         }
         // A folder is taken in whole, once.
-        Err(EngineError::SessionExists(_)) => told.add(known(0, 0, 0)),
+        Err(EngineError::SessionExists(_)) => told.add(known(0, 0, 0, 0)),
         Err(error) => return Err(error.into()),
     }
     Ok(())

@@ -29,12 +29,15 @@ pub(super) async fn run(data: &DataDir, args: &ImportArgs, json: bool) -> Result
         out::json_line(&imported)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Imported { session, turns, efforts, notes } = &imported;
+    let Imported { session, turns, efforts, masked, notes } = &imported;
     out::line(format!(
         "imported {BOLD}{session}{BOLD:#}: {}, {}; the originals are untouched",
         out::count(*turns, "turn"),
         out::count(*efforts, "effort")
     ));
+    if *masked > 0 {
+        out::line(format!("{} masked", out::count(*masked, "secret")));
+    }
     for note in notes {
         out::line(format!("{DIM}note:{DIM:#} {}", out::clean(note)));
     }
