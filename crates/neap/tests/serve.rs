@@ -8,6 +8,7 @@ mod wire;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use mock::{ALL, End, Mock, Reply, Speaks};
 use rig::Neap;
@@ -217,6 +218,58 @@ fn slow() -> (String, mpsc::Sender<Vec<u8>>, mpsc::Receiver<bool>) {
         let _ = tell.send(rest.is_empty());
     });
     (url, pieces, gone)
+}
+
+/// A provider that tells how much of the body it has, whenever more comes, and answers once it has so much.
+fn counting(whole: usize) -> (String, mpsc::Receiver<usize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let (tell, came) = mpsc::channel();
+    std::thread::spawn(move || {
+        let (mut connection, _) = listener.accept().expect("a proxy");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            connection.read_exact(&mut byte).expect("a request");
+            head.push(byte[0]);
+        }
+        let mut body = 0;
+        while body < whole {
+            body += connection.read(&mut [0; 4096]).expect("a body");
+            tell.send(body).expect("a test");
+        }
+        let words = Speaks::Chat.words(&["Noted."]);
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{words}",
+            words.len()
+        );
+        connection.write_all(answer.as_bytes()).expect("it takes the answer");
+    });
+    (url, came)
+}
+
+/// I2: a provider has a whole request only when what is new in it is on disk, however long another writer keeps the store.
+#[test]
+fn a_request_is_whole_only_when_it_is_durable() {
+    let words = "The staging database is called heron-7.";
+    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": words}]}).to_string();
+    let (url, came) = counting(body.len());
+    let proxy = Proxy::with(&["--upstream", &url], &[("NEAP_EMBEDDER", "none")]);
+    let other = rusqlite::Connection::open(proxy.neap.database()).expect("a store");
+    let events = || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, u64>(0)).expect("a table");
+    other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
+    let before = events();
+    let connection = proxy.open("POST", "/v1/chat/completions", &[], body.as_bytes());
+    let mut there = 0;
+    while there < body.len() - 1 {
+        there = came.recv_timeout(Duration::from_secs(60)).expect("the body comes");
+    }
+    assert_eq!(there, body.len() - 1);
+    assert!(came.recv_timeout(Duration::from_millis(300)).is_err(), "its end came before it was written down");
+    other.execute_batch("ROLLBACK").expect("the store is free");
+    assert_eq!(came.recv_timeout(Duration::from_secs(60)), Ok(body.len()));
+    assert!(events() > before, "whole at the provider, and on disk");
+    assert_eq!(answer(connection).status, 200);
 }
 
 /// Each piece is there before the next is sent; a client that hangs up is followed at once.

@@ -11,6 +11,7 @@ mod fault;
 mod gate;
 mod held;
 mod hops;
+mod linger;
 mod meter;
 mod recent;
 mod relay;
@@ -22,12 +23,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use axum::Router;
 use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::serve::ListenerExt;
+use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -121,7 +122,8 @@ impl Serving {
             .route(RECENT, get(recent::recent))
             .fallback(relay::relay)
             .with_state(proxy.clone())
-            .merge(beside);
+            .merge(beside)
+            .layer(middleware::map_request(linger::lingering));
         let ending = async move {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);

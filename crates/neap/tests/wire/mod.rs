@@ -97,8 +97,7 @@ impl Proxy {
         }
         connection.write_all(head.as_bytes()).expect("it takes the head");
         connection.write_all(b"\r\n").expect("it takes the head");
-        // It may refuse without reading everything.
-        let _ = connection.write_all(body);
+        connection.write_all(body).expect("it takes the body, though it may refuse it");
         connection
     }
 
