@@ -256,7 +256,7 @@ fn a_request_is_whole_only_when_it_is_durable() {
     let (url, came) = counting(body.len());
     let proxy = Proxy::with(&["--upstream", &url], &[("NEAP_EMBEDDER", "none")]);
     let other = rusqlite::Connection::open(proxy.neap.database()).expect("a store");
-    let events = || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, u64>(0)).expect("a table");
+    let events = || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)).expect("a table");
     other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
     let before = events();
     let connection = proxy.open("POST", "/v1/chat/completions", &[], body.as_bytes());
