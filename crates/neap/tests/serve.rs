@@ -6,7 +6,7 @@ mod rig;
 mod wire;
 
 use std::io::{Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -256,7 +256,8 @@ fn a_request_is_whole_only_when_it_is_durable() {
     let (url, came) = counting(body.len());
     let proxy = Proxy::with(&["--upstream", &url], &[("NEAP_EMBEDDER", "none")]);
     let other = rusqlite::Connection::open(proxy.neap.database()).expect("a store");
-    let events = || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)).expect("a table");
+    let events =
+        || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)).expect("a table");
     other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
     let before = events();
     let connection = proxy.open("POST", "/v1/chat/completions", &[], body.as_bytes());
@@ -309,7 +310,14 @@ fn an_end_waits_for_streams() {
     }
     proxy.signal("-TERM");
     proxy.wait_for_log("ending");
-    assert!(std::net::TcpStream::connect(&proxy.address).is_err(), "nobody new is let in");
+    // The door is shut a moment after that is said.
+    let is_shut = || {
+        (0..600).any(|_| {
+            std::thread::sleep(Duration::from_millis(10));
+            TcpStream::connect(&proxy.address).is_err()
+        })
+    };
+    assert!(is_shut(), "nobody new is let in");
     pieces.send(b"data: two\n\n".to_vec()).expect("a provider");
     let mut piece = [0; 16];
     connection.read_exact(&mut piece).expect("it goes on");
