@@ -1,11 +1,10 @@
 //! The memory in three calls, over a real store: bounded always, durable at once, nothing lost.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod told;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::told::{Place, answer, cost, question, texts};
 use async_trait::async_trait;
 use neap_core::event::Event;
 use neap_core::recall::Filter;
@@ -15,7 +14,6 @@ use neap_engine::{Engine, EngineError, SessionOptions};
 use neap_model::{ModelError, Summarizer};
 use neap_store::{SqliteStore, Store, Stored};
 use proptest::prelude::*;
-use told::{Place, answer, cost, question, texts};
 
 /// Chats for so many turns and checks every prompt; returns what was said.
 async fn chat(memory: &mut dyn AgentMemory, turns: usize, budget: u64, reserve: bool) -> Vec<(Role, String)> {

@@ -1,10 +1,8 @@
 //! What a vector memory recalls, and a window with one behind it.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod told;
-
+use crate::told::{Place, answer, cost, question, texts};
 use neap_engine::agent_memory::{AgentMemory, Layers, Message, Role, SessionId, Stamp, Tokens, VectorMemory};
-use told::{Place, answer, cost, question, texts};
 
 async fn tell(memory: &mut dyn AgentMemory, turns: usize) {
     for n in 1..=turns {

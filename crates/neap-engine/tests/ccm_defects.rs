@@ -2,11 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
+use crate::stage::{Stage, effort};
 use neap_core::message::Scope;
 use serde_json::{Value, json};
-use stage::{Stage, effort};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 

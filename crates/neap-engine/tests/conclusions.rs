@@ -3,13 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
+use crate::stage::{Stage, effort};
 use neap_core::event::Event;
 use neap_core::ids::{Seq, TurnNo};
 use neap_store::Stored;
 use serde_json::json;
-use stage::{Stage, effort};
 
 const REPLY: &str = "Then the build fell from 14 minutes to 90 seconds.";
 

@@ -2,10 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 
+use crate::stage::Stage;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId};
 use neap_core::message::{Role, ToolCall};
@@ -16,7 +15,6 @@ use neap_model::ModelError;
 use neap_model::scripted::{Scripted, ScriptedSummarizer};
 use neap_store::{MemStore, Store, Stored};
 use serde_json::json;
-use stage::Stage;
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 

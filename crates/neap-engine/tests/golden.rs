@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 
+use crate::stage::Stage;
+use crate::stage::draft::{censor, decision, episode, fact, procedure};
 use neap_core::ids::AgentId;
 use neap_core::knowledge::{Outlook, Placement};
 use neap_core::memory::Side;
@@ -14,8 +14,6 @@ use neap_core::prompt;
 use neap_core::turn::ModelRequest;
 use neap_store::MemStore;
 use serde_json::json;
-use stage::Stage;
-use stage::draft::{censor, decision, episode, fact, procedure};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 

@@ -2,10 +2,10 @@
 //! model, within the budget.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 
+use crate::stage::draft::{self, fact, rule};
+use crate::stage::{Stage, banners};
 use neap_core::event::Event;
 use neap_core::ids::Seq;
 use neap_core::knowledge::LoadCause;
@@ -15,8 +15,6 @@ use neap_core::memory::{Action, Author, Body, Memory, MemoryDraft, Provenance, S
 use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
 use neap_store::{MemStore, Store, Stored};
 use serde_json::json;
-use stage::draft::{self, fact, rule};
-use stage::{Stage, banners};
 
 fn decision(description: &str) -> MemoryDraft {
     draft::decision(description, &[])

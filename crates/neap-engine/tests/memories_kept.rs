@@ -3,10 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::{Arc, Mutex};
 
+use crate::stage::draft::{censor, decision, episode, fact};
+use crate::stage::{Stage, banners};
 use neap_core::event::Event;
 use neap_core::ids::{AgentId, Seq, SessionId};
 use neap_core::knowledge::{LoadCause, Outlook, Placement};
@@ -21,8 +21,6 @@ use neap_engine::{Engine, Quiet, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store, Stored};
 use serde_json::json;
-use stage::draft::{censor, decision, episode, fact};
-use stage::{Stage, banners};
 
 const DAY_MS: i64 = 86_400_000;
 

@@ -2,16 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 
+use crate::stage::Stage;
+use crate::stage::draft::fact;
 use neap_core::event::Event;
 use neap_core::ids::Seq;
 use neap_core::knowledge::{LoadCause, Loaded};
 use neap_store::{MemStore, Stored};
-use stage::Stage;
-use stage::draft::fact;
 
 const QUESTION: &str = "What is known of the billing timeout?";
 

@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::stage::{Stage, effort};
 use async_trait::async_trait;
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::message::{Scope, ToolCall};
@@ -16,7 +15,6 @@ use neap_engine::{Engine, EngineError, HostTools, Quiet, Session, SessionOptions
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::MemStore;
 use serde_json::{Value, json};
-use stage::{Stage, effort};
 
 /// A setting that leaves no room for a message was refused in words, and made all the same.
 #[tokio::test]

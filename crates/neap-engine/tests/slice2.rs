@@ -2,12 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
+use crate::stage::{Stage, banners, effort};
 use neap_core::ledger::Layer;
 use neap_core::message::Scope;
 use serde_json::json;
-use stage::{Stage, banners, effort};
 
 const SAID: &str = "The login gives a 401 after 3600 seconds, the refresh in src/auth/refresh.ts fails.";
 

@@ -2,10 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
+use crate::stage::{Stage, banners};
 use serde_json::json;
-use stage::{Stage, banners};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 const PERF: &str = "The orders page takes 4.8 seconds because order_items has no index on order_id.";

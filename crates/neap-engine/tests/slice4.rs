@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
+use crate::stage::Stage;
 use neap_core::ledger::Layer;
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
 use neap_core::tokens::Tokens;
 use serde_json::{Value, json};
-use stage::Stage;
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
 const TRIP: &str = "We sail from Kiel to Copenhagen in July with the boat Havhest.";

@@ -1,15 +1,13 @@
 //! What a person says to hold from now on is always loaded afterwards, in every conversation, until it is taken back.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 
+use crate::stage::{Stage, banners};
 use neap_core::ids::SessionId;
 use neap_core::memory::{Author, MemoryId};
 use neap_engine::SessionOptions;
 use neap_store::{MemStore, Store};
-use stage::{Stage, banners};
 
 /// What the model was sent last, as one text.
 fn sent(stage: &Stage) -> String {

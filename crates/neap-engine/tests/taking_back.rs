@@ -1,9 +1,7 @@
 //! What was said last is taken back: gone from the context and from search, and stored all the same.
 
-mod stage;
-
+use crate::stage::Stage;
 use neap_core::recall::Filter;
-use stage::Stage;
 
 async fn shown(stage: &mut Stage) -> String {
     let context = stage.session.assemble(Some("what now?")).await.expect("a context");

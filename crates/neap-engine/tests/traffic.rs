@@ -1,11 +1,10 @@
 //! Requests as real clients send them: whose each is, of which kind, and what it is to those before it, is golden.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod replay;
-
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::replay;
 use neap_engine::Engine;
 use neap_store::MemStore;
 

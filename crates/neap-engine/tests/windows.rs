@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
-mod stage;
-
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::stage::{self, Stage};
 use async_trait::async_trait;
 use neap_core::event::{EpochCause, Event};
 use neap_core::handle::Handle;
@@ -19,7 +18,6 @@ use neap_model::scripted::{Scripted, ScriptedSummarizer};
 use neap_model::{ModelError, Summarizer};
 use neap_store::{MemStore, SqliteStore, Store, Stored};
 use serde_json::json;
-use stage::Stage;
 
 const BY_COST: (&str, &str) = ("epoch", "by-cost");
 

@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod scene;
-
 use std::path::Path;
 
+use crate::scene;
 use neap_core::effort::EffortStatus;
 use neap_core::ids::Stamp;
 use neap_store::folder::{ImportError, read_folder};

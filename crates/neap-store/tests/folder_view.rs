@@ -2,12 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod scene;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::scene::{block_on, tree};
 use neap_core::event::{AbandonReason, CollapseCause, Event};
 use neap_core::ids::{Stamp, TurnNo};
 use neap_core::message::Scope;
@@ -16,7 +15,6 @@ use neap_store::contract::{Told, complete, conclude, effort, open, session, star
 use neap_store::folder::{FolderViews, compare, read_folder, write_all};
 use neap_store::{MemStore, Severity, Store};
 use proptest::prelude::*;
-use scene::{block_on, tree};
 
 /// What is for people to see.
 fn shown(dir: &Path) -> BTreeMap<String, String> {

@@ -1,14 +1,12 @@
 //! I9: whatever was written, every backend recalls the same memories in the same order.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
+use crate::scene::block_on;
 use neap_core::ids::Stamp;
 use neap_core::memory::{Memory, MemoryKind, RecallRequest, Status};
 use neap_store::contract::{Told, faults, memory, memory_id, moved};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{MemStore, Store};
-use scene::block_on;
 
 /// Chance that gives the same every time.
 struct Dice(u64);

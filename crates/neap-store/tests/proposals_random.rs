@@ -1,10 +1,9 @@
 //! I9: whatever was said, every backend proposes the same; and what was stored in another order ends the same.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
 use std::collections::BTreeSet;
 
+use crate::scene::block_on;
 use neap_core::event::Event;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
@@ -13,7 +12,6 @@ use neap_core::recall::{Around, Embedding, Filter, Limits, Query, TextKind};
 use neap_store::contract::{Told, complete, conclude, effort, faults, meaning, memory, moved, open, start, tools};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Commit, MemStore, Store};
-use scene::block_on;
 
 /// Chance that gives the same every time.
 struct Dice(u64);

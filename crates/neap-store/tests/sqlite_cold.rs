@@ -2,10 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod scene;
-
 use std::path::{Path, PathBuf};
 
+use crate::scene::{Disk, block_on, tree};
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
@@ -16,7 +15,6 @@ use neap_store::folder::write_all;
 use neap_store::sqlite::SqliteStore;
 use neap_store::{MemStore, Severity, Store, StoreError, Stored};
 use rusqlite::Connection;
-use scene::{Disk, block_on, tree};
 
 /// Events at the end of a stream that are never packed.
 const WARM: usize = 32;

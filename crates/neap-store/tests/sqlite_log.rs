@@ -2,13 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
-mod scene;
-
+use crate::scene::block_on;
 use neap_core::ids::TurnNo;
 use neap_core::message::Scope;
 use neap_store::contract::{Told, complete, faults, start, tools};
 use neap_store::sqlite::SqliteStore;
-use scene::block_on;
 
 const PAGE_BYTES: u64 = 4_096;
 

@@ -1,10 +1,9 @@
 //! What only a file can suffer: words that stay in it after an erasure, rows that are lost or misplaced.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
 use std::path::Path;
 
+use crate::scene::{Disk, block_on, tree};
 use neap_core::ids::{Seq, Stamp};
 use neap_core::memory::{Body, Change, Memory, MemoryKind, MemoryWrite, RecallRequest};
 use neap_core::terms::query_terms;
@@ -12,7 +11,6 @@ use neap_store::contract::{Told, agent, faults, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store};
 use rusqlite::Connection;
-use scene::{Disk, block_on, tree};
 
 const CANARY: &str = "xyzzycanard";
 

@@ -1,10 +1,9 @@
 //! A store that an older version made: it opens, is brought to the present format in place, and goes on.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
 use std::path::Path;
 
+use crate::scene::{Disk, block_on, tree};
 use neap_core::ids::{Seq, TurnNo};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
@@ -16,7 +15,6 @@ use neap_store::contract::{Told, complete, conclude, effort, faults, open, start
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Store, Stored};
 use rusqlite::Connection;
-use scene::{Disk, block_on, tree};
 
 /// The tables as the first version made them.
 const FORMAT_1: &str = "

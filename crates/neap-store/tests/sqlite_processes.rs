@@ -1,17 +1,15 @@
 //! Several users of one file at once: each with a store of its own, as separate processes have.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::scene::block_on;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, TurnNo};
 use neap_core::message::Scope;
 use neap_store::contract::{Told, complete, faults, session, start};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Store, StoreError, Stored};
-use scene::block_on;
 
 const WRITERS: u64 = 6;
 const TURNS: u64 = 25;

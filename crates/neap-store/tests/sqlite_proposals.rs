@@ -1,10 +1,9 @@
 //! What only a file can suffer: cards, counts and embeddings that are lost, stay after an erasure, or are another process's.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-mod scene;
-
 use std::path::Path;
 
+use crate::scene::{block_on, tree};
 use neap_core::ids::{Stamp, TurnNo};
 use neap_core::message::Scope;
 use neap_core::recall::{Query, TextKey};
@@ -14,7 +13,6 @@ use neap_store::contract::{
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store};
 use rusqlite::Connection;
-use scene::{block_on, tree};
 
 const MODEL: &str = "letters";
 /// A word with a meaning like no other's: its bytes are found if they are anywhere.

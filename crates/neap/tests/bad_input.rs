@@ -2,12 +2,10 @@
 //! directory is touched, nothing stored is lost, and the message says what to do.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::path::Path;
 use std::process::Command;
 
-use rig::{Neap, Ran, lines, objects, skip, tree};
+use crate::rig::{Neap, Ran, lines, objects, skip, tree};
 use serde_json::{Value, json};
 
 /// What a person needs when something is refused: the exit code, one error, one hint.

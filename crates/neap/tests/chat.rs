@@ -1,8 +1,6 @@
 //! `neap chat` through a pipe, with the built-in offline model. On a terminal: see `terminal.rs`.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 use serde_json::json;
 
 /// A problem, two details, and its end.
@@ -240,7 +238,7 @@ fn stored_escape_sequences_are_shown_never_sent() {
         said += &neap.ok(&[args, &["--json"]].concat());
     }
     let raw: Vec<char> = said.chars().filter(|c| c.is_control() && !"\n\t".contains(*c)).collect();
-    assert_eq!(raw, [], "control characters reach the output");
+    assert_eq!(raw, Vec::<char>::new(), "control characters reach the output");
     assert_eq!(neap.json(&["explain", "--turn", "1"])["message"], evil, "and yet nothing of it is lost");
 }
 

@@ -1,9 +1,7 @@
 //! `neap doctor` and `neap rebuild`: damage is contained and said aloud.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
-use rig::{Neap, Ran, tree};
+use crate::rig::{self, Neap, Ran, tree};
 use serde_json::{Value, json};
 
 /// A store with a session of one concluded effort and some chat.

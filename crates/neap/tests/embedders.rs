@@ -1,16 +1,12 @@
 //! Embedders by choice: the real binary against a server of embeddings on this machine, and against files.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mock::{End, Mock, Reply, Request};
-use rig::{Neap, Ran, holding, objects};
+use crate::mock::{End, Mock, Reply, Request};
+use crate::rig::{Neap, Ran, holding, objects};
 use serde_json::{Value, json};
 
 const KEY: &str = "key-that-nobody-may-see";

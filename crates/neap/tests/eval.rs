@@ -1,10 +1,8 @@
 //! `neap eval` and `neap bench`, on small texts of our own.
 
-mod rig;
-
 use std::io::Write;
 
-use rig::Neap;
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 const TALKS: &str = include_str!("../../../docs/talks.jsonl");

@@ -1,8 +1,6 @@
 //! What `--help` and `--version` say, as a user reads it.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 
 #[track_caller]
 fn check(args: &[&str]) -> String {

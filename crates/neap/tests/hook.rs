@@ -1,13 +1,11 @@
 //! `neap hook`: what agents' hooks are told, what is taken down, and that nothing ever stands in an agent's way.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use rig::{MOMENTS, Neap, Ran, holding, skip};
+use crate::rig::{MOMENTS, Neap, Ran, holding, skip};
 use serde_json::{Value, json};
 
 const IMPORTED: &str = "7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10";

@@ -2,17 +2,14 @@
 #![cfg(unix)]
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod client;
-mod rig;
-
 use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
-use client::Client;
-use rig::Neap;
+use crate::client::Client;
+use crate::rig::{self, Neap};
 use serde_json::{Value, json};
 
 const PROMPT: &str = "Which port does the staging database use?";

@@ -1,12 +1,10 @@
 //! `neap import`: what other programs kept becomes sessions that can be searched, once.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use rig::{Neap, holding};
+use crate::rig::{Neap, holding};
 use serde_json::Value;
 
 const CLAUDE: &str = "7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10";

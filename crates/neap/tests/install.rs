@@ -1,11 +1,9 @@
 //! `neap install`: an agent's own files, changed and changed back, with all that others wrote in them.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::path::PathBuf;
 
-use rig::{MOMENTS, Neap};
+use crate::rig::{MOMENTS, Neap};
 use serde_json::Value;
 
 const SETTINGS: &str = "{\n    \"model\": \"opus\",\n    \"permissions\": {\"allow\": [\"Bash(ls:*)\"]},\n    \"hooks\": {\n        \"Stop\": [\n            {\"hooks\": [{\"type\": \"command\", \"command\": \"notify-send done\"}]}\n        ]\n    }\n}\n";

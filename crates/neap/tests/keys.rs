@@ -1,13 +1,12 @@
 //! The keys that sign what tools answer: made once, private, rotated, and never shown.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use crate::rig::{Neap, Ran};
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
@@ -16,7 +15,6 @@ use neap_engine::{Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
-use rig::{Neap, Ran};
 use serde_json::{Value, json};
 
 const SECRET: &str = "00112233445566778899aabbccddeeff";

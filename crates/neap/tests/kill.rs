@@ -4,14 +4,12 @@
 //! The page cache survives a kill, so this says nothing about power loss.
 #![cfg(unix)]
 
-mod rig;
-
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use rig::{Neap, objects};
+use crate::rig::{Neap, objects};
 use serde_json::{Value, json};
 
 const KILLS: usize = 300;

@@ -1,10 +1,7 @@
 //! `neap mcp`: what a client of each revision gets of it.
 
-mod client;
-mod rig;
-
-use client::{Client, STATELESS, WITH_HANDSHAKE};
-use rig::Neap;
+use crate::client::{Client, STATELESS, WITH_HANDSHAKE};
+use crate::rig::{self, Neap};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 20] = [

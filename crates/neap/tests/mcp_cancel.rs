@@ -1,15 +1,12 @@
 //! `neap mcp`: a long call tells how it goes, is given up when the client says so, and holds up nobody else.
 
-mod client;
-mod rig;
-
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use client::{Client, STATELESS, WITH_HANDSHAKE};
-use rig::Neap;
+use crate::client::{Client, STATELESS, WITH_HANDSHAKE};
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 /// What does not happen for so long never does.

@@ -1,13 +1,10 @@
 //! `/mcp` on `neap serve`: who is let in, and what a client of each revision gets over HTTP.
 
-mod rig;
-mod wire;
-
+use crate::wire::{Answer, Proxy};
 use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequestParams, ReadResourceRequestParams};
 use rmcp::transport::StreamableHttpClientTransport;
 use serde_json::{Value, json};
-use wire::{Answer, Proxy};
 
 /// Nothing is asked of a provider here.
 const NOWHERE: &str = "http://127.0.0.1:9";

@@ -1,10 +1,7 @@
 //! `neap mcp` and bad input: the right error, nothing changed, and the server goes on.
 
-mod client;
-mod rig;
-
-use client::{Client, STATELESS};
-use rig::Neap;
+use crate::client::{Client, STATELESS};
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 /// What is in the store, whatever was asked.

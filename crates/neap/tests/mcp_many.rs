@@ -1,14 +1,11 @@
 //! Several `neap mcp` processes on one store, half of them killed on the way: every acknowledged turn is there once.
 //! `bench/mcp/many.py` does the same at length, and tells how long calls wait.
 
-mod client;
-mod rig;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use client::Client;
-use rig::Neap;
+use crate::client::Client;
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 const PROCESSES: usize = 8;

@@ -1,10 +1,7 @@
 //! `neap mcp`: resources, prompts, completion, and telling what changed.
 
-mod client;
-mod rig;
-
-use client::{Client, STATELESS};
-use rig::Neap;
+use crate::client::{Client, STATELESS};
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 /// A session with an effort, and what the agent knows.

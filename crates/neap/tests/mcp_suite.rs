@@ -1,14 +1,11 @@
 //! The protocol's own conformance suite, in both eras, and the inspector's look at the tools. `cargo xtask test` installs them.
 
-mod rig;
-mod wire;
-
 use std::path::Path;
 use std::process::Command;
 
-use rig::skip;
+use crate::rig::skip;
+use crate::wire::Proxy;
 use serde_json::Value;
-use wire::Proxy;
 
 const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/mcp/node_modules");
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk/mcp_client.py");

@@ -1,9 +1,7 @@
 //! What an agent knows, as a person teaches, asks and corrects it: the real binary, each command and what it refuses.
 #![allow(clippy::disallowed_methods, reason = "tests make files on purpose")]
 
-mod rig;
-
-use rig::{Neap, Ran, holding, lines, objects};
+use crate::rig::{Neap, Ran, holding, lines, objects};
 use serde_json::{Value, json};
 
 /// What was refused: the exit code, one error that says so, one hint.

@@ -1,8 +1,6 @@
 //! What was said comes back byte for byte, what summaries kept is accounted for, and what is done to the memory is told.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::{self, Neap};
 use serde_json::{Value, json};
 
 /// A word that stands for everything private.

@@ -1,8 +1,6 @@
 //! `neap proof memory`: bounds hold on a small corpus; shares and times are judged only on the whole one, outside of tests.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 
 #[test]
 fn a_small_corpus_holds_every_bound() {

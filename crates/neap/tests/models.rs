@@ -1,14 +1,10 @@
 //! `neap chat --model`: the real binary against a provider on this machine, in each of the three protocols.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use mock::{ALL, End, Mock, Reply, Request, Speaks};
-use rig::{Neap, Ran, holding, skip};
+use crate::mock::{ALL, End, Mock, Reply, Request, Speaks};
+use crate::rig::{Neap, Ran, holding, skip};
 use serde_json::{Value, json};
 
 const KEY: &str = "key-that-nobody-may-see";

@@ -1,11 +1,9 @@
 //! The plugin, the bundle's manifest and the registry's entry say what the program does.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::path::Path;
 
-use rig::Neap;
+use crate::rig::Neap;
 use serde_json::Value;
 
 fn read(path: &str) -> Value {

@@ -1,13 +1,9 @@
 //! What the proxy answers itself, what it makes of answers that break off, and the account that it keeps.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-mod wire;
-
-use mock::{ALL, End, Mock, Reply, Speaks};
+use crate::mock::{ALL, End, Mock, Reply, Speaks};
+use crate::rig;
+use crate::wire::Proxy;
 use serde_json::{Value, json};
-use wire::Proxy;
 
 /// Embedding is slow where it is not optimised, as in tests; words alone find what is looked for here.
 const BY_WORDS: [(&str, &str); 1] = [("NEAP_EMBEDDER", "none")];

@@ -1,8 +1,6 @@
 //! `neap proof`: every expectation of the design holds, alone and together.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 use serde_json::Value;
 
 /// Runs proofs and gives how many rows each had; all of them must be as expected.

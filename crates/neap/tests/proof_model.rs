@@ -1,11 +1,7 @@
 //! `neap proof model`: a model that does as the rules say passes every row, one that only talks fails those that ask for more.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-
-use mock::{Mock, Reply, Request, Speaks};
-use rig::Neap;
+use crate::mock::{Mock, Reply, Request, Speaks};
+use crate::rig::Neap;
 use serde_json::{Value, json};
 
 const SPEAKS: Speaks = Speaks::Chat;

@@ -1,14 +1,9 @@
 //! What the proxy makes of long conversations: the real binary, clients in three protocols, a provider that keeps what it was sent.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-mod wire;
-
-use mock::{ALL, Mock, Reply, Speaks};
+use crate::mock::{ALL, Mock, Reply, Speaks};
+use crate::wire::{Answer, Proxy};
 use neap_model::bpe::counter_for;
 use serde_json::{Value, json};
-use wire::{Answer, Proxy};
 
 const FACT: &str = "The staging database is called heron-7 and listens on port 6543.";
 const QUESTION: &str = "What is the name of the staging database, and its port?";

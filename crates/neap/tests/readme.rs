@@ -1,8 +1,6 @@
 //! Every `neap …` command that the README and the guide show does what they say: it runs.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 
 const README: &str = include_str!("../../../README.md");
 const GUIDE: &str = include_str!("../../../docs/guide.md");

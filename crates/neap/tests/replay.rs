@@ -1,8 +1,6 @@
 //! `neap replay`: a scripted conversation in, one object a turn out.
 
-mod rig;
-
-use rig::{Neap, lines, objects};
+use crate::rig::{Neap, lines, objects};
 use serde_json::{Value, json};
 
 const KEYS: [&str; 13] = [

@@ -1,12 +1,10 @@
 //! The makers' own libraries in front of `neap run`: whatever they can read of a provider, they can read through the proxy.
 
-mod rig;
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rig::{Neap, skip};
+use crate::rig::{Neap, skip};
 
 /// `cargo xtask test` installs the libraries here.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/sdk/bin/python");

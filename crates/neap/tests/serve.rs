@@ -1,19 +1,14 @@
 //! `neap serve`: the real binary between a client and a provider, byte by byte.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-mod wire;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use mock::{ALL, End, Mock, Reply, Speaks};
-use rig::Neap;
+use crate::mock::{ALL, End, Mock, Reply, Speaks};
+use crate::rig::{self, Neap};
+use crate::wire::{Proxy, answer};
 use serde_json::{Value, json};
-use wire::{Proxy, answer};
 
 const KEY: &str = "key-that-nobody-may-see";
 

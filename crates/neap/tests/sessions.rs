@@ -1,11 +1,9 @@
 //! `neap session` and the commands that look at a session: for people and, with `--json`, for programs.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-mod rig;
-
 use std::path::{Path, PathBuf};
 
-use rig::{Neap, holding, tree};
+use crate::rig::{Neap, holding, tree};
 use serde_json::{Value, json};
 
 const CANARY: &str = "xylophonequartz";

@@ -2,11 +2,9 @@
 //! standard library opens one.
 #![cfg(unix)]
 
-mod rig;
-
 use std::process::Command;
 
-use rig::{Neap, holding, skip};
+use crate::rig::{Neap, holding, skip};
 use serde_json::Value;
 
 /// Types the script of `terminal.py` and gives what it saw; nothing where there is no python3.

@@ -1,13 +1,8 @@
 //! Tools of ours through the proxy: the model calls them, and the client sees nothing of it.
 
-#[path = "../../neap-model/tests/mock/mod.rs"]
-mod mock;
-mod rig;
-mod wire;
-
-use mock::{Mock, Reply, Request, Speaks};
+use crate::mock::{self, Mock, Reply, Request, Speaks};
+use crate::wire::{Answer, Proxy};
 use serde_json::{Value, json};
-use wire::{Answer, Proxy};
 
 /// Embedding is slow where it is not optimised, as in tests.
 const BY_WORDS: [(&str, &str); 1] = [("NEAP_EMBEDDER", "none")];

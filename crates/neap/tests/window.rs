@@ -1,8 +1,6 @@
 //! `neap proof window`: bounds hold on short runs; time is judged only on long ones, outside of tests.
 
-mod rig;
-
-use rig::Neap;
+use crate::rig::Neap;
 use serde_json::Value;
 
 const TRANSCRIPT: &str = include_str!("../../../docs/transcript.jsonl");

@@ -1,5 +1,5 @@
 //! A stage for tests: the real engine on a store in memory, with a scripted model.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; a test fails loudly")]
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 pub(crate) mod draft;
 

@@ -1,5 +1,5 @@
 //! A place for memories: a real store in a folder of its own.
-#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its part; a test fails loudly")]
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::PathBuf;
 use std::sync::Arc;

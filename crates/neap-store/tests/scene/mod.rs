@@ -1,6 +1,5 @@
 //! What several test files need.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
-#![allow(dead_code, reason = "each test file uses its own part")]
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,4 @@
 //! A client of `neap mcp` that speaks line by line, so that it can say anything.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};

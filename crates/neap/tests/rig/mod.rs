@@ -1,5 +1,4 @@
 //! The real binary, over a data directory of its own.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,4 @@
 //! `neap serve` as a process, and a client that speaks to it byte by byte.
-#![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

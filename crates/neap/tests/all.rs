@@ -1,0 +1,43 @@
+//! The binary as people and programs use it: one program, since linking each file by itself takes longer than its tests.
+
+mod bad_input;
+mod chat;
+mod client;
+mod doctor;
+mod embedders;
+mod eval;
+mod help;
+mod hook;
+mod hook_line;
+mod import;
+mod install;
+mod keys;
+mod kill;
+mod mcp;
+mod mcp_cancel;
+mod mcp_http;
+mod mcp_input;
+mod mcp_many;
+mod mcp_resources;
+mod mcp_suite;
+mod memories;
+mod memory;
+mod memory_proof;
+#[path = "../../neap-model/tests/mock/mod.rs"]
+mod mock;
+mod models;
+mod packages;
+mod passing;
+mod proof;
+mod proof_model;
+mod proxy;
+mod readme;
+mod replay;
+mod rig;
+mod sdk;
+mod serve;
+mod sessions;
+mod terminal;
+mod tools;
+mod window;
+mod wire;
