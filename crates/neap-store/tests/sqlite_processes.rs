@@ -1,6 +1,7 @@
 //! Several users of one file at once: each with a store of its own, as separate processes have.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::scene::block_on;
@@ -13,6 +14,7 @@ use neap_store::{Store, StoreError, Stored};
 
 const WRITERS: u64 = 6;
 const TURNS: u64 = 25;
+const ROUNDS: usize = 100;
 
 /// Reloads and says it again until it is stored, as an engine does.
 async fn say(store: &SqliteStore, name: &str, said: &str) {
@@ -86,6 +88,24 @@ fn nothing_is_lost_or_reordered_between_processes() {
     assert_eq!(turns, WRITERS * TURNS);
     assert_eq!(block_on(faults(&store)), []);
     assert_eq!(block_on(store.sessions()).unwrap().len() as u64, 1 + WRITERS);
+}
+
+/// SQLite does not wait by itself where a new file becomes one with a log of writes.
+#[test]
+fn many_may_come_to_a_new_store_at_once() {
+    for _ in 0..ROUNDS {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("neap.db");
+        let together = Barrier::new(WRITERS as usize);
+        std::thread::scope(|scope| {
+            for _ in 0..WRITERS {
+                scope.spawn(|| {
+                    together.wait();
+                    SqliteStore::open(&path).unwrap();
+                });
+            }
+        });
+    }
 }
 
 /// Commits that wait together share a transaction; a refused one among them does not spoil the others.

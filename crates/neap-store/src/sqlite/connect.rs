@@ -1,7 +1,7 @@
 //! Finding a store, or making one, and connecting to it. Nothing is changed in what turns out not to be ours.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -13,6 +13,7 @@ use crate::{StoreError, files};
 const SQLITE_VERSION_MIN: i32 = 3_051_003;
 /// How long to wait for another process.
 pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const WAL_BYTES_KEPT: i64 = 64 << 20;
 /// What a connection keeps of the file: one that searches wants much of it, one that writes what it writes next.
 const READER_CACHE_KIB: i64 = 32 << 10;
@@ -68,7 +69,7 @@ impl Place {
             if access == Access::Immutable && !matches!(files::size(&beside(path, "-wal")), Ok(None | Some(0))) {
                 break;
             }
-            match place(access).try_open() {
+            match place(access).open() {
                 Ok(db) => return Ok((place(access), db)),
                 Err(e @ (StoreError::ReadOnly { .. } | StoreError::Unreadable { .. })) => {
                     error.get_or_insert(e);
@@ -132,6 +133,19 @@ impl Place {
             Ok(db)
         });
         set_up.map_err(|e| fault::named(&self.path, &e))
+    }
+
+    /// Opens it; while others make the same file what it is to be, SQLite does not wait by itself.
+    fn open(&self) -> Result<Option<Connection>, StoreError> {
+        let began = Instant::now();
+        loop {
+            match self.try_open() {
+                Err(StoreError::Busy { .. }) if began.elapsed() < BUSY_TIMEOUT => {
+                    std::thread::sleep(BUSY_PAUSE);
+                }
+                opened => return opened,
+            }
+        }
     }
 
     fn try_open(&self) -> Result<Option<Connection>, StoreError> {
