@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use neap_core::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
-use pulp::Arch;
+use pulp::{Arch, NullaryFnOnce};
 
 /// Up to so many are compared one by one.
 const EXACT_MAX: usize = 20_000;
@@ -55,15 +55,7 @@ impl Directions {
         self.count += by;
         self.sum.resize(values.len(), 0);
         let scale = UNIT / f64::from(squares).sqrt();
-        let (sums, values) = (&mut self.sum[..], values);
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for (sum, value) in sums.iter_mut().zip(values) {
-                    *sum += by * i64::from((f64::from(*value) * scale).round_ties_even() as i32);
-                }
-            },
-        );
+        Arch::new().dispatch(Shifted { sum: &mut self.sum, values, by, scale });
     }
 
     /// How near all of these are to an embedding, on the whole.
@@ -161,16 +153,7 @@ impl Vectors {
         } else {
             self.agreeing(meant, max.saturating_mul(CLOSER).max(CLOSER_MIN), is_searched)
         };
-        let (meant, own) = (meant.values(), fast_dot(meant.values(), meant.values()));
-        let mut found: Vec<(i64, f64)> = Vec::with_capacity(closely.len());
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                for at in closely {
-                    found.push((self.texts[at].text, cosine(dot(meant, self.value(at)), own, self.squares[at])));
-                }
-            },
-        );
+        let mut found = Arch::new().dispatch(Compared { all: self, closely: &closely, meant: meant.values() });
         if found.len() > max {
             found.select_nth_unstable_by(max, nearer);
             found.truncate(max);
@@ -183,22 +166,7 @@ impl Vectors {
     fn agreeing(&self, meant: &Embedding, wanted: usize, is_searched: impl Fn(&usize) -> bool) -> Vec<usize> {
         let meant: Vec<u64> = signs(meant.values()).collect();
         let mut distances = vec![0_u16; self.texts.len()];
-        let out = &mut distances[..];
-        Arch::new().dispatch(
-            #[inline(always)]
-            || {
-                // As long as the built-in embedder's are: a loop of known length is unrolled.
-                if let Ok(meant) = <&[u64; 6]>::try_from(&meant[..]) {
-                    for (out, signs) in out.iter_mut().zip(self.signs.as_chunks::<6>().0) {
-                        *out = differing(signs, meant);
-                    }
-                    return;
-                }
-                for (out, signs) in out.iter_mut().zip(self.signs.chunks_exact(meant.len())) {
-                    *out = differing(signs, &meant);
-                }
-            },
-        );
+        Arch::new().dispatch(Distances { out: &mut distances, signs: &self.signs, meant: &meant });
         let mut with = vec![0_usize; self.dimensions + 1];
         for at in (0..distances.len()).filter(&is_searched) {
             with[usize::from(distances[at])] += 1;
@@ -214,13 +182,89 @@ impl Vectors {
 }
 
 // These are made once for each kind of machine, each with all the instructions that it has: only what is inlined into what `Arch` runs.
+// Not as closures: what calls a closure need not be inlined, and then is made for the least machine.
 
 /// The sum of products.
+struct Dot<'a>(&'a [i8], &'a [i8]);
+
+impl NullaryFnOnce for Dot<'_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn call(self) -> i32 {
+        dot(self.0, self.1)
+    }
+}
+
 fn fast_dot(a: &[i8], b: &[i8]) -> i32 {
-    Arch::new().dispatch(
-        #[inline(always)]
-        || dot(a, b),
-    )
+    Arch::new().dispatch(Dot(a, b))
+}
+
+/// A sum of directions, with one more or one less.
+struct Shifted<'a> {
+    sum: &'a mut [i64],
+    values: &'a [i8],
+    by: i64,
+    scale: f64,
+}
+
+impl NullaryFnOnce for Shifted<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (sum, value) in self.sum.iter_mut().zip(self.values) {
+            *sum += self.by * i64::from((f64::from(*value) * self.scale).round_ties_even() as i32);
+        }
+    }
+}
+
+/// How near some texts are.
+struct Compared<'a> {
+    all: &'a Vectors,
+    closely: &'a [usize],
+    meant: &'a [i8],
+}
+
+impl NullaryFnOnce for Compared<'_> {
+    type Output = Vec<(i64, f64)>;
+
+    #[inline(always)]
+    fn call(self) -> Self::Output {
+        let Self { all, closely, meant } = self;
+        let own = dot(meant, meant);
+        let mut found = Vec::with_capacity(closely.len());
+        for &at in closely {
+            found.push((all.texts[at].text, cosine(dot(meant, all.value(at)), own, all.squares[at])));
+        }
+        found
+    }
+}
+
+/// In how many signs each embedding differs from one.
+struct Distances<'a> {
+    out: &'a mut [u16],
+    signs: &'a [u64],
+    meant: &'a [u64],
+}
+
+impl NullaryFnOnce for Distances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { out, signs, meant } = self;
+        // As long as the built-in embedder's are: a loop of known length is unrolled.
+        if let Ok(meant) = <&[u64; 6]>::try_from(meant) {
+            for (out, signs) in out.iter_mut().zip(signs.as_chunks::<6>().0) {
+                *out = differing(signs, meant);
+            }
+            return;
+        }
+        for (out, signs) in out.iter_mut().zip(signs.chunks_exact(meant.len())) {
+            *out = differing(signs, meant);
+        }
+    }
 }
 
 /// In how many signs two embeddings differ.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::fresh::outdated;
-use super::page::{Shown, frame_tokens, heading, line, page};
+use super::page::{Shown, frame_tokens, heading, is_apart, line, page};
 use super::passage::passage;
 use super::{Card, Ranked, TextId, TextKind, Wanted};
 use crate::ids::SessionId;
@@ -69,8 +69,7 @@ pub fn pack(
 ) -> Recollection {
     let outdated = outdated(&ranked, texts);
     let ranked = current_first(ranked, &outdated);
-    let mut filling = Filling::new(counter, budget.saturating_sub(frame_tokens(counter)));
-    let (mut text, mut tokens) = (String::new(), Tokens::ZERO);
+    let mut filling = Filling::new(counter, budget);
     // What texts take is known about; once they are on the page, exactly: what is left over is filled as well.
     for _ in 0..ROUNDS {
         let before = filling.shown.len();
@@ -83,27 +82,33 @@ pub fn pack(
             let key = |s: &Shown| (s.card.at, s.card.nth);
             key(a).cmp(&key(b)).then_with(|| a.card.id.cmp(&b.card.id))
         });
-        text = page(&filling.shown);
-        tokens = counter.count(&text);
-        filling.left = budget.saturating_sub(tokens);
+        filling.left = budget.saturating_sub(filling.tokens());
     }
-    let shown = filling.shown;
+    let tokens = filling.fitted(&ranked, budget);
     let best = lead(&ranked, &outdated).and_then(|id| texts.get(id)).cloned();
-    fitting(counter, Recollection { text, tokens, shown, best, ranked }, budget)
+    let shown = filling.shown;
+    Recollection { text: page(&shown), tokens, shown, best, ranked }
 }
 
 /// A page on the way.
 struct Filling<'a> {
     counter: &'a dyn TokenCounter,
+    /// What it costs with nothing on it.
+    frame: Tokens,
     left: Tokens,
-    headed: BTreeSet<(SessionId, String)>,
+    /// What each heading costs.
+    headed: BTreeMap<(SessionId, String), Tokens>,
+    /// What each text costs as a line, once that was counted.
+    lines: BTreeMap<TextId, Tokens>,
     said: BTreeSet<String>,
     shown: Vec<Shown>,
 }
 
 impl<'a> Filling<'a> {
-    fn new(counter: &'a dyn TokenCounter, left: Tokens) -> Self {
-        Self { counter, left, headed: BTreeSet::new(), said: BTreeSet::new(), shown: Vec::new() }
+    fn new(counter: &'a dyn TokenCounter, budget: Tokens) -> Self {
+        let frame = frame_tokens(counter);
+        let (headed, lines, said, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new(), Vec::new());
+        Self { counter, frame, left: budget.saturating_sub(frame), headed, lines, said, shown }
     }
 
     /// Takes the best texts that fit.
@@ -140,14 +145,14 @@ impl<'a> Filling<'a> {
             return true;
         }
         let place = (item.card.id.stream.clone(), item.card.at.date());
-        let is_headed = self.headed.contains(&place);
+        let is_headed = self.headed.contains_key(&place);
         let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(&item.card)) };
         let cost = head + self.about(&item);
         if cost > self.left {
             return false;
         }
         self.left = self.left.saturating_sub(cost);
-        self.headed.insert(place);
+        self.headed.entry(place).or_insert(head);
         self.said.insert(words);
         self.shown.push(item);
         true
@@ -159,6 +164,37 @@ impl<'a> Filling<'a> {
         let Shown { card, is_whole, is_stale, .. } = item;
         let is_counted = matches!(card.kind, TextKind::User | TextKind::Assistant);
         if is_counted && *is_whole && !is_stale { card.tokens } else { self.counter.count(&line(item)) }
+    }
+
+    /// What the page costs as it stands: each line begins where no encoding merges across, so lines add up, and each is counted once.
+    fn tokens(&mut self) -> Tokens {
+        let Self { counter, frame, headed, lines, shown, .. } = self;
+        let mut sum = if shown.is_empty() { Tokens::ZERO } else { *frame };
+        let mut last: Option<&Shown> = None;
+        for item in shown.iter() {
+            let Card { id, at, .. } = &item.card;
+            if last.is_none_or(|last| is_apart(&last.card, &item.card)) {
+                let known = headed.get(&(id.stream.clone(), at.date()));
+                sum += known.copied().unwrap_or_else(|| counter.count(&heading(&item.card)));
+            }
+            sum += *lines.entry(id.clone()).or_insert_with(|| counter.count(&line(item)));
+            last = Some(item);
+        }
+        sum
+    }
+
+    /// Makes it fit, and gives what it costs. Conversations that ran at once alternate under more headings than were counted: then the last
+    /// that was taken goes, until it does.
+    fn fitted(&mut self, ranked: &[Ranked], budget: Tokens) -> Tokens {
+        let rank = |item: &Shown| ranked.iter().position(|ranked| ranked.card.id == item.card.id);
+        loop {
+            let tokens = self.tokens();
+            if tokens <= budget {
+                return tokens;
+            }
+            let last = (0..self.shown.len()).max_by_key(|at| rank(&self.shown[*at]));
+            last.map(|at| self.shown.remove(at));
+        }
     }
 
     /// Takes the few short texts that stand between two that are there: "yes, both" makes an exchange whole.
@@ -213,19 +249,4 @@ fn lead<'a>(ranked: &'a [Ranked], outdated: &'a BTreeMap<TextId, TextId>) -> Opt
     let own = |ranked: &Ranked| ranked.why.words + ranked.why.meaning;
     let best = ranked.iter().reduce(|best, next| if own(next) > own(best) { next } else { best })?;
     Some(outdated.get(&best.card.id).unwrap_or(&best.card.id))
-}
-
-/// A page that fits. Conversations that ran at once alternate under more headings than were counted: then the last that was taken
-/// goes, until it does.
-fn fitting(counter: &dyn TokenCounter, mut found: Recollection, budget: Tokens) -> Recollection {
-    while found.tokens > budget {
-        let rank = |item: &Shown| found.ranked.iter().position(|ranked| ranked.card.id == item.card.id);
-        match (0..found.shown.len()).max_by_key(|at| rank(&found.shown[*at])) {
-            Some(at) => drop(found.shown.remove(at)),
-            None => return Recollection { ranked: found.ranked, ..Recollection::default() },
-        }
-        found.text = page(&found.shown);
-        found.tokens = counter.count(&found.text);
-    }
-    found
 }
