@@ -25,9 +25,16 @@ class LangGraph:
         self.items, self.count = store, 0
 
     def store(self, turns):
-        puts = [PutOp(SPACE, str(self.count + at), {"text": turn.text}) for at, turn in enumerate(turns)]
+        puts, texts = [], set()
+        for turn in turns:
+            if turn.text in texts:
+                # InMemoryStore takes no batch in which two items have the same text.
+                self.items.batch(puts)
+                puts, texts = [], set()
+            puts.append(PutOp(SPACE, str(self.count), {"text": turn.text}))
+            texts.add(turn.text)
+            self.count += 1
         self.items.batch(puts)
-        self.count += len(turns)
 
     def settle(self):
         pass
