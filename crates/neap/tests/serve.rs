@@ -187,6 +187,18 @@ fn a_broken_stream_stays_broken() {
     proxy.wait_for("neap_answers_broken_off_total", 1);
 }
 
+/// The next connection, read up to an end.
+fn accepted(listener: &TcpListener, end: &[u8]) -> TcpStream {
+    let (mut connection, _) = listener.accept().expect("a proxy");
+    let mut head = Vec::new();
+    while !head.ends_with(end) {
+        let mut byte = [0];
+        connection.read_exact(&mut byte).expect("a request");
+        head.push(byte[0]);
+    }
+    connection
+}
+
 /// A provider that is told when to go on.
 fn slow() -> (String, mpsc::Sender<Vec<u8>>, mpsc::Receiver<bool>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
@@ -194,13 +206,7 @@ fn slow() -> (String, mpsc::Sender<Vec<u8>>, mpsc::Receiver<bool>) {
     let (pieces, next) = mpsc::channel::<Vec<u8>>();
     let (tell, gone) = mpsc::channel();
     std::thread::spawn(move || {
-        let (mut connection, _) = listener.accept().expect("a proxy");
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n{}") {
-            let mut byte = [0];
-            connection.read_exact(&mut byte).expect("a request");
-            head.push(byte[0]);
-        }
+        let mut connection = accepted(&listener, b"\r\n\r\n{}");
         let begin = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         connection.write_all(begin).expect("it takes the head");
         for piece in next {
@@ -221,13 +227,7 @@ fn counting(whole: usize) -> (String, mpsc::Receiver<usize>) {
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (tell, came) = mpsc::channel();
     std::thread::spawn(move || {
-        let (mut connection, _) = listener.accept().expect("a proxy");
-        let mut head = Vec::new();
-        while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            connection.read_exact(&mut byte).expect("a request");
-            head.push(byte[0]);
-        }
+        let mut connection = accepted(&listener, b"\r\n\r\n");
         let mut body = 0;
         while body < whole {
             body += connection.read(&mut [0; 4096]).expect("a body");
