@@ -84,3 +84,29 @@ impl fmt::Debug for Blocks {
         self.0.all.fmt(f)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link that stood for other words would take one history for another.
+    #[test]
+    fn what_was_changed_is_linked_anew() {
+        let digest = |words: &str| Digest::of("test", &[words.as_bytes()]);
+        let (start, other) = (digest("start"), digest("other"));
+        let link = |blocks: &Blocks, last: &Digest, speaker| {
+            blocks.link(last, speaker, || digest(&format!("{last:?} {speaker:?} {:?}", &**blocks)))
+        };
+        let one = Blocks::from(vec![Block::Text("the port is 8080".to_owned())]);
+        let first = link(&one, &start, Speaker::User);
+        assert_eq!(first, one.link(&start, Speaker::User, || unreachable!("it is known")));
+        assert_ne!(first, link(&one, &other, Speaker::User));
+        assert_ne!(first, link(&one, &start, Speaker::Assistant));
+        let mut changed = one.clone();
+        changed.push(Block::Thinking);
+        let fresh = Blocks::from(changed.to_vec());
+        assert_eq!(link(&changed, &start, Speaker::User), link(&fresh, &start, Speaker::User));
+        assert_ne!(first, link(&changed, &start, Speaker::User));
+        assert_eq!(first, link(&one, &start, Speaker::User), "and the other is as it was");
+    }
+}
