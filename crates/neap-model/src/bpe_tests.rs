@@ -1,6 +1,7 @@
 //! Counts checked by hand, additivity, the estimate against the exact, and what our own text costs.
 
 use neap_core::assemble::{ThisTurn, assemble};
+use neap_core::ingest::{Frozen, OnWire};
 use neap_core::log::Logs;
 use neap_core::state::SessionState;
 use neap_core::tools::ToolSet;
@@ -90,6 +91,22 @@ proptest! {
         for counter in counters {
             let parts: Tokens = pieces.iter().map(|piece| counter.count(piece)).sum();
             prop_assert_eq!(counter.count(&pieces.concat()), parts, "{}", counter.encoding());
+        }
+    }
+
+    /// A page that is recalled is counted line by line, as it will be written; it costs no more than the sum.
+    #[test]
+    fn lines_of_a_page_add_up_on_the_wire(texts in prop::collection::vec(piece(), 1..12)) {
+        let lines: Vec<String> = texts.iter().map(|text| format!("[user] {text}")).collect();
+        let page = format!("[Said before.]\n{}[End]", lines.concat());
+        let counters: [&dyn TokenCounter; 3] = [&Bpe::o200k(), &Bpe::cl100k(), &Conservative];
+        for counter in counters {
+            let wire = OnWire(counter);
+            let inside: Tokens = lines.iter().map(|line| wire.count(line)).sum();
+            let all = inside + wire.count("[Said before.]\n") + wire.count("[End]");
+            prop_assert_eq!(wire.count(&page), all, "{}", counter.encoding());
+            let room = Frozen::cost(counter, &page);
+            prop_assert!(Frozen::page_room(room) <= all, "{}", counter.encoding());
         }
     }
 }

@@ -4,7 +4,7 @@
 //! looked at closely. That is an approximation, and the only one.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use neap_core::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
@@ -27,7 +27,7 @@ pub(crate) struct Vectors {
     signs: Vec<u64>,
     /// The sum of squares of each.
     squares: Vec<i32>,
-    places: BTreeMap<i64, usize>,
+    places: HashMap<i64, usize>,
     directions: Directions,
 }
 
@@ -72,6 +72,19 @@ impl Directions {
     }
 }
 
+/// What others are held against.
+pub(crate) struct Probe<'a> {
+    values: &'a [i8],
+    squares: i32,
+}
+
+impl<'a> Probe<'a> {
+    pub(crate) fn of(embedding: &'a Embedding) -> Self {
+        let values = embedding.values();
+        Self { values, squares: fast_dot(values, values) }
+    }
+}
+
 /// Whose embedding it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Of {
@@ -85,7 +98,7 @@ impl Vectors {
     /// None yet.
     pub(crate) fn new(dimensions: usize) -> Self {
         let (texts, values, signs, squares) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (places, directions) = (BTreeMap::new(), Directions::default());
+        let (places, directions) = (HashMap::new(), Directions::default());
         Self { dimensions, texts, values, signs, squares, places, directions }
     }
 
@@ -118,13 +131,12 @@ impl Vectors {
     }
 
     /// How near a text is; none if it has no embedding here.
-    pub(crate) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
+    pub(crate) fn near(&self, meant: &Probe<'_>, text: i64) -> Option<f64> {
         let at = *self.places.get(&text)?;
-        if meant.values().len() != self.dimensions {
+        if meant.values.len() != self.dimensions {
             return Some(0.0);
         }
-        let own = fast_dot(meant.values(), meant.values());
-        Some(cosine(fast_dot(meant.values(), self.value(at)), own, self.squares[at]))
+        Some(cosine(fast_dot(meant.values, self.value(at)), meant.squares, self.squares[at]))
     }
 
     /// The sum of them all.
@@ -182,7 +194,7 @@ impl Vectors {
 }
 
 // These are made once for each kind of machine, each with all the instructions that it has: only what is inlined into what `Arch` runs.
-// Not as closures: what calls a closure need not be inlined, and then is made for the least machine.
+// Not as closures, and not by way of iterators' own: what calls a closure need not be inlined, and then is made for the least machine.
 
 /// The sum of products.
 struct Dot<'a>(&'a [i8], &'a [i8]);
@@ -256,8 +268,10 @@ impl NullaryFnOnce for Distances<'_> {
         let Self { out, signs, meant } = self;
         // As long as the built-in embedder's are: a loop of known length is unrolled.
         if let Ok(meant) = <&[u64; 6]>::try_from(meant) {
-            for (out, signs) in out.iter_mut().zip(signs.as_chunks::<6>().0) {
-                *out = differing(signs, meant);
+            let (signs, _) = signs.as_chunks::<6>();
+            let both = out.len().min(signs.len());
+            for at in 0..both {
+                out[at] = differing(&signs[at], meant);
             }
             return;
         }
@@ -270,7 +284,13 @@ impl NullaryFnOnce for Distances<'_> {
 /// In how many signs two embeddings differ.
 #[inline(always)]
 fn differing(a: &[u64], b: &[u64]) -> u16 {
-    a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones() as u16).sum()
+    let both = a.len().min(b.len());
+    let (a, b) = (&a[..both], &b[..both]);
+    let mut sum = 0;
+    for at in 0..both {
+        sum += (a[at] ^ b[at]).count_ones() as u16;
+    }
+    sum
 }
 
 /// Removes the stretch of one text; the last takes its place.
@@ -293,6 +313,8 @@ pub(crate) fn nearer(a: &(i64, f64), b: &(i64, f64)) -> Ordering {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn of(text: i64) -> Of {
@@ -354,7 +376,7 @@ mod tests {
             let mut expected: Vec<_> = kept.iter().map(|(text, v)| (*text, meant.near(v.values()))).collect();
             expected.sort_by(nearer);
             assert_eq!(vectors.nearest(&meant, 99, None), expected);
-            assert_eq!(vectors.near(&meant, text), kept.get(&text).map(|v| meant.near(v.values())));
+            assert_eq!(vectors.near(&Probe::of(&meant), text), kept.get(&text).map(|v| meant.near(v.values())));
         }
     }
 

@@ -15,11 +15,6 @@ const RECALL_PERCENT: u64 = 6;
 /// Less than this is not worth recalling anything.
 const RECALL_MIN: Tokens = Tokens(64);
 
-/// A page that is too long is made anew with what fits by its own measure, and a little less, in per cent of it.
-const RECALL_LESS_PERCENT: u64 = 95;
-/// A page for less than this says nothing.
-const RECALL_PAGE_MIN: Tokens = Tokens(32);
-
 /// How much may be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
@@ -47,13 +42,6 @@ impl Bounds {
         let left = self.budget.saturating_sub(sent);
         let room = self.budget.percent(RECALL_PERCENT).min(Tokens(left.0 / 2));
         (room >= RECALL_MIN).then_some(room)
-    }
-
-    /// What to recall with instead, where a page that was recalled with `asked` costs more than there is room for: fewer lines. None where
-    /// that is not worth it.
-    pub fn recall_less(room: Tokens, asked: Tokens, cost: Tokens) -> Option<Tokens> {
-        let fits = Tokens(asked.0.saturating_mul(room.0) / cost.0.max(1)).percent(RECALL_LESS_PERCENT);
-        (fits >= RECALL_PAGE_MIN && fits < asked).then_some(fits)
     }
 
     /// The mark to which it falls.

@@ -18,6 +18,8 @@ use crate::tokens::{TokenCounter, Tokens};
 const MARKS_MAX: usize = 4;
 /// What surrounds a text of ours on the wire.
 const AROUND: Tokens = Tokens(24);
+/// What the quotes around a text cost, at most.
+const QUOTES: Tokens = Tokens(2);
 /// Texts that are shown in part, at most: if so many are not enough, it does not fit.
 const SHORT_MAX: usize = 64;
 
@@ -141,6 +143,11 @@ impl Frozen {
     /// What a text of ours costs.
     pub fn cost(counter: &dyn TokenCounter, text: &str) -> Tokens {
         written(counter, text) + AROUND
+    }
+
+    /// What a page may cost by what [`OnWire`] counts, so that all of it costs no more than there is room for.
+    pub fn page_room(room: Tokens) -> Tokens {
+        room.saturating_sub(AROUND + QUOTES)
     }
 
     /// Whether it is still a history that begins as the one that was cut.
@@ -290,6 +297,24 @@ impl Frozen {
 
 /// What a text costs as it stands on the wire, in quotes.
 fn written(counter: &dyn TokenCounter, text: &str) -> Tokens {
-    let quoted = serde_json::to_string(text).unwrap_or_default();
-    counter.count(&quoted)
+    counter.count(&quoted(text))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Counts texts as they stand on the wire, without the quotes. Lines that begin with a bracket add up there as well.
+pub struct OnWire<'a>(pub &'a dyn TokenCounter);
+
+impl TokenCounter for OnWire<'_> {
+    fn encoding(&self) -> &str {
+        self.0.encoding()
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        let quoted = quoted(text);
+        let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        self.0.count(inside.unwrap_or(&quoted))
+    }
 }

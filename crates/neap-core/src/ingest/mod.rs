@@ -35,7 +35,7 @@ pub use class::{Class, classify};
 pub use compaction::{compaction_room, in_short};
 pub use cut::Cut;
 pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_answered, first_spoken};
-pub use layout::{Changes, Frozen, Layout, Piece};
+pub use layout::{Changes, Frozen, Layout, OnWire, Piece};
 pub use ours::{Shadow, offered_tools, steers_efforts};
 pub use passed::{BROKEN_OFF, Passed, PassedSum, Used};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};

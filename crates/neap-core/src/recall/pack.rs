@@ -202,25 +202,26 @@ impl<'a> Filling<'a> {
         let mut taken: Vec<(SessionId, u64)> =
             self.shown.iter().map(|item| (item.card.id.stream.clone(), item.card.nth)).collect();
         taken.sort();
-        let is_gap = |pair: &&[(SessionId, u64)]| {
-            matches!(pair, [(stream, first), (other, last)]
-                if stream == other && (2..=GAP_TEXTS_MAX + 1).contains(&(last - first)))
-        };
-        let gaps: Vec<&[(SessionId, u64)]> = taken.windows(2).filter(is_gap).collect();
+        let mut gaps: BTreeMap<(&SessionId, u64), Option<&Card>> = BTreeMap::new();
+        for pair in taken.windows(2) {
+            let [(stream, first), (other, last)] = pair else { continue };
+            if stream == other && (2..=GAP_TEXTS_MAX + 1).contains(&(last - first)) {
+                gaps.extend((first + 1..*last).map(|nth| ((stream, nth), None)));
+            }
+        }
         if gaps.is_empty() {
             return;
         }
-        let known: BTreeMap<(&SessionId, u64), &Card> =
-            ranked.iter().filter(|r| r.card.nth > 0).map(|r| ((&r.card.id.stream, r.card.nth), &r.card)).collect();
-        for pair in gaps {
-            let [(stream, first), (_, last)] = pair else { continue };
-            let between: Vec<&Card> =
-                (first + 1..*last).filter_map(|nth| known.get(&(stream, nth)).copied()).collect();
-            let tokens: Tokens = between.iter().map(|card| card.tokens).sum();
-            if between.len() as u64 != last - first - 1 || tokens > GAP_TOKENS_MAX {
-                continue;
-            }
-            for card in between {
+        for Ranked { card, .. } in ranked.iter().filter(|ranked| ranked.card.nth > 0) {
+            gaps.entry((&card.id.stream, card.nth)).and_modify(|known| *known = Some(card));
+        }
+        let gaps: Vec<_> = gaps.into_iter().collect();
+        let follow = |a: &(&SessionId, u64), b: &(&SessionId, u64)| a.0 == b.0 && a.1 + 1 == b.1;
+        for gap in gaps.chunk_by(|(a, _), (b, _)| follow(a, b)) {
+            let between: Option<Vec<&Card>> = gap.iter().map(|(_, known)| *known).collect();
+            let is_short =
+                |cards: &Vec<&Card>| cards.iter().map(|card| card.tokens).sum::<Tokens>() <= GAP_TOKENS_MAX;
+            for card in between.filter(is_short).into_iter().flatten() {
                 if let Some(text) = texts.get(&card.id) {
                     let (card, text) = (card.clone(), text.to_string());
                     self.take(Shown { card, text, is_whole: true, is_stale: false });

@@ -9,7 +9,7 @@ use crate::ids::{SessionId, Stamp};
 use crate::terms::terms;
 
 /// Texts whose neighbours are looked at, at most, and how far from each.
-const HUBS_MAX: usize = 40;
+const HUBS_MAX: usize = 24;
 const BESIDE: u64 = 5;
 /// Conversations whose opening is looked at, at most.
 const OPENINGS_MAX: usize = 64;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use neap_core::event::{EpochCause, Event};
 use neap_core::ids::TurnNo;
-use neap_core::ingest::{Block, Bounds, Chain, Class, Cut, Decision, Frozen, Reach, checkpoint, decide, messages};
+use neap_core::ingest::{
+    Block, Bounds, Chain, Class, Cut, Decision, Frozen, Heard, Item, OnWire, Reach, checkpoint, decide, messages,
+};
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
 use neap_core::recall::{Filter, TextKind};
@@ -144,29 +146,16 @@ impl Bounding<'_> {
         let gap = Some(frozen.gap().end).filter(|_| !frozen.gap().is_empty());
         let sight = gap.max(heard.opened.map(|at| at + 1));
         if let (Some(room), Some(sight)) = (room.filter(|_| begins), sight) {
-            let said = heard.items[at].blocks.iter().rev().find_map(words).unwrap_or_default();
-            let question = &said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..];
+            let question = question(&heard.items[at]);
             let in_sight = heard.items[sight.min(heard.stem())..heard.stem()].iter();
             let in_sight = in_sight.map(|item| messages(item).len() as u64);
             let mut filter = Filter::of_stream(&line.live.id);
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
-            let mut asking = Asking::new(question, room);
+            let mut asking = Asking::new(question.as_str(), Frozen::page_room(room));
             asking.filter = filter;
             asking.here = Some(Here { session: line.live.id.clone(), in_sight: in_sight.sum() });
-            asking.embedding = self.engine.meaning(question).await;
-            loop {
-                text = self.engine.recollect(&asking).await?.text;
-                // On the wire it costs more than by itself.
-                let cost = Frozen::cost(counter, &text);
-                if text.is_empty() || cost <= room {
-                    break;
-                }
-                let Some(less) = Bounds::recall_less(room, asking.budget, cost) else {
-                    text.clear();
-                    break;
-                };
-                asking.budget = less;
-            }
+            asking.embedding = self.engine.meaning(&question).await;
+            text = self.engine.recollect_for(&asking, &OnWire(counter)).await?.text;
         }
         frozen.recall(at, &text, counter);
         Ok(())
@@ -183,6 +172,18 @@ impl Bounding<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// What the newest turn of a history is looked for by; nothing where its model goes on by itself.
+pub(super) fn newest(heard: &Heard) -> String {
+    let last = heard.stem().checked_sub(1).map(|last| &heard.items[last]);
+    last.filter(|last| last.begins_turn()).map_or_else(String::new, question)
+}
+
+/// What is looked for by an item: the end of its last words.
+fn question(item: &Item) -> String {
+    let said = item.blocks.iter().rev().find_map(words).unwrap_or_default();
+    said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..].to_owned()
 }
 
 fn words(block: &Block) -> Option<String> {

@@ -28,7 +28,7 @@ pub use tools::Said;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use bounding::Bounding;
+use bounding::{Bounding, newest};
 use compacting::{forget_cut, told};
 use lines::HeardLine;
 use plan::{Recording, Ticket};
@@ -93,12 +93,20 @@ impl Engine {
             let new = New::of(&line, heard, &chain, &found);
             plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
             forget_cut(&mut line, found.verdict);
-            if incoming.early && goes_on_as_it_is(heard, &chain, incoming, &plan, &line) {
+            let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
+            let offers = incoming.offer.is_some() && !incoming.shadow;
+            if incoming.early && is_as_it_was && !offers {
                 plan.recording = Some(self.hear_aside(line, new, incoming.limit));
                 told_of(&plan);
                 return Ok(plan);
             }
-            self.hear(&mut line, new).await?;
+            if is_as_it_was {
+                self.hear(&mut line, new).await?;
+            } else {
+                // What is asked is embedded while it is written down.
+                let asked = newest(heard);
+                tokio::join!(self.hear(&mut line, new), self.meaning(&asked)).0?;
+            }
             plan.turn = Some(line.live.state.turn());
             self.offer(&mut line, request, incoming, (&chain, is_new), &mut plan).await?;
         }
@@ -160,11 +168,10 @@ impl Engine {
     }
 }
 
-/// Whether a request is to be sent as it came, whatever is recorded of it.
-fn goes_on_as_it_is(heard: &Heard, chain: &Chain, incoming: &Incoming<'_>, plan: &Plan, line: &HeardLine) -> bool {
-    let offers = incoming.offer.is_some() && !incoming.shadow;
+/// Whether a history is to be sent as it came, whatever is recorded of it.
+fn is_sent_as_it_is(heard: &Heard, chain: &Chain, incoming: &Incoming<'_>, plan: &Plan, line: &HeardLine) -> bool {
     let decision = || decide(heard, chain, plan.class, line.frozen.as_ref(), &Bounds::new(incoming.budget));
-    !offers && heard.opened.is_none() && matches!(decision(), Decision::Unchanged)
+    heard.opened.is_none() && matches!(decision(), Decision::Unchanged)
 }
 
 fn told_of(plan: &Plan) {

@@ -15,7 +15,7 @@ use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
 use super::{events, narrow, vectors};
 use crate::card::{Asked, Seen};
-use crate::near::{Directions, Of, Vectors, nearer};
+use crate::near::{Directions, Of, Probe, Vectors, nearer};
 use crate::numbers;
 use crate::propose::{Visit, Words, best};
 
@@ -177,7 +177,8 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
             let (near, mean_near) = near;
             proposed.mean_near = mean_near;
             let chosen = chosen?.into_iter().chain(near).collect();
-            read(db, &asked, chosen, |text| loaded.near(meant.embedding, text))
+            let probe = Probe::of(meant.embedding);
+            read(db, &asked, chosen, |text| loaded.near(&probe, text))
         })?,
     };
     Ok(proposed)
@@ -270,7 +271,8 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
     let cards = match Meant::of(db, query)? {
         None => named(db, found, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            named(db, found, |text| loaded.near(meant.embedding, text))
+            let probe = Probe::of(meant.embedding);
+            named(db, found, |text| loaded.near(&probe, text))
         })?,
     };
     Ok(cards)

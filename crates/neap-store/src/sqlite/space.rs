@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::ids::Stamp;
-use neap_core::recall::Embedding;
 use rusqlite::{Connection, params};
 
 use super::cards;
 use crate::card::numbered_kind;
-use crate::near::{Of, Vectors};
+use crate::near::{Of, Probe, Vectors};
 use crate::numbers;
 
 /// What a store holds.
@@ -69,7 +68,7 @@ impl Loaded {
     }
 
     /// How near a text is; none if it has no embedding here.
-    pub(super) fn near(&self, meant: &Embedding, text: i64) -> Option<f64> {
+    pub(super) fn near(&self, meant: &Probe<'_>, text: i64) -> Option<f64> {
         // No session has the number of an agent's stream.
         let scope = self.scopes.get(&numbers::stream_of(text)).or_else(|| self.scopes.get(&cards::SESSIONS));
         scope.and_then(|vectors| vectors.near(meant, text))

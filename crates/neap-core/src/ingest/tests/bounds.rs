@@ -208,15 +208,3 @@ fn a_cut_that_saves_little_is_not_made() {
     let bounds = Bounds::new(Tokens(heard.tokens().0 + 5));
     assert_eq!(decided(&heard, None, &bounds), Decision::Unchanged);
 }
-
-/// A page that is too long is made anew with less, until it fits or says nothing: it never comes out the same.
-#[test]
-fn fewer_lines_are_recalled_where_a_page_is_too_long() {
-    let room = Tokens(100);
-    for (asked, cost) in [(100, 130), (100, 101), (90, 400), (50, 120)] {
-        let less = Bounds::recall_less(room, Tokens(asked), Tokens(cost));
-        let fits = asked * 100 / cost * 95 / 100;
-        assert_eq!(less.is_some(), fits >= 32, "{asked} cost {cost}: {less:?}");
-        assert!(less.is_none_or(|less| less < Tokens(asked) && less.0 * cost <= asked * room.0), "{less:?}");
-    }
-}
