@@ -4,18 +4,22 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use neap_core::ids::SessionId;
 use neap_core::ingest::{Frozen, Shadow, Topics};
 use neap_model::bpe::counter_for;
 use neap_model::wire::heard::Counts;
 use neap_store::StoreError;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::live::Live;
 use crate::parts::Parts;
 
 /// Histories that are kept in memory, at most.
 const KEPT_MAX: usize = 512;
+/// Requests that are looked at at once: more would only wait for each other, each with all that was read of it.
+const AT_ONCE: usize = 16;
 
 /// One history.
 pub(crate) struct HeardLine {
@@ -40,10 +44,16 @@ pub(crate) struct HeardLine {
 pub(super) type Shared = Arc<tokio::sync::Mutex<HeardLine>>;
 
 /// All of them.
-#[derive(Default)]
 pub(crate) struct Lines {
     kept: Mutex<Kept>,
     counts: Mutex<BTreeMap<String, Counts>>,
+    turns: Semaphore,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { kept: Mutex::default(), counts: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+    }
 }
 
 #[derive(Default)]
@@ -54,6 +64,16 @@ struct Kept {
 }
 
 impl Lines {
+    /// Waits for a request's turn to be looked at. Whoever has waited for as long as it may is not kept waiting any longer.
+    pub(super) async fn turn(&self, limit: Option<Duration>) -> Option<SemaphorePermit<'_>> {
+        let turn = self.turns.acquire();
+        let turn = match limit {
+            Some(limit) => tokio::time::timeout(limit, turn).await.ok()?,
+            None => turn.await,
+        };
+        turn.ok()
+    }
+
     /// How tokens are counted.
     pub(super) fn counts(&self, encoding: &str) -> Counts {
         let mut all = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,11 +124,50 @@ impl Lines {
         let Kept { lines, uses } = &mut *kept;
         *uses += 1;
         let line = lines.entry(id.clone()).or_insert((*uses, line)).1.clone();
-        if lines.len() > KEPT_MAX {
+        // Many at once may all have been in use.
+        while lines.len() > KEPT_MAX {
             let idle = lines.iter().filter(|(_, (_, line))| Arc::strong_count(line) == 1);
-            let longest = idle.min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone());
-            longest.and_then(|id| lines.remove(&id));
+            let Some(longest) = idle.min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone()) else { break };
+            lines.remove(&longest);
         }
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use neap_store::MemStore;
+
+    use super::*;
+    use crate::engine::Engine;
+
+    /// All may be in use at once; when they no longer are, only so many are kept.
+    #[tokio::test]
+    async fn those_that_were_in_use_together_do_not_all_stay() {
+        let engine = Engine::builder(Arc::new(MemStore::default())).build();
+        let lines = &engine.parts.lines;
+        let mut used = Vec::new();
+        for n in 0..KEPT_MAX + 50 {
+            let id = SessionId::from_name(&format!("s{n}")).unwrap();
+            used.push(lines.get(&engine.parts, &id).await.unwrap());
+        }
+        let kept = || lines.kept.lock().unwrap().lines.len();
+        assert_eq!(kept(), KEPT_MAX + 50);
+        used.clear();
+        lines.get(&engine.parts, &SessionId::from_name("one more").unwrap()).await.unwrap();
+        assert_eq!(kept(), KEPT_MAX);
+    }
+
+    /// Whoever has waited long enough goes on, however many are before it.
+    #[tokio::test]
+    async fn nobody_waits_for_ever_for_a_turn() {
+        let lines = Lines::default();
+        let mut turns = Vec::new();
+        for _ in 0..AT_ONCE {
+            turns.push(lines.turn(None).await.expect("there is room"));
+        }
+        assert!(lines.turn(Some(Duration::from_millis(20))).await.is_none());
+        turns.pop();
+        assert!(lines.turn(Some(Duration::from_secs(1))).await.is_some());
     }
 }

@@ -17,7 +17,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const WAL_BYTES_KEPT: i64 = 64 << 20;
 /// What a connection keeps of the file: one that searches wants much of it, one that writes what it writes next.
 const READER_CACHE_KIB: i64 = 32 << 10;
-const WRITER_CACHE_KIB: i64 = 4 << 10;
+const WRITER_CACHE_KIB: i64 = 2 << 10;
 const STATEMENTS_CACHED: usize = 64;
 const HEADER_BYTES: u64 = 100;
 

@@ -9,7 +9,8 @@ use super::connect::Place;
 use super::fault::{Stop, named};
 use crate::StoreError;
 
-const READERS_MAX: usize = 4;
+/// As many as can work at once, within these: each keeps what it has read.
+const READERS: std::ops::RangeInclusive<usize> = 2..=4;
 
 /// Idle connections, and permission to use one.
 pub(super) struct Pool {
@@ -20,7 +21,9 @@ pub(super) struct Pool {
 
 impl Pool {
     pub(super) fn new(place: Arc<Place>) -> Self {
-        Self { place, idle: Mutex::default(), permits: Arc::new(Semaphore::new(READERS_MAX)) }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let readers = cores.clamp(*READERS.start(), *READERS.end());
+        Self { place, idle: Mutex::default(), permits: Arc::new(Semaphore::new(readers)) }
     }
 
     /// Where the store is.

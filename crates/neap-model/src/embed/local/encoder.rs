@@ -12,7 +12,7 @@ const LAYERS_MAX: usize = 48;
 /// Pieces of a text that are looked at, the marks at its ends included.
 const MOST_PIECES: usize = 128;
 /// Texts go through a layer together until they have this many pieces.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = 128;
 
 struct Layer {
     ask: Matrix,
