@@ -113,8 +113,9 @@ impl Matrix {
     }
 }
 
-/// One strip of outputs for `R` rows, all of whose sums stay in registers. Every sum is taken in the order of the
-/// inputs, so a text's embedding does not depend on the texts beside it.
+/// One strip of outputs for `R` rows, all of whose sums stay in registers: in the loops there is nothing that could fail, for which they
+/// would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's embedding does not depend on the texts
+/// beside it.
 #[inline(always)]
 fn block<S: Simd, const R: usize>(
     simd: S,
@@ -125,17 +126,26 @@ fn block<S: Simd, const R: usize>(
     out: &mut [f32],
     wide: usize,
 ) -> usize {
-    let rows: [&[f32]; R] = std::array::from_fn(|row| &x[row * inputs..][..inputs]);
+    const NONE: [f32; GROUP] = [0.0; GROUP];
     let mut sums = [[bias[0], bias[1]]; R];
-    for (input, weights) in weights.as_chunks::<2>().0.iter().enumerate().take(inputs) {
-        for (sum, row) in sums.iter_mut().zip(&rows) {
-            let value = simd.splat_f32s(row[input]);
-            sum[0] = simd.mul_add_f32s(value, weights[0], sum[0]);
-            sum[1] = simd.mul_add_f32s(value, weights[1], sum[1]);
+    for group in 0..inputs / GROUP {
+        let Some(weights) = weights[2 * GROUP * group..].first_chunk::<{ 2 * GROUP }>() else { break };
+        let mut rows = [&NONE; R];
+        for row in 0..R {
+            rows[row] = x[row * inputs + group * GROUP..].first_chunk().unwrap_or(&NONE);
+        }
+        for input in 0..GROUP {
+            for row in 0..R {
+                let value = simd.splat_f32s(rows[row][input]);
+                sums[row][0] = simd.mul_add_f32s(value, weights[2 * input], sums[row][0]);
+                sums[row][1] = simd.mul_add_f32s(value, weights[2 * input + 1], sums[row][1]);
+            }
         }
     }
-    for (row, sum) in sums.iter().enumerate() {
-        S::as_mut_simd_f32s(&mut out[row * wide..][..2 * S::F32_LANES]).0.copy_from_slice(sum);
+    for row in 0..R {
+        if let [low, high] = S::as_mut_simd_f32s(&mut out[row * wide..][..2 * S::F32_LANES]).0 {
+            (*low, *high) = (sums[row][0], sums[row][1]);
+        }
     }
     R
 }
