@@ -47,12 +47,12 @@ pub(super) type Shared = Arc<tokio::sync::Mutex<HeardLine>>;
 pub(crate) struct Lines {
     kept: Mutex<Kept>,
     counts: Mutex<BTreeMap<String, Counts>>,
-    turns: Semaphore,
+    room: Semaphore,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { kept: Mutex::default(), counts: Mutex::default(), turns: Semaphore::new(AT_ONCE) }
+        Self { kept: Mutex::default(), counts: Mutex::default(), room: Semaphore::new(AT_ONCE) }
     }
 }
 
@@ -64,14 +64,14 @@ struct Kept {
 }
 
 impl Lines {
-    /// Waits for a request's turn to be looked at. Whoever has waited for as long as it may is not kept waiting any longer.
-    pub(super) async fn turn(&self, limit: Option<Duration>) -> Option<SemaphorePermit<'_>> {
-        let turn = self.turns.acquire();
-        let turn = match limit {
-            Some(limit) => tokio::time::timeout(limit, turn).await.ok()?,
-            None => turn.await,
+    /// Waits until there is room for one more request. Whoever has waited for as long as it may goes on without.
+    pub(super) async fn enter(&self, limit: Option<Duration>) -> Option<SemaphorePermit<'_>> {
+        let entering = self.room.acquire();
+        let entered = match limit {
+            Some(limit) => tokio::time::timeout(limit, entering).await.ok()?,
+            None => entering.await,
         };
-        turn.ok()
+        entered.ok()
     }
 
     /// How tokens are counted.
@@ -160,14 +160,14 @@ mod tests {
 
     /// Whoever has waited long enough goes on, however many are before it.
     #[tokio::test]
-    async fn nobody_waits_for_ever_for_a_turn() {
+    async fn nobody_waits_for_ever_to_enter() {
         let lines = Lines::default();
-        let mut turns = Vec::new();
+        let mut inside = Vec::new();
         for _ in 0..AT_ONCE {
-            turns.push(lines.turn(None).await.expect("there is room"));
+            inside.push(lines.enter(None).await.expect("there is room"));
         }
-        assert!(lines.turn(Some(Duration::from_millis(20))).await.is_none());
-        turns.pop();
-        assert!(lines.turn(Some(Duration::from_secs(1))).await.is_some());
+        assert!(lines.enter(Some(Duration::from_millis(20))).await.is_none());
+        inside.pop();
+        assert!(lines.enter(Some(Duration::from_secs(1))).await.is_some());
     }
 }

@@ -37,7 +37,7 @@ use recording::{Account, New};
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
-        let _turn = self.parts.lines.turn(incoming.limit).await;
+        let _room = self.parts.lines.enter(incoming.limit).await;
         let counts = self.parts.lines.counts(incoming.encoding);
         let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
             Ok(Some(request)) => request,
