@@ -17,9 +17,9 @@ use crate::live::Live;
 use crate::parts::Parts;
 
 /// Histories that are kept in memory, at most.
-const KEPT_MAX: usize = 512;
+const KEPT_MAX: usize = 256;
 /// Requests that are looked at at once: more would only wait for each other, each with all that was read of it.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 8;
 
 /// One history.
 pub(crate) struct HeardLine {

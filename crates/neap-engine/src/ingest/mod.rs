@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
 use neap_model::wire::heard::Request;
-use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::sync::{OwnedMutexGuard, SemaphorePermit, watch};
 
 pub(crate) use lines::Lines;
 pub use plan::{Incoming, Plan};
@@ -37,7 +37,7 @@ use recording::{Account, New};
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
-        let _room = self.parts.lines.enter(incoming.limit).await;
+        let room = self.parts.lines.enter(incoming.limit).await;
         let counts = self.parts.lines.counts(incoming.encoding);
         let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
             Ok(Some(request)) => request,
@@ -50,7 +50,8 @@ impl Engine {
             Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
         };
         let as_it_came = Plan::of(&request);
-        let planning = self.plan(&mut request, incoming, (&tenant, opened.as_deref()), as_it_came.clone());
+        let whose = (&tenant, opened.as_deref());
+        let planning = self.plan(&mut request, incoming, whose, as_it_came.clone(), room);
         let planned = match incoming.limit {
             Some(limit) => tokio::time::timeout(limit, planning).await,
             None => Ok(planning.await),
@@ -63,16 +64,19 @@ impl Engine {
         Plan { fault: Some(fault), ..as_it_came }.settled(incoming)
     }
 
-    /// `opened` is the session whose history was put in short here, if the client sends that.
+    /// `opened` is the session whose history was put in short here, if the client sends that. It leaves the room to others where it may have
+    /// to wait for somebody else than the store.
     async fn plan(
         &self,
         request: &mut Request,
         incoming: &Incoming<'_>,
         (tenant, opened): (&Tenant, Option<&str>),
         mut plan: Plan,
+        room: Option<SemaphorePermit<'_>>,
     ) -> Result<Plan, EngineError> {
         let heard = request.heard();
         if heard.wants_compaction() && !incoming.shadow && !Self::is_closed_to_us(request) {
+            drop(room);
             self.compact(request, incoming, tenant, opened, &mut plan).await?;
             return Ok(plan);
         }
@@ -83,12 +87,19 @@ impl Engine {
             return Ok(plan);
         }
         let (session, line) = self.line_of(named, heard, &chain).await?;
-        let mut line = line.lock_owned().await;
+        let (mut line, room) = match line.clone().try_lock_owned() {
+            Ok(line) => (line, room),
+            Err(_) => {
+                drop(room);
+                (line.lock_owned().await, None)
+            }
+        };
         let mut found = self.found(&mut line, &session, heard, &chain).await?;
         found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.so_far = line.live.state.metrics().passed;
+        drop(room);
         if plan.class.is_conversation() {
             let is_new = line.live.state.head().session.is_none();
             let new = New::of(&line, heard, &chain, &found);
