@@ -3,9 +3,9 @@
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::memory::{Memory, RecallRequest, Recalled};
 use neap_core::recall::{
-    Embedding, Filter, Found, Query, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
+    Counting, Embedding, Filter, Found, Query, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
 };
-use neap_core::tokens::{TokenCounter, Tokens};
+use neap_core::tokens::Tokens;
 use neap_model::bpe::counter_for;
 use neap_store::StoreError;
 
@@ -59,14 +59,15 @@ impl Asking {
 impl Engine {
     /// What answers a question best within a budget.
     pub async fn recollect(&self, asking: &Asking) -> Result<Recollection, EngineError> {
-        self.recollect_for(asking, counter_for(&self.parts.encoding).as_ref()).await
+        let counter = counter_for(&self.parts.encoding);
+        self.recollect_for(asking, Counting { counter: counter.as_ref(), is_of_cards: true }).await
     }
 
     /// The same where a page costs what somebody else counts.
     pub(crate) async fn recollect_for(
         &self,
         asking: &Asking,
-        counter: &dyn TokenCounter,
+        counting: Counting<'_>,
     ) -> Result<Recollection, EngineError> {
         let wanted = Wanted::of(&asking.question, asking.now.unwrap_or_else(|| self.parts.clock.now()));
         if wanted.is_empty() {
@@ -84,7 +85,7 @@ impl Engine {
         let ids = shortlist(&ranked, asking.budget);
         let texts = store.texts(&ids).await?;
         let texts = ids.into_iter().zip(texts).filter_map(|(id, text)| Some((id, text?))).collect();
-        Ok(pack(counter, &wanted, ranked, &texts, asking.budget))
+        Ok(pack(counting, &wanted, ranked, &texts, asking.budget))
     }
 }
 

@@ -26,7 +26,7 @@ pub use belongs::belongs_to;
 pub use card::{Card, Proposed};
 pub use embedding::{Embedding, cosine, dot};
 pub use found::{Found, Search};
-pub use pack::{Recollection, pack, shortlist};
+pub use pack::{Counting, Recollection, pack, shortlist};
 pub use page::Shown;
 pub use query::{Around, Filter, Limits, Query};
 pub use quote::quote;

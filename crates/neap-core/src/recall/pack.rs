@@ -59,9 +59,18 @@ fn long(budget: Tokens) -> Tokens {
     Tokens((budget.0 / 8).max(LONG_MIN.min(budget.0 * 2 / 5)))
 }
 
+/// How a page is counted.
+#[derive(Clone, Copy)]
+pub struct Counting<'a> {
+    /// By whom.
+    pub counter: &'a dyn TokenCounter,
+    /// Whether what cards say of texts is, about, what they cost by that.
+    pub is_of_cards: bool,
+}
+
 /// Fills the budget with the best texts that fit: whole, but for the longest, which stand by a passage. What is said between two of them, if it is short, comes along.
 pub fn pack(
-    counter: &dyn TokenCounter,
+    counting: Counting<'_>,
     wanted: &Wanted,
     ranked: Vec<Ranked>,
     texts: &BTreeMap<TextId, Arc<str>>,
@@ -69,7 +78,7 @@ pub fn pack(
 ) -> Recollection {
     let outdated = outdated(&ranked, texts);
     let ranked = current_first(ranked, &outdated);
-    let mut filling = Filling::new(counter, budget);
+    let mut filling = Filling::new(counting, budget);
     // What texts take is known about; once they are on the page, exactly: what is left over is filled as well.
     for _ in 0..ROUNDS {
         let before = filling.shown.len();
@@ -93,6 +102,7 @@ pub fn pack(
 /// A page on the way.
 struct Filling<'a> {
     counter: &'a dyn TokenCounter,
+    is_of_cards: bool,
     /// What it costs with nothing on it.
     frame: Tokens,
     left: Tokens,
@@ -105,10 +115,10 @@ struct Filling<'a> {
 }
 
 impl<'a> Filling<'a> {
-    fn new(counter: &'a dyn TokenCounter, budget: Tokens) -> Self {
+    fn new(Counting { counter, is_of_cards }: Counting<'a>, budget: Tokens) -> Self {
         let frame = frame_tokens(counter);
         let (headed, lines, said, shown) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new(), Vec::new());
-        Self { counter, frame, left: budget.saturating_sub(frame), headed, lines, said, shown }
+        Self { counter, is_of_cards, frame, left: budget.saturating_sub(frame), headed, lines, said, shown }
     }
 
     /// Takes the best texts that fit.
@@ -162,7 +172,7 @@ impl<'a> Filling<'a> {
     /// tells who said it.
     fn about(&self, item: &Shown) -> Tokens {
         let Shown { card, is_whole, is_stale, .. } = item;
-        let is_counted = matches!(card.kind, TextKind::User | TextKind::Assistant);
+        let is_counted = self.is_of_cards && matches!(card.kind, TextKind::User | TextKind::Assistant);
         if is_counted && *is_whole && !is_stale { card.tokens } else { self.counter.count(&line(item)) }
     }
 

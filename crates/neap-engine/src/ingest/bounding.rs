@@ -9,7 +9,7 @@ use neap_core::ingest::{
 };
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
-use neap_core::recall::{Filter, TextKind};
+use neap_core::recall::{Counting, Embedding, Filter, TextKind};
 use neap_core::summary::SummaryBy;
 use neap_core::tokens::Tokens;
 use neap_core::tools::ToolSet;
@@ -38,6 +38,8 @@ pub(super) struct Bounding<'a> {
     pub(super) request: &'a Request,
     pub(super) chain: &'a Chain,
     pub(super) counts: &'a Counts,
+    /// A question that it may ask, and what that means, as far as it was found out before.
+    pub(super) ahead: Option<(String, Option<Embedding>)>,
 }
 
 impl Bounding<'_> {
@@ -151,11 +153,16 @@ impl Bounding<'_> {
             let in_sight = in_sight.map(|item| messages(item).len() as u64);
             let mut filter = Filter::of_stream(&line.live.id);
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
+            let wire = OnWire(counter);
+            let counting = Counting { counter: &wire, is_of_cards: false };
             let mut asking = Asking::new(question.as_str(), Frozen::page_room(room));
             asking.filter = filter;
             asking.here = Some(Here { session: line.live.id.clone(), in_sight: in_sight.sum() });
-            asking.embedding = self.engine.meaning(&question).await;
-            text = self.engine.recollect_for(&asking, &OnWire(counter)).await?.text;
+            asking.embedding = match &self.ahead {
+                Some((asked, meant)) if *asked == question => meant.clone(),
+                Some(_) | None => self.engine.meaning(&question).await,
+            };
+            text = self.engine.recollect_for(&asking, counting).await?.text;
         }
         frozen.recall(at, &text, counter);
         Ok(())
@@ -174,10 +181,11 @@ impl Bounding<'_> {
     }
 }
 
-/// What the newest turn of a history is looked for by; nothing where its model goes on by itself.
-pub(super) fn newest(heard: &Heard) -> String {
+/// What the newest turn of a history is looked for by; nothing where its model goes on by itself, or something was recalled for it.
+pub(super) fn newest(heard: &Heard, frozen: Option<&Frozen>) -> String {
     let last = heard.stem().checked_sub(1).map(|last| &heard.items[last]);
-    last.filter(|last| last.begins_turn()).map_or_else(String::new, question)
+    let awaits = frozen.is_none_or(|frozen| frozen.awaits_recall(heard).is_some());
+    last.filter(|last| awaits && last.begins_turn()).map_or_else(String::new, question)
 }
 
 /// What is looked for by an item: the end of its last words.

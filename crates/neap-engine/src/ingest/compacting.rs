@@ -64,7 +64,7 @@ impl Engine {
         let heard = &request.heard().without_trigger();
         let chain = &Chain::of(tenant, heard);
         let named = heard.signals.identity(tenant).map(|identity| identity.session);
-        let (session, line) = self.line_of(named, heard, chain).await?;
+        let (session, line) = self.line_of(named, heard, chain, &mut None).await?;
         let mut line = line.lock().await;
         if opened.is_some_and(|opened| opened != session.as_str()) {
             // It goes on from another session, whose record only the opened item has: the provider puts it in short.
@@ -79,7 +79,7 @@ impl Engine {
         plan.verdict = Some(found.verdict);
         plan.turn = Some(line.live.state.turn());
         let counts = self.parts.lines.counts(incoming.encoding);
-        let bounding = Bounding { parts: &self.parts, engine: self, request, chain, counts: &counts };
+        let bounding = Bounding { parts: &self.parts, engine: self, request, chain, counts: &counts, ahead: None };
         let text = self.short(&bounding, &mut line, heard, incoming).await?;
         let turn = line.live.state.turn().to_string();
         let owner = tenant.digest().to_string();

@@ -3,7 +3,7 @@
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{Chain, Heard, Verdict, first_answered, first_spoken, judge, new_session};
 
-use super::lines::{HeardLine, Shared};
+use super::lines::{HeardLine, Room, Shared, locked};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -26,16 +26,17 @@ impl Engine {
         named: Option<SessionId>,
         heard: &Heard,
         chain: &Chain,
+        room: &mut Room<'_>,
     ) -> Result<(SessionId, Shared), EngineError> {
         let session = match named {
             Some(session) => session,
-            None => self.unnamed(heard, chain).await?,
+            None => self.unnamed(heard, chain, room).await?,
         };
         let line = self.parts.lines.get(&self.parts, &session).await?;
         Ok((session, line))
     }
 
-    async fn unnamed(&self, heard: &Heard, chain: &Chain) -> Result<SessionId, EngineError> {
+    async fn unnamed(&self, heard: &Heard, chain: &Chain, room: &mut Room<'_>) -> Result<SessionId, EngineError> {
         if heard.signals.response.is_some() {
             let known = self.parts.store.linked(&[chain.start()]).await?.pop().unwrap_or_default();
             return Ok(known.into_iter().next().map_or_else(|| new_session(chain), |(session, _)| session));
@@ -47,7 +48,7 @@ impl Engine {
         // Of sessions that share this history, the one where it ends here; else it is a branch, and a new one.
         for (session, _) in sessions.iter().rev() {
             let line = self.parts.lines.get(&self.parts, session).await?;
-            let line = line.lock().await;
+            let line = locked(line, room).await;
             let verdict = judge(line.live.state.head().line.as_ref(), reach, 0, chain, &heard.items);
             if verdict != Verdict::Edit {
                 return Ok(session.clone());

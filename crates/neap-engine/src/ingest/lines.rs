@@ -11,7 +11,7 @@ use neap_core::ingest::{Frozen, Shadow, Topics};
 use neap_model::bpe::counter_for;
 use neap_model::wire::heard::Counts;
 use neap_store::StoreError;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedMutexGuard, Semaphore, SemaphorePermit};
 
 use crate::live::Live;
 use crate::parts::Parts;
@@ -43,6 +43,18 @@ pub(crate) struct HeardLine {
 /// A history that one request at a time works on.
 pub(super) type Shared = Arc<tokio::sync::Mutex<HeardLine>>;
 
+/// A place among those that are looked at; none of whoever has left it, or waited too long for one.
+pub(super) type Room<'a> = Option<SemaphorePermit<'a>>;
+
+/// Locks a history. Whoever would have to wait for it leaves the room to others.
+pub(super) async fn locked(line: Shared, room: &mut Room<'_>) -> OwnedMutexGuard<HeardLine> {
+    if let Ok(line) = line.clone().try_lock_owned() {
+        return line;
+    }
+    *room = None;
+    line.lock_owned().await
+}
+
 /// All of them.
 pub(crate) struct Lines {
     kept: Mutex<Kept>,
@@ -65,7 +77,7 @@ struct Kept {
 
 impl Lines {
     /// Waits until there is room for one more request. Whoever has waited for as long as it may goes on without.
-    pub(super) async fn enter(&self, limit: Option<Duration>) -> Option<SemaphorePermit<'_>> {
+    pub(super) async fn enter(&self, limit: Option<Duration>) -> Room<'_> {
         let entering = self.room.acquire();
         let entered = match limit {
             Some(limit) => tokio::time::timeout(limit, entering).await.ok()?,

@@ -16,11 +16,11 @@ mod plan;
 mod recording;
 mod tools;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
 use neap_model::wire::heard::Request;
-use tokio::sync::{OwnedMutexGuard, SemaphorePermit, watch};
+use tokio::sync::{OwnedMutexGuard, watch};
 
 pub(crate) use lines::Lines;
 pub use plan::{Incoming, Plan};
@@ -30,13 +30,14 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use bounding::{Bounding, newest};
 use compacting::{forget_cut, told};
-use lines::HeardLine;
+use lines::{HeardLine, Room, locked};
 use plan::{Recording, Ticket};
 use recording::{Account, New};
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
+        let began = Instant::now();
         let room = self.parts.lines.enter(incoming.limit).await;
         let counts = self.parts.lines.counts(incoming.encoding);
         let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
@@ -53,7 +54,7 @@ impl Engine {
         let whose = (&tenant, opened.as_deref());
         let planning = self.plan(&mut request, incoming, whose, as_it_came.clone(), room);
         let planned = match incoming.limit {
-            Some(limit) => tokio::time::timeout(limit, planning).await,
+            Some(limit) => tokio::time::timeout(limit.saturating_sub(began.elapsed()), planning).await,
             None => Ok(planning.await),
         };
         let fault = match planned {
@@ -72,7 +73,7 @@ impl Engine {
         incoming: &Incoming<'_>,
         (tenant, opened): (&Tenant, Option<&str>),
         mut plan: Plan,
-        room: Option<SemaphorePermit<'_>>,
+        mut room: Room<'_>,
     ) -> Result<Plan, EngineError> {
         let heard = request.heard();
         if heard.wants_compaction() && !incoming.shadow && !Self::is_closed_to_us(request) {
@@ -86,20 +87,15 @@ impl Engine {
             plan.session = named;
             return Ok(plan);
         }
-        let (session, line) = self.line_of(named, heard, &chain).await?;
-        let (mut line, room) = match line.clone().try_lock_owned() {
-            Ok(line) => (line, room),
-            Err(_) => {
-                drop(room);
-                (line.lock_owned().await, None)
-            }
-        };
+        let (session, line) = self.line_of(named, heard, &chain, &mut room).await?;
+        let mut line = locked(line, &mut room).await;
         let mut found = self.found(&mut line, &session, heard, &chain).await?;
         found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.so_far = line.live.state.metrics().passed;
         drop(room);
+        let mut ahead = None;
         if plan.class.is_conversation() {
             let is_new = line.live.state.head().session.is_none();
             let new = New::of(&line, heard, &chain, &found);
@@ -112,18 +108,17 @@ impl Engine {
                 told_of(&plan);
                 return Ok(plan);
             }
-            if is_as_it_was {
-                self.hear(&mut line, new).await?;
-            } else {
-                // What is asked is embedded while it is written down.
-                let asked = newest(heard);
-                tokio::join!(self.hear(&mut line, new), self.meaning(&asked)).0?;
-            }
+            let asked = if is_as_it_was { String::new() } else { newest(heard, line.frozen.as_ref()) };
+            // What is asked is embedded while it is written down.
+            let (written, meant) = tokio::join!(self.hear(&mut line, new), self.meaning(&asked));
+            written?;
+            ahead = Some((asked, meant));
             plan.turn = Some(line.live.state.turn());
             self.offer(&mut line, request, incoming, (&chain, is_new), &mut plan).await?;
         }
         let counts = self.parts.lines.counts(incoming.encoding);
-        let bounding = Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts };
+        let bounding =
+            Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts, ahead };
         bounding.bound(&mut line, incoming.budget, &mut plan).await?;
         told_of(&plan);
         Ok(plan)

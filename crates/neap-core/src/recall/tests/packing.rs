@@ -2,18 +2,49 @@
 
 use proptest::prelude::*;
 
-use super::super::{Ranking, Recollection, Wanted, Weights, pack, shortlist};
+use super::super::{Counting, Ranking, Recollection, Wanted, Weights, pack, shortlist};
 use super::{DAY, Talk};
 use crate::ids::Stamp;
 use crate::testing::WordCounter;
-use crate::tokens::{TokenCounter as _, Tokens};
+use crate::tokens::{TokenCounter, Tokens};
 
 fn recall(talk: &Talk, question: &str, budget: u64) -> Recollection {
+    counted(talk, question, budget, Counting { counter: &WordCounter, is_of_cards: true })
+}
+
+fn counted(talk: &Talk, question: &str, budget: u64, counting: Counting<'_>) -> Recollection {
     let (wanted, weights) = (Wanted::of(question, Stamp(40 * DAY)), Weights::default());
     let ranked = Ranking::new(&wanted, &weights, talk.proposed(&wanted)).order(Vec::new());
     let ids = shortlist(&ranked, Tokens(budget));
     let texts = talk.texts.iter().filter(|(id, _)| ids.contains(id)).map(|(id, text)| (id.clone(), text.clone()));
-    pack(&WordCounter, &wanted, ranked, &texts.collect(), Tokens(budget))
+    pack(counting, &wanted, ranked, &texts.collect(), Tokens(budget))
+}
+
+/// Counts digits one by one, which cards do not.
+struct Digits;
+
+impl TokenCounter for Digits {
+    fn encoding(&self) -> &str {
+        "digits"
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        let digits = text.chars().filter(char::is_ascii_digit).count();
+        WordCounter.count(text) + Tokens(digits as u64)
+    }
+}
+
+/// What costs much more by whoever counts the page than its card says does not push the rest off it.
+#[test]
+fn a_page_is_filled_by_what_it_is_counted_by() {
+    let mut talk = Talk::default();
+    talk.say("a", 1, "user", &format!("roses roses roses {}", "1234567890".repeat(40)));
+    for n in ["red", "white", "yellow", "pink"] {
+        talk.say("a", 1, "user", &format!("roses are {n}"));
+    }
+    let page = counted(&talk, "roses", 120, Counting { counter: &Digits, is_of_cards: false });
+    assert_eq!(page.shown.len(), 4, "{}", page.text);
+    assert!(page.tokens <= Tokens(120) && page.tokens == Digits.count(&page.text), "{:?}", page.tokens);
 }
 
 #[test]

@@ -113,8 +113,8 @@ impl Matrix {
     }
 }
 
-/// One strip of outputs for `R` rows, all of whose sums stay in registers: in the loops there is nothing that could fail, for which they
-/// would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's embedding does not depend on the texts
+/// One strip of outputs for `R` rows, all of whose sums stay in registers: in the inner loops there is nothing that could fail, for which
+/// they would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's embedding does not depend on the texts
 /// beside it.
 #[inline(always)]
 fn block<S: Simd, const R: usize>(
@@ -127,6 +127,8 @@ fn block<S: Simd, const R: usize>(
     wide: usize,
 ) -> usize {
     const NONE: [f32; GROUP] = [0.0; GROUP];
+    // What is of another shape would be left out in silence.
+    assert!(inputs.is_multiple_of(GROUP) && weights.len() == 2 * inputs && x.len() >= R * inputs);
     let mut sums = [[bias[0], bias[1]]; R];
     for group in 0..inputs / GROUP {
         let Some(weights) = weights[2 * GROUP * group..].first_chunk::<{ 2 * GROUP }>() else { break };
