@@ -182,4 +182,17 @@ mod tests {
         inside.pop();
         assert!(lines.enter(Some(Duration::from_secs(1))).await.is_some());
     }
+    /// A history that another works on keeps its own requests waiting, not those of others.
+    #[tokio::test]
+    async fn whoever_waits_for_a_history_leaves_the_room() {
+        let engine = Engine::builder(Arc::new(MemStore::default())).build();
+        let lines = &engine.parts.lines;
+        let line = lines.get(&engine.parts, &SessionId::from_name("busy").unwrap()).await.unwrap();
+        let mut room = lines.enter(None).await;
+        let worked_on = locked(line.clone(), &mut room).await;
+        assert!(room.is_some(), "nobody had to be waited for");
+        let waiting = tokio::time::timeout(Duration::from_millis(20), locked(line, &mut room)).await;
+        assert!(waiting.is_err() && room.is_none());
+        drop(worked_on);
+    }
 }
