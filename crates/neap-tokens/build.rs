@@ -22,13 +22,14 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(folder.join(name), bytes).expect("the folder can be written to");
 }
 
-/// Number of tokens, number of slots, slots, where each token begins and the last ends, the tokens' bytes.
+/// Number of tokens, number of slots, pairs of ASCII characters, slots, where each token begins and the last ends, the tokens' bytes.
 fn table(tokenizer: &Tokenizer) -> Vec<u8> {
     let count = tokenizer.bpe.num_tokens();
     assert!(count < 1 << hash::NUMBER_BITS, "the numbers fit their bits");
     let mut slots = vec![0_u32; (count * 2).next_power_of_two()];
     let shift = 64 - slots.len().trailing_zeros();
     let (mut starts, mut bytes) = (vec![0_u32], Vec::new());
+    let mut pairs = vec![0_u32; hash::PAIRS];
     for number in 0..count as u32 {
         let token = tokenizer.bpe.token_bytes(number);
         let hash = hash::hash(token);
@@ -37,11 +38,16 @@ fn table(tokenizer: &Tokenizer) -> Vec<u8> {
             at = (at + 1) % slots.len();
         }
         slots[at] = hash::mark(hash) | (number + 1);
+        if let [a, b] = token
+            && let Some(pair) = hash::pair(*a, *b)
+        {
+            pairs[pair] = number + 1;
+        }
         bytes.extend_from_slice(token);
         starts.push(bytes.len() as u32);
     }
     let head = [count as u32, slots.len() as u32];
-    let numbers = head.iter().chain(&slots).chain(&starts).flat_map(|number| number.to_le_bytes());
+    let numbers = head.iter().chain(&pairs).chain(&slots).chain(&starts).flat_map(|number| number.to_le_bytes());
     numbers.chain(bytes).collect()
 }
 

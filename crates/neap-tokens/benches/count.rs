@@ -11,6 +11,9 @@ const CODE: &str =
 
 const CHINESE: &str = "我们决定使用连接池来解决数据库超时的问题，因为每个请求都会打开一个新的连接。";
 
+/// Words that no encoding has learnt.
+const MADE_UP: &str = "vurolax pemidox zanterix quobilax harnovex tibulox merasix gondaplex ";
+
 fn timed(count: impl Fn() -> usize) -> Duration {
     let began = Instant::now();
     black_box(count());
@@ -21,9 +24,14 @@ fn timed(count: impl Fn() -> usize) -> Duration {
 fn main() {
     let first = [timed(|| neap_tokens::O200K.count(PROSE)), timed(|| bpe_openai::o200k_base().count(PROSE))];
     println!("{:14} {:>12.3?} {:>12.3?} {:>7.1} x", "first count", first[0], first[1], ratio(first));
-    for (name, text) in
-        [("prose", PROSE), ("code", CODE), ("chinese", CHINESE), ("letters", "abcdefghij"), ("one letter", "a")]
-    {
+    for (name, text) in [
+        ("prose", PROSE),
+        ("code", CODE),
+        ("chinese", CHINESE),
+        ("made-up words", MADE_UP),
+        ("letters", "abcdefghij"),
+        ("one letter", "a"),
+    ] {
         let text = text.repeat((1 << 20) / text.len());
         let best = |count: &dyn Fn() -> usize| (0..5).map(|_| timed(count)).min().unwrap_or_default();
         let took = [best(&|| neap_tokens::O200K.count(&text)), best(&|| bpe_openai::o200k_base().count(&text))];

@@ -10,6 +10,11 @@ const WINDOW: usize = 4096;
 /// What of a window is left to the next: near its end, more text can make other tokens.
 const OVERLAP: usize = 4 * LONGEST;
 
+/// The longest piece that is short.
+const SHORT: usize = 32;
+/// Higher than any rank.
+const NONE: u32 = u32::MAX;
+
 /// Joins pieces; what it needs for one serves the next.
 #[derive(Debug)]
 pub(crate) struct Merge {
@@ -34,7 +39,45 @@ impl Merge {
         if piece.len() == 1 || self.table.rank(piece).is_some() {
             return 1;
         }
-        self.by_windows(piece, WINDOW)
+        if piece.len() <= SHORT { self.of_short(piece) } else { self.by_windows(piece, WINDOW) }
+    }
+
+    /// The same where looking through all parts for the lowest rank is sooner done than keeping them in order.
+    fn of_short(&self, piece: &[u8]) -> usize {
+        // Where each part begins, and the rank of what it makes with the next.
+        let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [NONE; SHORT]);
+        let mut parts = piece.len();
+        for at in 0..=parts {
+            starts[at] = at as u8;
+        }
+        let rank = |starts: &[u8], at: usize, parts: usize| {
+            if at + 2 > parts {
+                return NONE;
+            }
+            self.table.rank(&piece[usize::from(starts[at])..usize::from(starts[at + 2])]).unwrap_or(NONE)
+        };
+        for at in 0..parts {
+            ranks[at] = rank(&starts, at, parts);
+        }
+        loop {
+            let (mut lowest, mut at) = (NONE, 0);
+            for (place, rank) in ranks[..parts].iter().enumerate() {
+                // Of equals the first.
+                if *rank < lowest {
+                    (lowest, at) = (*rank, place);
+                }
+            }
+            if lowest == NONE {
+                return parts;
+            }
+            starts.copy_within(at + 2..=parts, at + 1);
+            ranks.copy_within((at + 2).min(parts)..parts, at + 1);
+            parts -= 1;
+            ranks[at] = rank(&starts, at, parts);
+            if at > 0 {
+                ranks[at - 1] = rank(&starts, at - 1, parts);
+            }
+        }
     }
 
     /// A row of tokens is that of the encoding if each two neighbours in it are. So a window may end where the next begins with
@@ -109,6 +152,21 @@ impl Merge {
 mod tests {
     use super::*;
     use crate::{CL100K, O200K};
+
+    /// Short pieces are joined in another way, to the same end.
+    #[test]
+    fn short_pieces_are_joined_as_long_ones() {
+        let text = "internationalisation zyx!qqqqqqqqqqqqqqqqqqqqqqqq naïveté Straßenbahnhaltestelle ошибкаошибка 0x7fffaa 日本語日本 aAbBcC \u{1f980}\u{1f980}";
+        for of in [&O200K, &CL100K] {
+            let mut merge = Merge::new(of.table);
+            for start in 0..text.len() {
+                for end in start + 2..=text.len().min(start + SHORT) {
+                    let piece = &text.as_bytes()[start..end];
+                    assert_eq!(merge.of_short(piece), merge.by_windows(piece, WINDOW), "{piece:?}");
+                }
+            }
+        }
+    }
 
     /// The smaller the windows, the more often one is too short.
     #[test]
