@@ -177,19 +177,56 @@ impl Vectors {
     /// At least `wanted` of those whose signs agree most, if there are so many.
     fn agreeing(&self, meant: &Embedding, wanted: usize, is_searched: impl Fn(&usize) -> bool) -> Vec<usize> {
         let meant: Vec<u64> = signs(meant.values()).collect();
-        let mut distances = vec![0_u16; self.texts.len()];
-        Arch::new().dispatch(Distances { out: &mut distances, signs: &self.signs, meant: &meant });
-        let mut with = vec![0_usize; self.dimensions + 1];
-        for at in (0..distances.len()).filter(&is_searched) {
-            with[usize::from(distances[at])] += 1;
+        let mut agreeing = Agreeing::new(self.dimensions, wanted);
+        let mut distances = [0_u16; BLOCK];
+        for (signs, start) in self.signs.chunks(BLOCK * meant.len()).zip((0..).step_by(BLOCK)) {
+            Arch::new().dispatch(Distances { out: &mut distances, signs, meant: &meant });
+            for (at, distance) in (start..self.texts.len()).zip(distances) {
+                if distance <= agreeing.most && is_searched(&at) {
+                    agreeing.take(at, distance);
+                }
+            }
         }
-        let mut sum = 0;
-        let last = with.iter().position(|count| {
-            sum += count;
-            sum >= wanted
-        });
-        let last = last.unwrap_or(self.dimensions);
-        (0..distances.len()).filter(|at| usize::from(distances[*at]) <= last && is_searched(at)).collect()
+        agreeing.end()
+    }
+}
+
+/// So many are compared by their signs at a time.
+const BLOCK: usize = 256;
+
+/// Those that agree most among all that were seen: the more of them there are, the fewer signs may differ.
+struct Agreeing {
+    wanted: usize,
+    /// In so many signs one may differ.
+    most: u16,
+    /// How many differ in how many signs.
+    with: Vec<usize>,
+    /// How many differ in fewer than `most`.
+    fewer: usize,
+    /// With all that were among them for a while.
+    found: Vec<(usize, u16)>,
+}
+
+impl Agreeing {
+    fn new(dimensions: usize, wanted: usize) -> Self {
+        let most = u16::try_from(dimensions).unwrap_or(u16::MAX);
+        Self { wanted, most, with: vec![0; usize::from(most) + 1], fewer: 0, found: Vec::new() }
+    }
+
+    /// Takes one that differs in `most` signs or fewer.
+    fn take(&mut self, at: usize, distance: u16) {
+        self.found.push((at, distance));
+        self.with[usize::from(distance)] += 1;
+        self.fewer += usize::from(distance < self.most);
+        while self.fewer >= self.wanted && self.most > 0 {
+            self.most -= 1;
+            self.fewer -= self.with[usize::from(self.most)];
+        }
+    }
+
+    fn end(self) -> Vec<usize> {
+        let is_near = |(at, distance): (usize, u16)| (distance <= self.most).then_some(at);
+        self.found.into_iter().filter_map(is_near).collect()
     }
 }
 
