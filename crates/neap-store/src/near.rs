@@ -417,6 +417,30 @@ mod tests {
         }
     }
 
+    /// In one pass the same stay as if all had been put in order first: the first that are wanted, and those as far as the last of them.
+    #[test]
+    fn those_that_agree_most_stay() {
+        let bytes = vector(7, 4_000).to_bytes();
+        let many: Vec<u16> = bytes.iter().map(|byte| u16::from(*byte)).collect();
+        let distinct: Vec<u16> = (0..256).map(|at| at * 37 % 256).collect();
+        let far: Vec<u16> = many.iter().map(|distance| (*distance).max(200)).collect();
+        for (distances, wanted) in
+            [&many, &distinct, &far].into_iter().flat_map(|of| [(of, 1), (of, 100), (of, 256), (of, 9_000)])
+        {
+            let mut agreeing = Agreeing::new(384, wanted);
+            for (at, distance) in distances.iter().enumerate() {
+                if *distance <= agreeing.most {
+                    agreeing.take(at, *distance);
+                }
+            }
+            let mut order = distances.clone();
+            order.sort_unstable();
+            let last = order[wanted.min(order.len()) - 1];
+            let expected: Vec<usize> = (0..distances.len()).filter(|at| distances[*at] <= last).collect();
+            assert_eq!(agreeing.end(), expected, "{wanted}");
+        }
+    }
+
     /// Among many, what is nearly the same is found for certain, and nearly all of the nearest are.
     #[test]
     fn signs_lead_to_the_nearest() {
