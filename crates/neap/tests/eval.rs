@@ -63,12 +63,22 @@ fn a_reason_that_is_left_out_is_left_out() {
     turns[13] = turn(13, "the zebra escaped from the circus in Lund");
     let talk = json!({"id": "z", "turns": turns, "questions": [{"q": "Which zebra escaped from the circus?", "evidence": [13]}]});
     let file = neap.file("zebra.jsonl", talk.to_string());
-    let recall = |args: &[&str]| {
+    let measured = |args: &[&str]| {
         let all: Vec<&str> =
             [file.as_str(), "--suite", "recall", "--budget", "100"].iter().chain(args).copied().collect();
-        row(&eval(&neap, &all), "all", 100)["recall"].as_f64().expect("a share")
+        eval(&neap, &all)
     };
+    let recall = |args: &[&str]| row(&measured(args), "all", 100)["recall"].as_f64().expect("a share");
     assert_eq!((recall(&[]), recall(&["--without", "words,meaning"])), (100.0, 0.0));
+    // Each in turn, in one go.
+    let ablated = measured(&["--ablate"]);
+    assert_eq!(row(&ablated, "all", 100)["recall"], 100.0);
+    let without = ablated["files"][0]["without"].as_array().expect("rows");
+    let of = |reason: &str| without.iter().find(|row| row["category"] == reason).expect("a row")["recall"].as_f64();
+    assert_eq!(without.len(), 10);
+    for reason in ["words", "meaning", "beside"] {
+        assert_eq!(of(reason), Some(recall(&["--without", reason])), "{reason}");
+    }
 }
 
 #[test]

@@ -376,7 +376,7 @@ pub(crate) enum Suite {
 }
 
 /// A reason to recall a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Reason {
     /// Words that it shares with the question
     Words,
@@ -414,6 +414,9 @@ pub(crate) struct EvalArgs {
     /// Leave reasons out of the order, to see what they are worth
     #[arg(long, value_enum, value_name = "REASON,…", value_delimiter = ',')]
     pub(crate) without: Vec<Reason>,
+    /// Ask every question again with each reason left out in turn
+    #[arg(long, conflicts_with = "without")]
+    pub(crate) ablate: bool,
     /// Conversations that are measured at once
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) threads: usize,

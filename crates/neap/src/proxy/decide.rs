@@ -182,6 +182,8 @@ mod tests {
             (r#"{"model":7}"#, ""),
             (r#" {"m\"odel" : [ {"a":"}"} ] , "model": "a\u0062c" }"#, "abc"),
             (r#"{"model":"first","model":"last"}"#, "last"),
+            (r#"{"model":"first","messages":[],"mod\u0065l":"last"}"#, "last"),
+            (r#"{"model":"only","messages":[{"content":"the \"model\": \u0065"}]}"#, "only"),
             (r#"{"model":"cut"#, ""),
             ("{", ""),
             ("[]", ""),

@@ -69,6 +69,10 @@ impl<'a> Scan<'a> {
             scan.value()?;
             if name == key {
                 found = text.get(begins..scan.at);
+                // Most often it is among the first, and nowhere else: the rest is not walked through.
+                if !may_name(text.get(scan.at..)?, key) {
+                    return found;
+                }
             }
             scan.space();
             if scan.peek()? != b',' {
@@ -131,4 +135,10 @@ impl<'a> Scan<'a> {
         }
         (self.at > start).then_some(())
     }
+}
+
+/// Whether a member of this name may be in a text; names can be written with escapes.
+fn may_name(text: &str, key: &str) -> bool {
+    let has = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some();
+    has(&format!("\"{key}\"")) || has("\\u")
 }

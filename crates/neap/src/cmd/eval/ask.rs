@@ -35,20 +35,31 @@ async fn ask(
     let began = Instant::now();
     let embedding = told.meaning(&question.q).await?;
     tally.embedded(began.elapsed());
+    let mut asking = Asking {
+        question: question.q.clone(),
+        embedding,
+        filter: Filter::default(),
+        now: moment(&question.time).or(Some(told.now())),
+        here: None,
+        budget: Tokens::ZERO,
+        weights: options.weights.clone(),
+    };
     for budget in &options.budgets {
-        let asking = Asking {
-            question: question.q.clone(),
-            embedding: embedding.clone(),
-            filter: Filter::default(),
-            now: moment(&question.time).or(Some(told.now())),
-            here: None,
-            budget: Tokens(*budget),
-            weights: options.weights.clone(),
-        };
+        asking.budget = Tokens(*budget);
         let began = Instant::now();
         let recollection = told.engine.recollect(&asking).await?;
         let took = began.elapsed();
         tally.add(&question.cat, *budget, judge(conversation, question, &recollection, took));
+    }
+    for (reason, weights) in &options.ablations {
+        let embedding = asking.embedding.clone().filter(|_| weights.meaning > 0.0);
+        let mut asking = Asking { weights: weights.clone(), embedding, ..asking.clone() };
+        for budget in &options.budgets {
+            asking.budget = Tokens(*budget);
+            let recollection = told.engine.recollect(&asking).await?;
+            let answered = judge(conversation, question, &recollection, Duration::ZERO);
+            tally.add_without(*reason, *budget, &answered);
+        }
     }
     Ok(())
 }

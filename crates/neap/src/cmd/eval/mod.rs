@@ -16,6 +16,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use clap::ValueEnum;
 use neap_core::recall::Weights;
 use neap_model::Embedder;
 
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) budgets: Vec<u64>,
     pub(crate) suites: Vec<Suite>,
     pub(crate) weights: Weights,
+    /// Each question is asked again with these, each without one reason.
+    pub(crate) ablations: Vec<(Reason, Weights)>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     pub(crate) with_baselines: bool,
 }
@@ -56,7 +59,9 @@ impl Options {
         let weights = without(&args.without);
         let chosen = if weights.meaning > 0.0 { embedder::choose()? } else { None };
         let embedder = chosen.map(|chosen| chosen.embedder);
-        Ok(Self { budgets, suites, weights, embedder, with_baselines: args.curve.is_some() })
+        let reasons = if args.ablate { Reason::value_variants() } else { &[] };
+        let ablations = reasons.iter().map(|reason| (*reason, without(&[*reason]))).collect();
+        Ok(Self { budgets, suites, weights, ablations, embedder, with_baselines: args.curve.is_some() })
     }
 
     fn has(&self, suite: Suite) -> bool {

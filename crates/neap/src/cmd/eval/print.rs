@@ -1,17 +1,19 @@
 //! The figures, for people and for programs.
 
+use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::Options;
 use super::tally::{Row, Tally, percent, percentile};
+use crate::cli::Reason;
 use crate::out::{self, BOLD, DIM};
 
 /// What a file came to, as tables.
 pub(crate) fn text(name: &str, tally: &Tally, options: &Options) -> String {
     let mut out = format!("{BOLD}{name}{BOLD:#} {DIM}{} turns{DIM:#}\n", out::thousands(tally.turns));
     let rows = rows(tally);
+    let cell = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{share:.1}"));
     if !rows.is_empty() {
-        let cell = |share: Option<f64>| share.map_or_else(String::new, |share| format!("{share:.1}"));
         let cells = |row: &Row| {
             vec![
                 row.category.clone(),
@@ -37,6 +39,15 @@ pub(crate) fn text(name: &str, tally: &Tally, options: &Options) -> String {
             "tokens",
         ];
         out.push_str(&out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>()));
+    }
+    let ablated = ablated(tally);
+    if !ablated.is_empty() {
+        let cells = |row: &Row| {
+            vec![row.category.clone(), out::thousands(row.budget), cell(row.recall), cell(row.answer_first)]
+        };
+        let head = ["left out", "budget", "recall %", "answer first %"];
+        out.push('\n');
+        out.push_str(&out::table(&head, &ablated.iter().map(cells).collect::<Vec<_>>()));
     }
     for ((baseline, budget), shares) in &tally.baselines {
         let mean = percent(shares.iter().sum(), shares.len() as u64);
@@ -77,6 +88,12 @@ pub(crate) fn rows(tally: &Tally) -> Vec<Row> {
     rows
 }
 
+/// Over all categories, with each reason left out.
+fn ablated(tally: &Tally) -> Vec<Row> {
+    let name = |reason: &Reason| reason.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
+    tally.without.iter().map(|((reason, budget), sum)| Row::new(&name(reason), *budget, sum)).collect()
+}
+
 /// Everything, for programs.
 pub(crate) fn json(files: &[(String, Tally)]) -> Value {
     let one = |(name, tally): &(String, Tally)| {
@@ -98,6 +115,7 @@ pub(crate) fn json(files: &[(String, Tally)]) -> Value {
             "file": name,
             "turns": tally.turns,
             "rows": rows(tally),
+            "without": ablated(tally),
             "baselines": baselines,
             "openings": tally.openings,
             "placed": (tally.openings > 0).then(|| percent(tally.placed as f64, tally.openings)),

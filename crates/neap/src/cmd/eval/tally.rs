@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::cli::Reason;
+
 /// What one question came to.
 #[derive(Debug, Clone)]
 pub(crate) struct Answered {
@@ -106,6 +108,8 @@ impl std::fmt::Display for Baseline {
 pub(crate) struct Tally {
     /// By category and budget.
     pub(crate) sums: BTreeMap<(String, u64), Sum>,
+    /// All together, with one reason left out of the order.
+    pub(crate) without: BTreeMap<(Reason, u64), Sum>,
     pub(crate) took: Vec<Duration>,
     pub(crate) embedding: Vec<Duration>,
     pub(crate) turns: u64,
@@ -126,16 +130,34 @@ impl Tally {
         self.sums.entry((category.to_owned(), budget)).or_default().add(&answered);
     }
 
+    pub(crate) fn add_without(&mut self, reason: Reason, budget: u64, answered: &Answered) {
+        self.without.entry((reason, budget)).or_default().add(answered);
+    }
+
     pub(crate) fn embedded(&mut self, took: Duration) {
         self.embedding.push(took);
     }
 
     /// Joins what was asked of another conversation.
     pub(crate) fn join(&mut self, other: Tally) {
-        let Tally { sums, took, embedding, turns, index_bytes, said_bytes, openings, placed, moves, baselines } =
-            other;
+        let Tally {
+            sums,
+            without,
+            took,
+            embedding,
+            turns,
+            index_bytes,
+            said_bytes,
+            openings,
+            placed,
+            moves,
+            baselines,
+        } = other;
         for (key, sum) in sums {
             self.sums.entry(key).or_default().join(&sum);
+        }
+        for (key, sum) in without {
+            self.without.entry(key).or_default().join(&sum);
         }
         self.took.extend(took);
         self.embedding.extend(embedding);
