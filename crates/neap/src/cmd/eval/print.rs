@@ -90,7 +90,8 @@ pub(crate) fn rows(tally: &Tally) -> Vec<Row> {
 
 /// Over all categories, with each reason left out.
 fn ablated(tally: &Tally) -> Vec<Row> {
-    let name = |reason: &Reason| reason.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
+    let name =
+        |reason: &Reason| reason.to_possible_value().map_or_else(String::new, |it| it.get_name().to_owned());
     tally.without.iter().map(|((reason, budget), sum)| Row::new(&name(reason), *budget, sum)).collect()
 }
 
