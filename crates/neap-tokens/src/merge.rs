@@ -71,7 +71,7 @@ impl Merge {
                 return parts;
             }
             starts.copy_within(at + 2..=parts, at + 1);
-            ranks.copy_within((at + 2).min(parts)..parts, at + 1);
+            ranks.copy_within(at + 2..parts, at + 1);
             parts -= 1;
             ranks[at] = rank(&starts, at, parts);
             if at > 0 {

@@ -183,6 +183,8 @@ mod tests {
             (r#" {"m\"odel" : [ {"a":"}"} ] , "model": "a\u0062c" }"#, "abc"),
             (r#"{"model":"first","model":"last"}"#, "last"),
             (r#"{"model":"first","messages":[],"mod\u0065l":"last"}"#, "last"),
+            (r#"{"model":"a","model":"b","messages":[],"mod\u0065l":"c"}"#, "c"),
+            (r#"{"model":"only","messages":[{"content":"the \"model\": 7"}]}"#, "only"),
             (r#"{"model":"only","messages":[{"content":"the \"model\": \u0065"}]}"#, "only"),
             (r#"{"model":"cut"#, ""),
             ("{", ""),

@@ -47,7 +47,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The value of a member; where it is there twice, the last.
+    /// The value of a member, whose name is letters alone; where it is there twice, the last.
     pub(super) fn member(text: &'a str, key: &str) -> Option<&'a str> {
         let mut scan = Scan { text, at: 0 };
         scan.space();
@@ -68,9 +68,10 @@ impl<'a> Scan<'a> {
             let begins = scan.at;
             scan.value()?;
             if name == key {
+                let is_first = found.is_none();
                 found = text.get(begins..scan.at);
                 // Most often it is among the first, and nowhere else: the rest is not walked through.
-                if !may_name(text.get(scan.at..)?, key) {
+                if is_first && !may_name(text.get(scan.at..)?, key) {
                     return found;
                 }
             }
@@ -137,7 +138,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Whether a member of this name may be in a text; names can be written with escapes.
+/// Whether a member of this name, which is letters alone, may be in a text: as it is, or with escapes.
 fn may_name(text: &str, key: &str) -> bool {
     let has = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some();
     has(&format!("\"{key}\"")) || has("\\u")
