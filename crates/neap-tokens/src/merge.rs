@@ -1,5 +1,6 @@
 //! Joining the bytes of a piece into tokens: of all neighbours that make a token together, those of the lowest rank first.
 
+use std::array;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -45,19 +46,17 @@ impl Merge {
     /// The same where looking through all parts for the lowest rank is sooner done than keeping them in order.
     fn of_short(&self, piece: &[u8]) -> usize {
         // Where each part begins, and the rank of what it makes with the next.
-        let (mut starts, mut ranks) = ([0_u8; SHORT + 1], [NONE; SHORT]);
+        let mut starts: [u8; SHORT + 1] = array::from_fn(|at| at as u8);
+        let mut ranks = [NONE; SHORT];
         let mut parts = piece.len();
-        for at in 0..=parts {
-            starts[at] = at as u8;
-        }
         let rank = |starts: &[u8], at: usize, parts: usize| {
             if at + 2 > parts {
                 return NONE;
             }
             self.table.rank(&piece[usize::from(starts[at])..usize::from(starts[at + 2])]).unwrap_or(NONE)
         };
-        for at in 0..parts {
-            ranks[at] = rank(&starts, at, parts);
+        for (at, own) in ranks[..parts].iter_mut().enumerate() {
+            *own = rank(&starts, at, parts);
         }
         loop {
             let (mut lowest, mut at) = (NONE, 0);
