@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use neap_core::handle::Handle;
+use neap_core::ids::{Seq, Stamp};
 use neap_core::ingest::{Reply, Verdict};
 use neap_core::message::ToolCall;
-use neap_core::recall::Filter;
+use neap_core::recall::{Filter, text_of};
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, Incoming, Plan};
 use neap_model::bpe::counter_for;
-use neap_store::{MemStore, SqliteStore, Store};
+use neap_store::{MemStore, SqliteStore, Store, Stored};
 use serde_json::{Value, json};
 
 const BUDGET: Tokens = Tokens(4_000);
@@ -21,6 +22,7 @@ fn run<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A client that keeps its history, in one of three formats.
+#[derive(Clone)]
 struct Client {
     path: &'static str,
     headers: Vec<(String, String)>,
@@ -49,20 +51,32 @@ impl Client {
         body.to_string()
     }
 
-    async fn send(&self, engine: &Engine, shadow: bool) -> (Plan, Value) {
-        let body = self.body();
-        let incoming = Incoming {
+    fn incoming<'a>(&'a self, body: &'a str) -> Incoming<'a> {
+        Incoming {
             path: self.path,
             headers: &self.headers,
-            body: &body,
+            body,
             budget: BUDGET,
             encoding: "o200k_base",
-            shadow,
+            shadow: false,
             offer: None,
             early: false,
             limit: None,
-        };
-        let plan = engine.ingest(&incoming).await;
+        }
+    }
+
+    /// The plan, once what is new was recorded.
+    async fn send_early(&self, engine: &Engine) -> Plan {
+        let body = self.body();
+        let plan = engine.ingest(&Incoming { early: true, ..self.incoming(&body) }).await;
+        assert!(plan.fault.is_none() && plan.body.is_none());
+        plan.recorded().await;
+        plan
+    }
+
+    async fn send(&self, engine: &Engine, shadow: bool) -> (Plan, Value) {
+        let body = self.body();
+        let plan = engine.ingest(&Incoming { shadow, ..self.incoming(&body) }).await;
         assert_eq!(plan.fault, None);
         let sent = plan.body.clone().unwrap_or(body);
         (plan, serde_json::from_str(&sent).unwrap())
@@ -418,10 +432,8 @@ fn an_early_plan_tells_when_it_is_recorded() {
         for text in ["the harbour opens at five", "and on Sundays?", "and in winter?"] {
             client.says(text);
             let body = client.body();
-            let (path, key, encoding) = (client.path, client.headers.clone(), "o200k_base");
-            let (headers, budget, shadow, early) = (key.as_slice(), BUDGET, false, true);
-            let incoming =
-                Incoming { path, headers, body: &body, budget, encoding, shadow, offer: None, early, limit: None };
+            let asked = client.clone();
+            let incoming = Incoming { early: true, ..asked.incoming(&body) };
             let plan = engine.ingest(&incoming).await;
             let session = plan.session.clone().unwrap();
             let turn = async || store.load(&session).await.unwrap().map_or(0, |state| state.turn().0);
@@ -438,6 +450,63 @@ fn an_early_plan_tells_when_it_is_recorded() {
             assert_eq!((again.verdict, turn().await), (Some(Verdict::Regeneration), said.last().unwrap().1));
         }
         assert_eq!(said, [(0, 1), (1, 2), (2, 3)]);
+    });
+}
+
+/// What people and models said in a session, as often as it is recorded.
+async fn said(store: &dyn Store, plan: &Plan) -> Vec<String> {
+    let events = store.events(plan.session.as_ref().unwrap(), Seq(1), usize::MAX).await.unwrap();
+    let text = |stored: &Stored| match stored {
+        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event).map(|text| text.text),
+        Stored::Damaged { .. } => None,
+    };
+    events.iter().filter_map(text).map(|text| text.to_string()).collect()
+}
+
+/// A request that goes on as it came is not held against what other processes wrote before it is recorded: they may have heard the same.
+#[test]
+fn two_processes_record_one_history_once() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(MemStore::new());
+        let engines = [(); 2].map(|()| Engine::builder(store.clone()).build());
+        let mut client = Client::new("/v1/messages");
+        let mut wanted = Vec::new();
+        for (nth, engine) in [0, 1, 1, 0, 0, 1, 0].into_iter().enumerate() {
+            let (asked, answer) = (format!("What opens at {nth}?"), format!("Harbour number {nth}."));
+            client.says(&asked);
+            let plan = client.send_early(&engines[engine]).await;
+            let reply = client.hears(&answer);
+            wanted.extend([asked, answer]);
+            // The third answer is only ever brought along.
+            if nth != 2 {
+                engines[engine].answered(&plan, &reply).await.unwrap();
+                assert_eq!(said(store.as_ref(), &plan).await, wanted);
+            }
+        }
+    });
+}
+
+/// A session that was erased meanwhile does not come back by halves.
+#[test]
+fn an_erased_history_comes_back_whole() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(MemStore::new());
+        let engine = Engine::builder(store.clone()).build();
+        let mut client = Client::new("/v1/messages");
+        let mut wanted = Vec::new();
+        for nth in 0..5 {
+            let (asked, answer) = (format!("What opens at {nth}?"), format!("Harbour number {nth}."));
+            client.says(&asked);
+            let plan = client.send_early(&engine).await;
+            let reply = client.hears(&answer);
+            wanted.extend([asked, answer]);
+            let told = engine.answered(&plan, &reply).await;
+            match nth {
+                1 => store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.map(drop).unwrap(),
+                2 => assert_eq!(said(store.as_ref(), &plan).await, Vec::<String>::new(), "{told:?}"),
+                _ => assert_eq!(said(store.as_ref(), &plan).await, wanted),
+            }
+        }
     });
 }
 

@@ -71,7 +71,7 @@ impl Engine {
             plan.body = Some(request.whole());
             return Ok(());
         }
-        let mut found = self.found(&mut line, &session, heard, chain).await?;
+        let mut found = self.found(&mut line, &session, heard, chain, false).await?;
         found.told = told(heard, &session, opened);
         let new = New::of(&line, heard, chain, &found);
         self.hear(&mut line, new).await?;

@@ -57,21 +57,27 @@ impl Engine {
         Ok(new_session(chain))
     }
 
-    /// What is known of a request in its session.
+    /// What is known of a request in its session. One that goes on from where we left off need not be held against what other processes
+    /// wrote, if nothing depends on it but what is recorded: that is refused where they were first.
     pub(super) async fn found(
         &self,
         line: &mut HeardLine,
         session: &SessionId,
         heard: &Heard,
         chain: &Chain,
+        is_only_recorded: bool,
     ) -> Result<Found, EngineError> {
         let store = self.parts.store.as_ref();
+        let mut at_end = at_end(line, chain);
         // A request that was dropped half-way, or another process.
-        if line.live.is_ahead_of_store() || store.seq(session).await? != line.live.state.seq() {
+        if line.live.is_ahead_of_store()
+            || !(is_only_recorded && at_end.is_some()) && store.seq(session).await? != line.live.state.seq()
+        {
             line.live.reload(store).await?;
+            at_end = self::at_end(line, chain);
         }
         let counted = |reach: usize, least: usize| if reach < least { 0 } else { reach };
-        let own = match self.at_end(line, chain) {
+        let own = match at_end {
             Some(own) => own,
             None => self.reach(chain, Some(session)).await?.0,
         };
@@ -83,14 +89,6 @@ impl Engine {
         let (own_counted, others) = (counted(own, first_spoken(heard)), counted(others, first_answered(heard)));
         let verdict = judge(known, own_counted, others, chain, &heard.items);
         Ok(Found { verdict, own, told: 0 })
-    }
-
-    /// How many items there are up to the end of what was heard, if the request goes on from there.
-    fn at_end(&self, line: &HeardLine, chain: &Chain) -> Option<usize> {
-        let known = line.live.state.head().line.as_ref()?;
-        let ends_with = |items: &usize| known.answered.contains(&chain.upto(*items));
-        let answered = (1..=chain.links().len()).rev().find(ends_with);
-        answered.or_else(|| (chain.asked() == known.asked).then(|| chain.stem()))
     }
 
     /// The longest beginning that was heard before, in a session or in any, and where. Whoever was heard, all before it was.
@@ -124,4 +122,12 @@ impl Engine {
         }
         Ok((known, found))
     }
+}
+
+/// How many items there are up to the end of what was heard, if the request goes on from there.
+fn at_end(line: &HeardLine, chain: &Chain) -> Option<usize> {
+    let known = line.live.state.head().line.as_ref()?;
+    let ends_with = |items: &usize| known.answered.contains(&chain.upto(*items));
+    let answered = (1..=chain.links().len()).rev().find(ends_with);
+    answered.or_else(|| (chain.asked() == known.asked).then(|| chain.stem()))
 }

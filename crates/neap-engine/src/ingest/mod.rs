@@ -89,7 +89,9 @@ impl Engine {
         }
         let (session, line) = self.line_of(named, heard, &chain, &mut room).await?;
         let mut line = locked(line, &mut room).await;
-        let mut found = self.found(&mut line, &session, heard, &chain).await?;
+        let may_be_early = incoming.early && (incoming.offer.is_none() || incoming.shadow);
+        let is_only_recorded = may_be_early && is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
+        let mut found = self.found(&mut line, &session, heard, &chain, is_only_recorded).await?;
         found.told = told(heard, &session, opened);
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
@@ -102,8 +104,7 @@ impl Engine {
             plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
             forget_cut(&mut line, found.verdict);
             let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
-            let offers = incoming.offer.is_some() && !incoming.shadow;
-            if incoming.early && is_as_it_was && !offers {
+            if may_be_early && is_as_it_was {
                 plan.recording = Some(self.hear_aside(line, new, incoming.limit));
                 told_of(&plan);
                 return Ok(plan);

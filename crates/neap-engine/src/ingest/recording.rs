@@ -170,6 +170,10 @@ impl Engine {
                 }
                 Err(error) => {
                     overtaken(live, store, error, &mut conflicts).await?;
+                    if live.state.head().session.is_none() {
+                        // It was erased. What is new alone would be half a history: the next request brings all of it.
+                        return Err(EngineError::NoSession(live.id.clone()));
+                    }
                     // Whoever came first may have heard the same.
                     let rest: Vec<Digest> = steps[done..].iter().filter_map(|(_, digest)| *digest).collect();
                     let linked = store.linked(&rest).await?;
