@@ -425,7 +425,10 @@ fn work_is_grouped_and_concluded_by_rule() {
 #[test]
 fn an_early_plan_tells_when_it_is_recorded() {
     run(async {
-        let store = Arc::new(MemStore::new());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("neap.db");
+        let store = Arc::new(SqliteStore::open(&path).unwrap());
+        let other = rusqlite::Connection::open(&path).unwrap();
         let engine = Engine::builder(store.clone()).build();
         let mut client = Client::new("/v1/messages");
         let mut said = Vec::new();
@@ -434,11 +437,14 @@ fn an_early_plan_tells_when_it_is_recorded() {
             let body = client.body();
             let asked = client.clone();
             let incoming = Incoming { early: true, ..asked.incoming(&body) };
+            // While another writes, nothing is recorded.
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
             let plan = engine.ingest(&incoming).await;
             let session = plan.session.clone().unwrap();
             let turn = async || store.load(&session).await.unwrap().map_or(0, |state| state.turn().0);
             let before = turn().await;
             assert!(plan.is_recording() && plan.body.is_none());
+            other.execute_batch("COMMIT").unwrap();
             plan.recorded().await;
             assert!(!plan.is_recording());
             said.push((before, turn().await));

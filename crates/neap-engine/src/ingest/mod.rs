@@ -16,6 +16,8 @@ mod plan;
 mod recording;
 mod tools;
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
@@ -105,7 +107,7 @@ impl Engine {
             forget_cut(&mut line, found.verdict);
             let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
             if may_be_early && is_as_it_was {
-                plan.recording = Some(self.hear_aside(line, new, incoming.limit));
+                plan.recording = Some(self.hear_aside(line, new, incoming.limit).await);
                 told_of(&plan);
                 return Ok(plan);
             }
@@ -126,7 +128,7 @@ impl Engine {
     }
 
     /// Records what is new in a request while it is on its way; nobody else works on the history meanwhile.
-    fn hear_aside(
+    async fn hear_aside(
         &self,
         mut line: OwnedMutexGuard<HeardLine>,
         new: Option<New>,
@@ -141,7 +143,7 @@ impl Engine {
             }
             tell.send_replace(Some(line.live.state.turn()));
         };
-        tokio::spawn(async move {
+        let mut hearing = Box::pin(async move {
             match limit {
                 Some(limit) => {
                     if tokio::time::timeout(limit, hearing).await.is_err() {
@@ -151,6 +153,10 @@ impl Engine {
                 None => hearing.await,
             }
         });
+        // At once as far as it goes without waiting: what is spawned may begin only when this task waits.
+        if poll_fn(|cx| Poll::Ready(hearing.as_mut().poll(cx))).await.is_pending() {
+            tokio::spawn(hearing);
+        }
         Recording(told)
     }
 
