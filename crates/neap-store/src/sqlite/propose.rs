@@ -1,11 +1,11 @@
 //! What is proposed: texts that have the rarer terms, and texts whose embedding is near. By number; only the cards of what is chosen are
 //! read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use neap_core::ids::SessionId;
-use neap_core::recall::{Around, Card, Embedding, Filter, Proposed, Query};
+use neap_core::recall::{Around, Card, Embedding, Filter, Limits, Proposed, Query};
 use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use super::cards::{self, Reading, SESSIONS};
@@ -15,7 +15,7 @@ use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
 use super::{events, narrow, vectors};
 use crate::card::{Asked, Seen};
-use crate::near::{Directions, Of, Probe, Vectors, nearer};
+use crate::near::{Directions, Looking, Of, Probe, Searched, Vectors, nearer};
 use crate::numbers;
 use crate::propose::{Visit, Words, best};
 
@@ -124,25 +124,6 @@ impl<'a> Meant<'a> {
     fn mean_near(&self, loaded: &Loaded, place: &Where) -> f64 {
         Directions::mean_near(loaded.of(&place.scopes).map(Vectors::directions), self.embedding)
     }
-
-    /// The nearest texts of those that are searched.
-    fn nearest(&self, loaded: &Loaded, place: &Where, query: &Query) -> Vec<i64> {
-        let max = query.limits.semantic_max;
-        let admits = |of: &Of| query.filter.admits(of.kind, of.at) && place.leaves(of.text);
-        let admits_here = |of: &Of| place.has(of.text) && admits(of);
-        let is_searched: Option<&dyn Fn(&Of) -> bool> = match &place.streams {
-            None if query.filter.admits_all() => None,
-            None => Some(&admits),
-            Some(_) => Some(&admits_here),
-        };
-        let mut found: Vec<(i64, f64)> = Vec::new();
-        for vectors in loaded.of(&place.scopes) {
-            found.extend(vectors.nearest(self.embedding, max, is_searched));
-        }
-        found.sort_unstable_by(nearer);
-        found.truncate(max);
-        found.into_iter().map(|(text, _)| text).collect()
-    }
 }
 
 pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<Proposed, Stop> {
@@ -170,31 +151,42 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
     proposed.cards = match meant {
         None => read(db, &asked, by_words(db, &place, query, &proposed)?, |_| None)?,
         Some(meant) => space.look(db, meant.model, meant.embedding.values().len(), |loaded| {
-            let (near, chosen) = both(
-                || (meant.nearest(loaded, &place, query), meant.mean_near(loaded, &place)),
-                || by_words(db, &place, query, &proposed),
-            );
-            let (near, mean_near) = near;
-            proposed.mean_near = mean_near;
-            let chosen = chosen?.into_iter().chain(near).collect();
+            let Limits { semantic_max, .. } = query.limits;
+            let admits = |of: &Of| query.filter.admits(of.kind, of.at) && place.leaves(of.text);
+            let admits_here = |of: &Of| place.has(of.text) && admits(of);
+            let is_searched: Option<Searched<'_>> = match &place.streams {
+                None if query.filter.admits_all() => None,
+                None => Some(&admits),
+                Some(_) => Some(&admits_here),
+            };
+            let scopes = loaded.of(&place.scopes);
+            let looks: Vec<Looking<'_>> =
+                scopes.map(|of| of.look_for(meant.embedding, semantic_max, is_searched)).collect();
+            let mut chosen = beside(&looks, || by_words(db, &place, query, &proposed))?;
+            let mut near: Vec<(i64, f64)> = looks.iter().flat_map(Looking::nearest).collect();
+            near.sort_unstable_by(nearer);
+            near.truncate(semantic_max);
+            chosen.extend(near.iter().map(|(text, _)| *text));
+            let near: HashMap<i64, f64> = near.into_iter().collect();
             let probe = Probe::of(meant.embedding);
-            read(db, &asked, chosen, |text| loaded.near(&probe, text))
+            proposed.mean_near = meant.mean_near(loaded, &place);
+            read(db, &asked, chosen, |text| near.get(&text).copied().or_else(|| loaded.near(&probe, text)))
         })?,
     };
     Ok(proposed)
 }
 
-/// Does two things at once: one goes through memory, the other through the file. Where no thread can be had, one after the other.
-fn both<A: Send, B>(beside: impl Fn() -> A + Send + Sync, here: impl FnOnce() -> B) -> (A, B) {
-    std::thread::scope(|scope| match std::thread::Builder::new().spawn_scoped(scope, &beside) {
-        Ok(running) => {
-            let here = here();
-            match running.join() {
-                Ok(beside) => (beside, here),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+/// Looks for the nearest while something else is done that goes through the file, and then helps with it. Where no thread can be had, it is
+/// done afterwards.
+fn beside<T>(looks: &[Looking<'_>], work: impl FnOnce() -> T) -> T {
+    let look = || looks.iter().for_each(Looking::look);
+    std::thread::scope(|scope| {
+        if looks.iter().any(Looking::is_long) {
+            let _ = std::thread::Builder::new().spawn_scoped(scope, look);
         }
-        Err(_) => (beside(), here()),
+        let done = work();
+        look();
+        done
     })
 }
 
@@ -260,7 +252,7 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
     given.sort_unstable();
     given.dedup();
     let asked = Asked::of(query);
-    let mut found = beside(db, &asked, &given, *distance)?;
+    let mut found = said_beside(db, &asked, &given, *distance)?;
     found.retain(|text, _| given.binary_search(text).is_err());
     for id in openings {
         at_an_end(db, &asked, id, "", 1, &mut found)?;
@@ -302,7 +294,12 @@ fn at_an_end(
 }
 
 /// What was said within a distance of texts, given in order. Where their surroundings meet, nothing is read twice.
-fn beside(db: &Connection, asked: &Asked, given: &[i64], distance: u64) -> rusqlite::Result<BTreeMap<i64, Seen>> {
+fn said_beside(
+    db: &Connection,
+    asked: &Asked,
+    given: &[i64],
+    distance: u64,
+) -> rusqlite::Result<BTreeMap<i64, Seen>> {
     let columns = cards::COLUMNS;
     let before = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC");
     let after = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text");

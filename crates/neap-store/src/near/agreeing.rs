@@ -1,0 +1,157 @@
+//! Those whose signs agree most with another's.
+
+use std::ops::Range;
+
+use pulp::{Arch, NullaryFnOnce};
+
+use super::BITS;
+
+/// So many are compared by their signs at a time.
+const BLOCK: usize = 256;
+
+/// Those that agree most among all that were seen: the more of them there are, the fewer signs may differ.
+pub(super) struct Agreeing {
+    wanted: usize,
+    /// In so many signs one may differ.
+    most: u16,
+    /// How many differ in how many signs.
+    with: Vec<usize>,
+    /// How many differ in fewer than `most`.
+    fewer: usize,
+    /// With all that were among them for a while.
+    found: Vec<(usize, u16)>,
+}
+
+impl Agreeing {
+    pub(super) fn new(dimensions: usize, wanted: usize) -> Self {
+        let most = u16::try_from(dimensions).unwrap_or(u16::MAX);
+        Self { wanted, most, with: vec![0; usize::from(most) + 1], fewer: 0, found: Vec::new() }
+    }
+
+    /// Looks at some embeddings, by the signs of all.
+    pub(super) fn look(
+        &mut self,
+        some: Range<usize>,
+        signs: &[u64],
+        meant: &[u64],
+        is_searched: impl Fn(usize) -> bool,
+    ) {
+        let mut distances = [0_u16; BLOCK];
+        for start in some.clone().step_by(BLOCK) {
+            let end = some.end.min(start + BLOCK);
+            let signs = &signs[start * meant.len()..end * meant.len()];
+            Arch::new().dispatch(Distances { out: &mut distances, signs, meant });
+            for (at, distance) in (start..end).zip(distances) {
+                if distance <= self.most && is_searched(at) {
+                    self.take(at, distance);
+                }
+            }
+        }
+    }
+
+    /// Those that agree most among all that were seen here or there.
+    pub(super) fn with(mut self, other: Self) -> Self {
+        for (at, distance) in other.found {
+            if distance <= self.most {
+                self.take(at, distance);
+            }
+        }
+        self
+    }
+
+    /// Takes one that differs in `most` signs or fewer.
+    fn take(&mut self, at: usize, distance: u16) {
+        self.found.push((at, distance));
+        self.with[usize::from(distance)] += 1;
+        self.fewer += usize::from(distance < self.most);
+        while self.fewer >= self.wanted && self.most > 0 {
+            self.most -= 1;
+            self.fewer -= self.with[usize::from(self.most)];
+        }
+    }
+
+    /// The first that are wanted, and those as far as the last of them.
+    pub(super) fn end(self) -> Vec<usize> {
+        let is_near = |(at, distance): (usize, u16)| (distance <= self.most).then_some(at);
+        self.found.into_iter().filter_map(is_near).collect()
+    }
+}
+
+/// In how many signs each embedding differs from one.
+struct Distances<'a> {
+    out: &'a mut [u16],
+    signs: &'a [u64],
+    meant: &'a [u64],
+}
+
+impl NullaryFnOnce for Distances<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { out, signs, meant } = self;
+        // As long as the built-in embedder's are: a loop of known length is unrolled.
+        if let Ok(meant) = <&[u64; 6]>::try_from(meant) {
+            let (signs, _) = signs.as_chunks::<6>();
+            let both = out.len().min(signs.len());
+            for at in 0..both {
+                out[at] = differing(&signs[at], meant);
+            }
+            return;
+        }
+        for (out, signs) in out.iter_mut().zip(signs.chunks_exact(meant.len())) {
+            *out = differing(signs, meant);
+        }
+    }
+}
+
+/// In how many signs two embeddings differ.
+#[inline(always)]
+fn differing(a: &[u64], b: &[u64]) -> u16 {
+    let both = a.len().min(b.len());
+    let (a, b) = (&a[..both], &b[..both]);
+    let mut sum = 0;
+    for at in 0..both {
+        sum += (a[at] ^ b[at]).count_ones() as u16;
+    }
+    sum
+}
+
+/// A bit for each value: whether it is above zero.
+pub(super) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
+    values
+        .chunks(BITS)
+        .map(|some| some.iter().enumerate().fold(0, |bits, (at, value)| bits | u64::from(*value > 0) << at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In one pass the same stay as if all had been put in order first: the first that are wanted, and those as far as the last of them.
+    #[test]
+    fn those_that_agree_most_stay() {
+        let many: Vec<u16> = (0..4_000_u32).map(|at| (at.wrapping_mul(0x9e37_79b9) >> 24) as u16).collect();
+        let distinct: Vec<u16> = (0..256).map(|at| at * 37 % 256).collect();
+        let far: Vec<u16> = many.iter().map(|distance| (*distance).max(200)).collect();
+        for (distances, wanted) in
+            [&many, &distinct, &far].into_iter().flat_map(|of| [(of, 1), (of, 100), (of, 256), (of, 9_000)])
+        {
+            // Two see half of them each.
+            let mut seen = [(); 2].map(|()| Agreeing::new(384, wanted));
+            for (at, distance) in distances.iter().enumerate() {
+                let agreeing = &mut seen[at / 7 % 2];
+                if *distance <= agreeing.most {
+                    agreeing.take(at, *distance);
+                }
+            }
+            let mut agreeing = seen.into_iter().fold(Agreeing::new(384, wanted), Agreeing::with).end();
+            agreeing.sort_unstable();
+            let mut order = distances.clone();
+            order.sort_unstable();
+            let last = order[wanted.min(order.len()) - 1];
+            let expected: Vec<usize> = (0..distances.len()).filter(|at| distances[*at] <= last).collect();
+            assert_eq!(agreeing, expected, "{wanted}");
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Which embeddings are near to another: all of one embedder's, held in memory as small whole numbers.
+//!
+//! Few are compared one by one. Of many, the signs of their numbers are compared first, a bit each; only those that agree most are
+//! looked at closely. That is an approximation, and the only one.
+
+mod agreeing;
+mod directions;
+mod looking;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use neap_core::ids::Stamp;
+use neap_core::recall::{Embedding, TextKind, cosine, dot};
+use pulp::{Arch, NullaryFnOnce};
+
+use agreeing::signs;
+pub(crate) use directions::Directions;
+pub(crate) use looking::{Looking, Searched};
+
+const BITS: usize = u64::BITS as usize;
+
+/// Embeddings of one length, each of another text.
+pub(crate) struct Vectors {
+    dimensions: usize,
+    texts: Vec<Of>,
+    /// One after another.
+    values: Vec<i8>,
+    /// A bit for each value: whether it is above zero.
+    signs: Vec<u64>,
+    /// The sum of squares of each.
+    squares: Vec<i32>,
+    places: HashMap<i64, usize>,
+    directions: Directions,
+}
+
+/// What others are held against.
+pub(crate) struct Probe<'a> {
+    values: &'a [i8],
+    squares: i32,
+}
+
+impl<'a> Probe<'a> {
+    pub(crate) fn of(embedding: &'a Embedding) -> Self {
+        let values = embedding.values();
+        Self { values, squares: fast_dot(values, values) }
+    }
+}
+
+/// Whose embedding it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Of {
+    /// The number of its text.
+    pub(crate) text: i64,
+    pub(crate) kind: TextKind,
+    pub(crate) at: Stamp,
+}
+
+impl Vectors {
+    /// None yet.
+    pub(crate) fn new(dimensions: usize) -> Self {
+        let (texts, values, signs, squares) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (places, directions) = (HashMap::new(), Directions::default());
+        Self { dimensions, texts, values, signs, squares, places, directions }
+    }
+
+    /// Puts a text's embedding in place of the one that it had; one of another length is none.
+    pub(crate) fn put(&mut self, of: Of, bytes: &[u8]) {
+        self.remove(of.text);
+        if bytes.len() != self.dimensions {
+            return;
+        }
+        self.places.insert(of.text, self.texts.len());
+        self.texts.push(of);
+        let start = self.values.len();
+        self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
+        self.signs.extend(signs(&self.values[start..]));
+        self.squares.push(fast_dot(&self.values[start..], &self.values[start..]));
+        self.directions.add(&self.values[start..]);
+    }
+
+    /// Removes a text's embedding, if it has one. The last takes its place.
+    pub(crate) fn remove(&mut self, text: i64) {
+        let Some(at) = self.places.remove(&text) else { return };
+        self.texts.swap_remove(at);
+        self.squares.swap_remove(at);
+        if let Some(moved) = self.texts.get(at) {
+            self.places.insert(moved.text, at);
+        }
+        self.directions.subtract(&self.values[at * self.dimensions..(at + 1) * self.dimensions]);
+        cut(&mut self.values, at, self.dimensions);
+        cut(&mut self.signs, at, self.dimensions.div_ceil(BITS));
+    }
+
+    /// How near a text is; none if it has no embedding here.
+    pub(crate) fn near(&self, meant: &Probe<'_>, text: i64) -> Option<f64> {
+        let at = *self.places.get(&text)?;
+        if meant.values.len() != self.dimensions {
+            return Some(0.0);
+        }
+        Some(cosine(fast_dot(meant.values, self.value(at)), meant.squares, self.squares[at]))
+    }
+
+    /// The sum of them all.
+    pub(crate) fn directions(&self) -> &Directions {
+        &self.directions
+    }
+
+    #[inline(always)]
+    fn value(&self, at: usize) -> &[i8] {
+        &self.values[at * self.dimensions..(at + 1) * self.dimensions]
+    }
+
+    /// A look for the nearest `max` of those that are searched.
+    pub(crate) fn look_for<'a>(
+        &'a self,
+        meant: &'a Embedding,
+        max: usize,
+        is_searched: Option<Searched<'a>>,
+    ) -> Looking<'a> {
+        Looking::new(self, meant, max, is_searched)
+    }
+}
+
+// These are made once for each kind of machine, each with all the instructions that it has: only what is inlined into what `Arch` runs.
+// Not as closures, and not by way of iterators' own: what calls a closure need not be inlined, and then is made for the least machine.
+
+/// The sum of products.
+struct Dot<'a>(&'a [i8], &'a [i8]);
+
+impl NullaryFnOnce for Dot<'_> {
+    type Output = i32;
+
+    #[inline(always)]
+    fn call(self) -> i32 {
+        dot(self.0, self.1)
+    }
+}
+
+fn fast_dot(a: &[i8], b: &[i8]) -> i32 {
+    Arch::new().dispatch(Dot(a, b))
+}
+
+/// Removes the stretch of one text; the last takes its place.
+fn cut<T: Copy>(all: &mut Vec<T>, at: usize, length: usize) {
+    let last = all.len() - length;
+    all.copy_within(last.., at * length);
+    all.truncate(last);
+}
+
+/// The nearer first, then the newer.
+pub(crate) fn nearer(a: &(i64, f64), b: &(i64, f64)) -> Ordering {
+    b.1.total_cmp(&a.1).then(b.0.cmp(&a.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn of(text: i64) -> Of {
+        Of { text, kind: TextKind::User, at: Stamp(text) }
+    }
+
+    /// Numbers that look random and are the same every time.
+    fn vector(seed: i64, dimensions: usize) -> Embedding {
+        let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut bytes = Vec::with_capacity(dimensions);
+        for _ in 0..dimensions {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            bytes.push((state >> 32) as u8);
+        }
+        Embedding::from_bytes(&bytes)
+    }
+
+    fn all(count: i64, dimensions: usize) -> Vectors {
+        let mut vectors = Vectors::new(dimensions);
+        for text in 0..count {
+            vectors.put(of(text), &vector(text, dimensions).to_bytes());
+        }
+        vectors
+    }
+
+    fn nearest(
+        vectors: &Vectors,
+        meant: &Embedding,
+        max: usize,
+        is_searched: Option<Searched<'_>>,
+    ) -> Vec<(i64, f64)> {
+        let look = |threads: usize| {
+            let looking = vectors.look_for(meant, max, is_searched);
+            std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(|| looking.look()))));
+            looking.nearest()
+        };
+        let alone = look(1);
+        assert_eq!(look(3), alone);
+        alone
+    }
+
+    #[test]
+    fn the_nearest_come_first_then_the_newer() {
+        let mut vectors = Vectors::new(2);
+        for (text, bytes) in [(1, [5, 5]), (2, [10, 0]), (3, [7, 7]), (4, [0, 9]), (5, [1, 1])] {
+            vectors.put(of(text), &bytes);
+        }
+        let texts = |max, is_searched: Option<Searched<'_>>| {
+            let found = nearest(&vectors, &Embedding::from_bytes(&[3, 3]), max, is_searched);
+            found.into_iter().map(|(text, _)| text).collect::<Vec<_>>()
+        };
+        assert_eq!(texts(9, None), [5, 3, 1, 4, 2]);
+        assert_eq!(texts(2, None), [5, 3]);
+        assert_eq!(texts(2, Some(&|of| of.text < 4)), [3, 1]);
+        assert_eq!(texts(0, None), Vec::<i64>::new());
+        assert_eq!(nearest(&vectors, &Embedding::from_bytes(&[3]), 9, None), [], "of another length");
+    }
+
+    /// Whatever is put, replaced and removed, it is what putting only the last of each gives.
+    #[test]
+    fn embeddings_are_replaced_and_removed() {
+        let (mut vectors, mut kept) = (Vectors::new(70), BTreeMap::new());
+        for step in 0..400_i64 {
+            let text = (step * 37) % 50;
+            if step % 3 == 2 {
+                vectors.remove(text);
+                kept.remove(&text);
+            } else {
+                vectors.put(of(text), &vector(step, 70).to_bytes());
+                kept.insert(text, vector(step, 70));
+            }
+            let meant = vector(step * 7, 70);
+            let mut expected: Vec<_> = kept.iter().map(|(text, v)| (*text, meant.near(v.values()))).collect();
+            expected.sort_by(nearer);
+            assert_eq!(nearest(&vectors, &meant, 99, None), expected);
+            assert_eq!(vectors.near(&Probe::of(&meant), text), kept.get(&text).map(|v| meant.near(v.values())));
+        }
+    }
+
+    /// Among many, what is nearly the same is found for certain, and nearly all of the nearest are.
+    #[test]
+    fn signs_lead_to_the_nearest() {
+        for dimensions in [128, 384] {
+            signs_lead(dimensions);
+        }
+    }
+
+    fn signs_lead(dimensions: usize) {
+        let vectors = all(looking::EXACT_MAX as i64 + 500, dimensions);
+        let mut same = 0;
+        for seed in 0..10 {
+            let meant = vector(seed * 999, dimensions);
+            let found = nearest(&vectors, &meant, 20, None);
+            assert_eq!(found[0].0, seed * 999);
+            let mut exact: Vec<_> =
+                (0..vectors.texts.len()).map(|at| (at as i64, meant.near(vectors.value(at)))).collect();
+            exact.sort_by(nearer);
+            same += exact[..20].iter().filter(|one| found.contains(one)).count();
+            let even = nearest(&vectors, &meant, 20, Some(&|of| of.text % 2 == 0));
+            assert!(even.len() == 20 && even.iter().all(|(text, _)| text % 2 == 0));
+        }
+        assert!(same >= 150, "{same} of 200");
+    }
+}
