@@ -8,6 +8,8 @@ use super::BITS;
 
 /// So many are compared by their signs at a time.
 const BLOCK: usize = 256;
+/// And so many passed over together, if none of them is near enough: most are not.
+const GROUP: usize = 32;
 
 /// Those that agree most among all that were seen: the more of them there are, the fewer signs may differ.
 pub(super) struct Agreeing {
@@ -41,9 +43,15 @@ impl Agreeing {
             let end = some.end.min(start + BLOCK);
             let signs = &signs[start * meant.len()..end * meant.len()];
             Arch::new().dispatch(Distances { out: &mut distances, signs, meant });
-            for (at, distance) in (start..end).zip(distances) {
-                if distance <= self.most && is_searched(at) {
-                    self.take(at, distance);
+            let groups = distances[..end - start].chunks(GROUP);
+            for (start, group) in (start..).step_by(GROUP).zip(groups) {
+                if group.iter().fold(u16::MAX, |least, distance| least.min(*distance)) > self.most {
+                    continue;
+                }
+                for (at, distance) in (start..).zip(group) {
+                    if *distance <= self.most && is_searched(at) {
+                        self.take(at, *distance);
+                    }
                 }
             }
         }
