@@ -93,14 +93,16 @@ impl Parts {
         if let Some((_, meant)) = self.patience.latest().as_ref().filter(|(latest, _)| *latest == masked) {
             return Ok(meant.clone());
         }
-        let embedding = embedder.embed_question(&masked);
+        let texts = [masked.as_str()];
+        let embedding = embedder.embed(&texts);
         let made = match self.patience.limit {
             Some(limit) => {
                 tokio::time::timeout(limit, embedding).await.unwrap_or(Err(ModelError::TimedOut(limit)))
             }
             None => embedding.await,
         };
-        let meant = made?.filter(|meant| meant.values().iter().any(|value| *value != 0)).ok_or_else(nothing)?;
+        let meant =
+            made?.pop().filter(|meant| meant.values().iter().any(|value| *value != 0)).ok_or_else(nothing)?;
         *self.patience.latest() = Some((masked, meant.clone()));
         Ok(meant)
     }

@@ -138,42 +138,34 @@ impl<'a> Filling<'a> {
             }
             let Some(text) = texts.get(&card.id) else { continue };
             let is_whole = card.tokens <= long;
-            let text = if is_whole {
-                text.to_string()
-            } else {
-                passage(self.counter, &wanted.terms, text, Tokens(long.0 / 2))
-            };
-            let item = Shown { card: card.clone(), text, is_whole, is_stale: outdated.contains_key(&card.id) };
-            misses += usize::from(!self.take(item));
+            let passage = (!is_whole).then(|| passage(self.counter, &wanted.terms, text, Tokens(long.0 / 2)));
+            let text = passage.as_deref().unwrap_or(text);
+            misses += usize::from(!self.take(card, text, is_whole, outdated.contains_key(&card.id)));
         }
     }
 
     /// Puts a text on the page; says whether it fits. The same words again tell nothing more, and take no room.
-    fn take(&mut self, item: Shown) -> bool {
-        let words = item.text.trim().to_owned();
-        if words.is_empty() || self.said.contains(&words) {
+    fn take(&mut self, card: &Card, text: &str, is_whole: bool, is_stale: bool) -> bool {
+        let words = text.trim();
+        if words.is_empty() || self.said.contains(words) {
             return true;
         }
-        let place = (item.card.id.stream.clone(), item.card.at.date());
+        let place = (card.id.stream.clone(), card.at.date());
         let is_headed = self.headed.contains_key(&place);
-        let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(&item.card)) };
-        let cost = head + self.about(&item);
+        let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(card)) };
+        // About: the page is counted in the end. What was said was counted when it was said, with what tells who said it.
+        let is_counted = self.is_of_cards && matches!(card.kind, TextKind::User | TextKind::Assistant);
+        let is_as_counted = is_counted && is_whole && !is_stale;
+        let own = if is_as_counted { card.tokens } else { self.counter.count(&line(card, text, is_stale)) };
+        let cost = head + own;
         if cost > self.left {
             return false;
         }
         self.left = self.left.saturating_sub(cost);
         self.headed.entry(place).or_insert(head);
-        self.said.insert(words);
-        self.shown.push(item);
+        self.said.insert(words.to_owned());
+        self.shown.push(Shown { card: card.clone(), text: text.to_owned(), is_whole, is_stale });
         true
-    }
-
-    /// What a text takes on the page, about: the page is counted in the end. What was said was counted when it was said, with what
-    /// tells who said it.
-    fn about(&self, item: &Shown) -> Tokens {
-        let Shown { card, is_whole, is_stale, .. } = item;
-        let is_counted = self.is_of_cards && matches!(card.kind, TextKind::User | TextKind::Assistant);
-        if is_counted && *is_whole && !is_stale { card.tokens } else { self.counter.count(&line(item)) }
     }
 
     /// What the page costs as it stands: each line begins where no encoding merges across, so lines add up, and each is counted once.
@@ -187,7 +179,9 @@ impl<'a> Filling<'a> {
                 let known = headed.get(&(id.stream.clone(), at.date()));
                 sum += known.copied().unwrap_or_else(|| counter.count(&heading(&item.card)));
             }
-            sum += *lines.entry(id.clone()).or_insert_with(|| counter.count(&line(item)));
+            sum += *lines
+                .entry(id.clone())
+                .or_insert_with(|| counter.count(&line(&item.card, &item.text, item.is_stale)));
             last = Some(item);
         }
         sum
@@ -233,8 +227,7 @@ impl<'a> Filling<'a> {
                 |cards: &Vec<&Card>| cards.iter().map(|card| card.tokens).sum::<Tokens>() <= GAP_TOKENS_MAX;
             for card in between.filter(is_short).into_iter().flatten() {
                 if let Some(text) = texts.get(&card.id) {
-                    let (card, text) = (card.clone(), text.to_string());
-                    self.take(Shown { card, text, is_whole: true, is_stale: false });
+                    self.take(card, text, true, false);
                 }
             }
         }

@@ -35,7 +35,7 @@ pub(super) fn page(shown: &[Shown]) -> String {
         if last.is_none_or(|last| is_apart(&last.card, &item.card)) {
             out.push_str(&heading(&item.card));
         }
-        out.push_str(&line(item));
+        out.push_str(&line(&item.card, &item.text, item.is_stale));
         last = Some(item);
     }
     out.push_str(prompt::PAST_END.trim_end());
@@ -70,9 +70,9 @@ pub(super) fn heading(card: &Card) -> String {
 }
 
 /// A text on the page.
-pub(super) fn line(item: &Shown) -> String {
-    let mut out = format!("[{}{}] ", speaker(&item.card), if item.is_stale { ", since changed" } else { "" });
-    for (at, line) in item.text.trim().split('\n').enumerate() {
+pub(super) fn line(card: &Card, text: &str, is_stale: bool) -> String {
+    let mut out = format!("[{}{}] ", speaker(card), if is_stale { ", since changed" } else { "" });
+    for (at, line) in text.trim().split('\n').enumerate() {
         let gap = if at > 0 && line.starts_with('[') { " " } else { "" };
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{gap}{line}");

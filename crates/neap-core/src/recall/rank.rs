@@ -173,7 +173,7 @@ impl<'a> Ranking<'a> {
         let here = self.out_of_sight();
         let timely = self.cards.iter().filter(|card| self.wanted.names(card.at)).count();
         let in_time = weights.time * (1.0 - timely as f64 / self.cards.len().max(1) as f64);
-        let mut ranked = Vec::with_capacity(self.cards.len());
+        let mut scored = Vec::with_capacity(self.cards.len());
         for (((card, own), beside), of) in self.cards.iter().zip(&own).zip(beside).zip(of) {
             let is_named = card.who.as_ref().is_some_and(|who| names.contains(who.as_str()));
             let why = Why {
@@ -188,16 +188,22 @@ impl<'a> Ranking<'a> {
                 here: self.is_here(here, card),
                 cost: weights.cost * (card.tokens.0 as f64 / weights.short).max(1.0).ln(),
             };
-            ranked.push((why.sum(), why, self.matched(card)));
+            scored.push((why.sum(), why, self.matched(card)));
         }
-        let here = here.map(|(id, last)| (id.clone(), last));
-        let is_in_sight =
-            |card: &Card| here.as_ref().is_some_and(|(id, last)| *id == card.id.stream && card.nth > *last);
-        let made = |(card, (score, why, matched))| Ranked { card, score, why, matched };
-        let mut ranked: Vec<Ranked> =
-            self.cards.into_iter().zip(ranked).map(made).filter(|r| !is_in_sight(&r.card)).collect();
-        ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| newer_first(&a.card, &b.card)));
-        ranked
+        let is_in_sight = |card: &Card| here.is_some_and(|(id, last)| *id == card.id.stream && card.nth > last);
+        let cards = &self.cards;
+        let mut order: Vec<usize> = (0..cards.len()).filter(|at| !is_in_sight(&cards[*at])).collect();
+        order.sort_by(|a, b| {
+            let (one, other) = (scored[*a].0, scored[*b].0);
+            other.total_cmp(&one).then_with(|| newer_first(&cards[*a], &cards[*b]))
+        });
+        // Cards are large: each is moved once.
+        let mut cards: Vec<Option<Card>> = self.cards.into_iter().map(Some).collect();
+        let ranked = order.into_iter().filter_map(|at| {
+            let (score, why, matched) = scored[at];
+            Some(Ranked { card: cards[at].take()?, score, why, matched })
+        });
+        ranked.collect()
     }
 
     /// What each text says for itself.

@@ -30,9 +30,4 @@ pub trait Embedder: Send + Sync {
 
     /// One embedding for each text, in order. A text may be empty, or longer than what it looks at.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError>;
-
-    /// The same of one text that somebody waits for.
-    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
-        Ok(self.embed(&[text]).await?.pop())
-    }
 }

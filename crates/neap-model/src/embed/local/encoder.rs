@@ -87,19 +87,6 @@ impl Encoder {
         self.embed(texts).iter().map(|values| Embedding::of(values)).collect()
     }
 
-    /// The same of one that somebody waits for.
-    pub(super) fn question(&self, text: &str) -> Option<Embedding> {
-        self.be_quick();
-        self.embeddings(&[text]).pop()
-    }
-
-    /// From now on few texts are embedded sooner, for six times the memory: somebody waits for them.
-    pub(super) fn be_quick(&self) {
-        for Layer { ask, mix, widen, narrow, .. } in &self.layers {
-            [ask, mix, widen, narrow].into_iter().for_each(Matrix::be_quick);
-        }
-    }
-
     /// One vector for each text, in order, of length one.
     pub(super) fn embed(&self, texts: &[&str]) -> Vec<Vec<f32>> {
         let mut out = Vec::with_capacity(texts.len());

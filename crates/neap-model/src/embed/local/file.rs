@@ -136,8 +136,4 @@ impl Embedder for FileEmbedder {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         Ok(self.open().await?.encoder.embeddings(texts))
     }
-
-    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
-        Ok(self.open().await?.encoder.question(text))
-    }
 }

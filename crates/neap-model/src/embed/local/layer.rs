@@ -1,7 +1,5 @@
 //! The arithmetic of a layer, on as wide vectors as the processor has.
 
-use std::sync::OnceLock;
-
 use pulp::{Arch, Simd, WithSimd};
 
 use super::weights::{GROUP, Table};
@@ -11,101 +9,63 @@ pub(super) const WIDE: usize = 384;
 const HEADS: usize = 12;
 const HEAD: usize = WIDE / HEADS;
 
-/// A weight matrix in strips of two vectors of outputs, each strip input after input, as the product walks it. The weights stay packed
-/// in memory: a strip is opened when its turn comes, for all rows at once. With few rows that takes longer than the product itself; where
-/// somebody waits for those, the strips are kept open.
+/// A weight matrix in strips of two vectors of outputs, each strip group after group of inputs, as the product walks it. The weights stay
+/// packed in memory, and are opened a group at a time, for all rows at once: to read them unpacked would take longer.
 pub(super) struct Matrix {
-    /// Of the two vectors of outputs, the first in the low bits.
-    codes: Vec<u8>,
+    /// For each strip, and each [`PACKED`] inputs: those of each output in one number, the first in its low bits.
+    codes: Vec<u32>,
     /// For each strip and group of inputs, the scale of each output.
     scales: Vec<f32>,
     bias: Vec<f32>,
     inputs: usize,
-    open: OnceLock<Vec<f32>>,
 }
 
-/// With more rows than this there is nothing to gain from strips that are open already.
-const FEW_ROWS: usize = 64;
+/// Weights in one number, and bits of each.
+const PACKED: usize = 8;
+const BITS: usize = 4;
 
 impl Matrix {
     /// From one row of weights for each output; nothing when the shapes do not fit.
     pub(super) fn new(rows: &[(&Table<'_>, usize)], inputs: usize, bias: Vec<f32>) -> Option<Self> {
-        let lanes = Arch::new().dispatch(Lanes);
-        if rows.len() != bias.len() || !rows.len().is_multiple_of(2 * lanes) || !inputs.is_multiple_of(GROUP) {
+        let strip = 2 * Arch::new().dispatch(Lanes);
+        if rows.len() != bias.len() || !rows.len().is_multiple_of(strip) || !inputs.is_multiple_of(GROUP) {
             return None;
         }
-        let mut codes = Vec::with_capacity(inputs * rows.len() / 2);
+        let mut codes = Vec::with_capacity(inputs / PACKED * rows.len());
         let mut scales = Vec::with_capacity(inputs / GROUP * rows.len());
-        for rows in rows.chunks_exact(2 * lanes) {
-            let (low, high) = rows.split_at(lanes);
-            let code = |(table, row): &(&Table<'_>, usize), input: usize| table.code(*row, input);
-            for input in 0..inputs {
-                codes.extend(low.iter().zip(high).map(|(low, high)| code(low, input) | code(high, input) << 4));
+        for rows in rows.chunks_exact(strip) {
+            for first in (0..inputs).step_by(PACKED) {
+                codes.extend(rows.iter().map(|(table, row)| {
+                    let code = |at: usize| u32::from(table.code(*row, first + at)) << (BITS * at);
+                    (0..PACKED).map(code).sum::<u32>()
+                }));
             }
             for group in 0..inputs / GROUP {
                 scales.extend(rows.iter().map(|(table, row)| table.scale(*row, group)));
             }
         }
-        Some(Self { codes, scales, bias, inputs, open: OnceLock::new() })
-    }
-
-    /// Keeps the strips open from now on.
-    pub(super) fn be_quick(&self) {
-        self.open.get_or_init(|| {
-            let lanes = Arch::new().dispatch(Lanes);
-            let mut all = vec![0.0; self.inputs * self.bias.len()];
-            for (number, strip) in all.chunks_exact_mut(self.inputs * 2 * lanes).enumerate() {
-                self.open(number, lanes, strip);
-            }
-            all
-        });
-    }
-
-    /// Opens a strip: two vectors of outputs for each input.
-    #[inline(always)]
-    fn open(&self, number: usize, lanes: usize, to: &mut [f32]) {
-        let codes = self.codes[number * self.inputs * lanes..].chunks_exact(GROUP * lanes);
-        let scales = self.scales[number * self.inputs / GROUP * 2 * lanes..].chunks_exact(2 * lanes);
-        for ((codes, scales), to) in codes.zip(scales).zip(to.chunks_exact_mut(GROUP * 2 * lanes)) {
-            let (low, high) = scales.split_at(lanes);
-            for (codes, to) in codes.chunks_exact(lanes).zip(to.chunks_exact_mut(2 * lanes)) {
-                let (to_low, to_high) = to.split_at_mut(lanes);
-                for ((to, code), scale) in to_low.iter_mut().zip(codes).zip(low) {
-                    *to = (f32::from(code & 15) - 8.0) * scale;
-                }
-                for ((to, code), scale) in to_high.iter_mut().zip(codes).zip(high) {
-                    *to = (f32::from(code >> 4) - 8.0) * scale;
-                }
-            }
-        }
+        Some(Self { codes, scales, bias, inputs })
     }
 
     /// The product with each row of `x`, plus the bias.
     #[inline(always)]
     pub(super) fn apply<S: Simd>(&self, simd: S, x: &[f32]) -> Vec<f32> {
-        let (wide, strip) = (self.bias.len(), 2 * S::F32_LANES);
+        let (wide, strip, groups) = (self.bias.len(), 2 * S::F32_LANES, self.inputs / GROUP);
         let rows = x.len() / self.inputs;
-        let mut out = vec![0.0; rows * wide];
-        let is_open = self.open.get().filter(|_| rows <= FEW_ROWS);
-        let mut opened = vec![0.0; if is_open.is_some() { 0 } else { self.inputs * strip }];
-        for number in 0..wide / strip {
-            let weights = match is_open {
-                Some(open) => &open[number * self.inputs * strip..][..self.inputs * strip],
-                None => {
-                    self.open(number, S::F32_LANES, &mut opened);
-                    &opened
-                }
-            };
-            let weights = S::as_simd_f32s(weights).0;
-            let bias = S::as_simd_f32s(&self.bias[number * strip..][..strip]).0;
+        let mut out = self.bias.repeat(rows);
+        let mut weights = [simd.splat_f32s(0.0); 2 * GROUP];
+        let codes = self.codes.chunks_exact(GROUP / PACKED * strip);
+        for (number, (codes, scales)) in codes.zip(self.scales.chunks_exact(strip)).enumerate() {
+            let (first, input) = (number / groups * strip, number % groups * GROUP);
+            open(simd, codes, scales, &mut weights);
             let mut row = 0;
             while row < rows {
-                let (x, out) = (&x[row * self.inputs..], &mut out[row * wide + number * strip..]);
+                let (x, out) = (&x[row * self.inputs + input..], &mut out[row * wide + first..]);
                 row += match rows - row {
-                    6.. => block::<S, 6>(simd, x, self.inputs, weights, bias, out, wide),
-                    4.. => block::<S, 4>(simd, x, self.inputs, weights, bias, out, wide),
-                    2.. => block::<S, 2>(simd, x, self.inputs, weights, bias, out, wide),
-                    _ => block::<S, 1>(simd, x, self.inputs, weights, bias, out, wide),
+                    6.. => block::<S, 6>(simd, x, self.inputs, &weights, out, wide),
+                    4.. => block::<S, 4>(simd, x, self.inputs, &weights, out, wide),
+                    2.. => block::<S, 2>(simd, x, self.inputs, &weights, out, wide),
+                    _ => block::<S, 1>(simd, x, self.inputs, &weights, out, wide),
                 };
             }
         }
@@ -113,35 +73,55 @@ impl Matrix {
     }
 }
 
-/// One strip of outputs for `R` rows, all of whose sums stay in registers: in the inner loops there is nothing that could fail, for which
-/// they would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's embedding does not depend on the texts
-/// beside it.
+/// Unpacks a group of a strip: two vectors of outputs for each input.
+#[inline(always)]
+fn open<S: Simd>(simd: S, codes: &[u32], scales: &[f32], weights: &mut [S::f32s; 2 * GROUP]) {
+    // A float whose last bits count ones: with a code in them, it is the code and this much more.
+    const ONES: f32 = 8_388_608.0;
+    const NOUGHT: f32 = 8.0;
+    let (codes, scales) = (S::as_simd_u32s(codes).0, S::as_simd_f32s(scales).0);
+    let (low_bits, ones) = (simd.splat_u32s((1 << BITS) - 1), simd.splat_u32s(ONES.to_bits()));
+    let less = simd.splat_f32s(ONES + NOUGHT);
+    for (codes, weights) in codes.as_chunks::<2>().0.iter().zip(weights.as_chunks_mut::<{ 2 * PACKED }>().0) {
+        for (half, scale) in scales.iter().enumerate().take(2) {
+            for at in 0..PACKED {
+                let code = simd.wrapping_dyn_shr_u32s(codes[half], simd.splat_u32s((BITS * at) as u32));
+                let code = simd.or_u32s(simd.and_u32s(code, low_bits), ones);
+                let code = simd.sub_f32s(simd.transmute_f32s_u32s(code), less);
+                weights[2 * at + half] = simd.mul_f32s(code, *scale);
+            }
+        }
+    }
+}
+
+/// What a group of inputs adds to one strip of outputs for `R` rows, all of whose sums stay in registers: in the inner loops there is
+/// nothing that could fail, for which they would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's
+/// embedding does not depend on the texts beside it.
 #[inline(always)]
 fn block<S: Simd, const R: usize>(
     simd: S,
     x: &[f32],
     inputs: usize,
-    weights: &[S::f32s],
-    bias: &[S::f32s],
+    weights: &[S::f32s; 2 * GROUP],
     out: &mut [f32],
     wide: usize,
 ) -> usize {
     const NONE: [f32; GROUP] = [0.0; GROUP];
     // What is of another shape would be left out in silence.
-    assert!(inputs.is_multiple_of(GROUP) && weights.len() == 2 * inputs && x.len() >= R * inputs);
-    let mut sums = [[bias[0], bias[1]]; R];
-    for group in 0..inputs / GROUP {
-        let Some(weights) = weights[2 * GROUP * group..].first_chunk::<{ 2 * GROUP }>() else { break };
-        let mut rows = [&NONE; R];
-        for row in 0..R {
-            rows[row] = x[row * inputs + group * GROUP..].first_chunk().unwrap_or(&NONE);
+    assert!(x.len() >= (R - 1) * inputs + GROUP);
+    let mut rows = [&NONE; R];
+    let mut sums = [[simd.splat_f32s(0.0); 2]; R];
+    for row in 0..R {
+        rows[row] = x[row * inputs..].first_chunk().unwrap_or(&NONE);
+        if let [low, high] = S::as_simd_f32s(&out[row * wide..][..2 * S::F32_LANES]).0 {
+            sums[row] = [*low, *high];
         }
-        for input in 0..GROUP {
-            for row in 0..R {
-                let value = simd.splat_f32s(rows[row][input]);
-                sums[row][0] = simd.mul_add_f32s(value, weights[2 * input], sums[row][0]);
-                sums[row][1] = simd.mul_add_f32s(value, weights[2 * input + 1], sums[row][1]);
-            }
+    }
+    for input in 0..GROUP {
+        for row in 0..R {
+            let value = simd.splat_f32s(rows[row][input]);
+            sums[row][0] = simd.mul_add_f32s(value, weights[2 * input], sums[row][0]);
+            sums[row][1] = simd.mul_add_f32s(value, weights[2 * input + 1], sums[row][1]);
         }
     }
     for row in 0..R {
@@ -184,28 +164,38 @@ impl Norm {
 }
 
 /// Every piece takes from every piece of its text, head by head. A row of `asked` holds what a piece asks for,
-/// what it is found by and what it gives.
+/// what it is found by and what it gives. Loops by number: what goes by way of a closure need not be done in vectors.
 #[inline(always)]
 pub(super) fn attend(asked: &[f32], mixed: &mut [f32]) {
     const ROW: usize = 3 * WIDE;
+    const NONE: [f32; HEAD] = [0.0; HEAD];
     let pieces = asked.len() / ROW;
     let mut found_by = vec![0.0_f32; HEAD * pieces];
+    let mut given = vec![NONE; pieces];
     let mut shares = vec![0.0_f32; pieces];
     for head in (0..HEADS).map(|head| head * HEAD) {
         for (piece, row) in asked.chunks_exact(ROW).enumerate() {
+            given[piece] = *row[2 * WIDE + head..].first_chunk().unwrap_or(&NONE);
             for (place, value) in row[WIDE + head..][..HEAD].iter().enumerate() {
                 found_by[place * pieces + piece] = *value;
             }
         }
         for (row, out) in asked.chunks_exact(ROW).zip(mixed.chunks_exact_mut(WIDE)) {
+            let (shares, given) = (&mut shares[..pieces], &given[..pieces]);
             shares.fill(0.0);
-            for (value, found_by) in row[head..][..HEAD].iter().zip(found_by.chunks_exact(pieces)) {
-                shares.iter_mut().zip(found_by).for_each(|(share, other)| *share += other * value);
+            for place in 0..HEAD {
+                let (value, found_by) = (row[head + place], &found_by[place * pieces..][..pieces]);
+                for piece in 0..pieces {
+                    shares[piece] += found_by[piece] * value;
+                }
             }
-            to_shares(&mut shares);
-            let mut sum = [0.0_f32; HEAD];
-            for (share, row) in shares.iter().zip(asked.chunks_exact(ROW)) {
-                sum.iter_mut().zip(&row[2 * WIDE + head..]).for_each(|(sum, value)| *sum += value * share);
+            to_shares(shares);
+            let mut sum = NONE;
+            for piece in 0..pieces {
+                let (share, given) = (shares[piece], &given[piece]);
+                for place in 0..HEAD {
+                    sum[place] += given[place] * share;
+                }
             }
             out[head..][..HEAD].copy_from_slice(&sum);
         }

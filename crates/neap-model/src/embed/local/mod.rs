@@ -45,10 +45,6 @@ impl Embedder for LocalEmbedder {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         Ok(encoder()?.embeddings(texts))
     }
-
-    async fn embed_question(&self, text: &str) -> Result<Option<Embedding>, ModelError> {
-        Ok(encoder()?.question(text))
-    }
 }
 
 #[cfg(test)]
