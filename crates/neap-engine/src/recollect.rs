@@ -3,7 +3,8 @@
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::memory::{Memory, RecallRequest, Recalled};
 use neap_core::recall::{
-    Counting, Embedding, Filter, Found, Query, Ranking, Recollection, Search, Wanted, Weights, pack, shortlist,
+    Consult, Consulted, Counting, Embedding, Filter, Found, Query, Ranking, Recollection, Search, Wanted, Weights,
+    pack,
 };
 use neap_core::tokens::Tokens;
 use neap_model::bpe::counter_for;
@@ -73,19 +74,13 @@ impl Engine {
         if wanted.is_empty() {
             return Ok(Recollection::default());
         }
-        let store = self.parts.store.as_ref();
         let meant = asking.embedding.clone().map(|embedding| (self.parts.embedder_name(), embedding));
         let query = wanted.query(meant, asking.filter.clone());
-        let mut ranking = Ranking::new(&wanted, &asking.weights, store.propose(&query).await?);
-        if let Some(Here { session, in_sight }) = &asking.here {
-            ranking = ranking.goes_on(session, *in_sight);
-        }
-        let around = store.around(&ranking.around(), &query).await?;
-        let ranked = ranking.order(around);
-        let ids = shortlist(&ranked, asking.budget);
-        let texts = store.texts(&ids).await?;
-        let texts = ids.into_iter().zip(texts).filter_map(|(id, text)| Some((id, text?))).collect();
-        Ok(pack(counting, &wanted, ranked, &texts, asking.budget))
+        let here = asking.here.clone().map(|Here { session, in_sight }| (session, in_sight));
+        let (weights, budget) = (asking.weights.clone(), asking.budget);
+        let consult = Consult { wanted, query, weights, here, budget };
+        let Consulted { ranked, texts } = self.parts.store.consult(&consult).await?;
+        Ok(pack(counting, &consult.wanted, ranked, &texts, budget))
     }
 }
 

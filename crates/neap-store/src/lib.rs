@@ -37,7 +37,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::project::Projection;
-use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
@@ -216,6 +216,16 @@ pub trait Store: Send + Sync {
 
     /// The words of texts, in the order asked; none of what is not there, is damaged, or was said in a turn that a rule ended.
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
+
+    /// Both of these, and the words of the best, for one question; from one moment, where a backend can.
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+        let ranking = consult.ranking(self.propose(&consult.query).await?);
+        let around = self.around(&ranking.around(), &consult.query).await?;
+        let ranked = ranking.order(around);
+        let ids = consult.shortlist(&ranked);
+        let words = self.texts(&ids).await?;
+        Ok(Consulted::new(ranked, ids, words))
+    }
 
     /// The logs that texts are in, in the order asked; none of what was not said, is not there, or whose turn is in flight.
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;

@@ -66,6 +66,7 @@ contract! {
     a_stale_memory_changes_nothing
     a_text_is_proposed_by_its_rarest_words
     a_proposal_says_what_is_known_of_a_text
+    a_question_is_answered_at_once
     visits_are_bounded
     proposals_are_filtered
     proposals_are_narrowed_to_speakers_and_efforts

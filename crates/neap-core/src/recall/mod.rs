@@ -1,11 +1,12 @@
 //! What of everything that was said and is known answers a question.
 //!
 //! The store proposes ([`Query`] → [`Proposed`]): texts that share the rarer words of the question, and texts whose embedding is
-//! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, [`shortlist`] names what is read, and
-//! [`pack()`] fills a budget with it.
+//! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, what the best say is read, and
+//! [`pack()`] fills a budget with it. [`Consult`] is all that a store is asked on the way.
 
 mod belongs;
 mod card;
+mod consult;
 mod embedding;
 mod found;
 mod fresh;
@@ -24,9 +25,10 @@ mod when;
 
 pub use belongs::belongs_to;
 pub use card::{Card, Proposed};
+pub use consult::{Consult, Consulted};
 pub use embedding::{Embedding, cosine, dot};
 pub use found::{Found, Search};
-pub use pack::{Counting, Recollection, pack, shortlist};
+pub use pack::{Counting, Recollection, pack};
 pub use page::Shown;
 pub use query::{Around, Filter, Limits, Query};
 pub use quote::quote;

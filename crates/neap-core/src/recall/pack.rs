@@ -40,7 +40,7 @@ pub struct Recollection {
 }
 
 /// The texts to read: the best, until they cost clearly more than the budget.
-pub fn shortlist(ranked: &[Ranked], budget: Tokens) -> Vec<TextId> {
+pub(super) fn shortlist(ranked: &[Ranked], budget: Tokens) -> Vec<TextId> {
     let (mut left, long) = (budget.percent(READ_PERCENT), long(budget));
     let mut ids = Vec::new();
     for Ranked { card, .. } in ranked {

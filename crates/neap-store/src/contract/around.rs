@@ -1,8 +1,13 @@
 //! What is found for where it is: beside another text, at the beginning, at the end.
 
-use neap_core::ids::{Seq, TurnNo};
+use std::collections::BTreeSet;
+
+use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, TextId, TextKey, TextKind};
+use neap_core::recall::{
+    Around, Card, Consult, Consulted, Filter, Query, TextId, TextKey, TextKind, Wanted, Weights,
+};
+use neap_core::tokens::Tokens;
 
 use super::proposals::{MODEL, embed_all, meant, message};
 use super::told::{Told, effort, open};
@@ -47,4 +52,30 @@ pub async fn what_was_said_beside_is_found(store: &dyn Store) {
     assert_eq!(cards.iter().map(|card| card.nth).collect::<Vec<_>>(), [1, 10, 11, 12]);
     let scopes = store.scopes(&at(&[5, 4, 99])).await.expect("scopes can be told");
     assert_eq!(scopes, [Some(Scope::Ambient), None, None]);
+}
+
+/// All that a question needs, at once: the same as step by step.
+pub async fn a_question_is_answered_at_once(store: &dyn Store) {
+    let mut told = Told::begin(store, "at once").await;
+    for n in 1..=60 {
+        told.turn(store, &format!("where are pears of row {n}?"), &format!("behind shed {n}"), Scope::Ambient)
+            .await;
+    }
+    embed_all(store, MODEL).await;
+    let in_session = Filter { streams: Some([told.id.clone()].into()), ..Filter::default() };
+    for (filter, here) in [(Filter::default(), None), (in_session, Some((told.id.clone(), 7)))] {
+        let wanted = Wanted::of("where are the pears of row 31?", Stamp(0));
+        let query = Query { filter, ..meant("where are the pears of row 31?") };
+        let consult = Consult { wanted, query, weights: Weights::default(), here, budget: Tokens(90) };
+        let Consulted { ranked, texts } = store.consult(&consult).await.expect("it is answered");
+        let proposed = store.propose(&consult.query).await.expect("a proposal can be made");
+        let ranking = consult.ranking(proposed);
+        let around = store.around(&ranking.around(), &consult.query).await.expect("neighbours can be found");
+        let steps = ranking.order(around);
+        assert!(steps.len() > 60, "{}", steps.len());
+        assert_eq!(ranked, steps);
+        let ids = consult.shortlist(&steps);
+        assert_eq!(texts.keys().collect::<BTreeSet<_>>(), ids.iter().collect());
+        assert_eq!(texts.get(&message(&told, 62)).map(AsRef::as_ref), Some("where are pears of row 31?"));
+    }
 }

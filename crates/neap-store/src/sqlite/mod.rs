@@ -43,7 +43,7 @@ use neap_core::ingest::Digest;
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -128,6 +128,11 @@ impl Store for SqliteStore {
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         let (space, around, query) = (self.space.clone(), around.clone(), query.clone());
         self.readers.read(move |db| propose::around(db, &space, &around, &query)).await
+    }
+
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+        let (space, consult) = (self.space.clone(), consult.clone());
+        self.readers.read(move |db| propose::consult(db, &space, &consult)).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
 use neap_core::ids::SessionId;
-use neap_core::recall::{Around, Card, Embedding, Filter, Limits, Proposed, Query};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Filter, Limits, Proposed, Query};
 use rusqlite::{Connection, OptionalExtension, Rows, params};
 
 use super::cards::{self, Reading, SESSIONS};
@@ -13,7 +13,7 @@ use super::effects::number;
 use super::fault::Stop;
 use super::space::{Loaded, Space};
 use super::texts::{Names, number_of};
-use super::{events, narrow, vectors};
+use super::{events, narrow, texts, vectors};
 use crate::card::{Asked, Seen};
 use crate::near::{Directions, Looking, Of, Probe, Searched, Vectors, nearer};
 use crate::numbers;
@@ -268,6 +268,15 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
         })?,
     };
     Ok(cards)
+}
+
+pub(super) fn consult(db: &Connection, space: &Space, consult: &Consult) -> Result<Consulted, Stop> {
+    let ranking = consult.ranking(propose(db, space, &consult.query)?);
+    let around = around(db, space, &ranking.around(), &consult.query)?;
+    let ranked = ranking.order(around);
+    let ids = consult.shortlist(&ranked);
+    let words = texts::texts(db, &ids)?;
+    Ok(Consulted::new(ranked, ids, words))
 }
 
 /// What was said first in a stream, or last.

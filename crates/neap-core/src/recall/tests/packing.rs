@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::super::{Counting, Ranking, Recollection, Wanted, Weights, pack, shortlist};
+use super::super::pack::shortlist;
+use super::super::{Counting, Ranking, Recollection, Wanted, Weights, pack};
 use super::{DAY, Talk};
 use crate::ids::Stamp;
 use crate::testing::WordCounter;
