@@ -385,13 +385,26 @@ fn instructions_that_change_are_no_other_history() {
 /// A client's model does not call our tools: what a person says begins work and ends it.
 #[test]
 fn work_is_grouped_and_concluded_by_rule() {
+    grouped_and_concluded(false);
+}
+
+/// The same where a plan is had early, and another process writes to the session meanwhile.
+#[test]
+fn work_is_grouped_though_another_writes_meanwhile() {
+    grouped_and_concluded(true);
+}
+
+fn grouped_and_concluded(early: bool) {
     run(async {
         let store = Arc::new(MemStore::new());
         let engine = Engine::builder(store.clone()).build();
         let mut client = Client::new("/v1/messages");
         let mut say = async |text: &str, reply: &str| {
             client.says(text);
-            let (plan, body) = client.send(&engine, false).await;
+            let body = client.body();
+            let plan = engine.ingest(&Incoming { early, ..client.incoming(&body) }).await;
+            plan.recorded().await;
+            let body: Value = serde_json::from_str(&plan.body.clone().unwrap_or(body)).unwrap();
             let reply = client.hears(reply);
             engine.answered(&plan, &reply).await.unwrap();
             (plan.session.unwrap(), body)
@@ -404,6 +417,11 @@ fn work_is_grouped_and_concluded_by_rule() {
         let cart = state.efforts().next().unwrap().clone();
         assert!(cart.is_concluded() && cart.id.as_str().contains("coupon"), "{cart:?}");
         assert_eq!(state.active(), None);
+        if early {
+            let mut other = Engine::builder(store.clone()).build().attach(&id).await.unwrap();
+            other.call_tool("open_effort", r#"{"name": "aside"}"#).await.unwrap();
+            other.call_tool("close_effort", "{}").await.unwrap();
+        }
         say("Help me plan a trip to Lisbon with two small children in April", "Gladly.").await;
         for day in 0..90 {
             say(&format!("and what about Lisbon on day {day}? {}", "more of the trip ".repeat(10)), "Walk a lot.")
@@ -492,7 +510,7 @@ fn two_processes_record_one_history_once() {
     });
 }
 
-/// A session that was erased meanwhile does not come back by halves.
+/// A session that was erased meanwhile does not come back by halves: what a client still brings along is recorded whole.
 #[test]
 fn an_erased_history_comes_back_whole() {
     run(async {
@@ -500,19 +518,50 @@ fn an_erased_history_comes_back_whole() {
         let engine = Engine::builder(store.clone()).build();
         let mut client = Client::new("/v1/messages");
         let mut wanted = Vec::new();
-        for nth in 0..5 {
+        for nth in 0..6 {
             let (asked, answer) = (format!("What opens at {nth}?"), format!("Harbour number {nth}."));
             client.says(&asked);
-            let plan = client.send_early(&engine).await;
+            wanted.push(asked);
+            let mut plan = client.send_early(&engine).await;
+            if nth == 3 {
+                // The client sends the same again.
+                store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.unwrap();
+                plan = client.send_early(&engine).await;
+            }
+            assert_eq!(said(store.as_ref(), &plan).await, wanted);
             let reply = client.hears(&answer);
-            wanted.extend([asked, answer]);
-            let told = engine.answered(&plan, &reply).await;
-            match nth {
-                1 => store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.map(drop).unwrap(),
-                2 => assert_eq!(said(store.as_ref(), &plan).await, Vec::<String>::new(), "{told:?}"),
-                _ => assert_eq!(said(store.as_ref(), &plan).await, wanted),
+            wanted.push(answer);
+            engine.answered(&plan, &reply).await.unwrap();
+            assert_eq!(said(store.as_ref(), &plan).await, wanted);
+            if nth == 1 {
+                store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.unwrap();
             }
         }
+    });
+}
+
+/// Another process that hears the same once more leaves what was answered where it is.
+#[test]
+fn a_repeated_request_elsewhere_keeps_the_answer() {
+    run(async {
+        let store: Arc<dyn Store> = Arc::new(MemStore::new());
+        let engines = [(); 2].map(|()| Engine::builder(store.clone()).build());
+        let mut client = Client::new("/v1/messages");
+        client.says("What opens at five?");
+        let plan = client.send_early(&engines[1]).await;
+        let reply = client.hears("The harbour.");
+        engines[1].answered(&plan, &reply).await.unwrap();
+        client.says("And at six?");
+        let plan = client.send_early(&engines[0]).await;
+        let asked = client.clone();
+        let reply = client.hears("The market.");
+        engines[0].answered(&plan, &reply).await.unwrap();
+        asked.send_early(&engines[1]).await;
+        client.says("And at seven?");
+        let plan = client.send_early(&engines[1]).await;
+        assert_eq!(plan.verdict, Some(Verdict::Turn));
+        let wanted = ["What opens at five?", "The harbour.", "And at six?", "The market.", "And at seven?"];
+        assert_eq!(said(store.as_ref(), &plan).await, wanted);
     });
 }
 

@@ -58,7 +58,8 @@ impl Engine {
     }
 
     /// What is known of a request in its session. One that goes on from where we left off need not be held against what other processes
-    /// wrote, if nothing depends on it but what is recorded: that is refused where they were first.
+    /// wrote, if nothing is done with it but to record what is new: that is refused where they were first, and then looked at again. Until then
+    /// the verdict is what it is without them.
     pub(super) async fn found(
         &self,
         line: &mut HeardLine,
@@ -69,9 +70,10 @@ impl Engine {
     ) -> Result<Found, EngineError> {
         let store = self.parts.store.as_ref();
         let mut at_end = at_end(line, chain);
+        let is_refused_if_late = is_only_recorded && at_end.is_some_and(|own| own < heard.items.len());
         // A request that was dropped half-way, or another process.
         if line.live.is_ahead_of_store()
-            || !(is_only_recorded && at_end.is_some()) && store.seq(session).await? != line.live.state.seq()
+            || !is_refused_if_late && store.seq(session).await? != line.live.state.seq()
         {
             line.live.reload(store).await?;
             at_end = self::at_end(line, chain);

@@ -107,13 +107,14 @@ impl Engine {
             forget_cut(&mut line, found.verdict);
             let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
             if may_be_early && is_as_it_was {
-                plan.recording = Some(self.hear_aside(line, new, incoming.limit).await);
                 told_of(&plan);
+                let heard = request.let_go();
+                plan.recording = Some(self.hear_aside(line, new, (heard, chain), incoming.limit).await);
                 return Ok(plan);
             }
             let asked = if is_as_it_was { String::new() } else { newest(heard, line.frozen.as_ref()) };
             // What is asked is embedded while it is written down.
-            let (written, meant) = tokio::join!(self.hear(&mut line, new), self.meaning(&asked));
+            let (written, meant) = tokio::join!(self.hear(&mut line, new, (heard, &chain)), self.meaning(&asked));
             written?;
             ahead = Some((asked, meant));
             plan.turn = Some(line.live.state.turn());
@@ -132,12 +133,13 @@ impl Engine {
         &self,
         mut line: OwnedMutexGuard<HeardLine>,
         new: Option<New>,
+        (heard, chain): (Heard, Chain),
         limit: Option<Duration>,
     ) -> Recording {
         let (tell, told) = watch::channel(None);
         let engine = self.clone();
         let hearing = async move {
-            if let Err(error) = engine.hear(&mut line, new).await {
+            if let Err(error) = engine.hear(&mut line, new, (&heard, &chain)).await {
                 tracing::warn!(target: "neap::ingest", %error, "a request goes on that was not recorded; the client brings it along next time");
                 return;
             }
@@ -177,6 +179,7 @@ impl Engine {
         drop(line);
         if ends_work {
             self.attach(session).await?.call_tool("close_effort", "{}").await?;
+            shared.lock().await.live.reload(self.parts.store.as_ref()).await?;
         }
         Ok(())
     }

@@ -30,8 +30,9 @@ pub(super) struct Account {
 /// An item, where it is said and not only known again, and what stands for it.
 pub(super) type Step = (Option<Item>, Option<Digest>);
 
-/// What is new in a request, and where the history ends with it.
+/// What is new in a request, what it goes on from, and where the history ends with it.
 pub(super) struct New {
+    from: Option<Digest>,
     steps: Vec<Step>,
     end: Line,
 }
@@ -56,15 +57,25 @@ impl New {
         let step = |((at, item), digest): ((usize, &Item), Digest)| {
             (said.contains(&at).then(|| item.clone()), Some(digest).filter(|link| *link != start))
         };
-        Some(Self { steps: steps.map(step).collect(), end })
+        let from = (found.own > 0).then(|| chain.upto(found.own)).filter(|from| *from != start);
+        Some(Self { from, steps: steps.map(step).collect(), end })
     }
 }
 
 impl Engine {
-    /// Records what is new in a request.
-    pub(super) async fn hear(&self, line: &mut HeardLine, new: Option<New>) -> Result<(), EngineError> {
-        match new {
-            Some(New { steps, end }) => self.write(line, steps, &end, None).await,
+    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile.
+    pub(super) async fn hear(
+        &self,
+        line: &mut HeardLine,
+        new: Option<New>,
+        (heard, chain): (&Heard, &Chain),
+    ) -> Result<(), EngineError> {
+        let Some(New { from, steps, end }) = new else { return Ok(()) };
+        let written = self.write(line, from, steps, end, None).await;
+        let Err(EngineError::NoSession(session)) = written else { return written };
+        let found = self.found(line, &session, heard, chain, false).await?;
+        match New::of(line, heard, chain, &found) {
+            Some(New { from, steps, end }) => self.write(line, from, steps, end, None).await,
             None => Ok(()),
         }
     }
@@ -112,15 +123,17 @@ impl Engine {
         let told = reply.told(api);
         let said = told.into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
         let steps = said.zip(links.into_iter().map(Some)).collect();
-        self.write(line, steps, &end, Some(account)).await
+        self.write(line, None, steps, end, Some(account)).await
     }
 
-    /// Writes down what is known now, and what of it was said.
+    /// Writes down what is known now, and what of it was said, going on from something that is known already; [`EngineError::NoSession`] if
+    /// that is not there any more.
     pub(super) async fn write(
         &self,
         line: &mut HeardLine,
+        from: Option<Digest>,
         steps: Vec<Step>,
-        end: &Line,
+        mut end: Line,
         account: Option<Account>,
     ) -> Result<(), EngineError> {
         let HeardLine { live, topics, is_over, steers, .. } = line;
@@ -128,6 +141,7 @@ impl Engine {
         let mut conflicts = 0;
         let mut done = 0;
         loop {
+            let before = (topics.clone(), *is_over);
             let some = &steps[done..steps.len().min(done + AT_ONCE)];
             let mut decided = Vec::new();
             let now = self.parts.clock.now();
@@ -169,21 +183,37 @@ impl Engine {
                     }
                 }
                 Err(error) => {
+                    (*topics, *is_over) = before;
                     overtaken(live, store, error, &mut conflicts).await?;
-                    if live.state.head().session.is_none() {
-                        // It was erased. What is new alone would be half a history: the next request brings all of it.
+                    // Whoever came first may have heard the same.
+                    let rest = steps[done..].iter().filter_map(|(_, digest)| *digest);
+                    let rest: Vec<Digest> = from.into_iter().chain(rest).collect();
+                    let linked = store.linked(&rest).await?;
+                    let is_here = |found: &Vec<(_, _)>| found.iter().any(|(id, _)| *id == live.id);
+                    let (goes_on_from, linked) = linked.split_at(usize::from(from.is_some()));
+                    if !goes_on_from.iter().all(is_here) {
+                        // What is new alone would be half a history.
                         return Err(EngineError::NoSession(live.id.clone()));
                     }
-                    // Whoever came first may have heard the same.
-                    let rest: Vec<Digest> = steps[done..].iter().filter_map(|(_, digest)| *digest).collect();
-                    let linked = store.linked(&rest).await?;
-                    let is_here = |found: &&Vec<(_, _)>| found.iter().any(|(id, _)| *id == live.id);
-                    let here = linked.iter().take_while(is_here).count();
+                    let here = linked.iter().take_while(|found| is_here(found)).count();
                     let known = steps[done..].iter().scan(0, |links, (_, digest)| {
                         *links += usize::from(digest.is_some());
                         Some(*links <= here && here > 0)
                     });
                     done += known.take_while(|known| *known).count();
+                    match live.state.head().line.clone() {
+                        // With what was answered to it.
+                        Some(known) if known.asked == end.asked => {
+                            let more = known.answered.iter().filter(|one| !end.answered.contains(one));
+                            end.answered.extend(more.copied().collect::<Vec<_>>());
+                            if done >= steps.len() && end.answered == known.answered && account.is_none() {
+                                return Ok(());
+                            }
+                        }
+                        // Another request came since an answer was asked for: its end is the end.
+                        Some(known) if account.is_some() => end = known,
+                        Some(_) | None => {}
+                    }
                 }
             }
         }

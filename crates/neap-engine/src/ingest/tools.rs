@@ -39,7 +39,7 @@ impl Engine {
         if is_new {
             line.offers = Some(true);
             if let Some(end) = line.live.state.head().line.clone() {
-                self.write(line, vec![(None, Some(mark))], &end, None).await?;
+                self.write(line, None, vec![(None, Some(mark))], end, None).await?;
             }
         }
         let offers = match line.offers {

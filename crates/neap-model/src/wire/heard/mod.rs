@@ -94,6 +94,12 @@ impl Request {
         &self.heard
     }
 
+    /// What the rules read of it, where it is not needed any more: its history is gone from it.
+    pub fn let_go(&mut self) -> Heard {
+        let items = std::mem::take(&mut self.heard.items);
+        Heard { items, ..self.heard.clone() }
+    }
+
     /// The model asked for.
     pub fn model(&self) -> Option<String> {
         self.body.text_of("model")
