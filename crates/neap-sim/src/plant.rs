@@ -11,7 +11,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::{Exchange, Message, Role, Scope};
 use neap_core::prompt;
-use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_core::turn::ModelRequest;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -199,6 +199,15 @@ impl Store for PlantedStore {
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         self.flush().await?;
         self.inner.around(around, query).await
+    }
+
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+        self.flush().await?;
+        let mut consulted = self.inner.consult(consult).await?;
+        if self.plant == Plant::BlindSearch {
+            consulted.ranked.retain(|ranked| ranked.card.kind.is_said());
+        }
+        Ok(consulted)
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {

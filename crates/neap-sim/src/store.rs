@@ -10,7 +10,7 @@ use neap_core::ingest::Digest;
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
@@ -144,6 +144,11 @@ impl Store for FaultyStore {
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         self.read()?;
         self.inner.around(around, query).await
+    }
+
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+        self.read()?;
+        self.inner.consult(consult).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {

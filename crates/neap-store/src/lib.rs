@@ -4,7 +4,7 @@
 //! its efforts, where exchanges are, memories, the word index) is derived from the stream by [`neap_core::project`], changes
 //! in the same transaction, and can be dropped and made again ([`Store::rebuild`]).
 //!
-//! A store knows nothing of models and prompts, and ranks nothing: it proposes candidates.
+//! A store knows nothing of models and prompts, and has no order of its own: it proposes candidates, and the core ranks.
 
 mod card;
 pub mod contract;
@@ -217,15 +217,9 @@ pub trait Store: Send + Sync {
     /// The words of texts, in the order asked; none of what is not there, is damaged, or was said in a turn that a rule ended.
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
 
-    /// Both of these, and the words of the best, for one question; from one moment, where a backend can.
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
-        let ranking = consult.ranking(self.propose(&consult.query).await?);
-        let around = self.around(&ranking.around(), &consult.query).await?;
-        let ranked = ranking.order(around);
-        let ids = consult.shortlist(&ranked);
-        let words = self.texts(&ids).await?;
-        Ok(Consulted::new(ranked, ids, words))
-    }
+    /// All that one question needs, of one moment: what [`propose`](Self::propose), [`around`](Self::around) and
+    /// [`texts`](Self::texts) give, as [`Consult::answer`] asks for it.
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError>;
 
     /// The logs that texts are in, in the order asked; none of what was not said, is not there, or whose turn is in flight.
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;

@@ -13,7 +13,7 @@ use neap_core::log::{From, Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
 use neap_core::message::Scope;
 use neap_core::project::ExchangeRow;
-use neap_core::recall::{Around, Card, Embedding, Proposed, Query, TextId};
+use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
@@ -200,6 +200,15 @@ impl Store for MemStore {
 
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         Ok(self.kept().around(around, query))
+    }
+
+    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+        let all = self.kept();
+        consult.answer(
+            |query| Ok(all.propose(query)),
+            |around, query| Ok(all.around(around, query)),
+            |ids| Ok(ids.iter().map(|id| all.text(id, false)).collect()),
+        )
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {

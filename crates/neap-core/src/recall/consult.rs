@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::pack::shortlist;
-use super::{Proposed, Query, Ranked, Ranking, TextId, Wanted, Weights};
+use super::{Around, Card, Proposed, Query, Ranked, Ranking, TextId, Wanted, Weights};
 use crate::ids::SessionId;
 use crate::tokens::Tokens;
 
@@ -24,18 +24,23 @@ pub struct Consult {
 }
 
 impl Consult {
-    /// The first step: what was proposed, on its way to an order. What is [around](Ranking::around) it is wanted next.
-    pub fn ranking(&self, proposed: Proposed) -> Ranking {
-        let ranking = Ranking::new(&self.wanted, &self.weights, proposed);
-        match &self.here {
-            Some((session, in_sight)) => ranking.goes_on(session, *in_sight),
-            None => ranking,
+    /// The answer of a store that proposes, tells what is around texts, and what they say.
+    pub fn answer<E>(
+        &self,
+        propose: impl FnOnce(&Query) -> Result<Proposed, E>,
+        around: impl FnOnce(&Around, &Query) -> Result<Vec<Card>, E>,
+        words: impl FnOnce(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
+    ) -> Result<Consulted, E> {
+        let mut ranking = Ranking::new(&self.wanted, &self.weights, propose(&self.query)?);
+        if let Some((session, in_sight)) = &self.here {
+            ranking = ranking.goes_on(session, *in_sight);
         }
-    }
-
-    /// The last step: the texts whose words are wanted, of all that are in order.
-    pub fn shortlist(&self, ranked: &[Ranked]) -> Vec<TextId> {
-        shortlist(ranked, self.budget)
+        let around = around(&ranking.around(), &self.query)?;
+        let ranked = ranking.order(around);
+        let ids = shortlist(&ranked, self.budget);
+        let words = words(&ids)?;
+        let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();
+        Ok(Consulted { ranked, texts })
     }
 }
 
@@ -46,12 +51,4 @@ pub struct Consulted {
     pub ranked: Vec<Ranked>,
     /// The words of the best, as far as they are there.
     pub texts: BTreeMap<TextId, Arc<str>>,
-}
-
-impl Consulted {
-    /// With the words in the order in which they were asked for.
-    pub fn new(ranked: Vec<Ranked>, ids: Vec<TextId>, words: Vec<Option<Arc<str>>>) -> Self {
-        let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();
-        Self { ranked, texts }
-    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::message::Scope;
 use neap_core::recall::{
-    Around, Card, Consult, Consulted, Filter, Query, TextId, TextKey, TextKind, Wanted, Weights,
+    Around, Card, Consult, Consulted, Filter, Query, Ranking, TextId, TextKey, TextKind, Wanted, Weights,
 };
 use neap_core::tokens::Tokens;
 
@@ -69,13 +69,16 @@ pub async fn a_question_is_answered_at_once(store: &dyn Store) {
         let consult = Consult { wanted, query, weights: Weights::default(), here, budget: Tokens(90) };
         let Consulted { ranked, texts } = store.consult(&consult).await.expect("it is answered");
         let proposed = store.propose(&consult.query).await.expect("a proposal can be made");
-        let ranking = consult.ranking(proposed);
+        let mut ranking = Ranking::new(&consult.wanted, &consult.weights, proposed);
+        if let Some((session, in_sight)) = &consult.here {
+            ranking = ranking.goes_on(session, *in_sight);
+        }
         let around = store.around(&ranking.around(), &consult.query).await.expect("neighbours can be found");
         let steps = ranking.order(around);
         assert!(steps.len() > 60, "{}", steps.len());
         assert_eq!(ranked, steps);
-        let ids = consult.shortlist(&steps);
-        assert_eq!(texts.keys().collect::<BTreeSet<_>>(), ids.iter().collect());
+        let best: BTreeSet<_> = ranked[..texts.len()].iter().map(|ranked| &ranked.card.id).collect();
+        assert_eq!(texts.keys().collect::<BTreeSet<_>>(), best);
         assert_eq!(texts.get(&message(&told, 62)).map(AsRef::as_ref), Some("where are pears of row 31?"));
     }
 }

@@ -162,4 +162,28 @@ mod tests {
             assert_eq!(agreeing, expected, "{wanted}");
         }
     }
+
+    /// None is passed over that is as near as the last that is wanted.
+    #[test]
+    fn those_near_enough_are_seen_wherever_they_stand() {
+        let scattered =
+            |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(at | 1);
+        for words in [2, 6] {
+            let all: Vec<u64> = (0..3_000 * words as u64).map(scattered).collect();
+            let meant: Vec<u64> = (0..words as u64).map(|at| scattered(at + 77)).collect();
+            for (some, wanted) in [(0..3_000, 1), (0..3_000, 40), (256..2_999, 40), (512..700, 500)] {
+                let mut agreeing = Agreeing::new(64 * words, wanted);
+                agreeing.look(some.clone(), &all, &meant, |at| at % 3 > 0);
+                let mut found = agreeing.end();
+                found.sort_unstable();
+                let near = |at: &usize| differing(&all[at * words..][..words], &meant);
+                let admitted: Vec<usize> = some.filter(|at| at % 3 > 0).collect();
+                let mut order: Vec<u16> = admitted.iter().map(near).collect();
+                order.sort_unstable();
+                let last = order[wanted.min(order.len()) - 1];
+                let expected: Vec<usize> = admitted.into_iter().filter(|at| near(at) <= last).collect();
+                assert_eq!(found, expected, "{words} {wanted}");
+            }
+        }
+    }
 }

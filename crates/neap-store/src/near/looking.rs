@@ -81,8 +81,8 @@ impl<'a> Looking<'a> {
     }
 
     /// The nearest, nearest first; of equally near ones, the newer. Whoever looks has come to an end.
-    pub(crate) fn nearest(&self) -> Vec<(i64, f64)> {
-        let Found { mut near, agreeing } = take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+    pub(crate) fn nearest(mut self) -> Vec<(i64, f64)> {
+        let Found { mut near, agreeing } = take(self.found.get_mut().unwrap_or_else(PoisonError::into_inner));
         let all = agreeing.into_iter().fold(self.agreeing(), Agreeing::with);
         near.append(&mut self.compared(&all.end()));
         if near.len() > self.max {

@@ -2,6 +2,9 @@
 //!
 //! Few are compared one by one. Of many, the signs of their numbers are compared first, a bit each; only those that agree most are
 //! looked at closely. That is an approximation, and the only one.
+//!
+//! What [`Arch`] runs (each `NullaryFnOnce`) is made once for each kind of machine, with all the instructions that it has: only what is inlined into it. So there are
+//! no closures in it, and no iterators' own loops: what calls a closure need not be inlined, and then is made for the least machine.
 
 mod agreeing;
 mod directions;
@@ -122,9 +125,6 @@ impl Vectors {
     }
 }
 
-// These are made once for each kind of machine, each with all the instructions that it has: only what is inlined into what `Arch` runs.
-// Not as closures, and not by way of iterators' own: what calls a closure need not be inlined, and then is made for the least machine.
-
 /// The sum of products.
 struct Dot<'a>(&'a [i8], &'a [i8]);
 
@@ -235,6 +235,19 @@ mod tests {
             expected.sort_by(nearer);
             assert_eq!(nearest(&vectors, &meant, 99, None), expected);
             assert_eq!(vectors.near(&Probe::of(&meant), text), kept.get(&text).map(|v| meant.near(v.values())));
+        }
+    }
+
+    /// However many look, and in however many steps: the same as one by one.
+    #[test]
+    fn steps_are_shared() {
+        let vectors = all(9_000, 70);
+        for seed in [3, 8_999, 10_001] {
+            let meant = vector(seed, 70);
+            let mut expected: Vec<_> =
+                (0..9_000).map(|text| (text, meant.near(vector(text, 70).values()))).collect();
+            expected.sort_by(nearer);
+            assert_eq!(nearest(&vectors, &meant, 30, None), expected[..30]);
         }
     }
 

@@ -163,7 +163,7 @@ pub(super) fn propose(db: &Connection, space: &Space, query: &Query) -> Result<P
             let looks: Vec<Looking<'_>> =
                 scopes.map(|of| of.look_for(meant.embedding, semantic_max, is_searched)).collect();
             let mut chosen = beside(&looks, || by_words(db, &place, query, &proposed))?;
-            let mut near: Vec<(i64, f64)> = looks.iter().flat_map(Looking::nearest).collect();
+            let mut near: Vec<(i64, f64)> = looks.into_iter().flat_map(Looking::nearest).collect();
             near.sort_unstable_by(nearer);
             near.truncate(semantic_max);
             chosen.extend(near.iter().map(|(text, _)| *text));
@@ -271,12 +271,11 @@ pub(super) fn around(db: &Connection, space: &Space, around: &Around, query: &Qu
 }
 
 pub(super) fn consult(db: &Connection, space: &Space, consult: &Consult) -> Result<Consulted, Stop> {
-    let ranking = consult.ranking(propose(db, space, &consult.query)?);
-    let around = around(db, space, &ranking.around(), &consult.query)?;
-    let ranked = ranking.order(around);
-    let ids = consult.shortlist(&ranked);
-    let words = texts::texts(db, &ids)?;
-    Ok(Consulted::new(ranked, ids, words))
+    consult.answer(
+        |query| propose(db, space, query),
+        |of, query| around(db, space, of, query),
+        |ids| texts::texts(db, ids),
+    )
 }
 
 /// What was said first in a stream, or last.

@@ -76,7 +76,7 @@ impl Matrix {
 /// Unpacks a group of a strip: two vectors of outputs for each input.
 #[inline(always)]
 fn open<S: Simd>(simd: S, codes: &[u32], scales: &[f32], weights: &mut [S::f32s; 2 * GROUP]) {
-    // A float whose last bits count ones: with a code in them, it is the code and this much more.
+    // The last bit of such a float is worth one: with a code in its last bits, it is so much more.
     const ONES: f32 = 8_388_608.0;
     const NOUGHT: f32 = 8.0;
     let (codes, scales) = (S::as_simd_u32s(codes).0, S::as_simd_f32s(scales).0);

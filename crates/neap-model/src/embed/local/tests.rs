@@ -48,6 +48,42 @@ fn the_numbers_are_the_model_s() {
     assert!((likeness(&vectors[0], &vectors[2]) + 0.1023).abs() < 2e-3);
 }
 
+/// Stored embeddings are compared with new ones: the product is, to the last bit, that of the weights one by one, in the order of inputs.
+#[test]
+fn packed_weights_are_the_weights() {
+    let whole = weights::Weights::open(include_bytes!("assets/minilm-l3-q4.safetensors")).expect("they are whole");
+    let (name, inputs, outputs) = ("encoder.layer.1.output.dense", 4 * layer::WIDE, layer::WIDE);
+    let matrix = whole.matrix(&[name.to_owned()], inputs, outputs).expect("it is there");
+    let table = whole.table(&format!("{name}.weight"), inputs).expect("it is there");
+    let bias = whole.values(&format!("{name}.bias")).expect("it is there");
+    for rows in [1, 2, 5, 6, 13] {
+        let x: Vec<f32> = (0..rows * inputs).map(|at| ((at * 37 % 101) as f32 - 50.0) / 17.0).collect();
+        let out = pulp::Arch::new().dispatch(Product { matrix: &matrix, x: &x });
+        for (row, out) in x.chunks_exact(inputs).zip(out.chunks_exact(outputs)) {
+            for output in (0..outputs).step_by(7) {
+                let weight = |at: usize| {
+                    (f32::from(table.code(output, at)) - 8.0) * table.scale(output, at / weights::GROUP)
+                };
+                let sum = (0..inputs).fold(bias[output], |sum, at| row[at].mul_add(weight(at), sum));
+                assert_eq!(out[output].to_bits(), sum.to_bits(), "{rows} rows, output {output}");
+            }
+        }
+    }
+}
+
+struct Product<'a> {
+    matrix: &'a layer::Matrix,
+    x: &'a [f32],
+}
+
+impl pulp::WithSimd for Product<'_> {
+    type Output = Vec<f32>;
+
+    fn with_simd<S: pulp::Simd>(self, simd: S) -> Vec<f32> {
+        self.matrix.apply(simd, self.x)
+    }
+}
+
 #[test]
 fn a_text_s_vector_does_not_depend_on_its_company() {
     let encoder = encoder();

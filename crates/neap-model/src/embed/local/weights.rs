@@ -67,7 +67,7 @@ impl<'a> Weights<'a> {
         Norm::new(self.values(&format!("{name}.weight"))?, self.values(&format!("{name}.bias"))?)
     }
 
-    fn values(&self, name: &str) -> Option<Vec<f32>> {
+    pub(super) fn values(&self, name: &str) -> Option<Vec<f32>> {
         Some(self.0.get(name)?.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
     }
 }
