@@ -74,7 +74,7 @@ impl Engine {
         let mut found = self.found(&mut line, &session, heard, chain, false).await?;
         found.told = told(heard, &session, opened);
         let new = New::of(&line, heard, chain, &found);
-        self.hear(&mut line, new, (heard, chain)).await?;
+        self.hear(&mut line, new, Some((heard, chain))).await?;
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.turn = Some(line.live.state.turn());

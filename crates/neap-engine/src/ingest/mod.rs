@@ -108,13 +108,14 @@ impl Engine {
             let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
             if may_be_early && is_as_it_was {
                 told_of(&plan);
-                let heard = request.let_go();
-                plan.recording = Some(self.hear_aside(line, new, (heard, chain), incoming.limit).await);
+                let request = new.as_ref().is_some_and(New::goes_on).then(|| (request.let_go(), chain));
+                plan.recording = Some(self.hear_aside(line, new, request, incoming.limit).await);
                 return Ok(plan);
             }
             let asked = if is_as_it_was { String::new() } else { newest(heard, line.frozen.as_ref()) };
             // What is asked is embedded while it is written down.
-            let (written, meant) = tokio::join!(self.hear(&mut line, new, (heard, &chain)), self.meaning(&asked));
+            let (written, meant) =
+                tokio::join!(self.hear(&mut line, new, Some((heard, &chain))), self.meaning(&asked));
             written?;
             ahead = Some((asked, meant));
             plan.turn = Some(line.live.state.turn());
@@ -133,13 +134,14 @@ impl Engine {
         &self,
         mut line: OwnedMutexGuard<HeardLine>,
         new: Option<New>,
-        (heard, chain): (Heard, Chain),
+        request: Option<(Heard, Chain)>,
         limit: Option<Duration>,
     ) -> Recording {
         let (tell, told) = watch::channel(None);
         let engine = self.clone();
         let hearing = async move {
-            if let Err(error) = engine.hear(&mut line, new, (&heard, &chain)).await {
+            let request = request.as_ref().map(|(heard, chain)| (heard, chain));
+            if let Err(error) = engine.hear(&mut line, new, request).await {
                 tracing::warn!(target: "neap::ingest", %error, "a request goes on that was not recorded; the client brings it along next time");
                 return;
             }

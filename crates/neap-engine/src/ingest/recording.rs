@@ -38,6 +38,11 @@ pub(super) struct New {
 }
 
 impl New {
+    /// Whether it goes on from what is known already.
+    pub(super) fn goes_on(&self) -> bool {
+        self.from.is_some()
+    }
+
     /// None where nothing is.
     pub(super) fn of(line: &HeardLine, heard: &Heard, chain: &Chain, found: &Found) -> Option<Self> {
         let known = line.live.state.head().line.as_ref();
@@ -63,17 +68,20 @@ impl New {
 }
 
 impl Engine {
-    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile.
+    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile. A request that goes on from nothing need
+    /// not be there for that.
     pub(super) async fn hear(
         &self,
         line: &mut HeardLine,
         new: Option<New>,
-        (heard, chain): (&Heard, &Chain),
+        request: Option<(&Heard, &Chain)>,
     ) -> Result<(), EngineError> {
         let Some(New { from, steps, end }) = new else { return Ok(()) };
         let written = self.write(line, from, steps, end, None).await;
-        let Err(EngineError::NoSession(session)) = written else { return written };
-        let found = self.found(line, &session, heard, chain, false).await?;
+        let (Err(EngineError::NoSession(session)), Some((heard, chain))) = (&written, request) else {
+            return written;
+        };
+        let found = self.found(line, session, heard, chain, false).await?;
         match New::of(line, heard, chain, &found) {
             Some(New { from, steps, end }) => self.write(line, from, steps, end, None).await,
             None => Ok(()),
@@ -123,7 +131,8 @@ impl Engine {
         let told = reply.told(api);
         let said = told.into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
         let steps = said.zip(links.into_iter().map(Some)).collect();
-        self.write(line, None, steps, end, Some(account)).await
+        let from = chain.links().last().copied().filter(|asked| *asked != chain.start());
+        self.write(line, from, steps, end, Some(account)).await
     }
 
     /// Writes down what is known now, and what of it was said, going on from something that is known already; [`EngineError::NoSession`] if
