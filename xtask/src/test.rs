@@ -12,10 +12,17 @@ use crate::{mcp, root};
 /// models are scripted. Where Python or Node and a network are at hand, the makers' own libraries are tried as well, and the
 /// conformance suite of MCP.
 pub(crate) fn run() -> Result<()> {
-    libraries();
-    mcp::install();
     // Not `--all-targets`: that would run the benches, too, and leave the examples in documentation out.
-    cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--quiet"])?;
+    let tests = ["test", "--workspace", "--lib", "--bins", "--tests", "--quiet"];
+    std::thread::scope(|scope| {
+        // The network's time, while the processor has its own.
+        scope.spawn(|| {
+            libraries();
+            mcp::install();
+        });
+        cargo(&[&tests[..], &["--no-run"]].concat())
+    })?;
+    cargo(&tests)?;
     cargo(&["test", "--workspace", "--doc", "--quiet"])
 }
 
