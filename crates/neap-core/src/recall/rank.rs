@@ -65,9 +65,9 @@ pub struct Ranked {
 
 /// What was proposed, on its way to an order.
 #[derive(Debug)]
-pub struct Ranking {
-    wanted: Wanted,
-    weights: Weights,
+pub struct Ranking<'a> {
+    wanted: &'a Wanted,
+    weights: &'a Weights,
     /// How telling each term is.
     telling: Vec<f64>,
     mean_length: f64,
@@ -77,9 +77,9 @@ pub struct Ranking {
     here: Option<(SessionId, u64)>,
 }
 
-impl Ranking {
+impl<'a> Ranking<'a> {
     /// Takes up what the store proposed.
-    pub fn new(wanted: &Wanted, weights: &Weights, proposed: Proposed) -> Self {
+    pub fn new(wanted: &'a Wanted, weights: &'a Weights, proposed: Proposed) -> Self {
         let Proposed { cards, texts, length, texts_with, mean_near, .. } = proposed;
         let all = texts as f64;
         let telling = texts_with.iter().map(|with| {
@@ -87,8 +87,8 @@ impl Ranking {
             (1.0 + (all - with + 0.5).max(0.0) / (with + 0.5)).ln()
         });
         let mean_length = (length as f64 / all.max(1.0)).max(1.0);
-        let (wanted, weights, telling) = (wanted.clone(), weights.clone(), telling.collect());
-        let mut ranking = Self { wanted, weights, telling, mean_length, mean_near, cards, here: None };
+        let mut ranking =
+            Self { wanted, weights, telling: telling.collect(), mean_length, mean_near, cards, here: None };
         ranking.pass_over_names();
         ranking
     }
@@ -169,7 +169,7 @@ impl Ranking {
         let alike = best_of(&of, self.cards.iter().map(|card| self.alike(card)));
         let ago = self.conversations_ago(&of);
         let names = self.named();
-        let weights = &self.weights;
+        let weights = self.weights;
         let here = self.out_of_sight();
         let timely = self.cards.iter().filter(|card| self.wanted.names(card.at)).count();
         let in_time = weights.time * (1.0 - timely as f64 / self.cards.len().max(1) as f64);
@@ -247,7 +247,7 @@ impl Ranking {
 
     /// BM25.
     fn words(&self, card: &Card) -> f64 {
-        let Weights { saturation, length, .. } = &self.weights;
+        let Weights { saturation, length, .. } = self.weights;
         let long = 1.0 - length + length * f64::from(card.length) / self.mean_length;
         let of_term = |(hits, telling): (&u32, &f64)| {
             let hits = f64::from(*hits);
@@ -258,7 +258,7 @@ impl Ranking {
 
     /// What the texts around each say for it. Texts of a conversation follow each other.
     fn beside(&self, own: &[Own]) -> Vec<f64> {
-        let Weights { before, after, .. } = &self.weights;
+        let Weights { before, after, .. } = self.weights;
         let mut sums = vec![0.0; own.len()];
         let mut carried = 0.0;
         for at in 1..own.len() {
