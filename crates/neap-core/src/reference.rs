@@ -62,7 +62,12 @@ pub fn keywords(text: &str) -> BTreeSet<String> {
 /// All words of a text in order, split at everything that is not a letter or a digit, and folded letter by
 /// letter as ids are: `ΟΔΟΣ` and `İstanbul` are named by themselves.
 pub fn words(text: &str) -> Vec<String> {
-    let fold = |word: &str| word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect();
+    let fold = |word: &str| {
+        if word.is_ascii() {
+            return word.to_ascii_lowercase();
+        }
+        word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
+    };
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(fold).collect()
 }
 

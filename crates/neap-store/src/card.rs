@@ -33,8 +33,8 @@ pub(crate) type Seen = CardRow<Vec<u32>>;
 impl CardRow {
     /// What it says to one question.
     pub(crate) fn seen(&self, asked: &Asked) -> Seen {
-        let CardRow { kind, turn, nth, at, who, tokens, length, sum, terms } = self.clone();
-        Seen { kind, turn, nth, at, who, tokens, length, sum, terms: asked.hits(terms.bytes()) }
+        let CardRow { kind, turn, nth, at, ref who, tokens, length, sum, ref terms } = *self;
+        Seen { kind, turn, nth, at, who: who.clone(), tokens, length, sum, terms: asked.hits(terms.bytes()) }
     }
 }
 

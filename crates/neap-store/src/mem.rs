@@ -205,8 +205,8 @@ impl Store for MemStore {
     async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
         let all = self.kept();
         consult.answer(
-            |query| Ok(all.propose(query)),
-            |around, query| Ok(all.around(around, query)),
+            || Ok(all.propose(&consult.query)),
+            |around| Ok(all.around(around, &consult.query)),
             |ids| Ok(ids.iter().map(|id| all.text(id, false)).collect()),
         )
     }

@@ -27,15 +27,15 @@ impl Consult {
     /// The answer of a store that proposes, tells what is around texts, and what they say.
     pub fn answer<E>(
         &self,
-        propose: impl FnOnce(&Query) -> Result<Proposed, E>,
-        around: impl FnOnce(&Around, &Query) -> Result<Vec<Card>, E>,
+        propose: impl FnOnce() -> Result<Proposed, E>,
+        around: impl FnOnce(&Around) -> Result<Vec<Card>, E>,
         words: impl FnOnce(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
     ) -> Result<Consulted, E> {
-        let mut ranking = Ranking::new(&self.wanted, &self.weights, propose(&self.query)?);
+        let mut ranking = Ranking::new(&self.wanted, &self.weights, propose()?);
         if let Some((session, in_sight)) = &self.here {
             ranking = ranking.goes_on(session, *in_sight);
         }
-        let around = around(&ranking.around(), &self.query)?;
+        let around = around(&ranking.around())?;
         let ranked = ranking.order(around);
         let ids = shortlist(&ranked, self.budget);
         let words = words(&ids)?;

@@ -19,7 +19,11 @@ pub(super) fn outdated(ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) ->
     let own = |ranked: &Ranked| ranked.why.words + ranked.why.meaning;
     let mut compared: Vec<(&Ranked, Vec<String>)> = Vec::new();
     let mut best: Vec<&Ranked> = ranked.iter().filter(|ranked| ranked.matched > 0.0).collect();
-    best.sort_by(|a, b| own(b).total_cmp(&own(a)).then_with(|| a.card.id.cmp(&b.card.id)));
+    if best.len() > COMPARED_MAX {
+        best.select_nth_unstable_by(COMPARED_MAX, |a, b| {
+            own(b).total_cmp(&own(a)).then_with(|| a.card.id.cmp(&b.card.id))
+        });
+    }
     for ranked in best.into_iter().take(COMPARED_MAX) {
         let Some(text) = texts.get(&ranked.card.id) else { continue };
         let said = words(text);

@@ -150,13 +150,16 @@ impl<'a> Filling<'a> {
         if words.is_empty() || self.said.contains(words) {
             return true;
         }
-        let place = (card.id.stream.clone(), card.at.date());
-        let is_headed = self.headed.contains_key(&place);
-        let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(card)) };
         // About: the page is counted in the end. What was said was counted when it was said, with what tells who said it.
         let is_counted = self.is_of_cards && matches!(card.kind, TextKind::User | TextKind::Assistant);
         let is_as_counted = is_counted && is_whole && !is_stale;
         let own = if is_as_counted { card.tokens } else { self.counter.count(&line(card, text, is_stale)) };
+        if own > self.left {
+            return false;
+        }
+        let place = (card.id.stream.clone(), card.at.date());
+        let is_headed = self.headed.contains_key(&place);
+        let head = if is_headed { Tokens::ZERO } else { self.counter.count(&heading(card)) };
         let cost = head + own;
         if cost > self.left {
             return false;

@@ -5,11 +5,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use neap_core::recall::{Embedding, cosine, dot};
-use pulp::{Arch, NullaryFnOnce};
+use neap_core::recall::Embedding;
 
 use super::agreeing::{Agreeing, signs};
-use super::{Of, Vectors, nearer};
+use super::{Of, Vectors};
 
 /// Up to so many are compared one by one.
 pub(super) const EXACT_MAX: usize = 20_000;
@@ -37,8 +36,8 @@ pub(crate) struct Looking<'a> {
 /// What those have found that are done.
 #[derive(Default)]
 struct Found {
-    /// As near as that.
-    near: Vec<(i64, f64)>,
+    /// Where they stand, and how near they are.
+    near: Vec<(usize, f64)>,
     /// To be looked at closely.
     agreeing: Vec<Agreeing>,
 }
@@ -68,7 +67,7 @@ impl<'a> Looking<'a> {
             let mut near = Vec::new();
             while let Some(step) = self.step() {
                 let closely: Vec<usize> = step.filter(|at| self.admits(*at)).collect();
-                near.append(&mut self.compared(&closely));
+                near.append(&mut self.all.compared(self.meant.values(), &closely));
             }
             self.found.lock().unwrap_or_else(PoisonError::into_inner).near.append(&mut near);
             return;
@@ -84,13 +83,17 @@ impl<'a> Looking<'a> {
     pub(crate) fn nearest(mut self) -> Vec<(i64, f64)> {
         let Found { mut near, agreeing } = take(self.found.get_mut().unwrap_or_else(PoisonError::into_inner));
         let all = agreeing.into_iter().fold(self.agreeing(), Agreeing::with);
-        near.append(&mut self.compared(&all.end()));
+        near.append(&mut self.all.compared(self.meant.values(), &all.end()));
+        // Whose they are is read of those alone that are as near as another.
+        let text = |at: usize| self.all.texts[at].text;
+        let nearer =
+            |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then_with(|| text(b.0).cmp(&text(a.0)));
         if near.len() > self.max {
             near.select_nth_unstable_by(self.max, nearer);
             near.truncate(self.max);
         }
         near.sort_unstable_by(nearer);
-        near
+        near.into_iter().map(|(at, near)| (text(at), near)).collect()
     }
 
     fn step(&self) -> Option<Range<usize>> {
@@ -104,31 +107,5 @@ impl<'a> Looking<'a> {
 
     fn agreeing(&self) -> Agreeing {
         Agreeing::new(self.all.dimensions, self.max.saturating_mul(CLOSER).max(CLOSER_MIN))
-    }
-
-    fn compared(&self, closely: &[usize]) -> Vec<(i64, f64)> {
-        Arch::new().dispatch(Compared { all: self.all, closely, meant: self.meant.values() })
-    }
-}
-
-/// How near some texts are.
-struct Compared<'a> {
-    all: &'a Vectors,
-    closely: &'a [usize],
-    meant: &'a [i8],
-}
-
-impl NullaryFnOnce for Compared<'_> {
-    type Output = Vec<(i64, f64)>;
-
-    #[inline(always)]
-    fn call(self) -> Self::Output {
-        let Self { all, closely, meant } = self;
-        let own = dot(meant, meant);
-        let mut found = Vec::with_capacity(closely.len());
-        for &at in closely {
-            found.push((all.texts[at].text, cosine(dot(meant, all.value(at)), own, all.squares[at])));
-        }
-        found
     }
 }

@@ -8,6 +8,7 @@ mod cards;
 mod checkpoint;
 mod cold;
 mod connect;
+mod consult;
 mod effects;
 mod erase;
 mod events;
@@ -21,7 +22,6 @@ mod memories;
 mod narrow;
 mod pool;
 mod prepare;
-mod propose;
 mod read;
 mod reader;
 mod rebuild;
@@ -48,9 +48,11 @@ use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use connect::{Place, Stay};
+use consult::Inquiry;
 use pool::Pool;
 use prepare::Prepared;
 use space::Space;
+use texts::Names;
 use writer::Writer;
 
 /// A store in one file (and its `-wal` and `-shm` beside it).
@@ -122,17 +124,17 @@ impl Store for SqliteStore {
 
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         let (space, query) = (self.space.clone(), query.clone());
-        self.readers.read(move |db| propose::propose(db, &space, &query)).await
+        self.readers.read(move |db| Inquiry::new(db, &space, &query).propose()).await
     }
 
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         let (space, around, query) = (self.space.clone(), around.clone(), query.clone());
-        self.readers.read(move |db| propose::around(db, &space, &around, &query)).await
+        self.readers.read(move |db| Inquiry::new(db, &space, &query).around(&around)).await
     }
 
     async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
         let (space, consult) = (self.space.clone(), consult.clone());
-        self.readers.read(move |db| propose::consult(db, &space, &consult)).await
+        self.readers.read(move |db| consult::consult(db, &space, &consult)).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
@@ -142,7 +144,7 @@ impl Store for SqliteStore {
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
         let ids = ids.to_vec();
-        self.readers.read(move |db| texts::texts(db, &ids)).await
+        self.readers.read(move |db| Ok(texts::texts(db, &mut Names::default(), &ids)?)).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {

@@ -1,14 +1,15 @@
 //! The embeddings of one model, held in memory: read when they are first asked for, then followed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::ids::Stamp;
+use neap_core::recall::Embedding;
 use rusqlite::{Connection, params};
 
 use super::cards;
 use crate::card::numbered_kind;
-use crate::near::{Of, Probe, Vectors};
+use crate::near::{Of, Vectors};
 use crate::numbers;
 
 /// What a store holds.
@@ -67,11 +68,17 @@ impl Loaded {
         scopes.iter().filter_map(|scope| self.scopes.get(scope))
     }
 
-    /// How near a text is; none if it has no embedding here.
-    pub(super) fn near(&self, meant: &Probe<'_>, text: i64) -> Option<f64> {
-        // No session has the number of an agent's stream.
-        let scope = self.scopes.get(&numbers::stream_of(text)).or_else(|| self.scopes.get(&cards::SESSIONS));
-        scope.and_then(|vectors| vectors.near(meant, text))
+    /// How near those of the texts are that have an embedding here.
+    pub(super) fn near(&self, meant: &Embedding, texts: impl Iterator<Item = i64>) -> HashMap<i64, f64> {
+        let mut by_scope: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for text in texts {
+            // No session has the number of an agent's stream.
+            let stream = numbers::stream_of(text);
+            let scope = if self.scopes.contains_key(&stream) { stream } else { cards::SESSIONS };
+            by_scope.entry(scope).or_default().push(text);
+        }
+        let of_scope = |(scope, texts): (i64, Vec<i64>)| Some(self.scopes.get(&scope)?.near(meant, &texts));
+        by_scope.into_iter().filter_map(of_scope).flatten().collect()
     }
 
     /// Reads what changed.

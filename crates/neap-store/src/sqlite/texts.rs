@@ -17,13 +17,7 @@ use super::reader::Reader;
 use super::{cards, events, memories, read, schema};
 use crate::{Stored, numbers};
 
-/// The number of a text, if there is one.
-pub(super) fn number_of(db: &Connection, id: &TextId) -> rusqlite::Result<Option<i64>> {
-    let Some(stream) = events::stream(db, id.stream.as_str())? else { return Ok(None) };
-    number_in(db, stream, &id.key)
-}
-
-/// The same for a text of a stream.
+/// The number of a text of a stream, if there is one.
 pub(super) fn number_in(db: &Connection, stream: i64, key: &TextKey) -> rusqlite::Result<Option<i64>> {
     match key {
         TextKey::Message(Seq(seq)) => {
@@ -39,15 +33,34 @@ pub(super) fn number_in(db: &Connection, stream: i64, key: &TextKey) -> rusqlite
     }
 }
 
-/// Ids of texts; the names of streams are kept.
+/// From numbers to ids and back; each stream is looked up once.
 #[derive(Default)]
-pub(super) struct Names(BTreeMap<i64, Option<SessionId>>);
+pub(super) struct Names {
+    names: BTreeMap<i64, Option<SessionId>>,
+    streams: BTreeMap<SessionId, i64>,
+}
 
 impl Names {
+    /// The number of a stream, if there is one.
+    pub(super) fn stream(&mut self, db: &Connection, name: &SessionId) -> rusqlite::Result<Option<i64>> {
+        if let Some(stream) = self.streams.get(name) {
+            return Ok(Some(*stream));
+        }
+        let stream = events::stream(db, name.as_str())?;
+        self.streams.extend(stream.map(|stream| (name.clone(), stream)));
+        Ok(stream)
+    }
+
+    /// The number of a text, if there is one.
+    pub(super) fn number(&mut self, db: &Connection, id: &TextId) -> rusqlite::Result<Option<i64>> {
+        let Some(stream) = self.stream(db, &id.stream)? else { return Ok(None) };
+        number_in(db, stream, &id.key)
+    }
+
     /// The id of the text with this number.
     pub(super) fn id(&mut self, db: &Connection, text: i64) -> rusqlite::Result<Option<TextId>> {
         let stream = numbers::stream_of(text);
-        let name = match self.0.get(&stream) {
+        let name = match self.names.get(&stream) {
             Some(name) => name.clone(),
             None => {
                 let name: Option<String> = db
@@ -55,7 +68,8 @@ impl Names {
                     .query_row([stream], |row| row.get(0))
                     .optional()?;
                 let name = name.and_then(|name| SessionId::stored(&name).ok());
-                self.0.insert(stream, name.clone());
+                self.streams.extend(name.clone().map(|name| (name, stream)));
+                self.names.insert(stream, name.clone());
                 name
             }
         };
@@ -75,21 +89,25 @@ impl Names {
     }
 }
 
-pub(super) fn texts(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, Stop> {
+pub(super) fn texts(
+    db: &Connection,
+    names: &mut Names,
+    ids: &[TextId],
+) -> rusqlite::Result<Vec<Option<Arc<str>>>> {
     let mut asked = Vec::with_capacity(ids.len());
     for id in ids {
         // No text has this number.
-        asked.push(number_of(db, id)?.unwrap_or(-1));
+        asked.push(names.number(db, id)?.unwrap_or(-1));
     }
-    Ok(words(db, &asked, false)?)
+    words(db, &asked, false)
 }
 
 /// The logs that texts are in.
 pub(super) fn scopes(db: &Connection, ids: &[TextId]) -> Result<Vec<Option<Scope>>, Stop> {
-    let mut scopes = Vec::with_capacity(ids.len());
+    let (mut names, mut scopes) = (Names::default(), Vec::with_capacity(ids.len()));
     for id in ids {
-        let said = number_of(db, id)?.map(|text| cards::turn(db, text)).transpose()?.flatten();
-        let stream = events::stream(db, id.stream.as_str())?;
+        let said = names.number(db, id)?.map(|text| cards::turn(db, text)).transpose()?.flatten();
+        let stream = names.stream(db, &id.stream)?;
         scopes.push(match said.filter(|(kind, _)| kind.is_said()).zip(stream) {
             Some(((_, turn), stream)) => read::scope_of(db, stream, turn)?,
             None => None,

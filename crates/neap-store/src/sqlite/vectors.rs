@@ -170,8 +170,9 @@ pub(super) fn model(db: &Connection, name: &str, dimensions: usize) -> rusqlite:
 
 pub(super) fn embed(db: &mut Connection, name: &str, batch: &[(TextId, Arc<str>, Embedding)]) -> Result<(), Stop> {
     let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut names = texts::Names::default();
     for (id, text, embedding) in batch {
-        let Some(place) = texts::number_of(&all, id)? else { continue };
+        let Some(place) = names.number(&all, id)? else { continue };
         if cards::brief(&all, place)?.is_none_or(|(_, _, sum)| sum != text_sum(text)) {
             continue;
         }

@@ -1,0 +1,81 @@
+//! A question, from what is proposed to the words that are read: one visit to the store, in which no name is looked up twice.
+
+mod around;
+mod place;
+mod propose;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use neap_core::recall::{Card, Consult, Consulted, Embedding, Query};
+use rusqlite::Connection;
+
+use super::cards::Reading;
+use super::fault::Stop;
+use super::space::Space;
+use super::texts::Names;
+use super::{texts, vectors};
+use crate::card::{Asked, Seen};
+
+pub(super) fn consult(db: &Connection, space: &Space, consult: &Consult) -> Result<Consulted, Stop> {
+    let inquiry = Inquiry::new(db, space, &consult.query);
+    consult.answer(
+        || inquiry.propose(),
+        |around| inquiry.around(around),
+        |ids| Ok(texts::texts(db, &mut inquiry.names.borrow_mut(), ids)?),
+    )
+}
+
+/// A question on its visit to the store.
+pub(super) struct Inquiry<'a> {
+    db: &'a Connection,
+    space: &'a Space,
+    query: &'a Query,
+    asked: Asked,
+    names: RefCell<Names>,
+}
+
+/// What was seen of texts, by their numbers.
+type Found = BTreeMap<i64, Seen>;
+
+impl<'a> Inquiry<'a> {
+    pub(super) fn new(db: &'a Connection, space: &'a Space, query: &'a Query) -> Self {
+        Self { db, space, query, asked: Asked::of(query), names: RefCell::default() }
+    }
+
+    /// What the question means to the model that embedded it; none if that never embedded anything else.
+    fn meant(&self) -> rusqlite::Result<Option<Meant<'a>>> {
+        let Query { embedding, model, .. } = self.query;
+        let Some(embedding) = embedding.as_ref().filter(|of| !of.values().is_empty()) else { return Ok(None) };
+        let model = vectors::model(self.db, model, embedding.values().len())?;
+        Ok(model.map(|model| Meant { embedding, model }))
+    }
+
+    /// Reads the cards of texts that were not seen yet. What has none is left out.
+    fn read(&self, mut texts: Vec<i64>, found: &mut Found) -> rusqlite::Result<()> {
+        texts.sort_unstable();
+        let mut card = Reading::new(self.db, &self.asked)?;
+        for text in texts {
+            if !found.contains_key(&text) {
+                found.extend(card.of(text)?.map(|seen| (text, seen)));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was seen as cards, in the order of ids. What is of no known stream is left out.
+    fn named(&self, found: Found, near: &HashMap<i64, f64>) -> rusqlite::Result<Vec<Card>> {
+        let (mut names, mut cards) = (self.names.borrow_mut(), Vec::with_capacity(found.len()));
+        for (text, seen) in found {
+            cards.extend(names.id(self.db, text)?.map(|id| seen.card(id, near.get(&text).copied())));
+        }
+        cards.sort_by(|a, b| a.id.cmp(&b.id));
+        Ok(cards)
+    }
+}
+
+/// What a question means to one model.
+struct Meant<'a> {
+    embedding: &'a Embedding,
+    model: i64,
+}
