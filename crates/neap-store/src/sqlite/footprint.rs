@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use neap_core::ids::SessionId;
-use rusqlite::Connection;
+use rusqlite::{Connection, StatementStatus, params_from_iter};
 
 use super::fault::Stop;
 use super::reader::Reader;
@@ -32,7 +32,7 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
         })?;
         let events =
             format!("SELECT sum({ROW} + octet_length(kind) + octet_length(body)) FROM events WHERE stream = ?");
-        sum.events += bytes(db, &events, stream)? + blocks(db, stream)?;
+        sum.events += of_stream(db, &events, &[stream])? + blocks(db, stream)?;
         sum.derived += derived(db, stream)?;
         sum.index += cards(db, stream)?;
     }
@@ -41,11 +41,10 @@ pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId
         &format!(
             "SELECT (SELECT sum({ROW} + octet_length(block)) FROM words_data)
                   + (SELECT sum({ROW} + octet_length(term)) FROM words_idx)
-                  + (SELECT sum({ROW} + octet_length(sz)) FROM words_docsize) WHERE ?"
+                  + (SELECT sum({ROW} + octet_length(sz)) FROM words_docsize)"
         ),
-        1,
     )?;
-    let shared = index + bytes(db, &format!("SELECT count(*) * {ROW} FROM frequencies WHERE ?"), 1)?;
+    let shared = index + bytes(db, &format!("SELECT count(*) * {ROW} FROM frequencies"))?;
     let share =
         if all_words == 0 { 0 } else { (u128::from(shared) * u128::from(words) / u128::from(all_words)) as u64 };
     sum.index += share;
@@ -59,7 +58,7 @@ fn blocks(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
         "SELECT sum((({ROW} + octet_length(kinds) + octet_length(body) + {page} - 1) / {page}) * {page})
          FROM blocks WHERE stream = ?"
     );
-    bytes(db, &query, stream)
+    of_stream(db, &query, &[stream])
 }
 
 /// Cards and embeddings.
@@ -71,8 +70,9 @@ fn cards(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
         "2 * {ROW} + coalesce(octet_length(vector), 0)) FROM vectors",
         "{ROW}) FROM unembedded",
     ] {
-        let query = format!("SELECT sum({row} WHERE text >> 32 = ?");
-        sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
+        let query = format!("SELECT sum({row} WHERE text BETWEEN ? AND ?");
+        let (first, last) = numbers::all_texts(stream);
+        sum += of_stream(db, &query.replace("{ROW}", &ROW.to_string()), &[first, last])?;
     }
     Ok(sum)
 }
@@ -97,14 +97,22 @@ fn derived(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     let of_links = if schema::has_links(db)? { &of_links[..] } else { &[] };
     let mut sum = 0;
     for query in queries.iter().chain(of_memories).chain(of_links) {
-        sum += bytes(db, &query.replace("{ROW}", &ROW.to_string()), stream)?;
+        sum += of_stream(db, &query.replace("{ROW}", &ROW.to_string()), &[stream])?;
     }
     Ok(sum)
 }
 
 /// The number that a query gives; none is zero.
-fn bytes(db: &Connection, query: &str, stream: i64) -> rusqlite::Result<u64> {
-    let sum: Option<i64> = db.query_row(query, [stream], |row| row.get(0))?;
+fn bytes(db: &Connection, query: &str) -> rusqlite::Result<u64> {
+    let sum: Option<i64> = db.query_row(query, [], |row| row.get(0))?;
+    Ok(sum.unwrap_or(0).max(0) as u64)
+}
+
+/// The same of one stream, found without reading what belongs to others: there may be thousands.
+fn of_stream(db: &Connection, query: &str, of: &[i64]) -> rusqlite::Result<u64> {
+    let mut statement = db.prepare_cached(query)?;
+    let sum: Option<i64> = statement.query_row(params_from_iter(of), |row| row.get(0))?;
+    debug_assert_eq!(statement.get_status(StatementStatus::FullscanStep), 0, "{query}");
     Ok(sum.unwrap_or(0).max(0) as u64)
 }
 
