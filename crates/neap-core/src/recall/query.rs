@@ -102,7 +102,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { visits_max: 8_192, lexical_max: 128, semantic_max: 96 }
+        Self { visits_max: 4_096, lexical_max: 128, semantic_max: 96 }
     }
 }
 

@@ -11,7 +11,7 @@ use super::agreeing::{Agreeing, signs};
 use super::{Of, Vectors};
 
 /// Up to so many are compared one by one.
-pub(super) const EXACT_MAX: usize = 20_000;
+pub(super) const EXACT_MAX: usize = 4_096;
 /// Above that so many times what is wanted is looked at closely, and at least so many.
 const CLOSER: usize = 8;
 const CLOSER_MIN: usize = 1_000;

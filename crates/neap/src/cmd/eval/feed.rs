@@ -1,5 +1,6 @@
 //! A conversation told to the real engine, in a store of its own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use neap_core::ids::{SessionId, Stamp};
@@ -38,15 +39,12 @@ impl Told {
     ) -> Result<Self, Failure> {
         let folder = tempfile::tempdir()?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.path().join("eval.db"))?);
-        let mut occasions: Vec<i64> = Vec::new();
-        for turn in &conversation.turns {
-            if !occasions.contains(&turn.session) {
-                occasions.push(turn.session);
-            }
+        let mut began: BTreeMap<i64, usize> = BTreeMap::new();
+        for (at, turn) in conversation.turns.iter().enumerate() {
+            began.entry(turn.session).or_insert(at);
         }
-        let of = |session: &i64| occasions.iter().position(|known| known == session);
         let mut order: Vec<usize> = (0..conversation.turns.len()).collect();
-        order.sort_by_key(|at| of(&conversation.turns[*at].session));
+        order.sort_by_key(|at| began.get(&conversation.turns[*at].session));
         let builder = Engine::builder(store);
         let engine = match embedder {
             Some(embedder) => builder.embedder(embedder).build(),
