@@ -8,7 +8,8 @@ use neap_core::event::Event;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::message::Scope;
-use neap_core::recall::{Around, Embedding, Filter, Limits, Query, TextKind};
+use neap_core::recall::{Around, Consult, Embedding, Filter, Limits, Query, TextKind, Wanted, Weights};
+use neap_core::tokens::Tokens;
 use neap_store::contract::{Told, complete, conclude, effort, faults, meaning, memory, moved, open, start, tools};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Commit, MemStore, Store};
@@ -142,6 +143,15 @@ impl Both {
         let query = query(dice, streams);
         let proposed = self.mem.propose(&query).await.unwrap();
         assert_eq!(proposed, self.sqlite.propose(&query).await.unwrap(), "{query:?}");
+        let consult = Consult {
+            wanted: Wanted::of(&query.terms.join(" "), Stamp(1_771_178_400_000)),
+            query: query.clone(),
+            weights: Weights::default(),
+            here: (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5))),
+            budget: Tokens(dice.roll(200)),
+        };
+        let consulted = self.mem.consult(&consult).await.unwrap();
+        assert_eq!(consulted, self.sqlite.consult(&consult).await.unwrap(), "{consult:?}");
         let mut ids: Vec<_> = proposed.cards.iter().map(|card| card.id.clone()).collect();
         let texts = self.mem.texts(&ids).await.unwrap();
         assert_eq!(texts, self.sqlite.texts(&ids).await.unwrap());
@@ -211,6 +221,34 @@ fn every_backend_proposes_the_same() {
     for seed in [1, 7, 1_234_567] {
         compare(seed);
     }
+}
+
+/// So many that another thread looks for the nearest, by their signs first: all of them agree enough here, as so many are wanted.
+#[test]
+fn every_backend_proposes_the_same_of_many() {
+    let dir = tempfile::tempdir().unwrap();
+    let both = Both { sqlite: SqliteStore::open(&dir.path().join("neap.db")).unwrap(), mem: MemStore::new() };
+    let dice = &mut Dice(5);
+    block_on(async {
+        let told = Told::begin(&both.sqlite, "long").await;
+        Told::begin(&both.mem, "long").await;
+        let mut events = Vec::new();
+        for turn in (1..=2_200).map(TurnNo) {
+            events.push(start(turn, &dice.says(), None));
+            events.push(complete(turn, &dice.says(), Scope::Ambient));
+        }
+        let (commit, told) = told.commit(events);
+        both.commit(commit).await;
+        both.embed(MODELS[0], usize::MAX).await;
+        for _ in 0..20 {
+            let mut query = query(dice, std::slice::from_ref(&told.id));
+            query.embedding = Some(meaning(&dice.says()));
+            query.model = MODELS[0].to_owned();
+            query.limits.semantic_max = 600;
+            let proposed = both.mem.propose(&query).await.unwrap();
+            assert_eq!(proposed, both.sqlite.propose(&query).await.unwrap(), "{query:?}");
+        }
+    });
 }
 
 /// Equal scores are told apart by what a text is, not by when it was stored.

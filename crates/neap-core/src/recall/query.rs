@@ -96,7 +96,8 @@ pub struct Limits {
     pub visits_max: usize,
     /// Candidates that words propose: the more telling the terms that were visited and that a text has, the sooner; then the newer.
     pub lexical_max: usize,
-    /// Candidates that meaning proposes: the nearest; then the newer.
+    /// Candidates that meaning proposes: the nearest; then the newer. Among thousands a store may take those that are the nearest for all but
+    /// certain.
     pub semantic_max: usize,
 }
 

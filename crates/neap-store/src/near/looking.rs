@@ -8,10 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use neap_core::recall::Embedding;
 
 use super::agreeing::{Agreeing, signs};
-use super::{Of, Vectors};
+use super::{Of, Vectors, nearer_of};
 
-/// Up to so many are compared one by one.
-pub(super) const EXACT_MAX: usize = 4_096;
+/// Up to so many are compared one by one, in one step: above, it takes longer than to compare the signs of ten times as many.
+const EXACT_MAX: usize = STEP;
 /// Above that so many times what is wanted is looked at closely, and at least so many.
 const CLOSER: usize = 8;
 const CLOSER_MIN: usize = 1_000;
@@ -64,12 +64,11 @@ impl<'a> Looking<'a> {
     /// Looks at what nobody has looked at, until nothing is left. Another may still be at it then.
     pub(crate) fn look(&self) {
         if self.all.texts.len() <= EXACT_MAX {
-            let mut near = Vec::new();
-            while let Some(step) = self.step() {
-                let closely: Vec<usize> = step.filter(|at| self.admits(*at)).collect();
-                near.append(&mut self.all.compared(self.meant.values(), &closely));
+            if let Some(all) = self.step() {
+                let closely: Vec<usize> = all.filter(|at| self.admits(*at)).collect();
+                let near = self.all.compared(self.meant.values(), &closely);
+                self.found.lock().unwrap_or_else(PoisonError::into_inner).near = near;
             }
-            self.found.lock().unwrap_or_else(PoisonError::into_inner).near.append(&mut near);
             return;
         }
         let mut agreeing = self.agreeing();
@@ -84,16 +83,14 @@ impl<'a> Looking<'a> {
         let Found { mut near, agreeing } = take(self.found.get_mut().unwrap_or_else(PoisonError::into_inner));
         let all = agreeing.into_iter().fold(self.agreeing(), Agreeing::with);
         near.append(&mut self.all.compared(self.meant.values(), &all.end()));
-        // Whose they are is read of those alone that are as near as another.
-        let text = |at: usize| self.all.texts[at].text;
-        let nearer =
-            |a: &(usize, f64), b: &(usize, f64)| b.1.total_cmp(&a.1).then_with(|| text(b.0).cmp(&text(a.0)));
+        let text = |at: &usize| self.all.texts[*at].text;
+        let nearer = |a: &(usize, f64), b: &(usize, f64)| nearer_of(text, a, b);
         if near.len() > self.max {
             near.select_nth_unstable_by(self.max, nearer);
             near.truncate(self.max);
         }
         near.sort_unstable_by(nearer);
-        near.into_iter().map(|(at, near)| (text(at), near)).collect()
+        near.into_iter().map(|(at, near)| (text(&at), near)).collect()
     }
 
     fn step(&self) -> Option<Range<usize>> {

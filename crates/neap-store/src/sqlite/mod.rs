@@ -124,12 +124,12 @@ impl Store for SqliteStore {
 
     async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
         let (space, query) = (self.space.clone(), query.clone());
-        self.readers.read(move |db| Inquiry::new(db, &space, &query).propose()).await
+        self.readers.read(move |db| Inquiry::new(db, &space, &query)?.propose()).await
     }
 
     async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
         let (space, around, query) = (self.space.clone(), around.clone(), query.clone());
-        self.readers.read(move |db| Inquiry::new(db, &space, &query).around(&around)).await
+        self.readers.read(move |db| Inquiry::new(db, &space, &query)?.around(&around)).await
     }
 
     async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {

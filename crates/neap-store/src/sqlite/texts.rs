@@ -33,7 +33,7 @@ pub(super) fn number_in(db: &Connection, stream: i64, key: &TextKey) -> rusqlite
     }
 }
 
-/// From numbers to ids and back; each stream is looked up once.
+/// From numbers to ids and back; a stream that is there is looked up once.
 #[derive(Default)]
 pub(super) struct Names {
     names: BTreeMap<i64, Option<SessionId>>,
@@ -47,7 +47,10 @@ impl Names {
             return Ok(Some(*stream));
         }
         let stream = events::stream(db, name.as_str())?;
-        self.streams.extend(stream.map(|stream| (name.clone(), stream)));
+        if let Some(stream) = stream {
+            self.streams.insert(name.clone(), stream);
+            self.names.insert(stream, Some(name.clone()));
+        }
         Ok(stream)
     }
 

@@ -15,7 +15,7 @@ use crate::numbers;
 impl Inquiry<'_> {
     pub(in super::super) fn around(&self, around: &Around) -> Result<Vec<Card>, Stop> {
         let found = self.found_around(around)?;
-        let Some(meant) = self.meant()? else { return Ok(self.named(found, &HashMap::new())?) };
+        let Some(meant) = &self.meant else { return Ok(self.named(found, &HashMap::new())?) };
         let cards = self.space.look(self.db, meant.model, meant.embedding.values().len(), |loaded| {
             let near = loaded.near(meant.embedding, found.keys().copied());
             self.named(found, &near)

@@ -18,7 +18,7 @@ use super::{texts, vectors};
 use crate::card::{Asked, Seen};
 
 pub(super) fn consult(db: &Connection, space: &Space, consult: &Consult) -> Result<Consulted, Stop> {
-    let inquiry = Inquiry::new(db, space, &consult.query);
+    let inquiry = Inquiry::new(db, space, &consult.query)?;
     consult.answer(
         || inquiry.propose(),
         |around| inquiry.around(around),
@@ -32,6 +32,7 @@ pub(super) struct Inquiry<'a> {
     space: &'a Space,
     query: &'a Query,
     asked: Asked,
+    meant: Option<Meant<'a>>,
     names: RefCell<Names>,
 }
 
@@ -39,16 +40,9 @@ pub(super) struct Inquiry<'a> {
 type Found = BTreeMap<i64, Seen>;
 
 impl<'a> Inquiry<'a> {
-    pub(super) fn new(db: &'a Connection, space: &'a Space, query: &'a Query) -> Self {
-        Self { db, space, query, asked: Asked::of(query), names: RefCell::default() }
-    }
-
-    /// What the question means to the model that embedded it; none if that never embedded anything else.
-    fn meant(&self) -> rusqlite::Result<Option<Meant<'a>>> {
-        let Query { embedding, model, .. } = self.query;
-        let Some(embedding) = embedding.as_ref().filter(|of| !of.values().is_empty()) else { return Ok(None) };
-        let model = vectors::model(self.db, model, embedding.values().len())?;
-        Ok(model.map(|model| Meant { embedding, model }))
+    pub(super) fn new(db: &'a Connection, space: &'a Space, query: &'a Query) -> rusqlite::Result<Self> {
+        let (asked, meant) = (Asked::of(query), Meant::of(db, query)?);
+        Ok(Self { db, space, query, asked, meant, names: RefCell::default() })
     }
 
     /// Reads the cards of texts that were not seen yet. What has none is left out.
@@ -78,4 +72,15 @@ impl<'a> Inquiry<'a> {
 struct Meant<'a> {
     embedding: &'a Embedding,
     model: i64,
+}
+
+impl<'a> Meant<'a> {
+    /// None if the model never embedded anything.
+    fn of(db: &Connection, query: &'a Query) -> rusqlite::Result<Option<Self>> {
+        let Some(embedding) = query.embedding.as_ref().filter(|of| !of.values().is_empty()) else {
+            return Ok(None);
+        };
+        let model = vectors::model(db, &query.model, embedding.values().len())?;
+        Ok(model.map(|model| Self { embedding, model }))
+    }
 }

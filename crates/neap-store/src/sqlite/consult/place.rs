@@ -4,7 +4,8 @@ use neap_core::recall::Filter;
 use rusqlite::{Connection, params};
 
 use super::super::cards::{self, SESSIONS};
-use super::super::{events, narrow};
+use super::super::narrow;
+use super::super::texts::Names;
 use crate::numbers;
 use crate::propose::Visit;
 
@@ -21,7 +22,7 @@ pub(super) struct Where {
 }
 
 impl Where {
-    pub(super) fn of(db: &Connection, filter: &Filter) -> rusqlite::Result<Self> {
+    pub(super) fn of(db: &Connection, names: &mut Names, filter: &Filter) -> rusqlite::Result<Self> {
         let agents = cards::agents(db)?;
         let Some(named) = &filter.streams else {
             let all = Self { streams: None, agents, scopes: vec![SESSIONS], only: None };
@@ -29,7 +30,7 @@ impl Where {
         };
         let mut streams = Vec::with_capacity(named.len());
         for id in named {
-            streams.extend(events::stream(db, id.as_str())?);
+            streams.extend(names.stream(db, id)?);
         }
         streams.sort_unstable();
         let has_sessions = named.iter().any(|id| id.agent().is_none());

@@ -8,18 +8,17 @@ use neap_core::recall::{Limits, Proposed, Query};
 use super::super::fault::Stop;
 use super::super::{cards, vectors};
 use super::place::Where;
-use super::{Found, Inquiry, Meant};
+use super::{Found, Inquiry};
 use crate::near::{Directions, Looking, Of, Searched, Vectors, nearer};
 use crate::propose::{Words, best};
 
 impl Inquiry<'_> {
     pub(in super::super) fn propose(&self) -> Result<Proposed, Stop> {
         let Self { db, query, .. } = self;
-        let place = Where::of(db, &query.filter)?;
-        let meant = self.meant()?;
-        let mut proposed = self.counted(&place, meant.as_ref())?;
+        let place = Where::of(db, &mut self.names.borrow_mut(), &query.filter)?;
+        let mut proposed = self.counted(&place)?;
         let mut found = Found::new();
-        let Some(meant) = meant else {
+        let Some(meant) = &self.meant else {
             self.read(self.by_words(&place, &proposed)?, &mut found)?;
             proposed.cards = self.named(found, &HashMap::new())?;
             return Ok(proposed);
@@ -51,8 +50,8 @@ impl Inquiry<'_> {
     }
 
     /// What is said of all that is searched; no candidates yet.
-    fn counted(&self, place: &Where, meant: Option<&Meant<'_>>) -> rusqlite::Result<Proposed> {
-        let Self { db, query, asked, .. } = self;
+    fn counted(&self, place: &Where) -> rusqlite::Result<Proposed> {
+        let Self { db, query, asked, meant, .. } = self;
         let (mut proposed, mut embedded) = (Proposed::default(), 0);
         for scope in &place.scopes {
             let counts = cards::counts(db, *scope)?;
