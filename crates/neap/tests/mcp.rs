@@ -157,17 +157,17 @@ fn a_person_is_asked_before_something_is_forgotten() {
         for (says, status, left) in [("accept", "forgotten", 0), ("decline", "kept", 1)] {
             let neap = Neap::new();
             let mut client = Client::greeted(&neap, &[], version, json!({"elicitation": {}}));
-            client.tool("remember", json!({"kind": "fact", "text": "The code is 4711"}));
+            client.tool("remember", json!({"kind": "fact", "text": "The code is quetzalcoatlus"}));
             let id = client.begin("tools/call", json!({"name": "forget", "arguments": {"id": "f1"}}));
             let asked = client.asked();
             assert_eq!(asked["method"], "elicitation/create", "{asked}");
-            assert!(asked["params"]["message"].as_str().expect("text").contains("4711"), "{asked}");
+            assert!(asked["params"]["message"].as_str().expect("text").contains("quetzalcoatlus"), "{asked}");
             let said = json!({"action": says, "content": {"confirm": true}});
             client.say(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": said}));
             assert_eq!(client.answer(id)["result"]["structuredContent"]["status"], status);
             assert_eq!(client.tool("memory_status", json!({}))["known"]["fact"], left);
             drop(client);
-            assert_eq!(rig::holding(&neap.data(), "4711").is_empty(), left == 0);
+            assert_eq!(rig::holding(&neap.data(), "quetzalcoatlus").is_empty(), left == 0);
         }
     }
 }
