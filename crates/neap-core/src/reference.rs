@@ -62,13 +62,24 @@ pub fn keywords(text: &str) -> BTreeSet<String> {
 /// All words of a text in order, split at everything that is not a letter or a digit, and folded letter by
 /// letter as ids are: `ΟΔΟΣ` and `İstanbul` are named by themselves.
 pub fn words(text: &str) -> Vec<String> {
-    let fold = |word: &str| {
-        if word.is_ascii() {
-            return word.to_ascii_lowercase();
-        }
-        word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
-    };
-    text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()).map(fold).collect()
+    written_words(text).map(fold).collect()
+}
+
+/// The same as they are written.
+pub(crate) fn written_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// Whether two words differ in nothing but how they are written.
+pub(crate) fn is_same_word(a: &str, b: &str) -> bool {
+    if a.is_ascii() && b.is_ascii() { a.eq_ignore_ascii_case(b) } else { fold(a) == fold(b) }
+}
+
+fn fold(word: &str) -> String {
+    if word.is_ascii() {
+        return word.to_ascii_lowercase();
+    }
+    word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
 }
 
 #[cfg(test)]
@@ -100,6 +111,16 @@ mod tests {
         for name in ["ΟΔΟΣ", "İstanbul", "Über-Größe", "修复 登录"] {
             let id = crate::ids::EffortId::from_name(name).unwrap();
             assert_eq!(words(name).join("-"), id.as_str());
+        }
+    }
+
+    /// Whether two words are the same is told without folding them, where that can be.
+    #[test]
+    fn words_are_the_same_that_fold_alike() {
+        let written =
+            ["Auth", "aUTH", "auth2", "ΟΔΟΣ", "οδος", "οδοσ", "İstanbul", "istanbul", "\u{212a}ey", "key"];
+        for (a, b) in written.iter().flat_map(|a| written.iter().map(move |b| (*a, *b))) {
+            assert_eq!(is_same_word(a, b), words(a) == words(b), "{a} {b}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::{Card, Ranked, TextId};
-use crate::reference::words;
+use crate::reference::{is_same_word, written_words};
 
 /// Texts that are held against each other, at most: those that say most for themselves.
 const COMPARED_MAX: usize = 20;
@@ -17,7 +17,7 @@ const WORDS_MAX: usize = 60;
 /// begin and end alike for half of the shorter: only what is said of it is another thing.
 pub(super) fn outdated(ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) -> BTreeMap<TextId, TextId> {
     let own = |ranked: &Ranked| ranked.why.words + ranked.why.meaning;
-    let mut compared: Vec<(&Ranked, Vec<String>)> = Vec::new();
+    let mut compared: Vec<(&Ranked, Vec<&str>)> = Vec::new();
     let mut best: Vec<&Ranked> = ranked.iter().filter(|ranked| ranked.matched > 0.0).collect();
     if best.len() > COMPARED_MAX {
         best.select_nth_unstable_by(COMPARED_MAX, |a, b| {
@@ -26,7 +26,7 @@ pub(super) fn outdated(ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) ->
     }
     for ranked in best.into_iter().take(COMPARED_MAX) {
         let Some(text) = texts.get(&ranked.card.id) else { continue };
-        let said = words(text);
+        let said: Vec<&str> = written_words(text).take(WORDS_MAX + 1).collect();
         if said.len() <= WORDS_MAX {
             compared.push((ranked, said));
         }
@@ -35,11 +35,10 @@ pub(super) fn outdated(ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) ->
     compared.sort_by(|(a, _), (b, _)| when(&b.card).cmp(&when(&a.card)));
     let mut outdated = BTreeMap::new();
     for (at, (earlier, said)) in compared.iter().enumerate() {
-        let is_later = |(later, other): &&(&Ranked, Vec<String>)| {
+        let is_later = |(later, other): &&(&Ranked, Vec<&str>)| {
             when(&later.card) > when(&earlier.card)
                 && later.matched >= MATCHED_SHARE * earlier.matched
-                && other != said
-                && is_same_frame(said, other)
+                && is_restated(said, other)
         };
         if let Some((later, _)) = compared[..at].iter().find(is_later) {
             outdated.insert(earlier.card.id.clone(), later.card.id.clone());
@@ -58,10 +57,11 @@ fn when(card: &Card) -> (crate::ids::Stamp, u64, &TextId) {
     (card.at, card.nth, &card.id)
 }
 
-/// Whether two statements begin and end alike, for half of the shorter or more.
-fn is_same_frame(a: &[String], b: &[String]) -> bool {
+/// Whether two statements begin and end alike, for half of the shorter or more, and are not the same.
+fn is_restated(a: &[&str], b: &[&str]) -> bool {
     let shorter = a.len().min(b.len());
-    let front = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let back = a.iter().rev().zip(b.iter().rev()).take(shorter - front).take_while(|(a, b)| a == b).count();
-    (front + back) * 2 >= shorter && front + back >= 2
+    let is_same = |(a, b): &(&&str, &&str)| is_same_word(a, b);
+    let front = a.iter().zip(b).take_while(is_same).count();
+    let back = a.iter().rev().zip(b.iter().rev()).take(shorter - front).take_while(is_same).count();
+    (front + back) * 2 >= shorter && front + back >= 2 && front < a.len().max(b.len())
 }

@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use pulp::{Arch, NullaryFnOnce};
-
-use super::BITS;
+use super::signs::{LANES, Signs};
 
 /// So many are compared by their signs at a time.
 const BLOCK: usize = 256;
@@ -30,21 +28,19 @@ impl Agreeing {
         Self { wanted, most, with: vec![0; usize::from(most) + 1], fewer: 0, found: Vec::new() }
     }
 
-    /// Looks at some embeddings, by the signs of all.
+    /// Looks at some embeddings, from a multiple of [`LANES`] on, by the signs of all.
     pub(super) fn look(
         &mut self,
         some: Range<usize>,
-        signs: &[u64],
+        signs: &Signs,
         meant: &[u64],
         is_searched: impl Fn(usize) -> bool,
     ) {
         let mut distances = [0_u16; BLOCK];
         for start in some.clone().step_by(BLOCK) {
-            let end = some.end.min(start + BLOCK);
-            let signs = &signs[start * meant.len()..end * meant.len()];
-            Arch::new().dispatch(Distances { out: &mut distances, signs, meant });
-            let groups = distances[..end - start].chunks(GROUP);
-            for (start, group) in (start..).step_by(GROUP).zip(groups) {
+            let count = some.end.min(start + BLOCK) - start;
+            signs.differing(start, meant, &mut distances[..count.next_multiple_of(LANES)]);
+            for (start, group) in (start..).step_by(GROUP).zip(distances[..count].chunks(GROUP)) {
                 if group.iter().fold(u16::MAX, |least, distance| least.min(*distance)) > self.most {
                     continue;
                 }
@@ -85,55 +81,9 @@ impl Agreeing {
     }
 }
 
-/// In how many signs each embedding differs from one.
-struct Distances<'a> {
-    out: &'a mut [u16],
-    signs: &'a [u64],
-    meant: &'a [u64],
-}
-
-impl NullaryFnOnce for Distances<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        let Self { out, signs, meant } = self;
-        // As long as the built-in embedder's are: a loop of known length is unrolled.
-        if let Ok(meant) = <&[u64; 6]>::try_from(meant) {
-            let (signs, _) = signs.as_chunks::<6>();
-            let both = out.len().min(signs.len());
-            for at in 0..both {
-                out[at] = differing(&signs[at], meant);
-            }
-            return;
-        }
-        for (out, signs) in out.iter_mut().zip(signs.chunks_exact(meant.len())) {
-            *out = differing(signs, meant);
-        }
-    }
-}
-
-/// In how many signs two embeddings differ.
-#[inline(always)]
-fn differing(a: &[u64], b: &[u64]) -> u16 {
-    let both = a.len().min(b.len());
-    let (a, b) = (&a[..both], &b[..both]);
-    let mut sum = 0;
-    for at in 0..both {
-        sum += (a[at] ^ b[at]).count_ones() as u16;
-    }
-    sum
-}
-
-/// A bit for each value: whether it is above zero.
-pub(super) fn signs(values: &[i8]) -> impl Iterator<Item = u64> {
-    values
-        .chunks(BITS)
-        .map(|some| some.iter().enumerate().fold(0, |bits, (at, value)| bits | u64::from(*value > 0) << at))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::signs::signs;
     use super::*;
 
     /// In one pass the same stay as if all had been put in order first: the first that are wanted, and those as far as the last of them.
@@ -167,22 +117,26 @@ mod tests {
     #[test]
     fn those_near_enough_are_seen_wherever_they_stand() {
         let scattered =
-            |at: u64| (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29).wrapping_mul(at | 1);
-        for words in [2, 6] {
-            let all: Vec<u64> = (0..3_000 * words as u64).map(scattered).collect();
-            let meant: Vec<u64> = (0..words as u64).map(|at| scattered(at + 77)).collect();
+            |at: usize| ((at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) as i8) | 1;
+        for dimensions in [70, 384] {
+            let value = |at: usize| (at..at + dimensions).map(scattered).collect::<Vec<i8>>();
+            let mut all = Signs::new(dimensions);
+            (0..3_000).for_each(|at| all.put(at, &value(at * 5)));
+            let meant = value(77_777);
+            let bits: Vec<u64> = signs(&meant).collect();
             for (some, wanted) in [(0..3_000, 1), (0..3_000, 40), (256..2_999, 40), (512..700, 500)] {
-                let mut agreeing = Agreeing::new(64 * words, wanted);
-                agreeing.look(some.clone(), &all, &meant, |at| at % 3 > 0);
+                let mut agreeing = Agreeing::new(dimensions, wanted);
+                agreeing.look(some.clone(), &all, &bits, |at| at % 3 > 0);
                 let mut found = agreeing.end();
                 found.sort_unstable();
-                let near = |at: &usize| differing(&all[at * words..][..words], &meant);
+                let near =
+                    |at: &usize| value(at * 5).iter().zip(&meant).filter(|(a, b)| (**a > 0) != (**b > 0)).count();
                 let admitted: Vec<usize> = some.filter(|at| at % 3 > 0).collect();
-                let mut order: Vec<u16> = admitted.iter().map(near).collect();
+                let mut order: Vec<usize> = admitted.iter().map(near).collect();
                 order.sort_unstable();
                 let last = order[wanted.min(order.len()) - 1];
                 let expected: Vec<usize> = admitted.into_iter().filter(|at| near(at) <= last).collect();
-                assert_eq!(found, expected, "{words} {wanted}");
+                assert_eq!(found, expected, "{dimensions} {wanted}");
             }
         }
     }

@@ -3,14 +3,15 @@
 use std::mem::take;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use neap_core::recall::Embedding;
 
-use super::agreeing::{Agreeing, signs};
+use super::agreeing::Agreeing;
+use super::signs::signs;
 use super::{Of, Vectors, nearer_of};
 
-/// Up to so many are compared one by one, in one step: above, it takes longer than to compare the signs of ten times as many.
+/// Of up to so many all are looked at closely, in one step: of more, that takes longer than to compare the signs of ten times as many.
 const EXACT_MAX: usize = STEP;
 /// Above that so many times what is wanted is looked at closely, and at least so many.
 const CLOSER: usize = 8;
@@ -36,10 +37,12 @@ pub(crate) struct Looking<'a> {
 /// What those have found that are done.
 #[derive(Default)]
 struct Found {
-    /// Where they stand, and how near they are.
-    near: Vec<(usize, f64)>,
+    /// So many have been looked at.
+    seen: usize,
     /// To be looked at closely.
     agreeing: Vec<Agreeing>,
+    /// In the end: where they stand, and how near they are.
+    near: Vec<(usize, f64)>,
 }
 
 impl<'a> Looking<'a> {
@@ -61,36 +64,47 @@ impl<'a> Looking<'a> {
         self.all.texts.len() > STEP
     }
 
-    /// Looks at what nobody has looked at, until nothing is left. Another may still be at it then.
+    /// Looks at what nobody has looked at, until nothing is left. Another may still be at it then; whoever ends last looks closely at what
+    /// all have found.
     pub(crate) fn look(&self) {
-        if self.all.texts.len() <= EXACT_MAX {
-            if let Some(all) = self.step() {
-                let closely: Vec<usize> = all.filter(|at| self.admits(*at)).collect();
-                let near = self.all.compared(self.meant.values(), &closely);
-                self.found.lock().unwrap_or_else(PoisonError::into_inner).near = near;
-            }
-            return;
-        }
-        let mut agreeing = self.agreeing();
+        let (mut agreeing, mut seen) = (self.agreeing(), 0);
         while let Some(step) = self.step() {
+            seen += step.len();
             agreeing.look(step, &self.all.signs, &self.signs, |at| self.admits(at));
         }
-        self.found.lock().unwrap_or_else(PoisonError::into_inner).agreeing.push(agreeing);
+        if seen == 0 {
+            return;
+        }
+        let mut found = self.found();
+        found.seen += seen;
+        found.agreeing.push(agreeing);
+        if found.seen == self.all.texts.len() {
+            let all = take(&mut found.agreeing).into_iter().fold(self.agreeing(), Agreeing::with);
+            found.near = self.compared(&all.end());
+        }
     }
 
     /// The nearest, nearest first; of equally near ones, the newer. Whoever looks has come to an end.
-    pub(crate) fn nearest(mut self) -> Vec<(i64, f64)> {
-        let Found { mut near, agreeing } = take(self.found.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let all = agreeing.into_iter().fold(self.agreeing(), Agreeing::with);
-        near.append(&mut self.all.compared(self.meant.values(), &all.end()));
+    pub(crate) fn nearest(self) -> Vec<(i64, f64)> {
+        let near = take(&mut self.found().near);
+        near.into_iter().map(|(at, near)| (self.all.texts[at].text, near)).collect()
+    }
+
+    /// Of those at some places the nearest, in order.
+    fn compared(&self, places: &[usize]) -> Vec<(usize, f64)> {
         let text = |at: &usize| self.all.texts[*at].text;
         let nearer = |a: &(usize, f64), b: &(usize, f64)| nearer_of(text, a, b);
+        let mut near = self.all.compared(self.meant.values(), places);
         if near.len() > self.max {
             near.select_nth_unstable_by(self.max, nearer);
             near.truncate(self.max);
         }
         near.sort_unstable_by(nearer);
-        near.into_iter().map(|(at, near)| (text(&at), near)).collect()
+        near
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn step(&self) -> Option<Range<usize>> {
@@ -103,6 +117,8 @@ impl<'a> Looking<'a> {
     }
 
     fn agreeing(&self) -> Agreeing {
-        Agreeing::new(self.all.dimensions, self.max.saturating_mul(CLOSER).max(CLOSER_MIN))
+        let all = self.all.texts.len();
+        let wanted = if all <= EXACT_MAX { all } else { self.max.saturating_mul(CLOSER).max(CLOSER_MIN) };
+        Agreeing::new(self.all.dimensions, wanted)
     }
 }

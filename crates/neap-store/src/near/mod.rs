@@ -9,6 +9,7 @@
 mod agreeing;
 mod directions;
 mod looking;
+mod signs;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -18,11 +19,10 @@ use neap_core::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
 use pulp::{Arch, NullaryFnOnce};
 
-use agreeing::signs;
 pub(crate) use directions::Directions;
 pub(crate) use looking::{Looking, Searched};
+use signs::Signs;
 
-const BITS: usize = u64::BITS as usize;
 /// So many embeddings are asked for at once.
 const AHEAD: usize = 8;
 /// Bytes that come from memory together.
@@ -34,8 +34,7 @@ pub(crate) struct Vectors {
     texts: Vec<Of>,
     /// One after another.
     values: Vec<i8>,
-    /// A bit for each value: whether it is above zero.
-    signs: Vec<u64>,
+    signs: Signs,
     /// The sum of squares of each.
     squares: Vec<i32>,
     places: HashMap<i64, usize>,
@@ -54,8 +53,8 @@ pub(crate) struct Of {
 impl Vectors {
     /// None yet.
     pub(crate) fn new(dimensions: usize) -> Self {
-        let (texts, values, signs, squares) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (places, directions) = (HashMap::new(), Directions::default());
+        let (texts, values, squares) = (Vec::new(), Vec::new(), Vec::new());
+        let (signs, places, directions) = (Signs::new(dimensions), HashMap::new(), Directions::default());
         Self { dimensions, texts, values, signs, squares, places, directions }
     }
 
@@ -65,11 +64,12 @@ impl Vectors {
         if bytes.len() != self.dimensions {
             return;
         }
-        self.places.insert(of.text, self.texts.len());
+        let at = self.texts.len();
+        self.places.insert(of.text, at);
         self.texts.push(of);
         let start = self.values.len();
         self.values.extend(bytes.iter().map(|byte| byte.cast_signed()));
-        self.signs.extend(signs(&self.values[start..]));
+        self.signs.put(at, &self.values[start..]);
         self.squares.push(fast_dot(&self.values[start..], &self.values[start..]));
         self.directions.add(&self.values[start..]);
     }
@@ -83,8 +83,10 @@ impl Vectors {
             self.places.insert(moved.text, at);
         }
         self.directions.subtract(&self.values[at * self.dimensions..(at + 1) * self.dimensions]);
-        cut(&mut self.values, at, self.dimensions);
-        cut(&mut self.signs, at, self.dimensions.div_ceil(BITS));
+        let last = self.values.len() - self.dimensions;
+        self.values.copy_within(last.., at * self.dimensions);
+        self.values.truncate(last);
+        self.signs.remove(at, self.texts.len());
     }
 
     /// How near those of the texts are that have an embedding here.
@@ -170,13 +172,6 @@ impl NullaryFnOnce for Dot<'_> {
 
 fn fast_dot(a: &[i8], b: &[i8]) -> i32 {
     Arch::new().dispatch(Dot(a, b))
-}
-
-/// Removes the stretch of one text; the last takes its place.
-fn cut<T: Copy>(all: &mut Vec<T>, at: usize, length: usize) {
-    let last = all.len() - length;
-    all.copy_within(last.., at * length);
-    all.truncate(last);
 }
 
 /// The nearer first, then the newer.

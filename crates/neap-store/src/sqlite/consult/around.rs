@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
 use neap_core::recall::{Around, Card};
-use rusqlite::{OptionalExtension, Rows};
+use rusqlite::Rows;
 
 use super::super::cards;
 use super::super::effects::number;
@@ -62,22 +62,27 @@ impl Inquiry<'_> {
         Ok(())
     }
 
-    /// What was said within a distance of texts, given in order. Where their surroundings meet, nothing is read twice.
+    /// What was said within a distance of texts, given in order, with themselves. Where their surroundings meet, nothing is read twice.
     fn said_beside(&self, given: &[i64], distance: u64) -> rusqlite::Result<Found> {
         let columns = cards::COLUMNS;
         let before = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC");
         let after = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text");
         let (mut before, mut after) = (self.db.prepare_cached(&before)?, self.db.prepare_cached(&after)?);
-        let mut place = self.db.prepare_cached("SELECT nth FROM cards WHERE text = ?")?;
         let mut found = Found::new();
         let mut read_to = i64::MIN;
         for &text in given {
-            let nth: Option<i64> = place.query_row([text], |row| row.get(0)).optional()?;
-            let Some(nth) = nth.and_then(|nth| u64::try_from(nth).ok()).filter(|nth| *nth > 0) else { continue };
             let (first, last) = numbers::message_texts(numbers::stream_of(text));
+            let unread = read_to.saturating_add(1);
+            let mut rows = after.query([text.max(unread), last])?;
+            if !found.contains_key(&text)
+                && let Some(row) = rows.next()?
+            {
+                found.extend(cards::seen(row, &self.asked)?.filter(|(of, _)| *of == text));
+            }
+            let Some(nth) = found.get(&text).map(|seen| seen.nth).filter(|nth| *nth > 0) else { continue };
             let reach = nth.saturating_sub(distance).max(1)..=nth.saturating_add(distance);
-            self.take(before.query([first.max(read_to.saturating_add(1)), text - 1])?, &reach, &mut found)?;
-            self.take(after.query([(text + 1).max(read_to.saturating_add(1)), last])?, &reach, &mut found)?;
+            self.take(rows, &reach, &mut found)?;
+            self.take(before.query([first.max(unread), text - 1])?, &reach, &mut found)?;
             read_to = found.last_key_value().map_or(read_to, |(last, _)| *last);
         }
         Ok(found)
