@@ -62,6 +62,7 @@ pub fn keywords(text: &str) -> BTreeSet<String> {
 /// All words of a text in order, split at everything that is not a letter or a digit, and folded letter by
 /// letter as ids are: `ΟΔΟΣ` and `İstanbul` are named by themselves.
 pub fn words(text: &str) -> Vec<String> {
+    let fold = |word: &str| if word.is_ascii() { word.to_ascii_lowercase() } else { folded(word).collect() };
     written_words(text).map(fold).collect()
 }
 
@@ -70,16 +71,13 @@ pub(crate) fn written_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// Whether two words differ in nothing but how they are written.
+/// Whether two words, as they are written, are folded alike.
 pub(crate) fn is_same_word(a: &str, b: &str) -> bool {
-    if a.is_ascii() && b.is_ascii() { a.eq_ignore_ascii_case(b) } else { fold(a) == fold(b) }
+    if a.is_ascii() && b.is_ascii() { a.eq_ignore_ascii_case(b) } else { folded(a).eq(folded(b)) }
 }
 
-fn fold(word: &str) -> String {
-    if word.is_ascii() {
-        return word.to_ascii_lowercase();
-    }
-    word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).collect()
+fn folded(word: &str) -> impl Iterator<Item = char> {
+    word.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric())
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ impl<'a> Looking<'a> {
         found.agreeing.push(agreeing);
         if found.seen == self.all.texts.len() {
             let all = take(&mut found.agreeing).into_iter().fold(self.agreeing(), Agreeing::with);
-            found.near = self.compared(&all.end());
+            found.near = self.nearest_of(&all.end());
         }
     }
 
@@ -91,7 +91,7 @@ impl<'a> Looking<'a> {
     }
 
     /// Of those at some places the nearest, in order.
-    fn compared(&self, places: &[usize]) -> Vec<(usize, f64)> {
+    fn nearest_of(&self, places: &[usize]) -> Vec<(usize, f64)> {
         let text = |at: &usize| self.all.texts[*at].text;
         let nearer = |a: &(usize, f64), b: &(usize, f64)| nearer_of(text, a, b);
         let mut near = self.all.compared(self.meant.values(), places);

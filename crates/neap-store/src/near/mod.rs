@@ -1,7 +1,7 @@
 //! Which embeddings are near to another: all of one embedder's, held in memory as small whole numbers.
 //!
-//! Few are compared one by one. Of many, the signs of their numbers are compared first, a bit each; only those that agree most are
-//! looked at closely. That is an approximation, and the only one.
+//! The signs of their numbers are compared first, a bit each. Few are all looked at closely then, of many only those that agree most:
+//! that is an approximation, and the only one.
 //!
 //! What [`Arch`] runs (each `NullaryFnOnce`) is made once for each kind of machine, with all the instructions that it has: only what is inlined into it. So there are
 //! no closures in it, and no iterators' own loops: what calls a closure need not be inlined, and then is made for the least machine.

@@ -41,8 +41,9 @@ impl Signs {
         self.all.truncate(last.div_ceil(LANES) * self.words * LANES);
     }
 
-    /// In how many signs embeddings differ from one, from a multiple of [`LANES`] on; those after the last are anything.
+    /// In how many signs embeddings differ from one, from a multiple of [`LANES`] on and as many; those after the last are anything.
     pub(super) fn differing(&self, start: usize, meant: &[u64], out: &mut [u16]) {
+        debug_assert!(start.is_multiple_of(LANES) && out.len().is_multiple_of(LANES));
         let (first, length) = (self.place(start, 0), out.len() * self.words);
         // What comes after the next is asked for now: so it is there when it is wanted.
         let ahead = first + 2 * length;
@@ -90,7 +91,7 @@ impl NullaryFnOnce for Differing<'_> {
                 }
             }
             for lane in 0..LANES {
-                out[at][lane] = sums[lane] as u16;
+                out[at][lane] = sums[lane].min(u64::from(u16::MAX)) as u16;
             }
         }
     }

@@ -62,7 +62,7 @@ impl Inquiry<'_> {
         Ok(())
     }
 
-    /// What was said within a distance of texts, given in order, with themselves. Where their surroundings meet, nothing is read twice.
+    /// What was said within a distance of texts, given in order, and themselves. Where their surroundings meet, they are read once.
     fn said_beside(&self, given: &[i64], distance: u64) -> rusqlite::Result<Found> {
         let columns = cards::COLUMNS;
         let before = format!("SELECT {columns} FROM cards WHERE text BETWEEN ? AND ? ORDER BY text DESC");
