@@ -84,6 +84,7 @@ impl Agreeing {
 #[cfg(test)]
 mod tests {
     use super::super::signs::signs;
+    use super::super::tests::{differing, vector};
     use super::*;
 
     /// In one pass the same stay as if all had been put in order first: the first that are wanted, and those as far as the last of them.
@@ -116,21 +117,18 @@ mod tests {
     /// None is passed over that is as near as the last that is wanted.
     #[test]
     fn those_near_enough_are_seen_wherever_they_stand() {
-        let scattered =
-            |at: usize| ((at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29) as i8) | 1;
         for dimensions in [70, 384] {
-            let value = |at: usize| (at..at + dimensions).map(scattered).collect::<Vec<i8>>();
             let mut all = Signs::new(dimensions);
-            (0..3_000).for_each(|at| all.put(at, &value(at * 5)));
+            let value = |at: usize| vector(at as i64, dimensions);
+            (0..3_000).for_each(|at| all.put(at, value(at).values()));
             let meant = value(77_777);
-            let bits: Vec<u64> = signs(&meant).collect();
+            let bits: Vec<u64> = signs(meant.values()).collect();
             for (some, wanted) in [(0..3_000, 1), (0..3_000, 40), (256..2_999, 40), (512..700, 500)] {
                 let mut agreeing = Agreeing::new(dimensions, wanted);
                 agreeing.look(some.clone(), &all, &bits, |at| at % 3 > 0);
                 let mut found = agreeing.end();
                 found.sort_unstable();
-                let near =
-                    |at: &usize| value(at * 5).iter().zip(&meant).filter(|(a, b)| (**a > 0) != (**b > 0)).count();
+                let near = |at: &usize| differing(&value(*at), &meant);
                 let admitted: Vec<usize> = some.filter(|at| at % 3 > 0).collect();
                 let mut order: Vec<usize> = admitted.iter().map(near).collect();
                 order.sort_unstable();

@@ -195,7 +195,7 @@ mod tests {
     }
 
     /// Numbers that look random and are the same every time.
-    fn vector(seed: i64, dimensions: usize) -> Embedding {
+    pub(super) fn vector(seed: i64, dimensions: usize) -> Embedding {
         let mut state = (seed as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let mut bytes = Vec::with_capacity(dimensions);
         for _ in 0..dimensions {
@@ -205,6 +205,11 @@ mod tests {
             bytes.push((state >> 32) as u8);
         }
         Embedding::from_bytes(&bytes)
+    }
+
+    /// In how many signs two differ, by a look at their numbers.
+    pub(super) fn differing(a: &Embedding, b: &Embedding) -> usize {
+        a.values().iter().zip(b.values()).filter(|(a, b)| (**a > 0) != (**b > 0)).count()
     }
 
     fn all(count: i64, dimensions: usize) -> Vectors {
@@ -281,6 +286,19 @@ mod tests {
             expected.sort_by(nearer);
             // So many are wanted that all agree enough.
             assert_eq!(nearest(&vectors, &meant, 9_000, None), expected);
+        }
+    }
+
+    /// Of few all are looked at closely: what is found is exact, whatever their signs say.
+    #[test]
+    fn few_are_all_looked_at_closely() {
+        let vectors = all(4_000, 16);
+        for seed in [3, 10_001] {
+            let meant = vector(seed, 16);
+            let mut expected: Vec<_> =
+                (0..4_000).map(|text| (text, meant.near(vector(text, 16).values()))).collect();
+            expected.sort_by(nearer);
+            assert_eq!(nearest(&vectors, &meant, 100, None), expected[..100]);
         }
     }
 

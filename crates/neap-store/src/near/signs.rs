@@ -99,33 +99,29 @@ impl NullaryFnOnce for Differing<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::{differing, vector};
     use super::*;
 
     /// Whatever was put and removed, and wherever it stands: each differs in as many signs as a look at its numbers tells.
     #[test]
     fn signs_follow_their_embeddings() {
-        let value = |seed: usize, dimensions: usize| -> Vec<i8> {
-            let scattered = |at: usize| (seed * 1_000 + at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
-            (0..dimensions).map(|at| scattered(at) as i8).collect()
-        };
         for dimensions in [1, 64, 70, 384] {
             let (mut all, mut kept) = (Signs::new(dimensions), Vec::new());
-            let meant = value(999, dimensions);
-            let bits: Vec<u64> = signs(&meant).collect();
+            let meant = vector(999, dimensions);
+            let bits: Vec<u64> = signs(meant.values()).collect();
             for step in 0..300 {
                 if step % 3 == 2 {
                     let at = step * 7 % kept.len();
                     kept.swap_remove(at);
                     all.remove(at, kept.len());
                 } else {
-                    all.put(kept.len(), &value(step, dimensions));
-                    kept.push(value(step, dimensions));
+                    let next = vector(step as i64, dimensions);
+                    all.put(kept.len(), next.values());
+                    kept.push(next);
                 }
                 let mut found = vec![0; kept.len().next_multiple_of(LANES)];
                 all.differing(0, &bits, &mut found);
-                let differing =
-                    |of: &Vec<i8>| of.iter().zip(&meant).filter(|(a, b)| (**a > 0) != (**b > 0)).count();
-                let expected: Vec<usize> = kept.iter().map(differing).collect();
+                let expected: Vec<usize> = kept.iter().map(|one| differing(one, &meant)).collect();
                 let found: Vec<usize> = found[..kept.len()].iter().map(|one| usize::from(*one)).collect();
                 assert_eq!(found, expected, "{dimensions} {step}");
             }
