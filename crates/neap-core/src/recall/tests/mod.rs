@@ -1,5 +1,6 @@
 //! What is recalled, from cards made by hand.
 
+mod freshness;
 mod order;
 mod packing;
 

@@ -9,7 +9,7 @@ use crate::ids::Stamp;
 use crate::testing::WordCounter;
 use crate::tokens::{TokenCounter, Tokens};
 
-fn recall(talk: &Talk, question: &str, budget: u64) -> Recollection {
+pub(super) fn recall(talk: &Talk, question: &str, budget: u64) -> Recollection {
     counted(talk, question, budget, Counting { counter: &WordCounter, is_of_cards: true })
 }
 
