@@ -74,6 +74,26 @@ fn excerpt_as(
     }
 }
 
+/// The longest beginning that costs at most `max` and ends with a sentence; where not even one sentence fits, with a word.
+pub(crate) fn whole_sentences<'a>(counter: &dyn TokenCounter, text: &'a str, max: Tokens) -> &'a str {
+    let part = prefix_within(counter, text, max);
+    if part.len() == text.len() {
+        return part;
+    }
+    let ends = |(at, c): (usize, char)| {
+        let next = text[at + c.len_utf8()..].chars().next();
+        let is_end = match c {
+            '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
+            '\n' | '。' | '！' | '？' => true,
+            _ => false,
+        };
+        is_end.then_some(at + c.len_utf8())
+    };
+    let sentence = part.char_indices().rev().find_map(ends);
+    let word = || part.rfind(char::is_whitespace);
+    &part[..sentence.or_else(word).unwrap_or(part.len())]
+}
+
 /// The longest beginning, near enough, that costs at most `max`.
 pub(crate) fn prefix_within<'a>(counter: &dyn TokenCounter, text: &'a str, max: Tokens) -> &'a str {
     within(counter, max, text.len(), |bytes| &text[..text.floor_char_boundary(bytes)])

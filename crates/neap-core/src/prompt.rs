@@ -32,6 +32,8 @@ pub const SPAN: &str = include_str!("prompts/span.md");
 pub const UNSUMMARISED: &str = include_str!("prompts/unsummarised.md");
 /// Stands in an over-long message for its middle: `{count}`, `{handle}`.
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
+/// Tells a model that its own messages are shown in part, where that cannot be seen in them.
+pub const SHOWN_IN_PART: &str = include_str!("prompts/shown_in_part.md");
 /// Before the summaries of a conversation that is told message by message: `{older}`.
 pub const TOLD_BEFORE: &str = include_str!("prompts/told_before.md");
 /// Says that some of it is neither shown nor summarised: `{count}`.

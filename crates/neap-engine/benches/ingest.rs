@@ -77,7 +77,7 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
         let begun = Instant::now();
         let plan = engine.ingest(&incoming).await;
         let took = begun.elapsed();
-        assert!(plan.fault.is_none() && plan.fits, "{:?}", plan.fault);
+        assert!(plan.fault.is_none() && plan.overflow.is_none(), "{:?}", plan.fault);
         if plan.epoch != epoch {
             epochs.push(took);
         } else if (20..120).contains(&turn) {

@@ -303,7 +303,7 @@ fn a_restart_begins_an_epoch() {
             client.says(&format!("question {turn} {}", "and more ".repeat(20)));
             let (plan, body) = client.send(&engine, false).await;
             assert!(recounted(&body) <= BUDGET, "I1");
-            assert!(plan.fits);
+            assert_eq!(plan.overflow, None);
             let reply = client.hears("an answer");
             engine.answered(&plan, &reply).await.unwrap();
         }
@@ -356,7 +356,11 @@ fn what_is_not_understood_goes_on_as_it_came() {
                 limit: None,
             };
             let plan = engine.ingest(&incoming).await;
-            assert_eq!((plan.body, plan.changes.total(), plan.fits), (None, 0, true), "{path} {body}");
+            assert_eq!(
+                (plan.body, plan.changes.total(), plan.overflow.is_none()),
+                (None, 0, true),
+                "{path} {body}"
+            );
         }
     });
 }
@@ -591,7 +595,7 @@ fn what_fails_goes_on_as_it_came() {
                 limit: Some(std::time::Duration::ZERO),
             };
             let plan = engine.ingest(&incoming).await;
-            assert_eq!((plan.body, plan.fits, plan.changes.total()), (None, fits, 0));
+            assert_eq!((plan.body, plan.overflow.is_none(), plan.changes.total()), (None, fits, 0));
         }
     });
 }

@@ -49,8 +49,8 @@ impl TokenCounter for Bpe {
 ///
 /// Letters cost one token for every four of a word (three in a long one, two in capitals), a digit, a mark and a line break one
 /// each, other scripts by the bytes that a character takes. On ordinary prose, code and CJK text that is never
-/// below what o200k and cl100k count, and about half above it. Each line is counted on its own and rounded
-/// up, so that it is additive at every line break.
+/// below what o200k and cl100k count, and about half above it; rare scripts and odd mixtures, where it would be, cost what
+/// o200k counts. Each line is counted on its own and rounded up, so that it is additive at every line break.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Conservative;
 
@@ -60,7 +60,8 @@ impl TokenCounter for Conservative {
     }
 
     fn count(&self, text: &str) -> Tokens {
-        Tokens(text.split_inclusive('\n').map(line_tokens).sum())
+        let line = |line: &str| line_tokens(line).max(neap_tokens::O200K.count(line) as u64);
+        Tokens(text.split_inclusive('\n').map(line).sum())
     }
 }
 

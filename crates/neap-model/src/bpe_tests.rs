@@ -70,6 +70,14 @@ fn the_estimate_is_never_below_the_exact_count_of_ordinary_text() {
     }
 }
 
+proptest! {
+    /// A bound that is counted in estimates holds as well where the provider counts exactly, whatever the script.
+    #[test]
+    fn the_estimate_is_never_below_o200k(text in "\\PC{0,200}|[\\u{0300}-\\u{036f}\\u{e000}-\\u{e100}\\u{12000}-\\u{12300}\n ]{0,80}") {
+        prop_assert!(Conservative.count(&text) >= Bpe::o200k().count(&text));
+    }
+}
+
 /// DESIGN, decision 17: our own text is counted and capped.
 #[test]
 fn the_fixed_overhead_stays_small() {

@@ -1,6 +1,7 @@
 //! The binary as people and programs use it: one program, since linking each file by itself takes longer than its tests.
 
 mod bad_input;
+mod budget;
 mod chat;
 mod client;
 mod doctor;
@@ -9,6 +10,7 @@ mod eval;
 mod help;
 mod hook;
 mod hook_line;
+mod hostile;
 mod import;
 mod install;
 mod keys;

@@ -114,6 +114,25 @@ impl Block {
     }
 }
 
+impl Block {
+    /// Whether it is a picture, a sound or a file, which no model reads as text.
+    pub fn is_media(&self) -> bool {
+        let Block::Other { kind, json } = self else { return false };
+        let names =
+            ["image", "image_url", "input_image", "document", "file", "input_file", "input_audio", "audio"];
+        names.contains(&kind.as_str()) && !holds_text(json)
+    }
+}
+
+/// Whether a file is plain text, or a list of parts: a model reads that as text, whatever it is called.
+fn holds_text(file: &serde_json::Value) -> bool {
+    let source = &file["source"];
+    let is_text = matches!(source["type"].as_str(), Some("text" | "content"));
+    let data = [&file["file_data"], &file["file"]["file_data"]].into_iter().find_map(serde_json::Value::as_str);
+    // A file of another kind comes as a data address.
+    is_text || data.is_some_and(|data| !data.starts_with("data:") || data.starts_with("data:text/"))
+}
+
 /// One item of a history, as the client sent it: a message, or what else its format lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {

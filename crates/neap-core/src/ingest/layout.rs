@@ -9,19 +9,25 @@ use super::bound::Bounds;
 use super::chain::{Chain, Digest};
 use super::cut::Cut;
 use super::heard::{Api, Block, Heard, Item, Speaker};
-use crate::excerpt::{EXCERPT_TOKENS_MIN, excerpt};
+use super::shorten::{shortened, text_of};
+use super::shrink::{Edits, Shrink};
 use crate::handle::Handle;
 use crate::ids::TurnNo;
+use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// Places that a provider caches up to, in one request.
 const MARKS_MAX: usize = 4;
 /// What surrounds a text of ours on the wire.
 const AROUND: Tokens = Tokens(24);
+/// What it costs to say that messages are shown in part.
+const NOTICE: Tokens = Tokens(48);
 /// What the quotes around a text cost, at most.
 const QUOTES: Tokens = Tokens(2);
-/// Texts that are shown in part, at most: if so many are not enough, it does not fit.
-const SHORT_MAX: usize = 64;
+/// So often a request is shrunk a little more before all that can be left out is: what it saves is estimated first.
+const ATTEMPTS_MAX: usize = 12;
+/// What is asked for beyond what was missed by, so that the next attempt gets there.
+const ATTEMPT_MARGIN: Tokens = Tokens(16);
 
 /// One part of what is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,27 +99,41 @@ pub struct Frozen {
     note_tokens: Tokens,
     /// Texts that are shown in part.
     short: BTreeMap<Place, Arc<str>>,
-    /// What the items cost in which they are.
-    short_tokens: BTreeMap<usize, Tokens>,
+    /// What the items cost in which something is changed, as they are written.
+    changed_tokens: BTreeMap<usize, Tokens>,
     orphans: BTreeSet<Place>,
+    /// Parts that are left out so that the rest fits.
+    left_out: BTreeSet<Place>,
+    /// Where it is said that the model's own messages are shown in part; it is not said in them.
+    notice_at: Option<usize>,
     /// What was recalled for turns, by the item that begins them; empty where nothing was.
     recalled: BTreeMap<usize, (Arc<str>, Tokens)>,
     /// The end of what was last sent.
     sent: Option<Digest>,
 }
 
+/// What it takes to make a cut: who counts, what a piece costs as it is written, and in which turn an item is recorded.
+#[derive(Clone, Copy)]
+pub struct Costs<'a> {
+    /// Counts texts.
+    pub counter: &'a dyn TokenCounter,
+    /// What a piece costs on the wire.
+    pub piece: &'a dyn Fn(&Piece) -> Tokens,
+    /// The turn in which an item is recorded.
+    pub turn_of: &'a dyn Fn(usize) -> TurnNo,
+}
+
 impl Frozen {
-    /// Makes a cut for good. `turn_of` says in which turn an item is recorded. None if it does not fit, whatever is
-    /// shown in part.
+    /// Makes a cut for good, with all that is kept shortened until it fits. Fails with the least that it can be brought to, if
+    /// that is over the budget.
     pub fn new(
         number: u64,
         (heard, chain): (&Heard, &Chain),
         cut: &Cut,
         note: &str,
-        counter: &dyn TokenCounter,
+        costs: Costs<'_>,
         bounds: &Bounds,
-        turn_of: &dyn Fn(usize) -> TurnNo,
-    ) -> Option<Self> {
+    ) -> Result<Self, Tokens> {
         let seen = chain.stem();
         let mut frozen = Self {
             number,
@@ -121,23 +141,92 @@ impl Frozen {
             at: chain.asked(),
             dropped: cut.dropped.clone(),
             note: note.into(),
-            note_tokens: Self::cost(counter, note),
+            note_tokens: Self::cost(costs.counter, note),
             short: BTreeMap::new(),
-            short_tokens: BTreeMap::new(),
+            changed_tokens: BTreeMap::new(),
             orphans: BTreeSet::new(),
+            left_out: BTreeSet::new(),
+            notice_at: None,
             recalled: BTreeMap::new(),
             sent: None,
         };
         let pairs = Pairs::of(&heard.items);
         frozen.orphans = pairs.orphans.into_iter().filter(|(at, _)| !frozen.drops(*at) && *at < seen).collect();
-        for _ in 0..SHORT_MAX {
-            let tokens = frozen.lay_out(heard).tokens;
-            if tokens <= bounds.budget {
-                return Some(frozen);
-            }
-            frozen.shorten(heard, counter, tokens.saturating_sub(bounds.budget), turn_of)?;
+        frozen.count(heard, costs);
+        frozen.shrink(heard, costs, bounds)?;
+        Ok(frozen)
+    }
+
+    /// Shortens and leaves out until all of it fits.
+    fn shrink(&mut self, heard: &Heard, costs: Costs<'_>, bounds: &Bounds) -> Result<(), Tokens> {
+        let whole = self.lay_out(heard).tokens;
+        if whole <= bounds.budget {
+            return Ok(());
         }
-        None
+        let shrink = Shrink::new(
+            heard,
+            costs.counter,
+            |at| !self.drops(at) && at < self.seen,
+            |place| self.orphans.contains(&place),
+        );
+        let mut target = bounds.high();
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(edits) = shrink.edits(whole.saturating_sub(target)) else { break };
+            self.edit(heard, &edits, costs);
+            let tokens = self.lay_out(heard).tokens;
+            if tokens <= bounds.budget {
+                return Ok(());
+            }
+            target = target.saturating_sub(tokens.saturating_sub(bounds.budget) + ATTEMPT_MARGIN);
+        }
+        self.edit(heard, &shrink.least(), costs);
+        if self.lay_out(heard).tokens > bounds.budget {
+            // Not even the record of what is left out has room.
+            (self.note, self.note_tokens) = ("".into(), Tokens::ZERO);
+        }
+        let least = self.lay_out(heard).tokens;
+        if least <= bounds.budget { Ok(()) } else { Err(least) }
+    }
+
+    /// Puts edits in place of those before.
+    fn edit(&mut self, heard: &Heard, edits: &Edits, costs: Costs<'_>) {
+        self.left_out.clone_from(&edits.left_out);
+        self.short.clear();
+        let mut hides_own_words = false;
+        for ((at, nth), max) in &edits.shortened {
+            let item = &heard.items[*at];
+            let block = &item.blocks[*nth];
+            let Some(text) = text_of(block) else { continue };
+            let handle = Handle::Turn((costs.turn_of)(*at));
+            let whole = OnWire(costs.counter).count(&text);
+            let text = shortened(costs.counter, (item.speaker, block), (&text, whole), &handle, *max);
+            self.short.insert((*at, *nth), text.into());
+            hides_own_words |= item.speaker == Speaker::Assistant;
+        }
+        let question = heard.items[..self.seen].iter().rposition(Item::begins_turn);
+        self.notice_at = question.filter(|at| hides_own_words && !self.drops(*at));
+        self.count(heard, costs);
+    }
+
+    /// Counts the items in which something is changed, as they are written.
+    fn count(&mut self, heard: &Heard, costs: Costs<'_>) {
+        let mut changed = BTreeMap::new();
+        for (at, item) in heard.items.iter().enumerate().take(self.seen).filter(|(at, _)| !self.drops(*at)) {
+            let (without, ..) = self.without(at, item);
+            let short = self.short_of(at);
+            if without.is_empty() && short.is_empty() {
+                continue;
+            }
+            let is_shortened = !short.is_empty();
+            let tokens = (costs.piece)(&Piece::Item { at, without, short, more: None });
+            // Where only parts are gone, what stands for an item may have been paid for elsewhere.
+            changed.insert(at, if is_shortened { tokens } else { tokens.min(item.tokens) });
+        }
+        self.changed_tokens = changed;
+    }
+
+    fn short_of(&self, at: usize) -> Vec<(usize, Arc<str>)> {
+        self.short.range((at, 0)..(at + 1, 0)).map(|((_, nth), text)| (*nth, text.clone())).collect()
     }
 
     /// What a text of ours costs.
@@ -212,86 +301,52 @@ impl Frozen {
             if without.len() == item.blocks.len() && !item.blocks.is_empty() {
                 continue;
             }
-            let of_item = self.short.range((at, 0)..(at + 1, 0));
-            let short: Vec<_> = of_item.map(|((_, nth), text)| (*nth, text.clone())).collect();
+            let short = self.short_of(at);
             changes.shortened += short.len();
-            tokens += self.short_tokens.get(&at).copied().unwrap_or(item.tokens);
-            let more = self.recalled.get(&at).filter(|(text, _)| !text.is_empty());
-            tokens += more.map_or(Tokens::ZERO, |(_, tokens)| *tokens);
+            tokens += self.changed_tokens.get(&at).copied().unwrap_or(item.tokens);
+            let (more, of_more) = self.more(at);
+            tokens += of_more;
             changes.added += usize::from(more.is_some());
-            pieces.push(Piece::Item { at, without, short, more: more.map(|(text, _)| text.clone()) });
+            pieces.push(Piece::Item { at, without, short, more });
         }
         Layout { pieces, tokens, changes }
     }
 
-    /// Thoughts of before the cut are bound to what is no longer sent.
+    /// What is added to an item, and what that costs.
+    fn more(&self, at: usize) -> (Option<Arc<str>>, Tokens) {
+        let recalled = self.recalled.get(&at).filter(|(text, _)| !text.is_empty());
+        match (recalled, self.notice_at == Some(at)) {
+            (None, false) => (None, Tokens::ZERO),
+            (Some((text, tokens)), false) => (Some(text.clone()), *tokens),
+            (None, true) => (Some(prompt::SHOWN_IN_PART.trim().into()), NOTICE),
+            (Some((text, tokens)), true) => {
+                (Some(format!("{}\n\n{text}", prompt::SHOWN_IN_PART.trim()).into()), *tokens + NOTICE)
+            }
+        }
+    }
+
+    /// The blocks that an item loses, how many of them are thoughts, and how many are unpaired. Thoughts of before the cut are
+    /// bound to what is no longer sent.
     fn without(&self, at: usize, item: &Item) -> (Vec<usize>, usize, usize) {
         if at >= self.seen {
             return (Vec::new(), 0, 0);
         }
         let (mut thoughts, mut orphans) = (0, 0);
-        let mut without: Vec<usize> = Vec::new();
+        let mut gone = vec![false; item.blocks.len()];
         for (nth, block) in item.blocks.iter().enumerate() {
             let is_thought = matches!(block, Block::Thinking);
             let is_orphan = self.orphans.contains(&(at, nth));
             thoughts += usize::from(is_thought);
             orphans += usize::from(is_orphan);
-            if is_thought || is_orphan {
-                without.push(nth);
-            }
+            gone[nth] = is_thought || is_orphan || self.left_out.contains(&(at, nth));
         }
         // Where nothing else is said, what is empty goes along.
-        let rest = |(nth, block): (usize, &Block)| {
-            without.contains(&nth) || matches!(block, Block::Text(text) if text.is_empty())
-        };
-        if !without.is_empty() && item.blocks.iter().enumerate().all(rest) {
-            without = (0..item.blocks.len()).collect();
+        let says_nothing =
+            |(nth, block): (usize, &Block)| gone[nth] || matches!(block, Block::Text(text) if text.is_empty());
+        if gone.contains(&true) && item.blocks.iter().enumerate().all(says_nothing) {
+            gone.fill(true);
         }
-        (without, thoughts, orphans)
-    }
-
-    /// Shows the longest text in part, by as much as is too much; none if no text is long enough.
-    fn shorten(
-        &mut self,
-        heard: &Heard,
-        counter: &dyn TokenCounter,
-        excess: Tokens,
-        turn_of: &dyn Fn(usize) -> TurnNo,
-    ) -> Option<()> {
-        let mut longest: Option<(Tokens, Place, String)> = None;
-        for (at, item) in heard.items.iter().enumerate().take(self.seen) {
-            if self.drops(at) || item.speaker == Speaker::System {
-                continue;
-            }
-            for (nth, block) in item.blocks.iter().enumerate() {
-                let is_text = matches!(block, Block::Text(_) | Block::Answer { .. });
-                if !is_text || self.orphans.contains(&(at, nth)) || self.short.contains_key(&(at, nth)) {
-                    continue;
-                }
-                let words = block.words();
-                let tokens = written(counter, &words);
-                if longest.as_ref().is_none_or(|(most, ..)| tokens > *most) {
-                    longest = Some((tokens, (at, nth), words.into_owned()));
-                }
-            }
-        }
-        let (whole, (at, nth), words) =
-            longest.filter(|(tokens, ..)| *tokens > EXCERPT_TOKENS_MIN + EXCERPT_TOKENS_MIN)?;
-        let wanted = whole.saturating_sub(excess).max(EXCERPT_TOKENS_MIN);
-        let mut max = wanted;
-        let (text, tokens) = loop {
-            let (text, _) = excerpt(counter, &words, whole, &Handle::Turn(turn_of(at)), max);
-            let tokens = written(counter, &text);
-            if tokens <= wanted || max.0 < 16 {
-                break (text, tokens);
-            }
-            max = max.percent(80);
-        };
-        let before = self.short_tokens.get(&at).copied().unwrap_or(heard.items[at].tokens);
-        let saved = whole.saturating_sub(tokens);
-        self.short_tokens.insert(at, (before + AROUND).saturating_sub(saved));
-        self.short.insert((at, nth), text.into());
-        Some(())
+        (gone.iter().enumerate().filter(|(_, gone)| **gone).map(|(nth, _)| nth).collect(), thoughts, orphans)
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use neap_core::event::{EpochCause, Event};
 use neap_core::ids::TurnNo;
 use neap_core::ingest::{
-    Block, Bounds, Chain, Class, Cut, Decision, Frozen, Heard, Item, OnWire, Reach, checkpoint, decide, messages,
+    Block, Bounds, Chain, Class, Costs, Cut, Decision, Frozen, Heard, Item, OnWire, Overflow, Piece, Reach,
+    checkpoint, decide, messages,
 };
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
@@ -15,7 +16,7 @@ use neap_core::tokens::Tokens;
 use neap_core::tools::ToolSet;
 use neap_core::turn::Tending;
 use neap_model::bpe::counter_for;
-use neap_model::wire::heard::{Counts, Request};
+use neap_model::wire::heard::{Counts, FixedParts, Request};
 use neap_store::StoreError;
 
 use super::lines::HeardLine;
@@ -60,14 +61,26 @@ impl Bounding<'_> {
                 self.cut(line, &nothing, &bounds).await?
             }
             Decision::Unchanged => return Ok(()),
-            Decision::Grow => line.frozen.clone(),
+            Decision::Grow => line.frozen.clone().ok_or(heard.tokens()),
             Decision::Rewrite(cut) => self.cut(line, &cut, &bounds).await?,
             Decision::TooLarge => self.cut(line, &nothing, &bounds).await?,
         };
-        let Some(mut frozen) = frozen else { return Ok(()) };
+        let mut frozen = match frozen {
+            Ok(frozen) => frozen,
+            Err(least) => {
+                plan.overflow = Some(overflow(self.request, self.counts, least, budget));
+                return Ok(());
+            }
+        };
         self.recall(line, &mut frozen, &bounds, plan.class, is_anew).await?;
         let layout = frozen.lay_out(heard);
-        plan.body = Some(self.request.write(&layout));
+        let body = self.request.write(&layout);
+        // The bound is on what is sent: it is counted once more, as it is written (I1).
+        if let Some(tokens) = self.counts.of_body(&body, heard).filter(|tokens| *tokens > budget) {
+            plan.overflow = Some(overflow(self.request, self.counts, tokens, budget));
+            return Ok(());
+        }
+        plan.body = Some(body);
         let opened = plan.changes.added;
         plan.changes = layout.changes;
         plan.changes.added += opened;
@@ -86,7 +99,12 @@ impl Bounding<'_> {
     }
 
     /// Cuts the history anew: summaries of what is left out are made, if there are none yet, by whoever is always at hand.
-    async fn cut(&self, line: &mut HeardLine, cut: &Cut, bounds: &Bounds) -> Result<Option<Frozen>, EngineError> {
+    async fn cut(
+        &self,
+        line: &mut HeardLine,
+        cut: &Cut,
+        bounds: &Bounds,
+    ) -> Result<Result<Frozen, Tokens>, EngineError> {
         let heard = self.request.heard();
         let turns = self.turns(&line.live).await?;
         let turn_of = |at: usize| turns.get(at).copied().unwrap_or(TurnNo(0));
@@ -98,7 +116,9 @@ impl Bounding<'_> {
         } else {
             checkpoint(&line.live.state, before, cut.room, counter)
         };
-        Ok(Frozen::new(line.epochs + 1, (heard, self.chain), cut, &note, counter, bounds, &turn_of))
+        let piece = |piece: &Piece| self.request.piece_tokens(piece, self.counts);
+        let costs = Costs { counter, piece: &piece, turn_of: &turn_of };
+        Ok(Frozen::new(line.epochs + 1, (heard, self.chain), cut, &note, costs, bounds))
     }
 
     /// The turn of each item; of those that are not recorded, the latest.
@@ -179,6 +199,12 @@ impl Bounding<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Why a request does not fit, with what its parts cost.
+pub(super) fn overflow(request: &Request, counts: &Counts, needed: Tokens, budget: Tokens) -> Overflow {
+    let FixedParts { system, tools, other } = request.fixed_parts(counts);
+    Overflow { needed, budget, system, tools, other }
 }
 
 /// What the newest turn of a history is looked for by; nothing where its model goes on by itself, or something was recalled for it.

@@ -44,8 +44,9 @@ impl Engine {
         let counts = self.parts.lines.counts(incoming.encoding);
         let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
             Ok(Some(request)) => request,
-            Ok(None) => return Plan::passed(None),
-            Err(error) => return Plan::passed(Some(error.to_string())),
+            Ok(None) => return Plan::unread(None, &counts, incoming),
+            // The provider says what is wrong with it; that it is not too long is seen to here.
+            Err(error) => return Plan::unread(Some(error.to_string()), &counts, incoming),
         };
         let tenant = Tenant::of_key(key(incoming.headers));
         let opened = match self.opened(&mut request, &tenant, &counts) {
@@ -125,6 +126,14 @@ impl Engine {
         let bounding =
             Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts, ahead };
         bounding.bound(&mut line, incoming.budget, &mut plan).await?;
+        let ahead = bounding.ahead;
+        if plan.overflow.is_some() && request.unweave(&counts) {
+            // What was said with tools of ours need not be seen again; what the client has of it is enough.
+            plan.overflow = None;
+            let bounding =
+                Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts, ahead };
+            bounding.bound(&mut line, incoming.budget, &mut plan).await?;
+        }
         told_of(&plan);
         Ok(plan)
     }

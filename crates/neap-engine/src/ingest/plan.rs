@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Api, Chain, Changes, Class, Passed, PassedSum, Reply, Tenant, Verdict, classify};
+use neap_core::ingest::{
+    Api, Chain, Changes, Class, Overflow, Passed, PassedSum, Reply, Tenant, Verdict, classify,
+};
 use neap_core::tokens::Tokens;
-use neap_model::wire::heard::{Offer, OwnAnswer, Request};
+use neap_model::wire::heard::{Counts, Offer, OwnAnswer, Request};
 use tokio::sync::watch;
 
 /// A request as it came in.
@@ -58,8 +60,8 @@ pub struct Plan {
     pub tokens_planned: Tokens,
     /// How often this history was cut; 0 while it goes on as it came.
     pub epoch: u64,
-    /// Whether what is sent is within the budget.
-    pub fits: bool,
+    /// Why what is sent is over the budget, if it is.
+    pub overflow: Option<Overflow>,
     /// The tools whose calls are ours to answer ([`Engine::call_ours`](crate::Engine::call_ours)).
     pub ours: BTreeSet<String>,
     /// What was passed on of this session before.
@@ -114,8 +116,8 @@ pub(super) struct Ticket {
 }
 
 impl Plan {
-    /// Of a request that is not about a history, or that cannot be read.
-    pub(super) fn passed(fault: Option<String>) -> Self {
+    /// Of a request of which nothing is known.
+    fn passed(fault: Option<String>) -> Self {
         Self {
             session: None,
             turn: None,
@@ -128,7 +130,7 @@ impl Plan {
             tokens_sent: Tokens::ZERO,
             tokens_planned: Tokens::ZERO,
             epoch: 0,
-            fits: true,
+            overflow: None,
             ours: BTreeSet::new(),
             so_far: PassedSum::default(),
             fault,
@@ -138,6 +140,14 @@ impl Plan {
             ticket: None,
             recording: None,
         }
+    }
+
+    /// Of a request that is not about a history, or that cannot be read: it is only counted.
+    pub(super) fn unread(fault: Option<String>, counts: &Counts, incoming: &Incoming<'_>) -> Self {
+        let tokens = counts.of(incoming.body);
+        let counted =
+            Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::passed(fault) };
+        counted.settled(incoming)
     }
 
     /// As it came.
@@ -181,7 +191,11 @@ impl Plan {
         } else {
             self.tokens_sent = self.tokens_planned;
         }
-        self.fits = self.tokens_sent <= incoming.budget;
+        if incoming.shadow || self.answer.is_some() {
+            self.overflow = None;
+        } else if self.tokens_sent > incoming.budget && self.overflow.is_none() {
+            self.overflow = Some(Overflow::of_whole(self.tokens_sent, incoming.budget));
+        }
         self
     }
 }

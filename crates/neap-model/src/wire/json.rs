@@ -228,6 +228,11 @@ impl Array {
         self.parts.iter().map(|part| &part.value)
     }
 
+    /// An item.
+    pub fn get(&self, at: usize) -> Option<&Json> {
+        self.parts.get(at).map(|part| &part.value)
+    }
+
     /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.parts.is_empty()

@@ -147,6 +147,11 @@ impl Mock {
         format!("http://{}{path}", self.address)
     }
 
+    /// The requests from this one on.
+    pub(crate) fn taken_from(&self, first: usize) -> Vec<Request> {
+        self.seen.lock().expect("a log").split_off(first)
+    }
+
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.seen.lock().expect("a log").clone()
     }
@@ -170,7 +175,7 @@ fn take(connection: &TcpStream) -> Option<Request> {
     let length = request.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    request.body = String::from_utf8(body).ok()?;
+    request.body = String::from_utf8_lossy(&body).into_owned();
     Some(request)
 }
 

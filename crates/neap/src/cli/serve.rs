@@ -2,9 +2,18 @@
 
 use std::net::SocketAddr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_MCP_TOKEN, NEAP_UPSTREAM};
+
+/// What becomes of a request that cannot be brought under its budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OverBudget {
+    /// Refuse it, in the provider's own words for a context that is full, with the figures
+    Refuse,
+    /// Send it on as it came, and say so in a header, on standard error and in the metrics
+    Pass,
+}
 
 /// Where requests go, and what becomes of them.
 #[derive(Debug, Args)]
@@ -15,6 +24,10 @@ pub(crate) struct ProxyArgs {
     /// The longest request that is sent on, in tokens [default: what the model takes, less its reply; 100,000 if that is not known]
     #[arg(long, env = NEAP_BUDGET, hide_env_values = true, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1_000..))]
     pub(crate) budget: Option<u64>,
+    /// What becomes of a request that is over the budget whatever is left out of it: its system prompt, tools and last message
+    /// alone are too long
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t = OverBudget::Refuse)]
+    pub(crate) over_budget: OverBudget,
     /// Send everything on as it came; only tell what would be done
     #[arg(long)]
     pub(crate) shadow: bool,

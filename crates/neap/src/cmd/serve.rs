@@ -16,7 +16,7 @@ use crate::mcp::Fixture;
 use crate::mcp::{Desk, Mcp, Place, Server};
 use crate::model;
 use crate::out::{self, Failure};
-use crate::proxy::{Bound, Decider, Serving, Upstreams};
+use crate::proxy::{Bound, Complaints, Decider, Serving, Upstreams};
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
     let ServeArgs { listen, allow_host, mcp_token, proxy } = args;
@@ -56,7 +56,7 @@ pub(crate) async fn start(
     hosts: Vec<String>,
     args: &ProxyArgs,
 ) -> Result<Serving, Failure> {
-    let ProxyArgs { upstream, budget, shadow, tools, memory_tool } = args;
+    let ProxyArgs { upstream, budget, over_budget, shadow, tools, memory_tool } = args;
     let named = upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let bound = Bound::at(listen, Upstreams::new(named)?).await?;
     let engine = app::engine(data)?.build();
@@ -65,7 +65,17 @@ pub(crate) async fn start(
     let tools = if *tools { offered_tools() } else { Vec::new() };
     let offer = Offer { tools, memory: *memory_tool };
     let offer = Some(offer).filter(|offer| offer.memory || !offer.tools.is_empty());
-    let decider = Decider { engine, profiles, budget: budget.map(Tokens), shadow: *shadow, offer, _indexer };
+    let (budget, over_budget) = (budget.map(Tokens), *over_budget);
+    let decider = Decider {
+        engine,
+        profiles,
+        budget,
+        over_budget,
+        shadow: *shadow,
+        offer,
+        complaints: Complaints::default(),
+        _indexer,
+    };
     bound.serving(hosts, decider)
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use neap_core::ingest::{Reply, Used};
+use neap_core::ingest::{Overflow, Reply, Used};
 use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, Incoming, Indexer, Plan, Said};
@@ -15,8 +15,11 @@ use neap_model::usage::{Meter as Spent, Usage};
 use neap_model::wire::heard::{Offer, OwnAnswer};
 use neap_model::wire::json::member;
 
+use super::complaints::Complaints;
 use super::fault::Fault;
+use super::other::prompts_in;
 use super::route::Family;
+use crate::cli::OverBudget;
 
 /// After this long a request goes on as it came.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -32,8 +35,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) body: &'a str,
     /// Whose words it is in.
     pub(crate) family: Family,
-    /// Whether it asks for an answer.
-    pub(crate) wants_answer: bool,
 }
 
 /// What goes on.
@@ -47,6 +48,8 @@ pub(crate) struct Decided {
     pub(crate) answer: Option<OwnAnswer>,
     /// Why it cannot go on at all.
     pub(crate) refused: Option<Fault>,
+    /// By how much it is over its budget, where it goes on all the same.
+    pub(crate) over: Option<Overflow>,
     pub(crate) plan: Option<Arc<Plan>>,
     /// What was used on the way to the answer, where it took more than one request.
     pub(crate) spent: Arc<Spent>,
@@ -58,10 +61,14 @@ pub(crate) struct Decider {
     pub(crate) profiles: Profiles,
     /// What may be sent at most, if that was said.
     pub(crate) budget: Option<Tokens>,
+    /// What becomes of a request that cannot be brought under it.
+    pub(crate) over_budget: OverBudget,
     /// Whether everything goes on as it came, and only what would be done is told.
     pub(crate) shadow: bool,
     /// Tools of ours that models are offered.
     pub(crate) offer: Option<Offer>,
+    /// Says on standard error what somebody should know, but not for every request.
+    pub(crate) complaints: Complaints,
     /// What is said is embedded beside the requests; it ends with the proxy.
     pub(crate) _indexer: Indexer,
 }
@@ -69,7 +76,7 @@ pub(crate) struct Decider {
 impl Decider {
     /// What goes on of a request. Whatever fails in here, it goes on as it came.
     pub(crate) async fn decide(&self, asked: &Asked<'_>) -> Decided {
-        let Asked { path, headers, body, family, wants_answer } = *asked;
+        let Asked { path, headers, body, family } = *asked;
         let profile = self.profiles.of(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (limit, shadow) = (Some(LIMIT), self.shadow);
@@ -80,12 +87,33 @@ impl Decider {
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
         }
-        let most = profile.context_tokens_max().filter(|most| wants_answer && !shadow && plan.tokens_sent > *most);
-        let most = most.filter(|_| plan.answer.is_none());
-        let too_long = most.map(|most| Fault::ContextFull(too_long(family, plan.tokens_sent, most)));
-        let refused = plan.refusal.take().map(Fault::NotOurs).or(too_long);
-        let (body, answer) = (plan.body.take(), plan.answer.take());
-        Decided { body, told: told(&plan), answer, refused, plan: Some(Arc::new(plan)), spent: Arc::default() }
+        let is_window_known = profile.context_tokens_max().is_some();
+        let over = plan.overflow.and_then(|overflow| self.refused(family, &overflow, is_window_known));
+        let refused = plan.refusal.take().map(Fault::NotOurs).or(over);
+        let (body, answer, told) = (plan.body.take(), plan.answer.take(), told(&plan));
+        let over = plan.overflow.filter(|_| refused.is_none());
+        Decided { body, told, answer, refused, over, plan: Some(Arc::new(plan)), spent: Arc::default() }
+    }
+
+    /// Why a body is over the budget that is no history that we read; it is counted as it is. Only a budget that somebody set
+    /// counts: what a model takes is its provider's to say.
+    pub(crate) fn measured(&self, path: &str, body: &[u8]) -> Option<Overflow> {
+        let budget = self.budget.filter(|_| !self.shadow)?;
+        let text = String::from_utf8_lossy(body);
+        let counter = counter_for(&encoding(&self.profiles.of(&model_of(&text))));
+        let longest = prompts_in(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
+        (longest > budget).then(|| Overflow::of_whole(longest, budget))
+    }
+
+    /// Why a request that does not fit is refused; none where it goes on all the same, which is then said on standard error. A
+    /// budget that somebody set is hard, and so is what a model takes; what we assume of a model that we do not know is not.
+    pub(crate) fn refused(&self, family: Family, overflow: &Overflow, is_window_known: bool) -> Option<Fault> {
+        let is_hard = self.budget.is_some() || is_window_known;
+        if self.over_budget == OverBudget::Refuse && is_hard {
+            return Some(Fault::ContextFull(too_long(family, overflow)));
+        }
+        self.complaints.say(format!("{overflow}; it goes on as it came"));
+        None
     }
 
     /// Takes in what was answered, or as much of it as came.
@@ -161,14 +189,18 @@ fn told(plan: &Plan) -> Vec<(&'static str, String)> {
     told
 }
 
-/// As the provider says it, so that clients know what to do.
-fn too_long(family: Family, tokens: Tokens, most: Tokens) -> String {
-    match family {
+/// As the provider says it, so that clients know what to do, with what it would take.
+fn too_long(family: Family, overflow: &Overflow) -> String {
+    let Overflow { needed, budget, .. } = overflow;
+    let theirs = match family {
         Family::OpenAi => format!(
-            "This model's maximum context length is {most} tokens. However, your messages resulted in {tokens} tokens."
+            "This model's maximum context length is {budget} tokens. However, your messages resulted in {needed} tokens."
         ),
-        Family::Anthropic => format!("prompt is too long: {tokens} tokens > {most} maximum"),
-    }
+        Family::Anthropic => format!("prompt is too long: {needed} tokens > {budget} maximum"),
+    };
+    format!(
+        "{theirs} [neap] {overflow}. hint: raise --budget above {needed}, or start neap with --over-budget pass"
+    )
 }
 
 #[cfg(test)]

@@ -178,6 +178,12 @@ impl Hops {
             body = next(&answers);
         }
         let Some(body) = body else { return Err(Fault::Unreadable("it has no history".to_owned())) };
+        if !self.proxy.decider.fits(&body) {
+            // What the model said is too long already: it cannot be asked again within the budget.
+            return Err(Fault::ContextFull(
+                "there is no room to ask the model again within the budget".to_owned(),
+            ));
+        }
         self.asking.body = body.into();
         self.said.extend(said_as_items(api, &said));
         self.said.extend(answers_as_items(api, &answers));

@@ -12,6 +12,7 @@ struct Counted {
     /// By what was asked and the first digit of the status.
     requests: BTreeMap<(&'static str, u16), u64>,
     changed: u64,
+    over_budget: u64,
     broken_off: u64,
     used: Usage,
 }
@@ -56,6 +57,11 @@ impl Meter {
         });
     }
 
+    /// A request goes on although it is over its budget.
+    pub(crate) fn over_budget(&self) {
+        self.change(|counted| counted.over_budget += 1);
+    }
+
     /// An answer is over.
     pub(crate) fn used(&self, usage: Option<Usage>, is_whole: bool) {
         self.change(|counted| {
@@ -66,7 +72,7 @@ impl Meter {
 
     /// As Prometheus reads it.
     pub(crate) fn written(&self) -> String {
-        let Counted { requests, changed, broken_off, used } =
+        let Counted { requests, changed, over_budget, broken_off, used } =
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut text = String::from("# TYPE neap_requests_total counter\n");
         for ((name, class), count) in requests {
@@ -76,6 +82,7 @@ impl Meter {
         let rows = [
             ("neap_requests_waiting", "gauge", waiting),
             ("neap_requests_changed_total", "counter", changed),
+            ("neap_requests_over_budget_total", "counter", over_budget),
             ("neap_answers_broken_off_total", "counter", broken_off),
             ("neap_tokens_input_total", "counter", used.input.0),
             ("neap_tokens_cached_total", "counter", used.cached.0),

@@ -5,6 +5,7 @@
 //! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). Nothing of a caller's key is stored or logged.
 
 mod body;
+mod complaints;
 mod decide;
 mod ear;
 mod fault;
@@ -13,6 +14,7 @@ mod held;
 mod hops;
 mod linger;
 mod meter;
+mod other;
 mod recent;
 mod relay;
 mod route;
@@ -35,6 +37,7 @@ use tokio::task::JoinHandle;
 
 use crate::mcp::Mcp;
 use crate::out::Failure;
+pub(crate) use complaints::Complaints;
 pub(crate) use decide::Decider;
 use ear::Answered;
 pub(crate) use gate::Gate;

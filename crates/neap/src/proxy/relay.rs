@@ -76,8 +76,14 @@ impl Proxy {
         let came = body::read(body, &parts.headers).await?;
         let (bytes, mut decided) = match is_history {
             true => self.decided(route, parts, came).await?,
-            false => (came, Decided::default()),
+            false => {
+                let decided = self.measured(route, body::unpacked(came.clone(), &parts.headers)?).await?;
+                (came, decided)
+            }
         };
+        if decided.over.is_some() {
+            self.meter.over_budget();
+        }
         if let Some(answer) = decided.answer.take() {
             return Ok((answered_here(answer, &decided), false));
         }
@@ -115,17 +121,34 @@ impl Proxy {
         request.send().await.map_err(|error| Fault::Unreachable(told(&error)))
     }
 
-    /// What goes on of a request about a history. What cannot be read goes on as it came: the provider says what is wrong.
+    /// Looks at a body that is no history that we read: nothing goes on unlooked at where a budget was set.
+    async fn measured(&self, route: &Route<'_>, unpacked: Bytes) -> Result<Decided, Fault> {
+        if unpacked.is_empty() || self.decider.budget.is_none() {
+            return Ok(Decided::default());
+        }
+        let (decider, path) = (self.decider.clone(), route.path.to_owned());
+        let measuring = tokio::task::spawn_blocking(move || decider.measured(&path, &unpacked));
+        let over = measuring.await.map_err(|error| Fault::Unreadable(error.to_string()))?;
+        match over.and_then(|overflow| self.decider.refused(route.family, &overflow, false)) {
+            Some(fault) => Err(fault),
+            None => Ok(Decided { over, ..Decided::default() }),
+        }
+    }
+
+    /// What goes on of a request about a history. What cannot be read goes on as it came if it is short enough: the provider says
+    /// what is wrong.
     async fn decided(&self, route: &Route<'_>, parts: &Parts, came: Bytes) -> Result<(Bytes, Decided), Fault> {
         let bytes = body::unpacked(came, &parts.headers)?;
-        let Ok(text) = std::str::from_utf8(&bytes) else { return Ok((bytes, Decided::default())) };
+        let Ok(text) = std::str::from_utf8(&bytes) else {
+            let decided = self.measured(route, bytes.clone()).await?;
+            return Ok((bytes, decided));
+        };
         let headers: Vec<(String, String)> = parts
             .headers
             .iter()
             .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
             .collect();
-        let (path, wants_answer) = (parts.uri.path(), route.asks == Asks::Answer);
-        let asked = Asked { path, headers: &headers, body: text, family: route.family, wants_answer };
+        let asked = Asked { path: parts.uri.path(), headers: &headers, body: text, family: route.family };
         let mut decided = self.decider.decide(&asked).await;
         if let Some(fault) = decided.refused.take() {
             return Err(fault);
@@ -192,7 +215,8 @@ fn tell_of_memory(headers: &mut HeaderMap) {
 
 /// Puts what we have to say into headers of our own.
 fn tell(headers: &mut HeaderMap, decided: &Decided) {
-    for (name, value) in &decided.told {
+    let over = decided.over.map(|over| ("x-neap-over-budget", format!("{} of {}", over.needed, over.budget)));
+    for (name, value) in decided.told.iter().chain(over.as_ref()) {
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(HeaderName::from_static(name), value);
         }

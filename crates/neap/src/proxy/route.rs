@@ -1,7 +1,9 @@
 //! What a request's path asks for, and in whose words.
 
 use axum::http::HeaderMap;
+use neap_core::ingest::{self, Endpoint};
 use neap_model::client::Api;
+use neap_model::wire::heard::endpoint;
 
 /// What is asked of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,14 +39,17 @@ pub(crate) struct Route<'a> {
 impl<'a> Route<'a> {
     pub(crate) fn of(path: &'a str, headers: &HeaderMap) -> Self {
         let path = without_session(path);
-        let (api, asks) = match path.trim_end_matches('/').strip_prefix("/v1").unwrap_or(path) {
-            "/chat/completions" => (Some(Api::OpenAi), Asks::Answer),
-            "/responses" => (Some(Api::Responses), Asks::Answer),
-            "/responses/compact" => (Some(Api::Responses), Asks::Compact),
-            "/responses/input_tokens" => (Some(Api::Responses), Asks::Count),
-            "/messages" => (Some(Api::Anthropic), Asks::Answer),
-            "/messages/count_tokens" => (Some(Api::Anthropic), Asks::Count),
-            _ => (None, Asks::Other),
+        let known = endpoint(path);
+        let api = known.map(|(api, _)| match api {
+            ingest::Api::Chat => Api::OpenAi,
+            ingest::Api::Responses => Api::Responses,
+            ingest::Api::Messages => Api::Anthropic,
+        });
+        let asks = match known {
+            Some((_, Endpoint::Answer)) => Asks::Answer,
+            Some((_, Endpoint::Count)) => Asks::Count,
+            Some((_, Endpoint::Compact)) => Asks::Compact,
+            None => Asks::Other,
         };
         let family = match api {
             Some(Api::OpenAi | Api::Responses) => Family::OpenAi,

@@ -1,8 +1,7 @@
 //! What is sent in place of a history that does not fit, case by case.
 
 use super::*;
-use crate::ids::TurnNo;
-use crate::ingest::{Bounds, Chain, Class, Cut, Decision, Frozen, Layout, Piece, decide};
+use crate::ingest::{Chain, Class, Cut, Decision, Frozen, Layout, Piece, decide};
 
 /// A conversation of so many turns, each with a call.
 pub(super) fn talk(turns: usize) -> Vec<Item> {
@@ -34,9 +33,7 @@ fn cut(heard: &Heard, bounds: &Bounds) -> Cut {
 
 #[track_caller]
 pub(super) fn frozen(heard: &Heard, bounds: &Bounds) -> Frozen {
-    let (chain, cut) = (Chain::of(&tenant(), heard), cut(heard, bounds));
-    let turn_of = |at: usize| TurnNo(at as u64);
-    Frozen::new(1, (heard, &chain), &cut, "[In short.]", &WordCounter, bounds, &turn_of).expect("it fits")
+    freeze(heard, &cut(heard, bounds), "[In short.]", bounds).expect("it fits")
 }
 
 fn places(layout: &Layout) -> Vec<Option<usize>> {
@@ -147,15 +144,12 @@ fn a_text_that_is_too_long_is_shown_in_part() {
     let heard = heard(vec![user("look"), calls("c"), answers("c", &long)]);
     let bounds = Bounds::new(Tokens(1_000));
     // Nothing can be left out: but a text can be shown in part.
-    let chain = Chain::of(&tenant(), &heard);
     let nothing = Cut { dropped: Vec::new(), room: Tokens(100), kept: heard.tokens() };
-    let turn_of = |_: usize| TurnNo(7);
-    let frozen = Frozen::new(1, (&heard, &chain), &nothing, "", &WordCounter, &bounds, &turn_of).expect("it fits");
-    let layout = frozen.lay_out(&heard);
+    let layout = freeze(&heard, &nothing, "", &bounds).expect("it fits").lay_out(&heard);
     assert!(layout.tokens <= bounds.budget);
     assert_eq!(layout.changes.shortened, 1);
     let Some(Piece::Item { short, .. }) = layout.pieces.last() else { panic!("{layout:?}") };
-    assert!(short[0].1.contains("t7"), "{}", short[0].1);
+    assert!(short[0].1.contains("fetch_original t2"), "{}", short[0].1);
 }
 
 #[test]

@@ -5,13 +5,17 @@ mod canon;
 mod classes;
 mod identities;
 mod random;
+mod shrinking;
 mod telling;
 mod topics;
 mod verdicts;
 
 use serde_json::json;
 
-use super::{Api, Block, Endpoint, Heard, Item, Signals, Speaker, Tenant};
+use super::{
+    Api, Block, Bounds, Chain, Costs, Cut, Endpoint, Frozen, Heard, Item, Piece, Signals, Speaker, Tenant,
+};
+use crate::ids::TurnNo;
 use crate::message::ToolCall;
 use crate::testing::WordCounter;
 use crate::tokens::{TokenCounter, Tokens};
@@ -76,6 +80,36 @@ pub(super) fn heard(items: Vec<Item>) -> Heard {
         opened: None,
         items,
     }
+}
+
+/// What a piece costs, counted as items are here.
+pub(super) fn piece_tokens(heard: &Heard, piece: &Piece) -> Tokens {
+    match piece {
+        Piece::Note { text, .. } => WordCounter.count(text),
+        Piece::Item { at, without, short, more } => {
+            let whole = &heard.items[*at];
+            let mut blocks = whole.blocks.to_vec();
+            for (nth, words) in short {
+                blocks[*nth] = match &blocks[*nth] {
+                    Block::Call(call) => Block::Call(ToolCall { arguments: words.to_string(), ..call.clone() }),
+                    Block::Answer { id, failed, .. } => {
+                        Block::Answer { id: id.clone(), content: vec![text(words)], failed: *failed }
+                    }
+                    Block::Text(_) | Block::Thinking | Block::Other { .. } => text(words),
+                };
+            }
+            let kept = blocks.into_iter().enumerate().filter(|(nth, _)| !without.contains(nth));
+            let more = more.as_deref().map_or(Tokens::ZERO, |text| WordCounter.count(text));
+            item(whole.speaker, kept.map(|(_, block)| block).collect()).tokens + more
+        }
+    }
+}
+
+pub(super) fn freeze(heard: &Heard, cut: &Cut, note: &str, bounds: &Bounds) -> Result<Frozen, Tokens> {
+    let chain = Chain::of(&tenant(), heard);
+    let piece = |piece: &Piece| piece_tokens(heard, piece);
+    let costs = Costs { counter: &WordCounter, piece: &piece, turn_of: &|at| TurnNo(at as u64) };
+    Frozen::new(1, (heard, &chain), cut, note, costs, bounds)
 }
 
 pub(super) fn tenant() -> Tenant {

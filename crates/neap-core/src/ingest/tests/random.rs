@@ -6,8 +6,7 @@ use proptest::prelude::*;
 
 use super::bounds::talk;
 use super::*;
-use crate::ids::TurnNo;
-use crate::ingest::{Bounds, Chain, Decision, Frozen, Layout, Piece, classify, decide};
+use crate::ingest::{Chain, Decision, Frozen, Layout, Piece, classify, decide};
 
 /// Items of any kind, in any order; calls and answers share few ids.
 fn any_item() -> impl Strategy<Value = Item> {
@@ -56,28 +55,14 @@ fn unpaired(heard: &Heard, layout: &Layout) -> usize {
 
 /// What a layout costs, counted again.
 fn recounted(heard: &Heard, layout: &Layout) -> Tokens {
-    let pieces = layout.pieces.iter().map(|piece| match piece {
-        Piece::Item { at, short, more, .. } if short.is_empty() => {
-            let more = more.as_deref().map_or(Tokens::ZERO, |text| WordCounter.count(text));
-            heard.items[*at].tokens + more
-        }
-        Piece::Item { at, short, .. } => {
-            let mut item = heard.items[*at].clone();
-            for (nth, words) in short {
-                item.blocks[*nth] = text(words);
-            }
-            super::item(item.speaker, item.blocks.to_vec()).tokens
-        }
-        Piece::Note { text, .. } => WordCounter.count(text),
-    });
-    heard.fixed + pieces.sum()
+    heard.fixed + layout.pieces.iter().map(|piece| piece_tokens(heard, piece)).sum()
 }
 
 fn cut(heard: &Heard, bounds: &Bounds) -> Option<Frozen> {
     let chain = Chain::of(&tenant(), heard);
     let Decision::Rewrite(cut) = decide(heard, &chain, classify(heard), None, bounds) else { return None };
     let note = "word ".repeat(cut.room.0 as usize / 2);
-    Frozen::new(1, (heard, &chain), &cut, &note, &WordCounter, bounds, &|at| TurnNo(at as u64))
+    freeze(heard, &cut, &note, bounds).ok()
 }
 
 proptest! {

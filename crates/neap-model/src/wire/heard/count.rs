@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use neap_core::ingest::{Api, Block, Digest};
+use neap_core::ingest::{Api, Block, Digest, Heard};
 use neap_core::tokens::{TokenCounter, Tokens};
 
 use super::super::json::Json;
@@ -86,6 +86,14 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// What a request costs as it is written, where no part of it is read as anything but text.
+    pub fn of_body(&self, body: &str, heard: &Heard) -> Option<Tokens> {
+        let has_media = heard.items.iter().any(|item| item.blocks.iter().any(has_media));
+        (!has_media).then(|| self.counter.count(body))
+    }
+}
+
 /// What an item costs: as it is written, but for pictures and files, which no model reads as text.
 pub(super) fn item(counts: &Counts, json: &Json, blocks: &[Block]) -> Tokens {
     if !blocks.iter().any(has_media) {
@@ -96,7 +104,7 @@ pub(super) fn item(counts: &Counts, json: &Json, blocks: &[Block]) -> Tokens {
 
 fn of_block(counts: &Counts, block: &Block) -> Tokens {
     match block {
-        Block::Other { kind, json } if is_media(kind) => {
+        Block::Other { json, .. } if block.is_media() => {
             MEDIA.max(Tokens(json.to_string().len() as u64 / MEDIA_BYTES))
         }
         Block::Other { json, .. } => counts.of(&json.to_string()) + AROUND,
@@ -111,15 +119,7 @@ fn of_block(counts: &Counts, block: &Block) -> Tokens {
 
 fn has_media(block: &Block) -> bool {
     match block {
-        Block::Other { kind, .. } => is_media(kind),
         Block::Answer { content, .. } => content.iter().any(has_media),
-        Block::Text(_) | Block::Thinking | Block::Call(_) => false,
+        Block::Text(_) | Block::Thinking | Block::Call(_) | Block::Other { .. } => block.is_media(),
     }
-}
-
-fn is_media(kind: &str) -> bool {
-    matches!(
-        kind,
-        "image" | "image_url" | "input_image" | "document" | "file" | "input_file" | "input_audio" | "audio"
-    )
 }

@@ -17,7 +17,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use neap_core::ingest::{Api, Blocks, BodySignals, Endpoint, Heard, Item, Layout, Signals, Speaker};
+use neap_core::ingest::{Api, Blocks, BodySignals, Endpoint, Heard, Item, Layout, Piece, Signals, Speaker};
 use neap_core::tokens::Tokens;
 
 pub use compaction::{Compaction, OwnAnswer};
@@ -42,6 +42,17 @@ pub struct Request {
     is_changed: bool,
 }
 
+/// What cannot be left out of a request, part by part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FixedParts {
+    /// The system prompt, wherever it stands.
+    pub system: Tokens,
+    /// The schemas of tools.
+    pub tools: Tokens,
+    /// All other members.
+    pub other: Tokens,
+}
+
 /// Which format a path speaks, and what it asks for; none if it is not about a history.
 pub fn endpoint(path: &str) -> Option<(Api, Endpoint)> {
     let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
@@ -49,17 +60,21 @@ pub fn endpoint(path: &str) -> Option<(Api, Endpoint)> {
         Some(rest) => rest.find('/').map(|at| &rest[at..])?,
         None => path,
     };
-    let path = path.strip_prefix("/v1").unwrap_or(path);
-    match path {
-        "/chat/completions" => Some((Api::Chat, Endpoint::Answer)),
-        "/responses" => Some((Api::Responses, Endpoint::Answer)),
-        "/responses/compact" => Some((Api::Responses, Endpoint::Compact)),
-        "/responses/input_tokens" => Some((Api::Responses, Endpoint::Count)),
-        "/messages" => Some((Api::Messages, Endpoint::Answer)),
-        "/messages/count_tokens" => Some((Api::Messages, Endpoint::Count)),
-        _ => None,
-    }
+    // Providers put their own names before these: `/v1`, `/api/v1`, `/openai/deployments/<model>`. A thread's messages are another
+    // protocol.
+    let known = ENDPOINTS.iter().find(|(end, ..)| path.ends_with(end) && !path.contains("/threads/"));
+    known.map(|(_, api, endpoint)| (*api, *endpoint))
 }
+
+/// How the paths end that are about a history.
+const ENDPOINTS: [(&str, Api, Endpoint); 6] = [
+    ("/chat/completions", Api::Chat, Endpoint::Answer),
+    ("/responses", Api::Responses, Endpoint::Answer),
+    ("/responses/compact", Api::Responses, Endpoint::Compact),
+    ("/responses/input_tokens", Api::Responses, Endpoint::Count),
+    ("/messages", Api::Messages, Endpoint::Answer),
+    ("/messages/count_tokens", Api::Messages, Endpoint::Count),
+];
 
 impl Request {
     /// Reads a request; none if its path is not about a history.
@@ -110,6 +125,34 @@ impl Request {
         self.body.read("stream").unwrap_or(false)
     }
 
+    /// What a piece of a layout costs as it is written.
+    pub fn piece_tokens(&self, piece: &Piece, counts: &Counts) -> Tokens {
+        write::tokens(self, piece, counts)
+    }
+
+    /// What the parts of the request cost that no history is in.
+    pub fn fixed_parts(&self, counts: &Counts) -> FixedParts {
+        let of = |keys: &[&str]| -> Tokens {
+            keys.iter().filter_map(|key| self.body.get(key)).map(|json| counts.of(json.text())).sum()
+        };
+        let said = self.heard.items.iter().filter(|item| item.speaker == Speaker::System);
+        let (beside, tools) = (of(&["system", "instructions"]), of(&["tools", "functions"]));
+        let other = self.heard.fixed.saturating_sub(beside + tools);
+        FixedParts { system: beside + said.map(|item| item.tokens).sum(), tools, other }
+    }
+
+    /// Forgets what was said beside the client's own history with tools of ours: it is then sent as the client has it.
+    pub fn unweave(&mut self, counts: &Counts) -> bool {
+        let was_woven = !self.woven.is_empty();
+        self.woven.clear();
+        if was_woven {
+            let api = self.heard.api;
+            let items = self.items.iter().zip(&mut self.heard.items);
+            items.for_each(|(json, heard)| heard.tokens = item(api, json, counts).tokens);
+        }
+        was_woven
+    }
+
     /// The request with its history as laid out; all else is as it came.
     pub fn write(&self, layout: &Layout) -> String {
         let items: Array = write::items(self, layout).into_iter().collect();
@@ -148,8 +191,14 @@ impl Taken {
     }
 }
 
-/// What everything but the items costs.
+/// What everything but the items costs; a history that is neither a list nor a text is not taken apart, and counts in full.
 fn fixed(body: &Object, api: Api, counts: &Counts) -> Tokens {
+    let history = body.get(list(api));
+    let is_read =
+        history.is_some_and(|history| Array::of(history).is_some() || history.read::<String>().is_some());
+    if !is_read {
+        return counts.of(&body.to_text());
+    }
     let mut rest = body.clone();
     rest.set(list(api), Array::default().to_json());
     counts.of(&rest.to_text())

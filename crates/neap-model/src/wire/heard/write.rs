@@ -1,11 +1,14 @@
 //! Items as they are sent: raw where nothing is changed.
 
-use neap_core::ingest::{Api, Layout, Piece};
+use std::collections::BTreeSet;
+
+use neap_core::ingest::{Api, Changes, Layout, Piece};
+use neap_core::tokens::Tokens;
 
 use super::super::json::{Array, Json, Object};
 use super::parts::Spot;
 use super::weave::{Woven, with_held, without_thoughts};
-use super::{Request, parts};
+use super::{Counts, Request, parts};
 
 /// The items of a layout, in order.
 pub(super) fn items(request: &Request, layout: &Layout) -> Vec<Json> {
@@ -84,6 +87,7 @@ fn words(api: Api, text: &str) -> Json {
     Object::new().with("type", kind).with("text", text).to_json()
 }
 
+/// An item with some of its parts left out, shortened, or with more at its end; all else is as it was written.
 fn changed(
     api: Api,
     json: &Json,
@@ -94,44 +98,60 @@ fn changed(
     let Some(mut object) = Object::of(json) else { return json.clone() };
     let (_, parts) = parts(api, json);
     let mut content = object.array("content");
+    let mut calls = object.array("tool_calls");
     for (nth, text) in short {
-        match parts.get(*nth).map(|part| part.spot) {
-            Some(Spot::Member(member)) => object.set(member, Json::of(&**text)),
-            Some(Spot::Content(at)) => {
+        let Some(part) = parts.get(*nth) else { continue };
+        match part.spot {
+            Spot::Member(member) => {
+                object.set(member, Json::of(&**text));
+                // What was a list is one text now.
+                content = content.filter(|_| member != "content");
+            }
+            Spot::Content(at) => {
                 if let Some(list) = &mut content {
-                    shorten(list, at, text);
+                    shorten(api, list, at, text);
                 }
             }
-            Some(Spot::Item | Spot::Call(_)) | None => {}
+            Spot::Call(at) => {
+                if let Some(list) = &mut calls {
+                    shorten_call(list, at, text);
+                }
+            }
+            Spot::Item => shorten_item(&mut object, text),
         }
     }
-    let gone = |wanted: fn(Spot) -> Option<usize>| -> Vec<usize> {
-        without.iter().filter_map(|nth| parts.get(*nth).and_then(|part| wanted(part.spot))).collect()
+    let gone: BTreeSet<usize> = without.iter().copied().collect();
+    let spots = |wanted: fn(Spot) -> Option<usize>| -> BTreeSet<usize> {
+        gone.iter().filter_map(|nth| parts.get(*nth).and_then(|part| wanted(part.spot))).collect()
     };
-    let of_content = gone(|spot| if let Spot::Content(at) = spot { Some(at) } else { None });
-    let of_calls = gone(|spot| if let Spot::Call(at) = spot { Some(at) } else { None });
+    let of_content = spots(|spot| if let Spot::Content(at) = spot { Some(at) } else { None });
+    let of_calls = spots(|spot| if let Spot::Call(at) = spot { Some(at) } else { None });
+    for nth in &gone {
+        match parts.get(*nth).map(|part| part.spot) {
+            Some(Spot::Member(member)) if super::chat::THOUGHTS.contains(&member) => {
+                object.remove(member);
+            }
+            // What else an item says stays: providers take no words at all for that, but not a missing member.
+            Some(Spot::Member(member)) => object.set(member, Json::of(&())),
+            Some(Spot::Content(_) | Spot::Call(_) | Spot::Item) | None => {}
+        }
+    }
     if let Some(list) = content {
         let mut list = keep(&list, &of_content);
         if let Some(text) = more {
             list.push(words(api, text));
         }
-        object.set("content", list.to_json());
+        let is_emptied = list.is_empty() && !of_content.is_empty();
+        object.set("content", if is_emptied && api == Api::Chat { Json::of(&()) } else { list.to_json() });
     } else if let Some(text) = more {
         add(api, &mut object, text);
     }
-    if let Some(calls) = object.array("tool_calls").filter(|_| !of_calls.is_empty()) {
+    if let Some(calls) = calls.filter(|_| !of_calls.is_empty() || !short.is_empty()) {
         let calls = keep(&calls, &of_calls);
         if calls.is_empty() {
             object.remove("tool_calls");
         } else {
             object.set("tool_calls", calls.to_json());
-        }
-    }
-    for nth in without {
-        if let Some(Spot::Member(member)) = parts.get(*nth).map(|part| part.spot)
-            && super::chat::THOUGHTS.contains(&member)
-        {
-            object.remove(member);
         }
     }
     object.to_json()
@@ -149,17 +169,53 @@ fn add(api: Api, object: &mut Object, text: &str) {
     }
 }
 
-fn keep(list: &Array, gone: &[usize]) -> Array {
+fn keep(list: &Array, gone: &BTreeSet<usize>) -> Array {
     if gone.is_empty() {
         return list.clone();
     }
     list.items().enumerate().filter(|(at, _)| !gone.contains(at)).map(|(_, json)| json.clone()).collect()
 }
 
-/// Puts other words into a part: its text, or all that it answers.
-fn shorten(list: &mut Array, at: usize, text: &str) {
-    let Some(mut object) = list.items().nth(at).and_then(Object::of) else { return };
-    let member = if object.get("text").is_some() { "text" } else { "content" };
-    object.set(member, Json::of(text));
+/// Puts other words into a part: its text, all that it answers, or the input of a call.
+fn shorten(api: Api, list: &mut Array, at: usize, text: &str) {
+    let Some(mut object) = list.get(at).and_then(Object::of) else { return };
+    match object.text_of("type").as_deref() {
+        Some("tool_use") => {
+            let Ok(input) = Json::parse(text) else { return };
+            object.set("input", input);
+        }
+        Some("tool_result") => object.set("content", Json::of(text)),
+        Some("refusal") => object.set("refusal", Json::of(text)),
+        Some(_) | None if object.get("text").is_some() => object.set("text", Json::of(text)),
+        Some(_) | None => return list.replace(at, words(api, text)),
+    }
     list.replace(at, object.to_json());
+}
+
+/// Puts other arguments into a call of Chat Completions.
+fn shorten_call(list: &mut Array, at: usize, text: &str) {
+    let Some(mut call) = list.get(at).and_then(Object::of) else { return };
+    for (kind, member) in [("function", "arguments"), ("custom", "input")] {
+        if let Some(mut inner) = call.object(kind).filter(|inner| inner.get(member).is_some()) {
+            inner.set(member, Json::of(text));
+            call.set(kind, inner.to_json());
+        }
+    }
+    list.replace(at, call.to_json());
+}
+
+/// Puts other arguments into a call of Responses; one of a kind of its own stays as it is.
+fn shorten_item(object: &mut Object, text: &str) {
+    for member in ["arguments", "input"] {
+        if object.text_of(member).is_some() {
+            object.set(member, Json::of(text));
+        }
+    }
+}
+
+/// What a piece costs as it is written.
+pub(super) fn tokens(request: &Request, piece: &Piece, counts: &Counts) -> Tokens {
+    let layout = Layout { pieces: vec![piece.clone()], tokens: Tokens::ZERO, changes: Changes::default() };
+    let api = request.heard.api;
+    items(request, &layout).iter().map(|json| super::item(api, json, counts).tokens).sum()
 }
