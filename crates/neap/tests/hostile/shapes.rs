@@ -280,14 +280,14 @@ fn rng_size(rng: &mut Rng) -> usize {
     match rng.between(0, 9) {
         0..=2 => rng.between(1, 4_000),
         3..=7 => rng.between(4_000, 40_000),
-        _ => rng.between(40_000, 200_000),
+        _ => rng.between(40_000, 90_000),
     }
 }
 
 /// How many of what size: many small ones, or few long ones.
 fn storm(rng: &mut Rng) -> (usize, usize) {
     let size = *rng.pick(&[0, 5, 40, 300, 2_500, 9_000]);
-    let count = rng.between(2, (120_000 / (size + 60)).clamp(3, 800));
+    let count = rng.between(2, (60_000 / (size + 60)).clamp(3, 500));
     (count, size)
 }
 
