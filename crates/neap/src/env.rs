@@ -34,6 +34,8 @@ pub(crate) const NEAP_LISTEN: &str = "NEAP_LISTEN";
 pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 /// The longest request that the proxy sends on, as `--budget` does.
 pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
+/// How long a hook may take before its agent goes on without it, in milliseconds.
+pub(crate) const NEAP_HOOK_LIMIT_MS: &str = "NEAP_HOOK_LIMIT_MS";
 /// What callers of /mcp must bring, as `--mcp-token` does.
 pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
 /// Whether /mcp has what the protocol's conformance suite needs as well; in debug builds alone.

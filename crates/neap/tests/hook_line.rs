@@ -16,7 +16,8 @@ const PROMPT: &str = "Which port does the staging database use?";
 
 /// An agent that was told something once, by words alone: meaning takes long in a build for tests.
 fn neap() -> Neap {
-    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    // On a machine that is busy a second may not be enough.
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none"), ("NEAP_HOOK_LIMIT_MS", "30000")]);
     neap.chat(&["The staging database is heron-7 and listens on port 6543.", "/quit"]);
     neap
 }

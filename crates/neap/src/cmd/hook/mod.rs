@@ -17,11 +17,16 @@ use std::time::Duration;
 use neap_core::transcript::Program;
 
 use crate::cli::{Cli, Command, HookClient};
-use crate::env::DataDir;
+use crate::env::{self, DataDir};
 use crate::out::{self, Failure};
 
-/// After this long it is over; a second, less what it takes to begin and to end.
+/// After this long it is over, if nobody says otherwise; a second, less what it takes to begin and to end.
 const LIMIT: Duration = Duration::from_millis(900);
+
+fn limit() -> Duration {
+    let given = env::text(env::NEAP_HOOK_LIMIT_MS).and_then(|text| text.parse().ok());
+    given.map_or(LIMIT, Duration::from_millis)
+}
 
 /// Whether this is what was typed, however much else of it makes no sense.
 pub(crate) fn is_asked_for() -> bool {
@@ -54,14 +59,15 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     if worker.is_err() {
         return ExitCode::SUCCESS;
     }
-    let fault = match waiting.recv_timeout(LIMIT) {
+    let limit = limit();
+    let fault = match waiting.recv_timeout(limit) {
         Ok(Ok(Some(answer))) => {
             out::line(answer);
             return ExitCode::SUCCESS;
         }
         Ok(Ok(None)) => return ExitCode::SUCCESS,
         Ok(Err(fault)) => fault,
-        Err(RecvTimeoutError::Timeout) => format!("nothing was decided within {} ms", LIMIT.as_millis()),
+        Err(RecvTimeoutError::Timeout) => format!("nothing was decided within {} ms", limit.as_millis()),
         Err(RecvTimeoutError::Disconnected) => "it ended in a panic".to_owned(),
     };
     faults::note(&data, &fault);
