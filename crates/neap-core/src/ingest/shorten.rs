@@ -43,8 +43,12 @@ pub(super) fn shortened(
             let said = whole_sentences(&wire, text, max);
             if said.trim().is_empty() { ELLIPSIS.to_owned() } else { said.to_owned() }
         }
-        _ if max >= EXCERPT_TOKENS_MIN => excerpt(&wire, text, whole, handle, max).0,
-        _ => format!("{}{ELLIPSIS}", prefix_within(&wire, text, max)),
+        Block::Text(_) | Block::Answer { .. } | Block::Thinking | Block::Other { .. } => {
+            match max >= EXCERPT_TOKENS_MIN {
+                true => excerpt(&wire, text, whole, handle, max).0,
+                false => format!("{}{ELLIPSIS}", prefix_within(&wire, text, max)),
+            }
+        }
     }
 }
 
