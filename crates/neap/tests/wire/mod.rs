@@ -49,7 +49,11 @@ impl Proxy {
     }
 
     pub(crate) fn with(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let neap = Neap::new();
+        Self::over(Neap::new(), args, variables)
+    }
+
+    /// Over data that are there already.
+    pub(crate) fn over(neap: Neap, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = neap.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
         let command = command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
@@ -136,6 +140,12 @@ impl Proxy {
     pub(crate) fn signal(&self, name: &str) {
         let ran = Command::new("kill").args([name, &self.child.id().to_string()]).status().expect("kill runs");
         assert!(ran.success());
+    }
+
+    /// Ends it at once, as a lost process ends. Its data stay.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it is dead");
     }
 
     /// Waits for the end, and gives all that was logged.
