@@ -443,10 +443,10 @@ async fn said(store: &dyn Store, plan: &Plan) -> Vec<String> {
 pub(crate) async fn said_in(store: &dyn Store, session: &SessionId) -> Vec<String> {
     let events = store.events(session, Seq(1), usize::MAX).await.unwrap();
     let text = |stored: &Stored| match stored {
-        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event).map(|text| text.text),
+        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event),
         Stored::Damaged { .. } => None,
     };
-    events.iter().filter_map(text).map(|text| text.to_string()).collect()
+    events.iter().filter_map(text).filter(|text| text.kind.is_said()).map(|text| text.text.to_string()).collect()
 }
 
 /// A request that goes on as it came is not held against what other processes wrote before it is recorded: they may have heard the same.

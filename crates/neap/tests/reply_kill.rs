@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::mock::{ALL, Speaks};
 use crate::rig::all_said;
-use crate::wire::Proxy;
+use crate::wire::{Proxy, unchunked};
 
 const KILLS: usize = 48;
 
@@ -95,23 +95,21 @@ fn take(connection: &mut TcpStream) {
 
 /// Whether a client that has these bytes has seen so much.
 fn has_seen(bytes: &[u8], speaks: Speaks, form: Form, seen: Seen) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
-    match (seen, length) {
-        (Seen::LastEvent, _) if form != Form::Json => {
-            let last = match speaks {
-                Speaks::Chat => "[DONE]",
-                Speaks::Responses => "response.completed",
-                Speaks::Messages => "message_stop",
-            };
-            // Chunks may cut it in two.
-            let plain: String = body.lines().filter(|line| usize::from_str_radix(line, 16).is_err()).collect();
-            plain.contains(last) || body.contains(last)
-        }
-        (_, Some(length)) => body.len() >= length,
-        (_, None) => body.ends_with("0\r\n\r\n"),
-    }
+    let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
+    let (head, rest) = (String::from_utf8_lossy(&bytes[..at]).to_ascii_lowercase(), &bytes[at + 4..]);
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
+    let (body, is_whole) = match length {
+        Some(length) => (rest.to_vec(), rest.len() >= length),
+        None => unchunked(rest),
+    };
+    let last = match speaks {
+        Speaks::Chat => "[DONE]",
+        Speaks::Responses => "response.completed",
+        Speaks::Messages => "message_stop",
+    };
+    // An event is there when the empty line after it is.
+    let body = String::from_utf8_lossy(&body).into_owned();
+    is_whole || seen == Seen::LastEvent && form != Form::Json && body.contains(last) && body.ends_with("\n\n")
 }
 
 /// Kills a proxy once its client has seen the end of an answer. Says what is stored of it.

@@ -190,7 +190,8 @@ pub(crate) fn answer(mut connection: TcpStream) -> Answer {
     answer
 }
 
-fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
+/// What came in chunks so far, and whether the last of them did.
+pub(crate) fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
         let size = std::str::from_utf8(&rest[..end]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());
