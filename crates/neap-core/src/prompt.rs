@@ -40,6 +40,8 @@ pub const TOLD_BEFORE: &str = include_str!("prompts/told_before.md");
 pub const TOLD_OLDER: &str = include_str!("prompts/told_older.md");
 /// After what is a record of it.
 pub const TOLD_END: &str = include_str!("prompts/told_end.md");
+/// Stands for messages that are left out while the store fails: `{count}`.
+pub const TOLD_UNRECORDED: &str = include_str!("prompts/told_unrecorded.md");
 /// Stands for messages of an exchange that is too long: `{count}`, `{handle}`.
 pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
 /// Stands in an over-long message of it for its middle: `{count}`, `{handle}`.

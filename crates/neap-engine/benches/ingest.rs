@@ -71,7 +71,6 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
             encoding: ENCODING,
             shadow: false,
             offer: None,
-            early: false,
             limit: None,
         };
         let begun = Instant::now();

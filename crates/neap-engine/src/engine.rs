@@ -26,7 +26,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
 use crate::hush::Waiting;
-use crate::ingest::Lines;
+use crate::ingest::{Backlog, Lines};
 use crate::live::Live;
 use crate::meaning::Patience;
 use crate::mind::{AgentPart, MindLive};
@@ -161,6 +161,7 @@ impl Engine {
             agent: None,
             views: None,
             lines: Lines::default(),
+            backlog: Backlog::default(),
             keyring: Keyring::generate().map(Arc::new),
         };
         EngineBuilder { parts }

@@ -69,7 +69,7 @@ pub use explain::{ChosenAt, Explained};
 pub use hush::Hush;
 pub use import::{ExportError, Imported};
 pub use indexer::Indexer;
-pub use ingest::{Incoming, Plan, Said};
+pub use ingest::{Incoming, Plan, Recorded, RecordingStatus, Said};
 pub use neap_core::brief::Brief;
 pub use neap_core::recall::Recollection;
 pub use parts::HostTools;

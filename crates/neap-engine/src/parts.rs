@@ -16,7 +16,7 @@ use neap_store::folder::FolderViews;
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
 use crate::hush::Waiting;
-use crate::ingest::Lines;
+use crate::ingest::{Backlog, Lines};
 use crate::meaning::Patience;
 use crate::mind::AgentPart;
 
@@ -68,6 +68,8 @@ pub(crate) struct Parts {
     pub(crate) views: Option<FolderViews>,
     /// Histories of clients that are in play.
     pub(crate) lines: Lines,
+    /// What the store could not take yet.
+    pub(crate) backlog: Backlog,
     /// Who signs; or why nobody can.
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
 }

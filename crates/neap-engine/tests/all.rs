@@ -13,6 +13,7 @@ mod memories;
 mod memories_kept;
 mod memories_pressed;
 mod memory_tokens;
+mod outage;
 mod recall;
 mod replay;
 mod simulated;

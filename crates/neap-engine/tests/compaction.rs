@@ -40,7 +40,6 @@ async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
         encoding: "o200k_base",
         shadow: false,
         offer: None,
-        early: false,
         limit: None,
     };
     engine.ingest(&incoming).await

@@ -34,7 +34,6 @@ async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offe
         encoding: "o200k_base",
         shadow: false,
         offer: offers.then_some(&offer),
-        early: false,
         limit: None,
     };
     let plan = engine.ingest(&incoming).await;

@@ -63,6 +63,25 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the store as a whole cannot do its work; else only this commit was refused.
+    pub fn is_outage(&self) -> bool {
+        !matches!(self, StoreError::Conflict { .. } | StoreError::DuplicateTurn { .. })
+    }
+
+    /// What it is in a few words, without paths: fit for a header or for whoever watches from elsewhere.
+    pub fn brief(&self) -> &'static str {
+        match self {
+            StoreError::Conflict { .. } => "another commit came first",
+            StoreError::DuplicateTurn { .. } => "the turn id was used before",
+            StoreError::Full { .. } => "no space left for the store",
+            StoreError::ReadOnly { .. } => "the store is read-only",
+            StoreError::Busy { .. } => "the store is locked by another process",
+            StoreError::Unreadable { .. } => "the store cannot be read",
+            StoreError::Newer { .. } => "a newer version of neap wrote the store",
+            StoreError::Failed(_) => "the store failed",
+        }
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self {

@@ -1,6 +1,7 @@
 //! Putting the engine together over a data directory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use neap_core::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
@@ -33,9 +34,20 @@ pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
     open_store(data)
 }
 
+/// How long a request that passes through the proxy waits for another process's lock on the store.
+const REQUEST_LOCK_WAIT: Duration = Duration::from_millis(250);
+
 /// An engine with the built-in parts and live session folders.
 pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
-    let store = open_store(data)?;
+    engine_over(open_store(data)?, data)
+}
+
+/// The same for the proxy, whose requests do not wait for a lock: they are recorded when it is released.
+pub(crate) fn proxy_engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
+    engine_over(Arc::new(SqliteStore::open_with_lock_wait(&data.database(), REQUEST_LOCK_WAIT)?), data)
+}
+
+fn engine_over(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {
     let views = FolderViews::start(data.sessions(), store.clone());
     let keyring = Arc::new(keys::load(data)?);
     let builder = Engine::builder(store).views(views).keyring(keyring);

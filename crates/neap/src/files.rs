@@ -60,6 +60,22 @@ pub(crate) fn note(path: &Path, content: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(content)
 }
 
+/// Adds to the end of a log, all at once; gives how long it is. What several processes add does not mix.
+pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    Ok(file.metadata()?.len())
+}
+
+/// Gives a log another name, in place of whatever had it.
+pub(crate) fn set_aside(path: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(path, to)
+}
+
 /// Keeps others who ask for the same lock waiting until the file is dropped.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // An agent's hook that is called in a way this version does not know must not stop the agent.
-        Err(_) if cmd::hook::is_asked_for() => return ExitCode::SUCCESS,
+        Err(error) if cmd::hook::is_asked_for() => return cmd::hook::run_unknown(&error),
         Err(error) => error.exit(),
     };
     let logs = log::start();

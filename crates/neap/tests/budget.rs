@@ -148,7 +148,7 @@ fn no_request_of_a_growing_conversation_is_over_its_budget() {
         let speaks = *rng.pick(&ALL);
         let mut history = History::new(speaks);
         let name = format!("growing {seed}");
-        for turn in 0..25 {
+        for turn in 0..12 {
             SHAPES[rng.between(0, 9)].1(&mut rng, &mut history);
             let body = history.value().to_string();
             let headers = [("content-type", "application/json"), ("x-neap-session", name.as_str())];

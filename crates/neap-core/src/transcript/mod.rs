@@ -9,10 +9,12 @@ mod steps;
 mod take;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 pub use lost::{lost, told};
 pub use steps::{Step, steps};
 pub use take::Taking;
+pub use unnamed::{Saying, Sayings};
 
 use crate::ids::{SessionId, Stamp};
 use crate::ingest::{Digest, Item};

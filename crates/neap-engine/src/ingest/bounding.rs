@@ -73,19 +73,9 @@ impl Bounding<'_> {
             }
         };
         self.recall(line, &mut frozen, &bounds, plan.class, is_anew).await?;
-        let layout = frozen.lay_out(heard);
-        let body = self.request.write(&layout);
-        // The bound is on what is sent: it is counted once more, as it is written (I1).
-        if let Some(tokens) = self.counts.of_body(&body, heard).filter(|tokens| *tokens > budget) {
-            plan.overflow = Some(overflow(self.request, self.counts, tokens, budget));
+        if !render(self.request, &frozen, self.counts, budget, plan) {
             return Ok(());
         }
-        plan.body = Some(body);
-        let opened = plan.changes.added;
-        plan.changes = layout.changes;
-        plan.changes.added += opened;
-        plan.tokens_planned = layout.tokens;
-        plan.epoch = frozen.number;
         // An errand beside the conversation leaves no trace in it.
         if plan.class.is_conversation() {
             line.epochs = frozen.number;
@@ -199,6 +189,25 @@ impl Bounding<'_> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Puts into the plan what a cut makes of a request; says whether that fits. The bound is on what is sent, so that it is counted once
+/// more, as it is written (I1).
+pub(super) fn render(request: &Request, frozen: &Frozen, counts: &Counts, budget: Tokens, plan: &mut Plan) -> bool {
+    let layout = frozen.lay_out(request.heard());
+    let body = request.write(&layout);
+    let written = counts.of_body(&body, request.heard()).unwrap_or(layout.tokens);
+    if written > budget {
+        plan.overflow = Some(overflow(request, counts, written, budget));
+        return false;
+    }
+    plan.body = Some(body);
+    let opened = plan.changes.added;
+    plan.changes = layout.changes;
+    plan.changes.added += opened;
+    plan.tokens_planned = layout.tokens;
+    plan.epoch = frozen.number;
+    true
 }
 
 /// Why a request does not fit, with what its parts cost.

@@ -8,9 +8,10 @@ use neap_core::ingest::{Chain, Digest, Heard, Tenant, Verdict, compaction_room, 
 use neap_model::envelope::{Binding, Envelope};
 use neap_model::wire::heard::{Compaction, Counts, Request};
 
+use super::Origin;
 use super::bounding::Bounding;
 use super::lines::HeardLine;
-use super::plan::{Incoming, Plan};
+use super::plan::{Incoming, Plan, Recorded};
 use super::recording::New;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -47,9 +48,11 @@ impl Engine {
         Ok(session)
     }
 
-    /// Whether a part of a history was put in short by somebody else: only they can open it.
-    pub(super) fn is_closed_to_us(request: &Request) -> bool {
-        request.compactions().iter().any(|(_, content)| !content.starts_with(MARK))
+    /// Whether a client asks for its history in short, and nobody else has to give it. A part that somebody else put in short only they
+    /// can open.
+    pub(super) fn is_ours_to_compact(&self, request: &Request, incoming: &Incoming<'_>) -> bool {
+        let is_closed_to_us = || request.compactions().iter().any(|(_, content)| !content.starts_with(MARK));
+        request.heard().wants_compaction() && !incoming.shadow && !is_closed_to_us()
     }
 
     /// Answers a client that asks for its history in short; all of it is recorded first.
@@ -57,14 +60,14 @@ impl Engine {
         &self,
         request: &Request,
         incoming: &Incoming<'_>,
-        tenant: &Tenant,
-        opened: Option<&str>,
+        origin: &Origin,
         plan: &mut Plan,
     ) -> Result<(), EngineError> {
+        let Origin { tenant, named, .. } = origin;
+        let opened = origin.opened.as_deref();
         let heard = &request.heard().without_trigger();
         let chain = &Chain::of(tenant, heard);
-        let named = heard.signals.identity(tenant).map(|identity| identity.session);
-        let (session, line) = self.line_of(named, heard, chain, &mut None).await?;
+        let (session, line) = self.line_of(named.clone(), heard, chain, &mut None).await?;
         let mut line = line.lock().await;
         if opened.is_some_and(|opened| opened != session.as_str()) {
             // It goes on from another session, whose record only the opened item has: the provider puts it in short.
@@ -74,7 +77,8 @@ impl Engine {
         let mut found = self.found(&mut line, &session, heard, chain, false).await?;
         found.told = told(heard, &session, opened);
         let new = New::of(&line, heard, chain, &found);
-        self.hear(&mut line, new, Some((heard, chain))).await?;
+        self.hear(&mut line, new, (heard, chain)).await?;
+        plan.recorded = Recorded::Yes;
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.turn = Some(line.live.state.turn());

@@ -93,6 +93,19 @@ impl Engine {
         Ok(Found { verdict, own, told: 0 })
     }
 
+    /// Where all of a history is recorded already, if it is.
+    pub(super) async fn recorded_in(
+        &self,
+        named: Option<&SessionId>,
+        heard: &Heard,
+        chain: &Chain,
+    ) -> Result<Option<(SessionId, TurnNo)>, EngineError> {
+        let (reach, sessions) = self.reach(chain, named).await?;
+        let is_whole = reach == chain.links().len() && reach >= first_spoken(heard);
+        let is_it = |session: &SessionId| named.is_none_or(|named| named == session);
+        Ok(sessions.into_iter().rev().find(|(session, _)| is_whole && is_it(session)))
+    }
+
     /// The longest beginning that was heard before, in a session or in any, and where. Whoever was heard, all before it was.
     async fn reach(
         &self,

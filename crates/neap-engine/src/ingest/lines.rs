@@ -13,6 +13,7 @@ use neap_model::wire::heard::Counts;
 use neap_store::StoreError;
 use tokio::sync::{OwnedMutexGuard, Semaphore, SemaphorePermit};
 
+use super::unrecorded::Cuts;
 use crate::live::Live;
 use crate::parts::Parts;
 
@@ -59,12 +60,13 @@ pub(super) async fn locked(line: Shared, room: &mut Room<'_>) -> OwnedMutexGuard
 pub(crate) struct Lines {
     kept: Mutex<Kept>,
     counts: Mutex<BTreeMap<String, Counts>>,
+    pub(super) cuts: Cuts,
     room: Semaphore,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { kept: Mutex::default(), counts: Mutex::default(), room: Semaphore::new(AT_ONCE) }
+        Self { kept: Mutex::default(), counts: Mutex::default(), cuts: Cuts::default(), room: Semaphore::new(AT_ONCE) }
     }
 }
 

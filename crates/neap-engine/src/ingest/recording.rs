@@ -38,11 +38,6 @@ pub(super) struct New {
 }
 
 impl New {
-    /// Whether it goes on from what is known already.
-    pub(super) fn goes_on(&self) -> bool {
-        self.from.is_some()
-    }
-
     /// None where nothing is.
     pub(super) fn of(line: &HeardLine, heard: &Heard, chain: &Chain, found: &Found) -> Option<Self> {
         let known = line.live.state.head().line.as_ref();
@@ -68,19 +63,16 @@ impl New {
 }
 
 impl Engine {
-    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile. A request that goes on from nothing need
-    /// not be there for that.
+    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile.
     pub(super) async fn hear(
         &self,
         line: &mut HeardLine,
         new: Option<New>,
-        request: Option<(&Heard, &Chain)>,
+        (heard, chain): (&Heard, &Chain),
     ) -> Result<(), EngineError> {
         let Some(New { from, steps, end }) = new else { return Ok(()) };
         let written = self.write(line, from, steps, end, None).await;
-        let (Err(EngineError::NoSession(session)), Some((heard, chain))) = (&written, request) else {
-            return written;
-        };
+        let Err(EngineError::NoSession(session)) = &written else { return written };
         let found = self.found(line, session, heard, chain, false).await?;
         match New::of(line, heard, chain, &found) {
             Some(New { from, steps, end }) => self.write(line, from, steps, end, None).await,

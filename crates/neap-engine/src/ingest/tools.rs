@@ -4,12 +4,15 @@
 //! Shadows are kept in memory. Where one is gone, the client's own words stand: nothing is orphaned, and what the tools did
 //! is in the session all the same.
 
+use std::time::{Duration, Instant};
+
 use neap_core::ids::{AgentId, SessionId};
 use neap_core::ingest::{Chain, Digest, Shadow, Tenant, steers_efforts};
 use neap_core::knowledge::Outlook;
 use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::{Counts, Request};
+use neap_store::StoreError;
 use serde_json::json;
 
 use super::lines::HeardLine;
@@ -21,6 +24,8 @@ use crate::mind::AgentPart;
 
 /// Shadows of one history that are kept, in bytes.
 const SHADOW_BYTES_MAX: usize = 4 << 20;
+/// How long a call waits for another process's lock.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// The tool whose files are a tenant's own.
 const MEMORY: &str = "memory";
 
@@ -66,11 +71,20 @@ impl Engine {
     /// Carries out a call of one of the tools that a plan says are ours. What goes wrong is told in words, for the model to read.
     pub async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
         let Some(Ticket { session, tenant, .. }) = &plan.ticket else { return refused("there is no session") };
-        let done = match call.name == MEMORY {
-            true => self.memory_file(tenant, call).await,
-            false => self.call_passed(session, tenant, call).await,
-        };
-        done.unwrap_or_else(|error| refused(&error.to_string()))
+        let began = Instant::now();
+        loop {
+            let done = match call.name == MEMORY {
+                true => self.memory_file(tenant, call).await,
+                false => self.call_passed(session, tenant, call).await,
+            };
+            match done {
+                // A request does not wait for a lock, but a model that called a tool wants it done.
+                Err(EngineError::Store(StoreError::Busy { .. })) if began.elapsed() < LOCK_WAIT => {
+                    tokio::task::yield_now().await;
+                }
+                done => return done.unwrap_or_else(|error| refused(&error.to_string())),
+            }
+        }
     }
 
     async fn call_passed(&self, id: &SessionId, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {

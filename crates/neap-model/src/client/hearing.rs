@@ -84,6 +84,11 @@ impl Reading {
         Ok(self.is_over)
     }
 
+    /// Whether the end has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
     /// No more bytes come. Without its end, nothing that was heard is an answer.
     pub(crate) fn end(self, on_text: OnText<'_>) -> Result<Answer, ModelError> {
         let mut answer = self.answer()?;

@@ -1,6 +1,7 @@
 //! Finding a store, or making one, and connecting to it. Nothing is changed in what turns out not to be ours.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -45,13 +46,20 @@ pub(super) enum Stay {
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
-    pub(super) access: Access,
+    /// A disk that could only be read may be writable again while the store is open.
+    access: Mutex<Access>,
     pub(super) stay: Stay,
+    /// How long a connection waits for another process's lock.
+    lock_wait: Duration,
 }
 
 impl Place {
     /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write.
-    pub(super) fn find(path: &Path, stay: Stay) -> Result<(Self, Option<Connection>), StoreError> {
+    pub(super) fn find(
+        path: &Path,
+        stay: Stay,
+        lock_wait: Duration,
+    ) -> Result<(Self, Option<Connection>), StoreError> {
         let version = rusqlite::version_number();
         if version < SQLITE_VERSION_MIN {
             return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
@@ -62,7 +70,7 @@ impl Place {
             Some([]) | None => make_room(path)?,
             Some(header) => check_header(path, header)?,
         }
-        let place = |access| Place { path: path.to_owned(), access, stay };
+        let place = |access| Place { path: path.to_owned(), access: Mutex::new(access), stay, lock_wait };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
             // What is in the log of writes would be passed over in silence.
@@ -87,17 +95,40 @@ impl Place {
         Err(error.unwrap_or_else(|| StoreError::ReadOnly { path: path.to_owned() }))
     }
 
+    /// How the store may be used, as far as that is known.
+    pub(super) fn access(&self) -> Access {
+        *self.access.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A connection that writes.
     pub(super) fn writer(&self) -> Result<Connection, StoreError> {
+        if self.access() != Access::Full {
+            return self.regain_access();
+        }
         let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         self.prepare_writer(&db).map_err(|e| fault::named(&self.path, &e))?;
         Ok(db)
     }
 
+    /// Opens for writing what could only be read before.
+    fn regain_access(&self) -> Result<Connection, StoreError> {
+        let Self { path, access: _, stay, lock_wait } = self;
+        let full =
+            Place { path: path.clone(), access: Mutex::new(Access::Full), stay: *stay, lock_wait: *lock_wait };
+        match full.try_open() {
+            Ok(Some(db)) => {
+                *self.access.lock().unwrap_or_else(PoisonError::into_inner) = Access::Full;
+                Ok(db)
+            }
+            Ok(None) | Err(StoreError::Unreadable { .. }) => Err(StoreError::ReadOnly { path: path.clone() }),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A connection that only reads.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
         let db = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        if self.access != Access::Full {
+        if self.access() != Access::Full {
             schema::stand_in(&db).map_err(|e| fault::named(&self.path, &e))?;
         }
         Ok(db)
@@ -114,13 +145,13 @@ impl Place {
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = if self.access == Access::Immutable {
+        let opened = if self.access() == Access::Immutable {
             Connection::open_with_flags(immutable_uri(&self.path), flags | OpenFlags::SQLITE_OPEN_URI)
         } else {
             Connection::open_with_flags(&self.path, flags)
         };
         let set_up = opened.and_then(|db| {
-            db.busy_timeout(BUSY_TIMEOUT)?;
+            db.busy_timeout(self.lock_wait)?;
             let cache =
                 if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
             db.pragma_update(None, "cache_size", -cache)?;
@@ -149,7 +180,7 @@ impl Place {
     }
 
     fn try_open(&self) -> Result<Option<Connection>, StoreError> {
-        if self.access != Access::Full {
+        if self.access() != Access::Full {
             return self.check_format(&self.reader()?).map(|()| None);
         }
         let mut db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;

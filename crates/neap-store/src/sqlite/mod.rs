@@ -36,6 +36,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
@@ -47,7 +48,7 @@ use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Q
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
-use connect::{Place, Stay};
+use connect::{BUSY_TIMEOUT, Place, Stay};
 use consult::Inquiry;
 use pool::Pool;
 use prepare::Prepared;
@@ -64,19 +65,25 @@ pub struct SqliteStore {
 
 impl SqliteStore {
     /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
-    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
+    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`] until it may.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Whole)
+        Self::open_for(path, Stay::Whole, BUSY_TIMEOUT)
+    }
+
+    /// The same for a process that must not wait long for another one's lock: what the lock keeps it from is
+    /// [`StoreError::Busy`] after `lock_wait`, and its to try again.
+    pub fn open_with_lock_wait(path: &Path, lock_wait: Duration) -> Result<Self, StoreError> {
+        Self::open_for(path, Stay::Whole, lock_wait)
     }
 
     /// The same for a process that stays for a moment and is waited for. What it commits is as durable, in the log of writes beside
     /// the file; it leaves that there, unless it has grown long, and whoever opens the store next goes on with it.
     pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Brief)
+        Self::open_for(path, Stay::Brief, BUSY_TIMEOUT)
     }
 
-    fn open_for(path: &Path, stay: Stay) -> Result<Self, StoreError> {
-        let (place, db) = Place::find(path, stay)?;
+    fn open_for(path: &Path, stay: Stay, lock_wait: Duration) -> Result<Self, StoreError> {
+        let (place, db) = Place::find(path, stay, lock_wait)?;
         let place = Arc::new(place);
         let writer = Writer::start(place.clone(), db)?;
         Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })

@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::aside::{Answer as Done, Aside, Ask};
 use super::cards::{self, Tally};
 use super::checkpoint::Due;
-use super::connect::{Access, Place, Stay};
+use super::connect::{Place, Stay};
 use super::fault::Stop;
 use super::memories::PreparedMemory;
 use super::prepare::Prepared;
@@ -44,7 +44,6 @@ enum Job {
 
 /// The handle to it. Dropping it waits until all that was handed over is done.
 pub(super) struct Writer {
-    place: Arc<Place>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -52,17 +51,14 @@ pub(super) struct Writer {
 impl Writer {
     /// Starts it, with the connection that there is already.
     pub(super) fn start(place: Arc<Place>, db: Option<Connection>) -> Result<Self, StoreError> {
-        if place.access != Access::Full {
-            return Ok(Self { place, jobs: None, thread: None });
-        }
         let (jobs, queue) = channel();
         let aside = Aside::start(place.clone())?;
-        let desk = Desk { place: place.clone(), aside, db, has_written: false, grown: BTreeSet::new() };
+        let desk = Desk { place, aside, db, has_written: false, grown: BTreeSet::new() };
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
             .spawn(move || desk.work(&queue))
             .map_err(|e| StoreError::Failed(e.to_string()))?;
-        Ok(Self { place, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     pub(super) async fn commit(&self, prepared: Prepared) -> Result<(), StoreError> {
@@ -95,10 +91,8 @@ impl Writer {
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
-        let Some(jobs) = &self.jobs else {
-            return Err(StoreError::ReadOnly { path: self.place.path.clone() });
-        };
         let gone = || StoreError::Failed("the thread that writes has ended".to_owned());
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         let (answer, answered) = oneshot::channel();
         jobs.send(job(answer)).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?

@@ -46,7 +46,7 @@ pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Resu
     if only.is_none() {
         let of_hooks =
             |what: String| Finding { severity: Severity::Note, session: None, what: format!("hook: {what}") };
-        findings.extend(super::hook::latest_fault(data).map(of_hooks));
+        findings.extend(super::hook::findings(data).into_iter().map(of_hooks));
     }
     let embedder = embedder::choose();
     let (embedder, lack) = told_of(&embedder).await;

@@ -46,6 +46,7 @@ async fn duty(engine: Engine, data: DataDir) {
         }
     };
     let _indexer = engine.start_indexer();
+    hook::record_waiting(&data, &engine).await;
     hook::line::listen(&data, &engine).await;
     std::future::pending::<()>().await;
     drop(held);

@@ -59,7 +59,7 @@ pub(crate) async fn start(
     let ProxyArgs { upstream, budget, over_budget, shadow, tools, memory_tool } = args;
     let named = upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let bound = Bound::at(listen, Upstreams::new(named)?).await?;
-    let engine = app::engine(data)?.build();
+    let engine = app::proxy_engine(data)?.build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
     let tools = if *tools { offered_tools() } else { Vec::new() };

@@ -2,7 +2,8 @@
 //! everything else here carries bytes.
 //!
 //! A request is looked at before it is let in ([`gate`]), read and unpacked ([`body`]), led to its provider ([`upstream`]), and its
-//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). Nothing of a caller's key is stored or logged.
+//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). What the store could not take in time is counted and said
+//! ([`unrecorded`]). Nothing of a caller's key is stored or logged.
 
 mod body;
 mod complaints;
@@ -10,7 +11,6 @@ mod decide;
 mod ear;
 mod fault;
 mod gate;
-mod held;
 mod hops;
 mod linger;
 mod meter;
@@ -18,6 +18,7 @@ mod other;
 mod recent;
 mod relay;
 mod route;
+mod unrecorded;
 mod upstream;
 
 use std::future::Future;
@@ -31,12 +32,13 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::serve::ListenerExt;
 use axum::{Router, middleware};
+use neap_engine::RecordingStatus;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::mcp::Mcp;
-use crate::out::Failure;
+use crate::out::{self, Failure};
 pub(crate) use complaints::Complaints;
 pub(crate) use decide::Decider;
 use ear::Answered;
@@ -45,6 +47,7 @@ use meter::Meter;
 use recent::Recent;
 pub(crate) use recent::{PATH as RECENT, Seen, Told, Used};
 pub(crate) use relay::told as reason;
+use unrecorded::Unrecorded;
 use upstream::Askers;
 pub(crate) use upstream::Upstreams;
 
@@ -56,6 +59,7 @@ struct Proxy {
     decider: Arc<Decider>,
     meter: Arc<Meter>,
     recent: Arc<Recent>,
+    unrecorded: Arc<Unrecorded>,
     answers: mpsc::UnboundedSender<Answered>,
     is_ending: AtomicBool,
 }
@@ -92,12 +96,14 @@ impl Bound {
         let Self { listener, address, upstreams } = self;
         let (answers, heard) = mpsc::unbounded_channel();
         let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
-        let recent = Arc::new(Recent::default());
-        let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone(), recent.clone()));
+        let (recent, unrecorded) = (Arc::new(Recent::default()), Arc::new(Unrecorded::default()));
+        let recording = ear::record(heard, decider.clone(), meter.clone(), recent.clone(), unrecorded.clone());
+        let recorder = tokio::spawn(recording);
         let askers = Askers::new()?;
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
-        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, recent, answers, is_ending });
+        let proxy =
+            Arc::new(Proxy { gate, upstreams, askers, decider, meter, recent, unrecorded, answers, is_ending });
         Ok(Serving { listener, address, proxy, recorder, mcp: None })
     }
 }
@@ -144,18 +150,27 @@ impl Serving {
         axum::serve(listener, router).with_graceful_shutdown(ending).await?;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
-        decider.flush().await;
+        let left = decider.finish().await as u64;
+        if left > 0 {
+            out::aside(format!("{} could not be recorded, and will come with its client's next request", out::count(left, "request")));
+        }
         Ok(())
     }
 }
 
 async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    match proxy.is_ending.load(Ordering::Relaxed) {
-        false => (StatusCode::OK, "ready\n"),
-        true => (StatusCode::SERVICE_UNAVAILABLE, "ending\n"),
+    let RecordingStatus { failing, waiting, .. } = proxy.decider.recording_status();
+    match (proxy.is_ending.load(Ordering::Relaxed), failing) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "ending\n".to_owned()),
+        (false, Some(reason)) => {
+            let told = format!("not recording: {reason}; {waiting} waiting to be recorded\n");
+            (StatusCode::SERVICE_UNAVAILABLE, told)
+        }
+        (false, None) => (StatusCode::OK, "ready\n".to_owned()),
     }
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], proxy.meter.written())
+    let text = proxy.meter.written(proxy.unrecorded.count(), &proxy.decider.recording_status());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

@@ -9,14 +9,13 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use neap_engine::Plan;
+use neap_engine::Recorded;
 use neap_model::client::Overhearing;
 use neap_model::wire::heard::OwnAnswer;
 
 use super::decide::{Asked, Decided};
 use super::ear::{Ear, Listened};
 use super::fault::Fault;
-use super::held::Held;
 use super::hops::{Asking, Hops, Whole};
 use super::route::{Asks, Route};
 use super::{Proxy, body, upstream};
@@ -94,7 +93,7 @@ impl Proxy {
         if has_memory {
             tell_of_memory(&mut asking.headers);
         }
-        let answer = self.ask(&asking, decided.plan.as_deref().filter(|plan| plan.is_recording())).await?;
+        let answer = self.send(&asking).await?;
         let hops = Hops::new(self.clone(), &decided, route.api, asking);
         let came = match hops.filter(|_| answer.status().is_success()) {
             Some(hops) => hopped(answer, hops).await?,
@@ -105,18 +104,10 @@ impl Proxy {
 
     /// Asks a provider.
     pub(super) async fn send(&self, asking: &Asking) -> Result<reqwest::Response, Fault> {
-        self.ask(asking, None).await
-    }
-
-    /// Asks a provider; the request is whole only when what is new in it is durable (I2).
-    async fn ask(&self, asking: &Asking, recording: Option<&Plan>) -> Result<reqwest::Response, Fault> {
         let Asking { method, url, headers, body } = asking;
         let mut request = self.askers.to(url).request(method.clone(), url.clone()).headers(headers.clone());
         if !body.is_empty() || method == Method::POST {
-            request = request.body(match recording {
-                Some(plan) => reqwest::Body::wrap(Held::new(body.clone(), plan.recorded())),
-                None => body.clone().into(),
-            });
+            request = request.body(body.clone());
         }
         request.send().await.map_err(|error| Fault::Unreachable(told(&error)))
     }
@@ -153,13 +144,18 @@ impl Proxy {
         if let Some(fault) = decided.refused.take() {
             return Err(fault);
         }
+        match decided.plan.as_ref().map(|plan| &plan.recorded) {
+            Some(Recorded::No(reason)) => self.unrecorded.request(reason),
+            Some(Recorded::Yes) => self.unrecorded.recorded(),
+            Some(Recorded::NotNeeded) | None => {}
+        }
         tracing::debug!(target: "neap::proxy", asks = route.name(), is_changed = decided.body.is_some(), "decided");
         let sent = decided.body.as_ref().map_or(bytes, |body| body.clone().into());
         Ok((sent, decided))
     }
 
     /// The answer as it comes, with what we have to say in headers of our own.
-    fn handed_on(&self, route: &Route<'_>, came: Came, decided: Decided, began: Instant) -> Response {
+    fn handed_on(self: &Arc<Self>, route: &Route<'_>, came: Came, decided: Decided, began: Instant) -> Response {
         let Came { status, headers, length, body } = came;
         let is_heard = route.asks == Asks::Answer && status.is_success();
         let is_stream = is_stream(&headers);
@@ -171,8 +167,8 @@ impl Proxy {
         let body = match route.api.filter(|_| is_heard) {
             Some(api) => {
                 let hearing = if is_stream { Overhearing::stream(api) } else { Overhearing::whole(api) };
-                let (name, answers) = (route.name(), self.answers.clone());
-                Body::new(Listened::new(body, Ear { hearing, decided, name, began, answers }))
+                let (name, proxy) = (route.name(), self.clone());
+                Body::new(Listened::new(body, Ear { hearing, decided, name, began, proxy }))
             }
             None => body,
         };

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use neap_core::transcript::Program;
+use neap_core::transcript::{Program, Saying, Sayings};
 use neap_engine::Engine;
 use neap_model::transcript::read_more;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,9 @@ pub(super) struct Cursor {
     session: String,
     path: PathBuf,
     offset: u64,
+    /// Prompts without an id that were read so far.
+    #[serde(default)]
+    sayings: Sayings,
 }
 
 impl Cursor {
@@ -36,6 +39,7 @@ impl Cursor {
             session: session.to_owned(),
             path: path.to_owned(),
             offset: 0,
+            sayings: Sayings::default(),
         };
         let noted =
             std::fs::read(fresh.place(data)).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
@@ -53,19 +57,25 @@ impl Cursor {
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length < self.offset {
             // Another file by the same name.
-            self.offset = 0;
+            (self.offset, self.sayings) = (0, Sayings::default());
         }
         while self.offset < length {
             let Some((text, bytes)) = piece(&mut file, self.offset).map_err(|error| error.to_string())? else {
                 break;
             };
-            for transcript in read_more(program, &self.session, &text).transcripts {
+            let read = read_more(program, &self.session, &text, self.offset, &mut self.sayings);
+            for transcript in read.transcripts {
                 engine.take_in(&transcript).await.map_err(|error| error.to_string())?;
             }
             self.offset += bytes;
             self.note(data);
         }
         Ok(())
+    }
+
+    /// How often a prompt stands in it before a place, as far as it was read.
+    pub(super) fn seen(&self, saying: &Saying, place: u64) -> u64 {
+        self.sayings.before(saying, place)
     }
 
     /// Notes how far it was read.
