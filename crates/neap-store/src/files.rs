@@ -3,8 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use neap_core::ids::Stamp;
 
 use crate::StoreError;
 
@@ -39,13 +41,54 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The first bytes of a file, as many as fit or as it has; none if there is no file.
-pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
+/// A file to read; none if there is no file. What is no regular file is refused: a pipe that nobody writes to would be waited for, and a
+/// device may never end.
+pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Without this, opening a pipe waits for whoever writes to it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = match options.open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e),
     };
+    if file.metadata()?.is_file() {
+        Ok(Some(file))
+    } else {
+        Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
+
+/// A part of a file, as much of it as there is; nothing if there is no file.
+pub(crate) fn read_at(path: &Path, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
+    file.seek(SeekFrom::Start(offset))?;
+    let mut part = Vec::new();
+    file.take(bytes).read_to_end(&mut part)?;
+    Ok(part)
+}
+
+/// When a file or directory last changed; none if that cannot be told.
+pub(crate) fn changed(path: &Path) -> Option<Stamp> {
+    let at = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let since = at.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Stamp)
+}
+
+/// Writes over the beginning of a file, which is made if need be, in one system call and without waiting for the disk.
+pub(crate) fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    refuse_link(path)?;
+    let mut file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
+    file.write_all(content)?;
+    let length = content.len() as u64;
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+}
+
+/// The first bytes of a file, as many as fit or as it has; none if there is no file.
+pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = open(path)? else { return Ok(None) };
     let mut start = Vec::new();
     file.take(bytes).read_to_end(&mut start)?;
     Ok(Some(start))

@@ -14,12 +14,14 @@
 mod compare;
 mod cursor;
 mod import;
+mod known;
 mod lines;
 mod manifest;
 mod view;
 mod views;
 
 pub use compare::compare;
+pub(crate) use known::{Folders, look};
 pub use import::{ImportError, read_folder};
 pub use view::write_all;
 pub use views::FolderViews;
@@ -39,7 +41,7 @@ const CURSOR_FILE: &str = ".view.json";
 const LOCK_FILE: &str = ".view.lock";
 
 /// A moment as ISO 8601 in UTC.
-fn iso(at: Stamp) -> String {
+pub(crate) fn iso(at: Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| String::new(), |at| at.to_string())
 }
 

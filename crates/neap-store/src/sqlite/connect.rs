@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{fault, schema};
+use super::{fault, preflight, schema};
 use crate::{StoreError, files};
 
 /// Older ones lose committed pages when two connections checkpoint at once.
@@ -50,17 +50,25 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write.
-    pub(super) fn find(path: &Path, stay: Stay) -> Result<(Self, Option<Connection>), StoreError> {
+    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write. `folders` is where
+    /// the store's session folders are, if it has any.
+    pub(super) fn find(
+        path: &Path,
+        folders: Option<&Path>,
+        stay: Stay,
+    ) -> Result<(Self, Option<Connection>), StoreError> {
         let version = rusqlite::version_number();
         if version < SQLITE_VERSION_MIN {
             return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
         }
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
         let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?;
-        match header.as_deref() {
-            Some([]) | None => make_room(path)?,
-            Some(header) => check_header(path, header)?,
+        if let Some(header) = header.as_deref().filter(|header| !header.is_empty()) {
+            check_header(path, header)?;
+        }
+        preflight::check(path, folders)?;
+        if header.is_none_or(|header| header.is_empty()) {
+            make_room(path)?;
         }
         let place = |access| Place { path: path.to_owned(), access, stay };
         let mut error = None;
@@ -76,6 +84,7 @@ impl Place {
                 }
                 Err(
                     e @ (StoreError::Newer { .. }
+                    | StoreError::Lost { .. }
                     | StoreError::Full { .. }
                     | StoreError::Busy { .. }
                     | StoreError::Conflict { .. }
@@ -229,7 +238,7 @@ fn alien(path: &Path, why: &str) -> StoreError {
 }
 
 /// The path as a URI that tells SQLite that nobody writes there.
-fn immutable_uri(path: &Path) -> String {
+pub(super) fn immutable_uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {

@@ -7,6 +7,7 @@ mod aside;
 mod cards;
 mod checkpoint;
 mod cold;
+mod commit;
 mod connect;
 mod consult;
 mod effects;
@@ -18,10 +19,13 @@ mod footprint;
 mod kinds;
 mod links;
 mod log;
+mod mark;
 mod memories;
 mod narrow;
 mod pool;
+mod preflight;
 mod prepare;
+mod progress;
 mod read;
 mod reader;
 mod rebuild;
@@ -32,9 +36,10 @@ mod space;
 mod task;
 mod texts;
 mod vectors;
+mod wal;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,6 +60,16 @@ use space::Space;
 use texts::Names;
 use writer::Writer;
 
+/// How a store is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Where the session folders are that show this store, if there are any.
+    pub folders: Option<PathBuf>,
+    /// For a process that stays for a moment and is waited for: what it commits is as durable, in the log beside the file, but it
+    /// leaves copying that to whoever comes next.
+    pub is_brief: bool,
+}
+
 /// A store in one file (and its `-wal` and `-shm` beside it).
 pub struct SqliteStore {
     readers: Arc<Pool>,
@@ -66,17 +81,20 @@ impl SqliteStore {
     /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
     /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Whole)
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// The same for a process that stays for a moment and is waited for. What it commits is as durable, in the log of writes beside
     /// the file; it leaves that there, unless it has grown long, and whoever opens the store next goes on with it.
     pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Brief)
+        Self::open_with(path, &OpenOptions { is_brief: true, ..OpenOptions::default() })
     }
 
-    fn open_for(path: &Path, stay: Stay) -> Result<Self, StoreError> {
-        let (place, db) = Place::find(path, stay)?;
+    /// Opens a store, or makes one where there is nothing, unless something beside it knows more than it does: that is
+    /// [`StoreError::Lost`].
+    pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {
+        let stay = if options.is_brief { Stay::Brief } else { Stay::Whole };
+        let (place, db) = Place::find(path, options.folders.as_deref(), stay)?;
         let place = Arc::new(place);
         let writer = Writer::start(place.clone(), db)?;
         Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })

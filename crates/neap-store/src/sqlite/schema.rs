@@ -5,12 +5,12 @@
 
 use rusqlite::Connection;
 
-use super::{effects, log, rebuild, task};
+use super::{effects, log, progress, rebuild, task};
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 8;
+pub(super) const FORMAT: i64 = 9;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
 /// The first format with blocks.
@@ -23,6 +23,8 @@ const FORMAT_WITH_CARDS: i64 = 6;
 const FORMAT_WITH_LINKS: i64 = 7;
 /// The first format in which a turn can be taken back.
 const FORMAT_WITH_TAKING_BACK: i64 = 8;
+/// The first format that counts its commits.
+const FORMAT_WITH_PROGRESS: i64 = 9;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -206,6 +208,8 @@ pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(SHELVES)?;
     db.execute_batch(CARDS)?;
     db.execute_batch(LINKS)?;
+    db.execute_batch(progress::TABLE)?;
+    progress::begin(db)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -288,6 +292,11 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
     if format(db)? < FORMAT_WITH_TAKING_BACK {
         // No older version took a turn back, and none would know that this one did.
         db.pragma_update(None, "user_version", FORMAT_WITH_TAKING_BACK)?;
+    }
+    if format(db)? < FORMAT_WITH_PROGRESS {
+        db.execute_batch(progress::TABLE)?;
+        progress::begin(db)?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_PROGRESS)?;
     }
     Ok(())
 }
