@@ -41,6 +41,12 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Makes an empty file closed to others, and a directory for it, where there is none.
+pub(crate) fn create_new(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), create_dir)?;
+    private(OpenOptions::new().write(true).create_new(true)).open(path).map(|_| ())
+}
+
 /// A file to read; none if there is no file. What is no regular file is refused: a pipe that nobody writes to would be waited for, and a
 /// device may never end.
 pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
@@ -148,6 +154,18 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(content)
 }
 
+/// Copies of files, under their own names, in a directory that is removed when it is dropped.
+pub(crate) fn copy_of(paths: &[&Path]) -> io::Result<tempfile::TempDir> {
+    let copy = tempfile::tempdir()?;
+    for path in paths {
+        let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+        let Some(mut from) = open(path)? else { continue };
+        let mut to = private(OpenOptions::new().write(true).create_new(true)).open(copy.path().join(name))?;
+        io::copy(&mut from, &mut to)?;
+    }
+    Ok(copy)
+}
+
 /// Adds to the end of a file, which is made if need be, and waits until it is on disk.
 pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<()> {
     refuse_link(path)?;
@@ -202,6 +220,14 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
     file.lock()?;
     Ok(file)
+}
+
+/// Gives a file or directory another name, which nothing may have yet.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    if size(to)?.is_some() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
+    }
+    fs::rename(from, to)
 }
 
 /// Whether the path is a directory, and not a link to one.

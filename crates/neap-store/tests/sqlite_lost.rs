@@ -61,7 +61,7 @@ fn refused(path: &Path, words: &[&str]) {
     let dir = path.parent().unwrap();
     for is_brief in [false, true] {
         let before = tree(dir);
-        let options = OpenOptions { folders: Some(dir.join("sessions")), is_brief };
+        let options = OpenOptions { folders: Some(dir.join("sessions")), is_brief, is_repair: false };
         let error = SqliteStore::open_with(path, &options).err().unwrap_or_else(|| panic!("it was opened: {words:?}"));
         assert!(matches!(error, StoreError::Lost { .. }), "{error}");
         for words in words {
@@ -127,7 +127,7 @@ fn an_empty_database_beside_session_folders_is_refused() {
     std::fs::create_dir_all(&folder).unwrap();
     // Nothing was said there: nothing can be lost.
     std::fs::write(folder.join("raw.jsonl"), "").unwrap();
-    let options = OpenOptions { folders: Some(dir.path().join("sessions")), is_brief: false };
+    let options = OpenOptions { folders: Some(dir.path().join("sessions")), is_brief: false, is_repair: false };
     drop(SqliteStore::open_with(&path, &options).unwrap());
     std::fs::write(folder.join("raw.jsonl"), "{\"role\":\"user\",\"content\":\"hello\"}\n").unwrap();
     drop(SqliteStore::open_with(&path, &options).unwrap());

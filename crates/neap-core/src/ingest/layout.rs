@@ -103,6 +103,13 @@ pub struct Frozen {
 }
 
 impl Frozen {
+    /// How many things it holds, and how many bytes of text.
+    pub fn held(&self) -> (usize, usize) {
+        let texts = self.short.values().chain(self.recalled.values().map(|(text, _)| text)).chain([&self.note]);
+        let entries = self.dropped.len() + self.short.len() + self.orphans.len() + self.recalled.len();
+        (entries, texts.map(|text| text.len()).sum())
+    }
+
     /// Makes a cut for good. `turn_of` says in which turn an item is recorded. None if it does not fit, whatever is
     /// shown in part.
     pub fn new(

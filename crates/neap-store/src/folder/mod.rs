@@ -17,12 +17,17 @@ mod import;
 mod known;
 mod lines;
 mod manifest;
+mod rebuild;
+mod surplus;
 mod view;
 mod views;
 
 pub use compare::compare;
-pub(crate) use known::{Folders, look};
 pub use import::{ImportError, read_folder};
+pub use known::newer_folders;
+pub(crate) use known::{AllShown, Folders, Shown, look};
+pub use rebuild::{Rebuilt, rebuild, unknown_folders};
+pub use surplus::Surplus;
 pub use view::write_all;
 pub use views::FolderViews;
 
@@ -43,6 +48,11 @@ const LOCK_FILE: &str = ".view.lock";
 /// A moment as ISO 8601 in UTC.
 pub(crate) fn iso(at: Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| String::new(), |at| at.to_string())
+}
+
+/// A moment for a name: digits, and the letters of ISO 8601.
+pub fn compact(at: Stamp) -> String {
+    iso(at).chars().filter(char::is_ascii_alphanumeric).take("20260215T180000".len()).collect()
 }
 
 /// An error of the file system as one of the store.

@@ -28,6 +28,8 @@ pub(super) enum Access {
     Full,
     /// Read only.
     ReadOnly,
+    /// Read only, beside a log and its index that are there and stay as they are.
+    Untouched,
     /// Read only, and not even a lock can be left beside the file.
     Immutable,
 }
@@ -47,9 +49,33 @@ pub(super) struct Place {
     pub(super) path: PathBuf,
     pub(super) access: Access,
     pub(super) stay: Stay,
+    /// Where the files are that are read in place of others, until this is dropped.
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Place {
+    /// A store to be looked at: no file is made or changed, also none beside it.
+    pub(super) fn examine(path: &Path) -> Result<Self, StoreError> {
+        check_sqlite()?;
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
+        let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?.unwrap_or_default();
+        check_header(path, &header)?;
+        let is_there = |end| files::size(&beside(path, end)).map(|size| size.is_some_and(|bytes| bytes > 0));
+        let (has_log, has_index) = (is_there("-wal").map_err(unreadable)?, is_there("-shm").map_err(unreadable)?);
+        let place = |path: &Path, access, copy| Self { path: path.to_owned(), access, stay: Stay::Brief, _copy: copy };
+        let place = match (has_log, has_index) {
+            (false, _) => place(path, Access::Immutable, None),
+            (true, true) => place(path, Access::Untouched, None),
+            // To read a log takes an index, which SQLite would make beside it: so both are read elsewhere.
+            (true, false) => {
+                let copy = files::copy_of(&[path, &beside(path, "-wal")]).map_err(unreadable)?;
+                let copied = path.file_name().map_or_else(|| path.to_owned(), |name| copy.path().join(name));
+                place(&copied, Access::ReadOnly, Some(copy))
+            }
+        };
+        place.open().map(|_| place)
+    }
+
     /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write. `folders` is where
     /// the store's session folders are, if it has any.
     pub(super) fn find(
@@ -57,10 +83,7 @@ impl Place {
         folders: Option<&Path>,
         stay: Stay,
     ) -> Result<(Self, Option<Connection>), StoreError> {
-        let version = rusqlite::version_number();
-        if version < SQLITE_VERSION_MIN {
-            return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
-        }
+        check_sqlite()?;
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
         let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?;
         if let Some(header) = header.as_deref().filter(|header| !header.is_empty()) {
@@ -70,7 +93,7 @@ impl Place {
         if header.is_none_or(|header| header.is_empty()) {
             make_room(path)?;
         }
-        let place = |access| Place { path: path.to_owned(), access, stay };
+        let place = |access| Place { path: path.to_owned(), access, stay, _copy: None };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
             // What is in the log of writes would be passed over in silence.
@@ -123,10 +146,13 @@ impl Place {
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = if self.access == Access::Immutable {
-            Connection::open_with_flags(immutable_uri(&self.path), flags | OpenFlags::SQLITE_OPEN_URI)
-        } else {
-            Connection::open_with_flags(&self.path, flags)
+        let by_uri = |end: &str| {
+            Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI)
+        };
+        let opened = match self.access {
+            Access::Full | Access::ReadOnly => Connection::open_with_flags(&self.path, flags),
+            Access::Untouched => by_uri("?readonly_shm=1"),
+            Access::Immutable => by_uri("?immutable=1"),
         };
         let set_up = opened.and_then(|db| {
             db.busy_timeout(BUSY_TIMEOUT)?;
@@ -237,8 +263,20 @@ fn alien(path: &Path, why: &str) -> StoreError {
     StoreError::Unreadable { path: path.to_owned(), why: why.to_owned() }
 }
 
+/// Fails where SQLite is older than the first that loses nothing.
+fn check_sqlite() -> Result<(), StoreError> {
+    if rusqlite::version_number() < SQLITE_VERSION_MIN {
+        return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
+    }
+    Ok(())
+}
+
 /// The path as a URI that tells SQLite that nobody writes there.
 pub(super) fn immutable_uri(path: &Path) -> String {
+    uri(path) + "?immutable=1"
+}
+
+fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
@@ -247,5 +285,5 @@ pub(super) fn immutable_uri(path: &Path) -> String {
             uri.push_str(&format!("%{byte:02X}"));
         }
     }
-    uri + "?immutable=1"
+    uri
 }

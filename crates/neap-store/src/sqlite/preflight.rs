@@ -20,11 +20,13 @@ use crate::{StoreError, files};
 const LOOKS_MAX: usize = 5;
 const HEADER_BYTES: u64 = 100;
 
-/// What is wrong with the files of a store, and which of them the rest could go on without.
+/// What is wrong with the files of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Misfit {
-    /// In a sentence.
-    pub(super) why: String,
+pub struct Misfit {
+    /// In a sentence, with paths, counts and times.
+    pub why: String,
+    /// Whether the log belongs to the database, so that both together can be salvaged.
+    pub can_be_salvaged: bool,
     /// Files whose removal leaves a store that can be opened, or a place for a new one.
     pub(super) in_the_way: Vec<PathBuf>,
 }
@@ -70,6 +72,8 @@ struct Seen {
 struct SeenLog {
     bytes: u64,
     is_understood: bool,
+    /// Whether the frames can be read nevertheless.
+    has_frames: bool,
     /// The first transaction that says how far it is.
     first: Option<Progress>,
     /// The last one that SQLite reads.
@@ -117,13 +121,16 @@ impl Seen {
             let state = if self.exists { "is empty" } else { "is missing" };
             let why = format!("{name} {state}, but {}", knows.join(", and "));
             let in_the_way = [sides(), vec![marker, database.clone()]].concat();
-            return Some(Misfit { why, in_the_way });
+            return Some(Misfit { why, can_be_salvaged: log.is_some(), in_the_way });
         }
-        let without_log = |why: String| Some(Misfit { why, in_the_way: [sides(), vec![marker.clone()]].concat() });
+        let without_log = |why: String| {
+            let in_the_way = [sides(), vec![marker.clone()]].concat();
+            Some(Misfit { why, can_be_salvaged: false, in_the_way })
+        };
         if let Some(log) = log {
             if !log.is_understood && log.bytes > 32 {
                 let why = format!("{} cannot be understood; {name} alone has {}", told_log(&wal, log), told(*in_file));
-                return without_log(why);
+                return without_log(why).map(|misfit| Misfit { can_be_salvaged: log.has_frames, ..misfit });
             }
             if let (Some(first), Some(file)) = (log.first, *in_file) {
                 let says = |known: Progress| told(Some(known));
@@ -163,7 +170,8 @@ impl Seen {
                     told(Some(visible)),
                     told(Some(furthest))
                 );
-                return Some(Misfit { why, in_the_way: [sides(), vec![marker]].concat() });
+                let in_the_way = [sides(), vec![marker]].concat();
+                return Some(Misfit { why, can_be_salvaged: true, in_the_way });
             }
         }
         let visible = log.as_ref().and_then(|log| log.last).max_by_commits(*in_file);
@@ -175,7 +183,7 @@ impl Seen {
                     told(Some(visible)),
                     told_mark(&marker, &mark)
                 );
-                return Some(Misfit { why, in_the_way: vec![marker] });
+                return Some(Misfit { why, can_be_salvaged: false, in_the_way: vec![marker] });
             }
             Some(visible) => visible.commits < mark.progress.commits,
             None => mark.progress.events > 0,
@@ -183,7 +191,8 @@ impl Seen {
         let gone = if log.is_none() { format!(" (there is no {})", wal.display()) } else { String::new() };
         let why =
             || format!("{name} has lost what was written last: it has {}{gone}, but {}", told(visible), told_mark(&marker, &mark));
-        is_behind.then(|| Misfit { why: why(), in_the_way: vec![marker.clone()] })
+        let can_be_salvaged = log.as_ref().is_some_and(|log| log.damaged.is_some());
+        is_behind.then(|| Misfit { why: why(), can_be_salvaged, in_the_way: vec![marker.clone()] })
     }
 }
 
@@ -203,7 +212,8 @@ impl SeenLog {
         let Some(log) = Log::open(path)? else { return Ok(None) };
         let mut seen = Self {
             bytes: log.bytes,
-            is_understood: log.header.is_some(),
+            is_understood: log.has_whole_header,
+            has_frames: log.header.is_some(),
             first: None,
             last: None,
             furthest: None,
@@ -259,7 +269,8 @@ fn of_folders(database: &Path, folders: Option<&Path>) -> std::io::Result<Option
         root.display(),
         moment(changed)
     );
-    Ok(Some(Misfit { why, in_the_way: vec![database.to_owned(), root.to_owned()] }))
+    let in_the_way = vec![database.to_owned(), root.to_owned()];
+    Ok(Some(Misfit { why, can_be_salvaged: false, in_the_way }))
 }
 
 fn told_log(wal: &Path, log: &SeenLog) -> String {
@@ -286,6 +297,7 @@ fn moment(at: Stamp) -> String {
     folder::iso(at)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> StoreError {
+/// An error of the file system as one of the store.
+pub(super) fn unreadable(path: &Path, error: &std::io::Error) -> StoreError {
     StoreError::Unreadable { path: path.to_owned(), why: error.to_string() }
 }

@@ -25,6 +25,8 @@ pub(super) struct Log {
     pub(super) bytes: u64,
     /// None if it cannot be understood.
     pub(super) header: Option<Header>,
+    /// Whether the header is what was written; else SQLite passes over the whole log.
+    pub(super) has_whole_header: bool,
 }
 
 /// The beginning of a log.
@@ -60,18 +62,20 @@ impl Log {
         }
         let mut file = BufReader::with_capacity(BUFFER_BYTES, file);
         let mut start = [0; HEADER_BYTES];
-        let header = file.read_exact(&mut start).ok().and_then(|()| Header::read(&start));
-        Ok(Some(Self { file, bytes, header }))
+        let is_read = file.read_exact(&mut start).is_ok();
+        let whole = Header::read(&start).filter(|_| is_read);
+        let header = whole.or_else(|| Header::mended(start).filter(|_| is_read));
+        Ok(Some(Self { file, bytes, header, has_whole_header: whole.is_some() }))
     }
 
     /// Hands on every frame of the present round, damaged ones as well, while `each` wants more.
     pub(super) fn frames(self, mut each: impl FnMut(Frame<'_>) -> bool) -> std::io::Result<()> {
-        let Self { mut file, header, .. } = self;
+        let Self { mut file, header, has_whole_header, .. } = self;
         let Some(header) = header else { return Ok(()) };
         let mut frame = vec![0; FRAME_HEADER_BYTES + header.page_bytes];
         // What the next frame's checksum may continue: what the one before says, and what it comes to.
         let (mut said, mut counted) = (header.sum, header.sum);
-        let (mut is_reached, mut strange) = (true, 0);
+        let (mut is_reached, mut strange) = (has_whole_header, 0);
         for number in 0.. {
             if !fill(&mut file, &mut frame)? || strange > FRAMES_PEEKED {
                 return Ok(());
@@ -116,6 +120,16 @@ impl Header {
         let unsummed = Self { page_bytes, is_big_endian: magic & 1 == 1, salts, sum: (0, 0) };
         let sum = unsummed.sum_of((0, 0), &bytes[..24]);
         (sum == (big(bytes, 24), big(bytes, 28))).then_some(Self { sum, ..unsummed })
+    }
+
+    /// A header with one flipped bit: the checksum of two words tells which it was.
+    fn mended(mut bytes: [u8; HEADER_BYTES]) -> Option<Self> {
+        (0..HEADER_BYTES * 8).find_map(|bit| {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let header = Self::read(&bytes);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            header
+        })
     }
 
     fn sum_of(&self, (mut a, mut b): (u32, u32), bytes: &[u8]) -> (u32, u32) {
@@ -200,6 +214,13 @@ mod tests {
         for length in [1, 31, 32, 40, whole.len() / 2, whole.len() - 1] {
             std::fs::write(&path, &whole[..length]).expect("it can be cut");
             assert!(counts(&path).2 < counts(&path).0 + 1);
+        }
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut flipped = whole.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            std::fs::write(&path, &flipped).expect("it can be changed");
+            let (frames, intact, reached, _) = counts(&path);
+            assert!(frames > 0 && intact == frames && reached == 0, "bit {bit}");
         }
         std::fs::write(&path, vec![0; 9_000]).expect("it can be emptied");
         assert!(Log::open(&path).expect("readable").expect("there").header.is_none());

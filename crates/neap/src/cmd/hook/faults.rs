@@ -15,7 +15,7 @@ const SHOWN: usize = 20;
 /// Notes a fault; where even that fails, nobody is told.
 pub(super) fn note(data: &DataDir, fault: &str) {
     let path = data.hooks().join("faults.log");
-    let mut log = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut log = read(&path);
     if log.len() > BYTES_MAX {
         let start = log.ceil_char_boundary(log.len() / 2);
         log = log[start..].split_once('\n').map_or_else(String::new, |(_, rest)| rest.to_owned());
@@ -26,7 +26,11 @@ pub(super) fn note(data: &DataDir, fault: &str) {
 
 /// The latest, oldest first.
 pub(crate) fn latest(data: &DataDir) -> Vec<String> {
-    let log = std::fs::read_to_string(data.hooks().join("faults.log")).unwrap_or_default();
+    let log = read(&data.hooks().join("faults.log"));
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(SHOWN)..].iter().map(|line| (*line).to_owned()).collect()
+}
+
+fn read(path: &std::path::Path) -> String {
+    files::read_note(path).map_or_else(String::new, |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
