@@ -227,6 +227,7 @@ impl World {
                 true
             }
             EngineError::Store(_)
+            | EngineError::NotRecorded(_)
             | EngineError::NoReply { .. }
             | EngineError::StillAnswering { .. }
             | EngineError::Policy(_)

@@ -19,6 +19,7 @@ mod mem;
 mod near;
 mod numbers;
 mod propose;
+pub mod reading;
 mod recall;
 pub mod sqlite;
 

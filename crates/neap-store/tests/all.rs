@@ -9,6 +9,8 @@ mod scene;
 mod sqlite_cold;
 mod sqlite_faults;
 mod sqlite_log;
+mod sqlite_flips;
+mod sqlite_lost;
 mod sqlite_memories;
 mod sqlite_old_formats;
 mod sqlite_processes;

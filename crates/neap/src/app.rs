@@ -6,7 +6,8 @@ use std::time::Duration;
 use neap_core::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
 use neap_store::folder::FolderViews;
-use neap_store::{SqliteStore, Store};
+use neap_store::sqlite::{Misfit, OpenOptions, misfit};
+use neap_store::{SqliteStore, Store, StoreError};
 
 use crate::embedder;
 use crate::env::DataDir;
@@ -14,23 +15,50 @@ use crate::keys;
 use crate::out::Failure;
 use crate::outlook;
 
-/// Opens the store, making it if there is none.
+/// Opens the store, making it if there is none and nothing that it has lost.
 pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open(&data.database())?))
+    Ok(Arc::new(SqliteStore::open_with(&data.database(), &options(data))?))
 }
 
 /// The same for a process that stays for a moment.
 pub(crate) fn open_store_briefly(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open_briefly(&data.database())?))
+    let options = OpenOptions { is_brief: true, ..options(data) };
+    Ok(Arc::new(SqliteStore::open_with(&data.database(), &options)?))
+}
+
+/// The same to repair it.
+pub(crate) fn open_to_repair(data: &DataDir) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open_with(&data.database(), &OpenOptions { is_repair: true, ..options(data) })
+}
+
+fn options(data: &DataDir) -> OpenOptions {
+    OpenOptions { folders: Some(data.sessions()), ..OpenOptions::default() }
+}
+
+/// Whether there is a store. Fails where there is none but something is left of one: whoever would take that for a new place would not see it.
+pub(crate) fn has_store(data: &DataDir) -> Result<bool, Failure> {
+    let path = data.database();
+    if path.exists() {
+        return Ok(true);
+    }
+    match misfit(&path, Some(&data.sessions()))? {
+        Some(Misfit { why, .. }) => Err(StoreError::Lost { path, why }.into()),
+        None => Ok(false),
+    }
+}
+
+/// Fails if there is no store.
+pub(crate) fn check_store(data: &DataDir) -> Result<(), Failure> {
+    if has_store(data)? {
+        return Ok(());
+    }
+    Err(Failure::new(format!("there is no store at {}", data.database().display()))
+        .hint("`neap chat` and `neap remember` make one; --data-dir names another place"))
 }
 
 /// Opens the store for looking; fails if there is none.
 pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    let path = data.database();
-    if !path.exists() {
-        return Err(Failure::new(format!("there is no store at {}", path.display()))
-            .hint("`neap chat` and `neap remember` make one; --data-dir names another place"));
-    }
+    check_store(data)?;
     open_store(data)
 }
 
@@ -44,7 +72,8 @@ pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
 
 /// The same for the proxy, whose requests do not wait for a lock: they are recorded when it is released.
 pub(crate) fn proxy_engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
-    engine_over(Arc::new(SqliteStore::open_with_lock_wait(&data.database(), REQUEST_LOCK_WAIT)?), data)
+    let options = OpenOptions { lock_wait: Some(REQUEST_LOCK_WAIT), ..options(data) };
+    engine_over(Arc::new(SqliteStore::open_with(&data.database(), &options)?), data)
 }
 
 fn engine_over(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use neap_model::envelope::{Key, KeyError, Keyring, SystemEntropy};
+use neap_store::reading;
 
 use crate::env::{self, DataDir, NEAP_KEY, NEAP_KEY_FILE};
 use crate::files;
@@ -137,7 +138,8 @@ fn read(path: &Path) -> Result<Option<String>, Failure> {
     if !found.is_file() {
         return wrong("is not a file", "name a file with one key a line".to_owned());
     }
-    let file = std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+    let opened = reading::open(path).map_err(|error| unreadable(path, &error))?;
+    let Some(file) = opened else { return Ok(None) };
     if !files::is_private(&file)? {
         let hint = format!(
             "make it private: chmod 600 {}; if others may have read it, `neap keys rotate`",

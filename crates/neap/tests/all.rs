@@ -16,6 +16,8 @@ mod import;
 mod install;
 mod keys;
 mod kill;
+mod lost;
+mod lost_random;
 mod mcp;
 mod mcp_cancel;
 mod mcp_http;

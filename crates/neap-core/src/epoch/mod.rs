@@ -73,6 +73,12 @@ impl Sent {
         self.epoch.as_ref().map_or(Tokens::ZERO, Epoch::tokens)
     }
 
+    /// How many messages are held: of the growing prompt, and of the last request.
+    pub fn messages(&self) -> usize {
+        let growing = self.epoch.as_ref().map_or(0, |epoch| epoch.head.len() + epoch.tail.len() + epoch.turn.len());
+        growing + self.last.as_ref().map_or(0, |last| last.messages.len())
+    }
+
     /// Forgets the prompt: the next one is written anew.
     pub fn forget(&mut self) {
         self.epoch = None;

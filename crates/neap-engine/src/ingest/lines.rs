@@ -24,13 +24,13 @@ const AT_ONCE: usize = 8;
 
 /// One history.
 pub(crate) struct HeardLine {
-    pub(super) live: Live,
+    pub(crate) live: Live,
     /// What it is about.
     pub(super) topics: Topics,
     /// Whether what was said last ends the work in play.
     pub(super) is_over: bool,
     /// How it is cut.
-    pub(super) frozen: Option<Frozen>,
+    pub(crate) frozen: Option<Frozen>,
     /// How often it was.
     pub(super) epochs: u64,
     /// Whether tools of ours are offered in it, if that is known.
@@ -38,7 +38,7 @@ pub(crate) struct HeardLine {
     /// Whether its model has taken its efforts into its own hands.
     pub(super) steers: bool,
     /// What was really said where the client has only what it was given.
-    pub(super) shadows: Vec<Shadow>,
+    pub(crate) shadows: Vec<Shadow>,
 }
 
 /// A history that one request at a time works on.
@@ -121,6 +121,17 @@ impl Lines {
         };
         let line = Arc::new(tokio::sync::Mutex::new(line));
         Ok(self.keep(id, line))
+    }
+
+    /// All that are kept.
+    pub(crate) fn shared(&self) -> Vec<Arc<tokio::sync::Mutex<HeardLine>>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.lines.values().map(|(_, line)| line.clone()).collect()
+    }
+
+    /// Those that count tokens, by encoding.
+    pub(crate) fn counts_kept(&self) -> &Mutex<BTreeMap<String, Counts>> {
+        &self.counts
     }
 
     fn known(&self, id: &SessionId) -> Option<Shared> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use neap_core::ingest::Reply;
 use neap_engine::{Engine, EngineError, Incoming, Plan, Recorded};
+use neap_store::sqlite::OpenOptions;
 use neap_store::{MemStore, SqliteStore, Store};
 use serde_json::Value;
 
@@ -269,7 +270,9 @@ fn a_lock_is_waited_for_off_the_path_of_requests() {
             run(async {
                 let folder = tempfile::tempdir().unwrap();
                 let place = folder.path().join("neap.db");
-                let store = Arc::new(SqliteStore::open_with_lock_wait(&place, Duration::from_millis(20)).unwrap());
+                let lock_wait = Some(Duration::from_millis(20));
+                let options = OpenOptions { lock_wait, ..OpenOptions::default() };
+                let store = Arc::new(SqliteStore::open_with(&place, &options).unwrap());
                 let engine = Engine::builder(store.clone()).build();
                 let mut client = client(path, true);
                 let mut wanted = Vec::new();

@@ -31,6 +31,8 @@ pub(super) struct Lines {
     ended: BTreeMap<Scope, Vec<(TurnNo, Vec<u8>)>>,
     /// Whether something was taken back that is written already.
     pub(super) is_less: bool,
+    /// Lines of turns that were taken back.
+    pub(super) taken_back: Vec<u8>,
     /// Efforts that were opened since.
     pub(super) opened: BTreeSet<EffortId>,
 }
@@ -39,7 +41,7 @@ impl Lines {
     /// For what ended after an event.
     pub(super) fn after(after: Seq) -> Self {
         let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { after, in_flight, ended, is_less: false, opened }
+        Self { after, in_flight, ended, is_less: false, taken_back: Vec::new(), opened }
     }
 
     /// Follows an event. One that is damaged says nothing.
@@ -74,7 +76,8 @@ impl Lines {
                 if *seq > self.after {
                     let said = self.ended.entry(scope.clone()).or_default();
                     self.is_less |= !said.iter().any(|(of, _)| of == turn);
-                    said.retain(|(of, _)| of != turn);
+                    let taken = said.extract_if(.., |(of, _)| of == turn);
+                    self.taken_back.extend(taken.flat_map(|(_, lines)| lines));
                 }
             }
             Event::EffortOpened { id, .. } => {

@@ -12,12 +12,14 @@ use neap_core::state::SessionState;
 use super::cursor::Cursor;
 use super::lines::Lines;
 use super::manifest::{log_file, log_name, small_files};
+use super::surplus::{Surplus, surplus};
 use super::{AMBIENT_FILE, CURSOR_FILE, EFFORTS_DIR, EXPANDED_FILE, LOCK_FILE, MANIFEST_FILE, STATE_FILE, named};
 use crate::{Store, StoreError, Stored, files};
 
 const EVENTS_PER_READ: usize = 1_000;
 
-/// Makes a session's folder anew, under `root`. The same stream gives the same bytes. An erased session has none.
+/// Makes a session's folder anew, under `root`. The same stream gives the same bytes. An erased session has none. A folder that
+/// says more than the stream is left as it is: [`StoreError::Lost`].
 pub async fn write_all(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
     let Some((dir, _lock)) = enter(store, root, session).await? else { return Ok(()) };
     let Some(state) = store.load(session).await? else { return Ok(()) };
@@ -34,11 +36,9 @@ pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) 
     if state.head().scrubbed {
         return files::remove_dir(&dir).map_err(|e| named(&dir, &e));
     }
-    if let Some(cursor) = Cursor::read(&dir).filter(|cursor| cursor.leads_to(&state))
-        && undo(&dir, &cursor).is_ok()
-    {
+    if let Some(cursor) = Cursor::read(&dir).filter(|cursor| cursor.leads_to(&state)) {
         let new = lines(store, session, cursor.read_from, cursor.seq, state.seq()).await?;
-        if !new.is_less && is_whole(&dir, &state, &new) {
+        if !new.is_less && undo(&dir, &cursor, &new).is_ok() && is_whole(&dir, &state, &new) {
             let small = small_files(&state)?;
             return extend(&dir, &state, cursor, &new, &small).map_err(|e| named(&dir, &e));
         }
@@ -47,7 +47,7 @@ pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) 
 }
 
 /// The session's own directory, made if need be, and the right to change it: other processes may have views too.
-async fn enter(
+pub(super) async fn enter(
     store: &dyn Store,
     root: &Path,
     session: &SessionId,
@@ -65,14 +65,22 @@ async fn enter(
     entered.map(|lock| Some((dir.clone(), lock))).map_err(|e| named(&dir, &e))
 }
 
-/// Undoes what a crash left of an append.
-fn undo(dir: &Path, cursor: &Cursor) -> io::Result<()> {
+/// Undoes what a crash left of an append: what will be appended again. Anything else at the end of a log is not ours to cut.
+fn undo(dir: &Path, cursor: &Cursor, new: &Lines) -> io::Result<()> {
+    let again: BTreeMap<String, Vec<u8>> =
+        new.ended().into_iter().map(|(scope, said)| (file_of(scope), said)).collect();
     for (name, bytes) in &cursor.appending {
         let path = dir.join(checked(name)?);
         let lost = io::Error::from(io::ErrorKind::UnexpectedEof);
         match files::size(&path)? {
             Some(now) if now < *bytes => return Err(lost),
-            Some(_) => files::truncate(&path, *bytes)?,
+            Some(now) => {
+                let tail = files::read_at(&path, *bytes, now - bytes)?;
+                if !again.get(name).is_some_and(|said| said.starts_with(&tail)) && !tail.is_empty() {
+                    return Err(io::Error::from(io::ErrorKind::InvalidData));
+                }
+                files::truncate(&path, *bytes)?;
+            }
             None if *bytes > 0 => return Err(lost),
             None => {}
         }
@@ -171,18 +179,34 @@ fn extend(
     if now != cursor { now.write(dir) } else { Ok(()) }
 }
 
-/// Every file of a session's folder, by name.
+/// A folder as the stream gives it.
+pub(super) struct Contents {
+    /// Every file, by name.
+    pub(super) files: BTreeMap<String, Vec<u8>>,
+    /// Lines of turns that were taken back: the stream has them, the folder does not.
+    taken_back: Vec<u8>,
+}
+
+impl Contents {
+    /// Lines that a folder has and the stream does not.
+    pub(super) fn surplus(&self, dir: &Path, state: &SessionState) -> Result<Vec<Surplus>, StoreError> {
+        let is_behind = Cursor::read(dir).is_none_or(|cursor| !cursor.leads_to(state));
+        surplus(dir, &self.files, &self.taken_back, is_behind).map_err(|e| named(dir, &e))
+    }
+}
+
+/// A session's folder as it would be written.
 pub(super) async fn contents(
     store: &dyn Store,
     session: &SessionId,
     state: &SessionState,
-) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+) -> Result<Contents, StoreError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::from([(AMBIENT_FILE.to_owned(), Vec::new())]);
     files.extend(state.efforts().map(|effort| (log_file(&effort.id), Vec::new())));
     let all = lines(store, session, Seq(1), Seq(0), state.seq()).await?;
     files.extend(all.ended().into_iter().map(|(scope, said)| (file_of(scope), said)));
     files.extend(small_files(state)?.into_iter().map(|(name, content)| (name.to_owned(), content)));
-    Ok(files)
+    Ok(Contents { files, taken_back: all.taken_back })
 }
 
 async fn rewrite(
@@ -192,9 +216,18 @@ async fn rewrite(
     state: &SessionState,
 ) -> Result<(), StoreError> {
     let contents = contents(store, session, state).await?;
+    if let Some(first) = contents.surplus(dir, state)?.first() {
+        let why = format!("the folder {} says more than the store: {first}", dir.display());
+        return Err(StoreError::Lost { path: dir.to_owned(), why });
+    }
+    put(dir, state, &contents)
+}
+
+/// Puts every file of a folder in place.
+pub(super) fn put(dir: &Path, state: &SessionState, contents: &Contents) -> Result<(), StoreError> {
     // Without a cursor the folder is made anew at the next start, should this one not finish.
     let written = files::remove(&dir.join(CURSOR_FILE)).and_then(|()| {
-        for (name, content) in &contents {
+        for (name, content) in &contents.files {
             files::replace(&dir.join(name), content)?;
         }
         Cursor::of(state).write(dir)

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{fault, schema};
+use super::{fault, preflight, schema};
 use crate::{StoreError, files};
 
 /// Older ones lose committed pages when two connections checkpoint at once.
@@ -29,6 +29,8 @@ pub(super) enum Access {
     Full,
     /// Read only.
     ReadOnly,
+    /// Read only, beside a log and its index that are there and stay as they are.
+    Untouched,
     /// Read only, and not even a lock can be left beside the file.
     Immutable,
 }
@@ -51,26 +53,59 @@ pub(super) struct Place {
     pub(super) stay: Stay,
     /// How long a connection waits for another process's lock.
     lock_wait: Duration,
+    /// Where the files are that are read in place of others, until this is dropped.
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Place {
-    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write.
+    /// A store to be looked at: no file is made or changed, also none beside it.
+    pub(super) fn examine(path: &Path) -> Result<Self, StoreError> {
+        check_sqlite()?;
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
+        let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?.unwrap_or_default();
+        check_header(path, &header)?;
+        let is_there = |end| files::size(&beside(path, end)).map(|size| size.is_some_and(|bytes| bytes > 0));
+        let (has_log, has_index) = (is_there("-wal").map_err(unreadable)?, is_there("-shm").map_err(unreadable)?);
+        let place = |path: &Path, access, copy| Self {
+            path: path.to_owned(),
+            access: Mutex::new(access),
+            stay: Stay::Brief,
+            lock_wait: BUSY_TIMEOUT,
+            _copy: copy,
+        };
+        let place = match (has_log, has_index) {
+            (false, _) => place(path, Access::Immutable, None),
+            (true, true) => place(path, Access::Untouched, None),
+            // To read a log takes an index, which SQLite would make beside it: so both are read elsewhere.
+            (true, false) => {
+                let copy = files::copy_of(&[path, &beside(path, "-wal")]).map_err(unreadable)?;
+                let copied = path.file_name().map_or_else(|| path.to_owned(), |name| copy.path().join(name));
+                place(&copied, Access::ReadOnly, Some(copy))
+            }
+        };
+        place.open().map(|_| place)
+    }
+
+    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write. `folders` is where
+    /// the store's session folders are, if it has any.
     pub(super) fn find(
         path: &Path,
+        folders: Option<&Path>,
         stay: Stay,
         lock_wait: Duration,
     ) -> Result<(Self, Option<Connection>), StoreError> {
-        let version = rusqlite::version_number();
-        if version < SQLITE_VERSION_MIN {
-            return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
-        }
+        check_sqlite()?;
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
         let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?;
-        match header.as_deref() {
-            Some([]) | None => make_room(path)?,
-            Some(header) => check_header(path, header)?,
+        if let Some(header) = header.as_deref().filter(|header| !header.is_empty()) {
+            check_header(path, header)?;
         }
-        let place = |access| Place { path: path.to_owned(), access: Mutex::new(access), stay, lock_wait };
+        preflight::check(path, folders)?;
+        if header.is_none_or(|header| header.is_empty()) {
+            make_room(path)?;
+        }
+        let place =
+            |access| Place { path: path.to_owned(), access: Mutex::new(access), stay, lock_wait, _copy: None };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
             // What is in the log of writes would be passed over in silence.
@@ -84,6 +119,7 @@ impl Place {
                 }
                 Err(
                     e @ (StoreError::Newer { .. }
+                    | StoreError::Lost { .. }
                     | StoreError::Full { .. }
                     | StoreError::Busy { .. }
                     | StoreError::Conflict { .. }
@@ -112,9 +148,9 @@ impl Place {
 
     /// Opens for writing what could only be read before.
     fn regain_access(&self) -> Result<Connection, StoreError> {
-        let Self { path, access: _, stay, lock_wait } = self;
-        let full =
-            Place { path: path.clone(), access: Mutex::new(Access::Full), stay: *stay, lock_wait: *lock_wait };
+        let Self { path, access: _, stay, lock_wait, _copy: _ } = self;
+        let access = Mutex::new(Access::Full);
+        let full = Place { path: path.clone(), access, stay: *stay, lock_wait: *lock_wait, _copy: None };
         match full.try_open() {
             Ok(Some(db)) => {
                 *self.access.lock().unwrap_or_else(PoisonError::into_inner) = Access::Full;
@@ -145,10 +181,13 @@ impl Place {
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = if self.access() == Access::Immutable {
-            Connection::open_with_flags(immutable_uri(&self.path), flags | OpenFlags::SQLITE_OPEN_URI)
-        } else {
-            Connection::open_with_flags(&self.path, flags)
+        let by_uri = |end: &str| {
+            Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI)
+        };
+        let opened = match self.access() {
+            Access::Full | Access::ReadOnly => Connection::open_with_flags(&self.path, flags),
+            Access::Untouched => by_uri("?readonly_shm=1"),
+            Access::Immutable => by_uri("?immutable=1"),
         };
         let set_up = opened.and_then(|db| {
             db.busy_timeout(self.lock_wait)?;
@@ -259,8 +298,20 @@ fn alien(path: &Path, why: &str) -> StoreError {
     StoreError::Unreadable { path: path.to_owned(), why: why.to_owned() }
 }
 
+/// Fails where SQLite is older than the first that loses nothing.
+fn check_sqlite() -> Result<(), StoreError> {
+    if rusqlite::version_number() < SQLITE_VERSION_MIN {
+        return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
+    }
+    Ok(())
+}
+
 /// The path as a URI that tells SQLite that nobody writes there.
-fn immutable_uri(path: &Path) -> String {
+pub(super) fn immutable_uri(path: &Path) -> String {
+    uri(path) + "?immutable=1"
+}
+
+fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
@@ -269,5 +320,5 @@ fn immutable_uri(path: &Path) -> String {
             uri.push_str(&format!("%{byte:02X}"));
         }
     }
-    uri + "?immutable=1"
+    uri
 }

@@ -157,7 +157,11 @@ pub(crate) enum Command {
     /// Exit code 0: clean. 1: something can be repaired by `neap rebuild`. 2: something is damaged.
     Doctor(MaybeSession),
     /// Make derived tables and session folders anew from the event streams
-    Rebuild(MaybeSession),
+    ///
+    /// Nothing is made shorter: where a session's folder says more than the store, it is left as it is, what the store has is written beside it,
+    /// and `neap session import` takes the folder in. Where the database file itself is damaged, it is left as it is too, and all that is whole in it goes
+    /// into a new data directory, `salvaged-…`, inside the old one. Exit code 2: something could not be brought back.
+    Rebuild(RebuildArgs),
     /// List the keys that sign what tools answer, or have a new one sign
     ///
     /// Whatever a tool answers is signed before it is stored, so that what was altered, moved or sent twice can be

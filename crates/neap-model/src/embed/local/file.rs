@@ -113,7 +113,12 @@ impl Open {
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if std::fs::metadata(path).map_err(told)?.len() > FILE_BYTES_MAX {
+    let found = std::fs::metadata(path).map_err(told)?;
+    if !found.is_file() {
+        // A pipe would be waited for.
+        return Err(format!("{} is not a file", path.display()));
+    }
+    if found.len() > FILE_BYTES_MAX {
         return Err(format!("{} is larger than {} MiB", path.display(), FILE_BYTES_MAX >> 20));
     }
     std::fs::read(path).map_err(told)

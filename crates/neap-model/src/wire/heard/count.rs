@@ -66,6 +66,17 @@ impl Counts {
         self.readings.lock().unwrap_or_else(PoisonError::into_inner).keep(reading, from.as_ref());
     }
 
+    /// How many texts are remembered.
+    pub fn kept(&self) -> usize {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.new.len() + kept.old.len()
+    }
+
+    /// How many requests are remembered, and how long they are.
+    pub fn readings(&self) -> (usize, usize) {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner).size()
+    }
+
     /// What a text costs.
     pub fn of(&self, text: &str) -> Tokens {
         if text.len() <= SHORT {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use neap_core::ids::TurnNo;
 use neap_core::ingest::{
-    Block, Bounds, Chain, Changes, Class, Cut, Endpoint, Frozen, Layout, Piece, Speaker, Tenant, classify,
+    Block, Bounds, Chain, Changes, Class, Costs, Cut, Endpoint, Frozen, Layout, Piece, Speaker, Tenant, classify,
 };
 use neap_core::testing::WordCounter;
 use neap_core::tokens::Tokens;
@@ -241,7 +241,12 @@ fn any_json() -> impl Strategy<Value = Value> {
 proptest! {
     /// Whatever a client sends: read without a panic, written as it came if nothing is changed, cut if it must be.
     #[test]
-    fn any_request_survives(items in prop::collection::vec(any_json(), 0..12), extra in any_json(), path in 0..3_usize) {
+    fn any_request_survives(
+        items in prop::collection::vec(any_json(), 0..12),
+        extra in any_json(),
+        path in 0..3_usize,
+        budget in prop_oneof![Just(100_000_u64), 20_u64..400],
+    ) {
         let path = [CHAT, RESPONSES, MESSAGES][path];
         let key = if path == RESPONSES { "input" } else { "messages" };
         let mut body = json!({"model": "m", "extra": extra});
@@ -252,9 +257,20 @@ proptest! {
         let heard = request.heard();
         let chain = Chain::of(&Tenant::of_key(None), heard);
         let cut = Cut { dropped: std::iter::once(0..heard.stem().min(1)).collect(), room: Tokens(10), kept: heard.tokens() };
-        let bounds = Bounds::new(Tokens(100_000));
-        let frozen = Frozen::new(1, (heard, &chain), &cut, "note", &WordCounter, &bounds, &|_| TurnNo(1)).expect("it fits");
-        let cut: Value = serde_json::from_str(&request.write(&frozen.lay_out(heard))).expect("JSON");
+        let bounds = Bounds::new(Tokens(budget));
+        let counts = Counts::new(Arc::new(WordCounter));
+        let piece = |piece: &Piece| request.piece_tokens(piece, &counts);
+        let costs = Costs { counter: &WordCounter, piece: &piece, turn_of: &|_| TurnNo(1) };
+        let frozen = Frozen::new(1, (heard, &chain), &cut, "note", costs, &bounds);
+        prop_assert!(frozen.is_ok() || budget < 400);
+        let Ok(frozen) = frozen else { return Ok(()) };
+        let layout = frozen.lay_out(heard);
+        prop_assert!(layout.tokens <= bounds.budget);
+        let written = request.write(&layout);
+        // What it is said to cost is what it costs as it is written, or a little more.
+        let counted = counts.of_body(&written, heard).unwrap_or_default();
+        prop_assert!(counted <= layout.tokens, "{counted} > {}: {written}", layout.tokens);
+        let cut: Value = serde_json::from_str(&written).expect("JSON");
         prop_assert_eq!(&cut["extra"], &body["extra"]);
     }
 }

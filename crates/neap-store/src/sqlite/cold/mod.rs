@@ -12,8 +12,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
 use super::connect::BUSY_TIMEOUT;
-use super::events;
 use super::reader::Reader;
+use super::{events, progress};
 pub(super) use block::Block;
 use block::{Draft, Packed};
 pub(super) use pack::unpack;
@@ -136,6 +136,7 @@ fn replace(db: &mut Connection, stream: i64, next: &Next) -> rusqlite::Result<bo
         )?
         .execute(params![stream, last, first, sum, kinds, body])?;
     }
+    progress::advance(&db, 0, None)?;
     db.commit()?;
     Ok(true)
 }

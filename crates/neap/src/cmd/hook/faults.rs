@@ -1,6 +1,6 @@
 //! What went wrong in hooks, where nobody could be told.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use neap_engine::{Clock, SystemClock};
 
@@ -28,14 +28,13 @@ pub(super) fn note(data: &DataDir, fault: &str) {
     let line = format!("{} {fault}\n", out::time(SystemClock.now()));
     let noted = files::create_dir(&data.hooks()).and_then(|()| files::append(&log(data), line.as_bytes()));
     if noted.is_ok_and(|length| length > BYTES_MAX) {
-        let _ = files::set_aside(&log(data), &older(data));
+        let _ = files::rotate(&log(data), &older(data));
     }
 }
 
 /// Those that are kept, oldest first.
 fn all(data: &DataDir) -> Vec<String> {
-    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap_or_default();
-    [read(older(data)), read(log(data))].iter().flat_map(|log| log.lines()).map(str::to_owned).collect()
+    [read(&older(data)), read(&log(data))].iter().flat_map(|log| log.lines()).map(str::to_owned).collect()
 }
 
 /// The latest, oldest first.
@@ -49,4 +48,8 @@ pub(crate) fn last_of(data: &DataDir) -> Option<(String, usize)> {
     let mut all = all(data);
     let count = all.len();
     Some((all.pop()?, count))
+}
+
+fn read(path: &Path) -> String {
+    files::read_note(path).map_or_else(String::new, |bytes| String::from_utf8_lossy(&bytes).into_owned())
 }

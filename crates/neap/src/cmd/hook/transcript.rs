@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use neap_core::transcript::{Program, Saying, Sayings};
 use neap_engine::Engine;
 use neap_model::transcript::read_more;
+use neap_store::reading;
 use serde::{Deserialize, Serialize};
 
 use crate::env::DataDir;
@@ -42,7 +43,7 @@ impl Cursor {
             sayings: Sayings::default(),
         };
         let noted =
-            std::fs::read(fresh.place(data)).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+            files::read_note(&fresh.place(data)).and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
         noted.filter(|noted| noted.path == fresh.path).unwrap_or(fresh)
     }
 
@@ -50,10 +51,7 @@ impl Cursor {
     pub(super) async fn take_in(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
         let Some(program) = program(&self.program) else { return Ok(()) };
         // What is no file may never end, or never begin.
-        if !std::fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
-            return Ok(());
-        }
-        let Ok(mut file) = File::open(&self.path) else { return Ok(()) };
+        let Ok(Some(mut file)) = reading::open(&self.path) else { return Ok(()) };
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length < self.offset {
             // Another file by the same name.
@@ -106,7 +104,7 @@ pub(super) fn waiting(data: &DataDir) -> Vec<(PathBuf, Cursor)> {
     let Ok(entries) = std::fs::read_dir(data.hooks().join("waiting")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    let read = |path: PathBuf| Some((path.clone(), serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?));
+    let read = |path: PathBuf| Some((path.clone(), serde_json::from_slice(&files::read_note(&path)?).ok()?));
     paths.into_iter().filter_map(read).collect()
 }
 
