@@ -65,11 +65,17 @@ fn random_event(random: &mut Random, nth: u64) -> Fed {
     let id = *random.pick(&["prompt_id", "turn_id"]);
     match random.below(4) {
         0 => event[id] = json!(format!("id-{nth}")),
-        1 => event[id] = random.pick(&[json!(null), json!(7), json!([]), json!({"a": 1}), json!(""), json!(true)]).clone(),
+        1 => {
+            event[id] =
+                random.pick(&[json!(null), json!(7), json!([]), json!({"a": 1}), json!(""), json!(true)]).clone()
+        }
         _ => {}
     }
     match random.below(8) {
-        0 => event["transcript_path"] = random.pick(&[json!(null), json!(3), json!([1]), json!("/nowhere/at/all.jsonl")]).clone(),
+        0 => {
+            event["transcript_path"] =
+                random.pick(&[json!(null), json!(3), json!([1]), json!("/nowhere/at/all.jsonl")]).clone()
+        }
         1 => event["transcript_path"] = json!("/"),
         2 => event["unknown"] = json!({"deep": vec![vec![vec![0; 50]; 50]; 4]}),
         3 => event["effort"] = json!({"level": "x".repeat(100_000)}),
@@ -134,7 +140,9 @@ fn feed(neap: &Neap, fed: &Fed) {
 /// Waits until what hooks had no time for is recorded.
 fn wait_for_spool(neap: &Neap) {
     let spool = neap.data().join("hooks/spool");
-    let is_empty = || !std::fs::read_dir(&spool).is_ok_and(|mut all| all.any(|entry| is_event(&entry.expect("an entry").path())));
+    let is_empty = || {
+        !std::fs::read_dir(&spool).is_ok_and(|mut all| all.any(|entry| is_event(&entry.expect("an entry").path())))
+    };
     for _ in 0..2_400 {
         if is_empty() {
             return;
@@ -190,7 +198,13 @@ fn each_prompt_is_stored_once_or_a_fault_is_logged_and_shown() {
     for fed in &all {
         if let Wanted::Stored(text) = &fed.wanted {
             let input = String::from_utf8_lossy(&fed.input);
-            assert_eq!(stored.get(text).copied().unwrap_or(0), 1, "{:?} {input:.600}: {:?}", fed.args, faults(&neap));
+            assert_eq!(
+                stored.get(text).copied().unwrap_or(0),
+                1,
+                "{:?} {input:.600}: {:?}",
+                fed.args,
+                faults(&neap)
+            );
             wanted += 1;
         }
     }
@@ -199,7 +213,9 @@ fn each_prompt_is_stored_once_or_a_fault_is_logged_and_shown() {
     let times = |fed: &&Fed| if fed.is_doubled { 2 } else { 1 };
     let wrong: usize = all.iter().filter(|fed| fed.wanted == Wanted::Fault).map(|fed| times(&fed)).sum();
     // On a slow machine a hook may run out of time: what it told is recorded later, as is checked above.
-    let is_late = |fault: &String| ["recorded later", "nothing was decided", "not recorded yet"].iter().any(|late| fault.contains(late));
+    let is_late = |fault: &String| {
+        ["recorded later", "nothing was decided", "not recorded yet"].iter().any(|late| fault.contains(late))
+    };
     let (late, faults) = faults(&neap).into_iter().partition::<Vec<String>, _>(is_late);
     assert!(faults.len() <= wrong && faults.len() + late.len() >= wrong, "{wrong}: {faults:?}; late: {late:?}");
     assert!(wanted > 40 && wrong > 10, "{wanted} {wrong}");
@@ -215,12 +231,15 @@ fn what_hooks_have_no_time_for_is_recorded_after_them() {
     neap.chat(&["The store is made here.", "/quit"]);
     let other = rusqlite::Connection::open(neap.database()).expect("a store");
     other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
-    let prompt = |nth: usize| format!("prompt {nth} at a bad time, with OPENAI_API_KEY=sk-proj-4f9aT7bQ2mX8vL1cR6yN3wK5dH0sJ9eG in it");
+    let prompt = |nth: usize| {
+        format!("prompt {nth} at a bad time, with OPENAI_API_KEY=sk-proj-4f9aT7bQ2mX8vL1cR6yN3wK5dH0sJ9eG in it")
+    };
     std::thread::scope(|scope| {
         for nth in 0..8 {
             let (neap, prompt) = (&neap, &prompt);
             scope.spawn(move || {
-                let mut event = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt(nth)});
+                let mut event =
+                    json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": prompt(nth)});
                 if nth % 2 == 0 {
                     event["prompt_id"] = json!(format!("p{nth}"));
                 }
@@ -234,7 +253,10 @@ fn what_hooks_have_no_time_for_is_recorded_after_them() {
     assert_eq!(counted(&neap).keys().filter(|text| text.starts_with("prompt ")).count(), 0, "the scene is set");
     let held: Vec<_> = std::fs::read_dir(neap.data().join("hooks/spool")).expect("a spool").collect();
     assert!(held.len() >= 8, "{held:?}");
-    assert_eq!(crate::rig::holding(&neap.data().join("hooks"), "4f9aT7bQ2mX8vL1c"), Vec::<std::path::PathBuf>::new());
+    assert_eq!(
+        crate::rig::holding(&neap.data().join("hooks"), "4f9aT7bQ2mX8vL1c"),
+        Vec::<std::path::PathBuf>::new()
+    );
     assert!(neap.ok(&["doctor"]).contains("told by hooks not recorded yet"));
     other.execute_batch("ROLLBACK").expect("it is free");
     wait_for_spool(&neap);
@@ -256,13 +278,19 @@ fn prompts_without_an_id_are_as_many_as_were_said() {
         if !prompt.is_null() {
             event["prompt"] = prompt;
         }
-        Fed { args: vec!["hook"], input: event.to_string().into_bytes(), wanted: Wanted::Nothing, is_doubled: false }
+        Fed {
+            args: vec!["hook"],
+            input: event.to_string().into_bytes(),
+            wanted: Wanted::Nothing,
+            is_doubled: false,
+        }
     };
     let mut records = 0;
     let mut write = |role: &str, text: &str| {
         records += 1;
         let message = json!({"role": role, "id": format!("m{records}"), "content": text});
-        writeln!(file, "{}", json!({"type": role, "uuid": format!("u{records}"), "message": message})).expect("it is written");
+        writeln!(file, "{}", json!({"type": role, "uuid": format!("u{records}"), "message": message}))
+            .expect("it is written");
     };
     for prompt in ["go on", "and now?", "go on", "go on"] {
         feed(&neap, &event("UserPromptSubmit", json!(prompt)));

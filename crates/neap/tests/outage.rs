@@ -58,7 +58,8 @@ impl Client {
     /// What is stored of the conversation, in order.
     fn stored(&self, proxy: &Proxy) -> Vec<String> {
         let sessions = proxy.neap.json(&["session", "list"]);
-        let named = sessions.as_array().expect("a list").iter().map(|info| info["session"].as_str().expect("a name"));
+        let named =
+            sessions.as_array().expect("a list").iter().map(|info| info["session"].as_str().expect("a name"));
         let own: Vec<&str> = named.filter(|session| session.contains(&self.name)).collect();
         let [session] = own[..] else { panic!("{} is in {own:?}", self.name) };
         let events = proxy.neap.events(session);

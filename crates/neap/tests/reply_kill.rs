@@ -53,12 +53,15 @@ fn provider(speaks: Speaks, form: Form, words: String) -> String {
                         .chunks(11)
                         .map(|chunk| format!("{:x}\r\n{}\r\n", chunk.len(), String::from_utf8_lossy(chunk)))
                         .collect();
-                    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
+                    let head =
+                        format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\n\r\n");
                     connection.write_all(format!("{head}{chunks}0\r\n\r\n").as_bytes())
                 }
                 Form::Events | Form::Json => {
-                    let head =
-                        format!("HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n", body.len());
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\r\n",
+                        body.len()
+                    );
                     connection.write_all(format!("{head}{body}").as_bytes())
                 }
             };
@@ -86,7 +89,9 @@ fn take(connection: &mut TcpStream) {
         bytes.extend_from_slice(&piece[..read]);
         let text = String::from_utf8_lossy(&bytes);
         let Some(head) = text.find("\r\n\r\n") else { continue };
-        let length = text[..head].lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length = text[..head]
+            .lines()
+            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
         if bytes.len() >= head + 4 + length.unwrap_or(0usize) {
             return;
         }

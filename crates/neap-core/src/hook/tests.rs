@@ -67,11 +67,13 @@ fn what_was_asked_is_known_by_its_id_or_else_by_its_words() {
 #[test]
 fn odd_fields_do_not_cost_a_prompt() {
     for odd in ["null", "7", "true", "[]", "{\"a\":[1]}", "\"\"", "\"x\""] {
-        for field in ["transcript_path", "prompt_id", "turn_id", "compact_summary", "cwd", "agent_transcript_path"] {
+        for field in ["transcript_path", "prompt_id", "turn_id", "compact_summary", "cwd", "agent_transcript_path"]
+        {
             let json = format!(
                 r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"do it","{field}":{odd}}}"#
             );
-            let called = Called::read(Some(Program::ClaudeCode), &json).unwrap_or_else(|error| panic!("{error}: {json}"));
+            let called =
+                Called::read(Some(Program::ClaudeCode), &json).unwrap_or_else(|error| panic!("{error}: {json}"));
             assert_eq!((called.prompt.as_deref(), called.session.as_str()), (Some("do it"), "s"), "{json}");
         }
     }

@@ -193,7 +193,13 @@ impl Bounding<'_> {
 
 /// Puts into the plan what a cut makes of a request; says whether that fits. The bound is on what is sent, so that it is counted once
 /// more, as it is written (I1).
-pub(super) fn render(request: &Request, frozen: &Frozen, counts: &Counts, budget: Tokens, plan: &mut Plan) -> bool {
+pub(super) fn render(
+    request: &Request,
+    frozen: &Frozen,
+    counts: &Counts,
+    budget: Tokens,
+    plan: &mut Plan,
+) -> bool {
     let layout = frozen.lay_out(request.heard());
     let body = request.write(&layout);
     let written = counts.of_body(&body, request.heard()).unwrap_or(layout.tokens);

@@ -66,7 +66,12 @@ pub(crate) struct Lines {
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { kept: Mutex::default(), counts: Mutex::default(), cuts: Cuts::default(), room: Semaphore::new(AT_ONCE) }
+        Self {
+            kept: Mutex::default(),
+            counts: Mutex::default(),
+            cuts: Cuts::default(),
+            room: Semaphore::new(AT_ONCE),
+        }
     }
 }
 

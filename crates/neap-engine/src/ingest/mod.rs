@@ -192,8 +192,7 @@ impl Engine {
         };
         let Plan { session, turn, verdict, so_far, recorded, ticket, .. } = begun;
         let fault = Some(error.to_string());
-        let mut plan =
-            Plan { session, turn, verdict, so_far, recorded, ticket, fault, ..Plan::of(&request) };
+        let mut plan = Plan { session, turn, verdict, so_far, recorded, ticket, fault, ..Plan::of(&request) };
         let counts = self.parts.lines.counts(incoming.encoding);
         let Origin { tenant, opened, named, chain, key } = origin;
         bound_without_store(&request, &chain, &counts, incoming.budget, &self.parts.lines.cuts, &mut plan);

@@ -39,7 +39,9 @@ impl Fault {
             Fault::Full => StoreError::Full { path },
             Fault::ReadOnly => StoreError::ReadOnly { path },
             Fault::Busy => StoreError::Busy { path },
-            Fault::Failed | Fault::FailedAfter | Fault::Hangs => StoreError::Failed("input/output error".to_owned()),
+            Fault::Failed | Fault::FailedAfter | Fault::Hangs => {
+                StoreError::Failed("input/output error".to_owned())
+            }
             Fault::Unreadable => StoreError::Unreadable { path, why: "malformed".to_owned() },
         }
     }

@@ -59,7 +59,8 @@ fn conversation(random: &mut Random) -> Vec<Move> {
             let answer = format!("answer {nth}: {}", &words.repeat(20)[..20 + random.below(300) as usize]);
             match random.below(3) {
                 0 => {
-                    let output = |step| format!("output {nth}.{step}: {}", words.repeat(1 + random.below(30) as usize));
+                    let output =
+                        |step| format!("output {nth}.{step}: {}", words.repeat(1 + random.below(30) as usize));
                     Move::Works(asked, (0..1 + nth % 3).map(output).collect(), answer)
                 }
                 _ => Move::Says(asked, answer),
@@ -82,7 +83,12 @@ async fn sent(engine: &Engine, client: &Client) -> Plan {
     let plan = engine.ingest(&client.incoming(&body)).await;
     let sent: Value = serde_json::from_str(plan.body.as_deref().unwrap_or(&body)).unwrap();
     assert!(recounted(&sent) <= BUDGET, "I1: {} of {BUDGET} with {:?}", recounted(&sent), plan.recorded);
-    assert!(plan.overflow.is_none() && plan.tokens_sent >= recounted(&sent), "{} {}", plan.tokens_sent, recounted(&sent));
+    assert!(
+        plan.overflow.is_none() && plan.tokens_sent >= recounted(&sent),
+        "{} {}",
+        plan.tokens_sent,
+        recounted(&sent)
+    );
     check_pairs(client.items(&sent));
     plan
 }
@@ -116,10 +122,7 @@ async fn talk(engine: &Engine, client: &mut Client, moves: &[Move], mut weather:
 
 /// An answer is recorded, or waits because the store fails: nothing else goes wrong.
 fn told(answered: Result<(), EngineError>) {
-    assert!(
-        matches!(answered, Ok(()) | Err(EngineError::Store(_) | EngineError::NotRecorded(_))),
-        "{answered:?}"
-    );
+    assert!(matches!(answered, Ok(()) | Err(EngineError::Store(_) | EngineError::NotRecorded(_))), "{answered:?}");
 }
 
 /// What all sessions have, in order.
@@ -207,7 +210,8 @@ fn without_any_store_a_conversation_is_bounded_and_its_prefix_stable() {
             store.breaks(fault, true, 0);
             let engine = Engine::builder(store.clone()).build();
             let mut client = client(path, true);
-            let (mut last, mut epoch, mut cuts, mut grown): (Vec<Value>, u64, usize, usize) = (Vec::new(), 0, 0, 0);
+            let (mut last, mut epoch, mut cuts, mut grown): (Vec<Value>, u64, usize, usize) =
+                (Vec::new(), 0, 0, 0);
             for turn in 0..60 {
                 client.says(&format!("question {turn} {}", "about the harbour and its lights ".repeat(12)));
                 let body = client.body();

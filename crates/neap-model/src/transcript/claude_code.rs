@@ -44,11 +44,7 @@ const BY_PROGRAM: [&str; 9] = [
     "[Request interrupted by user",
 ];
 
-pub(super) fn read(
-    session: &str,
-    lines: &mut dyn Iterator<Item = (u64, &str)>,
-    sayings: &mut Sayings,
-) -> Read {
+pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, sayings: &mut Sayings) -> Read {
     let mut left = Left::default();
     let mut by_name: BTreeMap<String, Vec<Record>> = BTreeMap::new();
     for (place, line) in lines {

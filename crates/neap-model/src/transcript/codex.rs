@@ -41,11 +41,7 @@ pub(super) fn session_of(name: &str) -> &str {
     if name.starts_with("rollout-") && name.is_char_boundary(start) { &name[start..] } else { name }
 }
 
-pub(super) fn read(
-    session: &str,
-    lines: &mut dyn Iterator<Item = (u64, &str)>,
-    sayings: &mut Sayings,
-) -> Read {
+pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, sayings: &mut Sayings) -> Read {
     let (mut left, mut records) = (Left::default(), Vec::new());
     for (place, line) in lines {
         let Ok(object) = Object::parse(line) else {

@@ -181,7 +181,8 @@ fn the_same_file_gives_the_same_keys_and_no_two_records_share_one() {
 #[test]
 fn prompts_without_an_id_are_numbered_by_their_words() {
     let line = |uuid: &str, role: &str, text: &str, more: &str| {
-        format!(r#"{{"type":"{role}","uuid":"{uuid}","message":{{"role":"{role}","content":"{text}"}}{more}}}"#) + "\n"
+        format!(r#"{{"type":"{role}","uuid":"{uuid}","message":{{"role":"{role}","content":"{text}"}}{more}}}"#)
+            + "\n"
     };
     let file = [
         line("a", "user", "go on", ""),

@@ -181,9 +181,8 @@ impl Place {
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let by_uri = |end: &str| {
-            Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI)
-        };
+        let by_uri =
+            |end: &str| Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI);
         let opened = match self.access() {
             Access::Full | Access::ReadOnly => Connection::open_with_flags(&self.path, flags),
             Access::Untouched => by_uri("?readonly_shm=1"),

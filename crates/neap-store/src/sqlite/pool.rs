@@ -48,7 +48,10 @@ impl Pool {
     }
 
     /// The same on this thread.
-    pub(super) fn read_now<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>) -> Result<T, StoreError> {
+    pub(super) fn read_now<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>,
+    ) -> Result<T, StoreError> {
         let access = self.place.access();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         // What was opened on a disk that could only be read may not see what is written now.

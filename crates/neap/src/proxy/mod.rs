@@ -152,7 +152,10 @@ impl Serving {
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
         let left = decider.finish().await as u64;
         if left > 0 {
-            out::aside(format!("{} could not be recorded, and will come with its client's next request", out::count(left, "request")));
+            out::aside(format!(
+                "{} could not be recorded, and will come with its client's next request",
+                out::count(left, "request")
+            ));
         }
         Ok(())
     }

@@ -178,7 +178,8 @@ pub(crate) fn all_events(database: &Path) -> Vec<Value> {
 pub(crate) fn all_said(database: &Path) -> Vec<String> {
     let events = all_events(database);
     let said = |event: &Value| {
-        let message = [&event["message"], &event["reply"]].into_iter().find_map(|message| message["content"].as_str());
+        let message =
+            [&event["message"], &event["reply"]].into_iter().find_map(|message| message["content"].as_str());
         message.map(str::to_owned)
     };
     events.iter().filter_map(said).collect()

@@ -77,7 +77,13 @@ impl Entry {
         Self::new(key, bytes, Some(Arc::new(request)), None, None)
     }
 
-    pub(in crate::ingest) fn of_reply(key: Digest, ticket: Ticket, turn: TurnNo, reply: Reply, passed: Passed) -> Self {
+    pub(in crate::ingest) fn of_reply(
+        key: Digest,
+        ticket: Ticket,
+        turn: TurnNo,
+        reply: Reply,
+        passed: Passed,
+    ) -> Self {
         let bytes = reply.text.len() + reply.calls.iter().map(|call| call.arguments.len()).sum::<usize>();
         Self::new(key, bytes, None, Some((ticket, turn)), Some((reply, passed)))
     }

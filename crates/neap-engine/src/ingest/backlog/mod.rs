@@ -119,7 +119,8 @@ impl Backlog {
         *state.conversations.entry(entry.key).or_default() += 1;
         state.entries.push_back(entry);
         while state.bytes > BYTES_MAX || state.entries.len() > ENTRIES_MAX {
-            let is_had_later = |entry: &Arc<Entry>| state.conversations.get(&entry.key).is_some_and(|all| *all > 1);
+            let is_had_later =
+                |entry: &Arc<Entry>| state.conversations.get(&entry.key).is_some_and(|all| *all > 1);
             let at = state.entries.iter().position(is_had_later).unwrap_or(0);
             state.drop_at(at);
         }

@@ -7,7 +7,6 @@ use neap_core::ingest::{Api, BodySignals, Chain, Class, Endpoint, Heard, Passed,
 use neap_core::tokens::Tokens;
 use neap_store::StoreError;
 
-
 use super::*;
 use crate::ingest::plan::Ticket;
 

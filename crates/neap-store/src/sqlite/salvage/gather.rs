@@ -157,7 +157,9 @@ impl Gathered {
 /// The number and the name of a session.
 fn session(row: &Row) -> Option<(i64, String)> {
     let Row { number: Some(stream), values } = row else { return None };
-    let [Value::Null, Value::Text(name), Value::Integer(_), Value::Text(_), ..] = values.as_slice() else { return None };
+    let [Value::Null, Value::Text(name), Value::Integer(_), Value::Text(_), ..] = values.as_slice() else {
+        return None;
+    };
     let name = String::from_utf8(name.clone()).ok()?;
     SessionId::stored(&name).ok().map(|_| (*stream, name))
 }
@@ -193,8 +195,9 @@ impl Truth {
             What::Event { at, body, is_packed: false, .. } => {
                 i64::from(events::sum(self.last, *at, body)) == self.sum
             }
-            What::Event { at, body, is_packed: true, .. } => unpack(body)
-                .is_ok_and(|plain| i64::from(events::sum(self.last, *at, &plain)) == self.sum),
+            What::Event { at, body, is_packed: true, .. } => {
+                unpack(body).is_ok_and(|plain| i64::from(events::sum(self.last, *at, &plain)) == self.sum)
+            }
             What::Block { body, .. } => Block::read(self.first, self.last, self.sum, body).is_whole(),
         }
     }

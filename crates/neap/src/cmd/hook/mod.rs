@@ -164,7 +164,8 @@ pub(crate) fn findings(data: &DataDir) -> Vec<String> {
         count => format!("{fault} (the latest of {count}; `neap hook --log` shows more)"),
     });
     let waiting = spool::waiting(data).len() as u64;
-    let waiting = (waiting > 0).then(|| format!("{} told by hooks not recorded yet", out::count(waiting, "event")));
+    let waiting =
+        (waiting > 0).then(|| format!("{} told by hooks not recorded yet", out::count(waiting, "event")));
     fault.into_iter().chain(waiting).collect()
 }
 

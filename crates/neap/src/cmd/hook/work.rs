@@ -33,7 +33,11 @@ pub(super) struct Event {
 impl Event {
     /// Reads what an agent said; nothing if it calls for nothing. What is wrong with it is told in a sentence. It comes now, unless it is
     /// known when it came.
-    pub(super) fn read(program: Option<Program>, bytes: &[u8], came: Option<Came>) -> Result<Option<Self>, String> {
+    pub(super) fn read(
+        program: Option<Program>,
+        bytes: &[u8],
+        came: Option<Came>,
+    ) -> Result<Option<Self>, String> {
         let called = Called::read(program, &String::from_utf8_lossy(bytes))?;
         let came = came.unwrap_or_else(|| {
             let length = |path: &String| std::fs::metadata(path).map_or(0, |found| found.len());
@@ -114,7 +118,8 @@ impl Event {
             None => Ok(()),
         };
         if let Some(told) = self.told() {
-            let seen = cursor.zip(told.unnamed).map_or(0, |(cursor, saying)| cursor.seen(&saying, self.came.position));
+            let seen =
+                cursor.zip(told.unnamed).map_or(0, |(cursor, saying)| cursor.seen(&saying, self.came.position));
             engine.take_in_told(&told, seen).await.map_err(text)?;
         }
         // What was asked is taken down, whatever is wrong with the transcript.
