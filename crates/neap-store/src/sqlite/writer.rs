@@ -365,7 +365,8 @@ mod tests {
     }
 
     fn written(path: &std::path::Path, stay: Stay) -> Desk {
-        let (place, db) = Place::find(path, None, stay).expect("a new store");
+        let (place, db) =
+            Place::find(path, None, stay, crate::sqlite::connect::BUSY_TIMEOUT).expect("a new store");
         let place = Arc::new(place);
         let mut desk = Desk::new(place.clone(), Aside::start(place).expect("a thread"), db);
         let wrote = desk.with(|db| {
