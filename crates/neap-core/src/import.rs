@@ -11,7 +11,7 @@ use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
-use crate::memory::mask;
+use crate::memory::{Author, mask};
 use crate::message::{Counted, Message, Role, Scope};
 use crate::policy::Policy;
 use crate::state::SessionState;
@@ -139,7 +139,7 @@ pub fn events(
         let at = said.at;
         let turn = story.state.turn().next();
         let message = Counted::new(counter, said.user);
-        story.tell(at, Event::TurnStarted { turn, message, turn_id: None });
+        story.tell(at, Event::TurnStarted { turn, message, turn_id: None, author: Some(Author::Import) });
         if let Some(effort) = effort {
             story.enter(effort, at, turn);
         }

@@ -71,7 +71,7 @@ impl Bench {
             format!("Then I would look at node-{} first and check the {topic} log for code {}.", n % 13, n % 997);
         self.model.push_turn(call.into_iter().collect::<Vec<_>>(), &reply);
         let began = Instant::now();
-        let reply = session.turn(&user, &mut Quiet).await.unwrap();
+        let reply = session.turn(Author::Person, &user, &mut Quiet).await.unwrap();
         (began.elapsed(), reply.ledger.tokens.total().0)
     }
 }

@@ -6,6 +6,7 @@ use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, check_budge
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
+use neap_core::memory::Author;
 use neap_core::message::{Counted, Message, Scope, ToolCall};
 use neap_core::report::{Report, report};
 use neap_core::resume::abandon;
@@ -69,29 +70,43 @@ impl Session {
 
     /// Says something and gets a reply. Once this returns, the turn is durable; even if it fails or is
     /// dropped half-way, the message is, from the moment the model is asked.
-    pub async fn turn(&mut self, text: &str, watch: &mut dyn Watch) -> Result<TurnReply, EngineError> {
-        self.turn_with_id(text, None, watch).await
+    ///
+    /// `author` is whose words these are: [`Author::Person`] only where a person typed them, or where a host that knows its
+    /// user vouches for that. What a person states to hold from now on is loaded in every session; what anybody else states
+    /// is kept as a proposal.
+    pub async fn turn(
+        &mut self,
+        author: Author,
+        text: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<TurnReply, EngineError> {
+        self.turn_with_id(author, text, None, watch).await
     }
 
     /// The same, with the caller's own id for the turn: sending it again changes nothing and gives the same
     /// reply.
     pub async fn turn_with_id(
         &mut self,
+        author: Author,
         text: &str,
         turn_id: Option<&str>,
         watch: &mut dyn Watch,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(watch, turn_id, |desk| Turn::new(desk, text, turn_id.map(str::to_owned))).await
+        let id = || turn_id.map(str::to_owned);
+        self.take_turn(watch, turn_id, |desk| Turn::new(desk, author, text, id())).await
     }
 
-    /// Records a turn that happened elsewhere: the host ran the model.
+    /// Records a turn that happened elsewhere: the host ran the model. `author` is whose words `text` is, as in
+    /// [`Session::turn`].
     pub async fn record(
         &mut self,
+        author: Author,
         text: &str,
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
+        let id = || turn_id.map(str::to_owned);
+        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, author, text, reply, id())).await
     }
 
     /// Carries out a tool outside a turn.

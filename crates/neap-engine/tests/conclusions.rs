@@ -96,7 +96,7 @@ async fn a_turn_without_a_reply_counts() {
     stage.model.push(neap_core::turn::ModelReply { text: String::new(), calls: vec![close] });
     stage.model.push_error(neap_model::ModelError::Refused("overloaded".into()));
     let said = "Done: we moved the cache to /var/cache/build.";
-    stage.session.turn(said, &mut neap_engine::Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, said, &mut neap_engine::Quiet).await.unwrap_err();
     assert_eq!(due(&stage), [("build", TurnNo(2))]);
     assert_eq!(stage.session.tend().await.unwrap(), 1);
     assert!(stage.session.state().effort(&effort("build")).unwrap().is_concluded());

@@ -37,7 +37,7 @@ async fn open_work(
     let engine = Engine::builder(store.clone()).model(model.clone()).summarizer(summarizer.clone()).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     model.push_turn(vec![("open_effort", r#"{"name":"work"}"#)], "ok");
-    session.turn(AUTH, &mut Quiet).await.unwrap();
+    session.turn(Author::Person, AUTH, &mut Quiet).await.unwrap();
     session
 }
 
@@ -55,7 +55,7 @@ async fn a_failed_summary_is_never_stored() {
         let store: Arc<dyn Store> = Arc::new(MemStore::default());
         let mut session = open_work(&store, &model, &summarizer).await;
         model.push_turn(vec![("close_effort", "{}")], "Closed.");
-        let reply = session.turn("done", &mut Quiet).await.unwrap();
+        let reply = session.turn(Author::Person, "done", &mut Quiet).await.unwrap();
         assert_eq!(reply.refusals, Vec::<String>::new());
         let summary = session.state().efforts().next().unwrap().summary.clone().unwrap();
         assert!(summary.text.contains("src/auth/refresh.ts expired after 3600 seconds"), "{}", summary.text);
@@ -89,7 +89,7 @@ async fn a_conclusion_has_a_receipt() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let mut session = open_work(&store, &model, &summarizer).await;
     model.push_turn(vec![("close_effort", "{}")], "Closed.");
-    session.turn("done", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "done", &mut Quiet).await.unwrap();
     session.tend().await.unwrap();
     let mut receipts = Vec::new();
     for event in events(store.as_ref(), session.id()).await {
@@ -136,7 +136,7 @@ async fn a_text_is_summarised_for_a_host() {
 async fn a_failed_model_loses_nothing() {
     let mut stage = Stage::new().await;
     stage.model.push_error(ModelError::Refused("overloaded".into()));
-    let error = stage.session.turn("please remember 4711", &mut Quiet).await.unwrap_err();
+    let error = stage.session.turn(Author::Person, "please remember 4711", &mut Quiet).await.unwrap_err();
     assert!(matches!(error, EngineError::NoReply { .. }), "{error}");
     assert!(stage.text().await.contains("please remember 4711"));
     assert_eq!(stage.chatter().await.turn.0, 2);
@@ -152,12 +152,12 @@ async fn a_dropped_turn_leaves_its_message() {
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     {
         let mut watch = Quiet;
-        let turn = session.turn("half-way", &mut watch);
+        let turn = session.turn(Author::Person, "half-way", &mut watch);
         tokio::pin!(turn);
         // Polled once and dropped, wherever it was.
         tokio::select! { biased; _ = &mut turn => {}, () = std::future::ready(()) => {} }
     }
-    session.turn("and on", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "and on", &mut Quiet).await.unwrap();
     let mut reopened = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let context = reopened.assemble(None).await.unwrap();
     let said: Vec<&str> = context.messages.iter().map(|p| &*p.said.message.content).collect();
@@ -175,8 +175,8 @@ async fn two_handles_on_one_session_do_not_lose_turns() {
     let mut one = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let mut two = engine.attach(&id).await.unwrap();
     for n in 0..10 {
-        one.turn(&format!("one {n}"), &mut Quiet).await.unwrap();
-        two.turn(&format!("two {n}"), &mut Quiet).await.unwrap();
+        one.turn(Author::Person, &format!("one {n}"), &mut Quiet).await.unwrap();
+        two.turn(Author::Person, &format!("two {n}"), &mut Quiet).await.unwrap();
     }
     let said: Vec<String> = events(store.as_ref(), &id)
         .await
@@ -196,9 +196,9 @@ async fn two_handles_on_one_session_do_not_lose_turns() {
 async fn a_turn_sent_twice_counts_once() {
     let mut stage = Stage::new().await;
     stage.model.push_turn(Vec::<(String, String)>::new(), "first answer");
-    let first = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    let first = stage.session.turn_with_id(Author::Person, "hello", Some("id-1"), &mut Quiet).await.unwrap();
     let seq = stage.session.state().seq();
-    let again = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    let again = stage.session.turn_with_id(Author::Person, "hello", Some("id-1"), &mut Quiet).await.unwrap();
     assert_eq!((first.turn, first.text), (again.turn, again.text));
     assert_eq!(stage.session.state().seq(), seq);
 }
@@ -222,7 +222,7 @@ async fn senseless_calls_are_refused_and_the_turn_is_answered() {
         ],
     });
     stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new() });
-    let reply = stage.session.turn("go", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "sorry");
     assert!(stage.open().is_empty());
     assert!(reply.refusals.iter().any(|r| r.starts_with("Unknown tool: rm_rf")), "{:?}", reply.refusals);
@@ -245,7 +245,7 @@ async fn an_endless_tool_loop_ends() {
     });
     let engine = Engine::builder(store).model(Arc::new(model)).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("go", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "[stopped: the limit of tool calls in one turn is reached]");
     assert!(reply.ledger.tokens.total() <= Tokens(16_000));
 }
@@ -388,12 +388,12 @@ async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async move {
             let mut session = thinker.attach(&SessionId::parse("test").unwrap()).await.unwrap();
-            session.turn("A-question", &mut Quiet).await.unwrap();
+            session.turn(Author::Person, "A-question", &mut Quiet).await.unwrap();
         });
     });
     asked.await.unwrap();
-    let first = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
-    let again = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
+    let first = told.record(Author::Person, "B-question", "B-reply", Some("id-b")).await.unwrap();
+    let again = told.record(Author::Person, "B-question", "B-reply", Some("id-b")).await.unwrap();
     assert_eq!(first.turn, again.turn, "sent twice, stored once");
     answer.send(()).unwrap();
     thinking.join().unwrap();
@@ -413,7 +413,7 @@ async fn words_beside_a_tool_call_are_kept() {
     let call = ToolCall { id: "c".into(), name: "open_effort".into(), arguments: r#"{"name":"port"}"#.into() };
     stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call] });
     stage.model.push(ModelReply { text: String::new(), calls: Vec::new() });
-    let reply = stage.session.turn("which port?", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "The port is 8443.");
     assert!(stage.text().await.contains("The port is 8443."));
 }
@@ -427,7 +427,7 @@ async fn a_dropped_turn_is_closed_at_once() {
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     {
         let mut watch = Quiet;
-        let turn = session.turn_with_id("my important words", Some("k"), &mut watch);
+        let turn = session.turn_with_id(Author::Person, "my important words", Some("k"), &mut watch);
         tokio::pin!(turn);
         for _ in 0..8 {
             tokio::select! { biased; _ = &mut turn => panic!("it was to be dropped"), () = tokio::task::yield_now() => {} }
@@ -435,7 +435,7 @@ async fn a_dropped_turn_is_closed_at_once() {
     }
     let context = session.assemble(None).await.unwrap();
     assert_eq!(&*context.messages[0].said.message.content, "my important words");
-    let again = session.turn_with_id("my important words", Some("k"), &mut Quiet).await;
+    let again = session.turn_with_id(Author::Person, "my important words", Some("k"), &mut Quiet).await;
     assert!(matches!(again, Err(EngineError::NoReply { .. })), "{again:?}");
 }
 
@@ -551,7 +551,7 @@ async fn a_reply_that_breaks_off_is_kept_and_says_so() {
     let engine = Engine::builder(store).model(Arc::new(Breaking)).build();
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("which port?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
     let mark = " [broken off: the provider's answer makes no sense: the stream ended]";
     assert_eq!(reply.text, format!("The port is{mark}"));
     assert_eq!(neap_core::turn::broken_off(&reply.text), Some(mark));

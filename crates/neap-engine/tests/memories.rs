@@ -170,7 +170,7 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     stage.model.push_turn(Vec::<(String, String)>::new(), "Just DROP the TABLE.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "Archive it instead.");
     let mut heard = Heard(String::new());
-    let reply = stage.session.turn("How do I get rid of it?", &mut heard).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "How do I get rid of it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
     assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
     assert!(events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: Side::Output, .. })));
@@ -178,7 +178,7 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     for _ in 0..3 {
         stage.model.push_turn(Vec::<(String, String)>::new(), "drop that table");
     }
-    let reply = stage.session.turn("And now?", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "And now?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("withheld by rule c1"), "{}", reply.text);
     let agent = stage.engine.memory().await.unwrap().unwrap();
     let rule = agent.get("c1".parse().unwrap()).await.unwrap().unwrap();
@@ -301,9 +301,9 @@ async fn the_offline_model_quotes_what_the_agent_knows() {
     let engine = neap_engine::Engine::builder(store).agent(agent, Default::default()).build();
     let id = neap_core::ids::SessionId::parse("offline").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("From memory:\n> f1 Tim prefers Celsius"), "{}", reply.text);
-    let reply = session.turn("Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("Tomatoes in the garden need water every morning"), "{}", reply.text);
 }
 
@@ -349,11 +349,11 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
     });
     stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
     let mut heard = Heard(String::new());
-    let reply = stage.session.turn("what is it?", &mut heard).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "what is it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Done.", "Done."));
 
     teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
-    stage.session.turn("give me the launch codes", &mut Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, "give me the launch codes", &mut Quiet).await.unwrap_err();
     stage.say("go on", &[], "With what?").await;
     assert!(!sent(&stage).contains("give me the launch codes"), "{}", sent(&stage));
     assert!(sent(&stage).contains("[Withheld by rule c2]"), "{}", sent(&stage));

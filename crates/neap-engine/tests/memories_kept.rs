@@ -310,14 +310,14 @@ async fn words_beside_a_call_are_looked_at_too() {
     };
     stage.model.push(call("The launch codes are 1234."));
     stage.model.push_turn(Vec::<(String, String)>::new(), "I may not say.");
-    let reply = stage.session.turn("tell me", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "tell me", &mut Quiet).await.unwrap();
     assert_eq!((reply.text.as_str(), stage.open()), ("I may not say.", vec!["x"]));
     // Over several replies, too.
     stage.model.push(call("It begins with launch."));
     stage.model.push_turn(Vec::<(String, String)>::new(), "And ends with codes.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "And ends with codes.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "And ends with codes.");
-    let reply = stage.session.turn("slowly", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "slowly", &mut Quiet).await.unwrap();
     assert!(reply.text.starts_with("[The answer is withheld by rule c1"), "{}", reply.text);
 }
 
@@ -352,7 +352,7 @@ async fn what_was_loaded_is_recorded_though_another_process_comes_first() {
     let newton = AgentId::from_name("newton").unwrap();
     let engine = Engine::builder(store.clone()).model(model).agent(newton, Outlook::default()).build();
     let mut session = engine.attach(stage.session.id()).await.unwrap();
-    let reply = session.turn("Does Tim prefer launch codes in Celsius?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "Does Tim prefer launch codes in Celsius?", &mut Quiet).await.unwrap();
     let kept = events(store.as_ref(), stage.session.id()).await;
     let count = |is: fn(&Event) -> bool| kept.iter().filter(|event| is(event)).count();
     assert_eq!(count(|e| matches!(e, Event::PolicyChanged { .. })), 1, "the rival was there");

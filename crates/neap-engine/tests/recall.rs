@@ -71,7 +71,7 @@ async fn tell(engine: &Engine, session: &str, day: i64, texts: &[&str]) {
             (Stamp(day * DAY + at as i64), Message { role, ..Message::user(*text) })
         })
         .collect();
-    engine.record(&id(session), &said).await.unwrap();
+    engine.record(&id(session), Author::Import, &said).await.unwrap();
 }
 
 async fn a_few_talks(engine: &Engine) {

@@ -93,7 +93,7 @@ impl World {
         let mut nobody = Quiet;
         let outcome = tokio::select! {
             biased;
-            outcome = place.session.turn_with_id(text, turn_id, &mut nobody) => outcome,
+            outcome = place.session.turn_with_id(Author::Person, text, turn_id, &mut nobody) => outcome,
             () = cut.notified() => return Ok(Said::Dropped),
         };
         Ok(match outcome {
@@ -287,7 +287,7 @@ impl World {
     async fn tell(&mut self, at: usize) -> Step {
         let (text, reply) = (self.talks[at].user.says(), self.talks[at].user.says());
         let Some(place) = self.talks[at].place() else { return Ok(()) };
-        match place.session.record(&text, &reply, None).await {
+        match place.session.record(Author::Model, &text, &reply, None).await {
             Ok(told) => {
                 let mut out = Violations::default();
                 self.is_stored(at, told.turn, &text, Some(&told.text), &mut out);

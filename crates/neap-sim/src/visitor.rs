@@ -70,7 +70,7 @@ impl Visitor {
             return Ok(());
         }
         self.model.prepare(&text, Stops::default());
-        match other.turn(&text, &mut Quiet).await {
+        match other.turn(Author::Person, &text, &mut Quiet).await {
             Ok(_) | Err(EngineError::NoReply { .. } | EngineError::Turn(_)) => Ok(()),
             Err(error) => Err(error),
         }

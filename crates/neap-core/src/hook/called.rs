@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::ids::{SessionId, Stamp};
 use crate::ingest::{Block, Item, Speaker};
+use crate::memory::Author;
 use crate::tokens::Tokens;
 use crate::transcript::{Program, Record, Transcript, What};
 
@@ -136,6 +137,11 @@ impl Called {
         let record = |(key, what)| Record { keys: vec![key], at: Some(now), message: None, what };
         let records: Vec<Record> = asked.into_iter().chain(compacted).map(record).collect();
         let source = format!("{} {}", self.program.as_str(), self.session);
-        (!records.is_empty()).then(|| Transcript { session: self.session(), source, records })
+        (!records.is_empty()).then(|| Transcript {
+            session: self.session(),
+            source,
+            author: Author::Person,
+            records,
+        })
     }
 }

@@ -41,7 +41,9 @@ pub(super) fn must_hold(desk: &Desk<'_>) -> bool {
     head.is_some_and(|head| {
         head.censors.values().any(|memory| match &memory.body {
             Body::Censor(censor) => {
-                censor.side == Side::Output && allowed(memory.provenance.author, censor.action) > Action::Steer
+                memory.is_a_persons()
+                    && censor.side == Side::Output
+                    && allowed(memory.provenance.author, censor.action) > Action::Steer
             }
             Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => false,
         })

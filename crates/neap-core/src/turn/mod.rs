@@ -45,7 +45,7 @@ use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::knowledge::LoadCause;
 use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
-use crate::memory::MemoryId;
+use crate::memory::{Author, MemoryId};
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
@@ -55,6 +55,8 @@ use round::Round;
 #[derive(Debug)]
 pub struct Turn {
     message: Counted,
+    /// Whose words the message is, as the surface it came by vouches.
+    author: Author,
     turn_id: Option<String>,
     /// Set when the host ran the model itself and only tells us what was said.
     told_reply: Option<String>,
@@ -142,17 +144,29 @@ enum Phase {
 
 impl Turn {
     /// A turn in which the model is called.
-    pub fn new(desk: &Desk<'_>, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, None)
+    pub fn new(
+        desk: &Desk<'_>,
+        author: Author,
+        text: &str,
+        turn_id: Option<String>,
+    ) -> Result<Self, TurnError> {
+        Self::begin(desk, author, text, turn_id, None)
     }
 
     /// A turn that already happened elsewhere: the host ran the model.
-    pub fn told(desk: &Desk<'_>, text: &str, reply: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, Some(reply.to_owned()))
+    pub fn told(
+        desk: &Desk<'_>,
+        author: Author,
+        text: &str,
+        reply: &str,
+        turn_id: Option<String>,
+    ) -> Result<Self, TurnError> {
+        Self::begin(desk, author, text, turn_id, Some(reply.to_owned()))
     }
 
     fn begin(
         desk: &Desk<'_>,
+        author: Author,
         text: &str,
         turn_id: Option<String>,
         told_reply: Option<String>,
@@ -166,6 +180,7 @@ impl Turn {
         check_budget(desk.state.policy(), desk.tools, desk.counter)?;
         Ok(Self {
             message,
+            author,
             turn_id,
             told_reply,
             turn: TurnNo(0),
@@ -276,8 +291,8 @@ impl Turn {
 
     fn begin_turn(&mut self, desk: &mut Desk<'_>, turn_id: Option<String>) {
         (self.turn, self.first_seq, self.began) = (desk.state.turn().next(), desk.state.seq().next(), desk.now);
-        let message = self.message.clone();
-        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+        let (message, author) = (self.message.clone(), Some(self.author));
+        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id, author });
     }
 
     fn load(&mut self, desk: &mut Desk<'_>) -> Step {

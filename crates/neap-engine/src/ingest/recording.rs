@@ -5,6 +5,7 @@ use neap_core::ids::{Stamp, TurnNo};
 use neap_core::ingest::{
     Api, Block, Chain, Digest, Heard, Item, Line, Link, Passed, Reply, Sign, Tenant, Topics, messages, open, tell,
 };
+use neap_core::memory::Author;
 use neap_core::message::Counted;
 use neap_core::policy::Policy;
 use neap_model::bpe::counter_for;
@@ -19,6 +20,10 @@ use crate::live::overtaken;
 const AT_ONCE: usize = 256;
 /// Longest message of a session that a client holds, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+/// Whose words a client's user messages are: nobody's whom we know. An agent program puts its own instructions, what
+/// tools answered and what files say in that role, too, so a client vouches for no person.
+const CLIENT: Author = Author::Model;
 
 /// What became of a request, and in which turn.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +169,7 @@ impl Engine {
             let mut links = Vec::with_capacity(some.len());
             for (item, digest) in some {
                 for message in item.as_ref().map(messages).unwrap_or_default() {
-                    for event in tell(&live.state, Counted::new(counter.as_ref(), message)) {
+                    for event in tell(&live.state, Counted::new(counter.as_ref(), message), CLIENT) {
                         decided.push(live.state.record(now, event));
                     }
                 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::ingest::{Api, Block, Item, Speaker};
+use neap_core::memory::Author;
 use neap_core::transcript::{Program, Record, Transcript, What};
 
 use super::{Left, Read, stamp};
@@ -64,6 +65,7 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read
     let transcript = |(name, records): (String, Vec<Record>)| Transcript {
         session: Program::ClaudeCode.session(&name),
         source: format!("claude-code {name}"),
+        author: Author::Import,
         records,
     };
     Read { transcripts: by_name.into_iter().map(transcript).collect(), left }

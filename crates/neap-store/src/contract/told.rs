@@ -126,7 +126,7 @@ impl Told {
 /// A user message.
 pub fn start(turn: TurnNo, said: &str, turn_id: Option<&str>) -> Event {
     let message = Counted::new(&WordCounter, Message::user(said));
-    Event::TurnStarted { turn, message, turn_id: turn_id.map(str::to_owned) }
+    Event::TurnStarted { turn, message, turn_id: turn_id.map(str::to_owned), author: None }
 }
 
 /// The answer to it.
@@ -199,6 +199,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     }

@@ -171,7 +171,7 @@ async fn play(
         }
         let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(describe(&error)))?;
         model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);
-        let reply = session.turn(&line.user, &mut Quiet).await?;
+        let reply = session.turn(Author::Import, &line.user, &mut Quiet).await?;
         let turn = TurnLine::of(session, &reply);
         if json {
             out::json_line(&turn)?;

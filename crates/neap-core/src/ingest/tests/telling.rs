@@ -4,6 +4,7 @@ use super::*;
 use crate::event::Event;
 use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::ingest::{Reply, messages, open, tell};
+use crate::memory::Author;
 use crate::message::{Counted, Message, Role, Scope};
 use crate::state::SessionState;
 
@@ -32,7 +33,7 @@ fn a_reply_is_the_items_that_its_format_lists() {
 fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     let mut state = SessionState::default();
     let hear = |state: &mut SessionState, words: &str| {
-        let told = tell(state, Counted::new(&WordCounter, Message::user(words)));
+        let told = tell(state, Counted::new(&WordCounter, Message::user(words)), Author::Model);
         told.into_iter().map(|event| state.record(Stamp(1), event).event).collect::<Vec<_>>()
     };
     hear(&mut state, "one");

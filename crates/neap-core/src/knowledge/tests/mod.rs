@@ -43,6 +43,7 @@ fn memory(id: &str, days: i64, tags: &[&str], body: Body) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     };

@@ -40,7 +40,7 @@ pub(super) async fn build(folder: &Path, turns: u64) -> Result<Built, Failure> {
         let session = SessionId::from_name(&format!("talk {}", first / SESSION))
             .map_err(|error| Failure::new(error.to_string()))?;
         let some: Vec<(Stamp, Message)> = (first..(first + AT_ONCE).min(turns)).map(message).collect();
-        engine.record(&session, &some).await?;
+        engine.record(&session, Author::Import, &some).await?;
         progress.step();
     }
     progress.end();

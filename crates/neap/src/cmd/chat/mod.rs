@@ -114,7 +114,7 @@ async fn tend(session: &mut Session, screen: &mut Screen) {
 /// Gives whether it was taken and answered to the end.
 async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
     screen.begin_reply();
-    let reply = session.turn(text, screen).await;
+    let reply = session.turn(Author::Person, text, screen).await;
     screen.end_reply(reply.as_ref().ok());
     match reply {
         Ok(reply) => {

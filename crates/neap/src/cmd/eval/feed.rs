@@ -78,7 +78,7 @@ impl Told {
                 self.now = Stamp(if at > self.now { at.0 } else { self.now.0 + STEP_MS });
                 said.push((self.now, message(turn)));
             }
-            self.engine.record(&id, &said).await?;
+            self.engine.record(&id, Author::Import, &said).await?;
         }
         self.told = turns;
         self.engine.index_all().await?;

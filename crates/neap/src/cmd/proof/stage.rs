@@ -53,7 +53,7 @@ impl Stage {
     ) -> Result<TurnReply, Failure> {
         let calls: Vec<(String, String)> = calls.iter().map(|(n, a)| ((*n).to_owned(), (*a).to_owned())).collect();
         self.model.push_turn(calls, assistant);
-        Ok(self.session.turn(user, &mut Quiet).await?)
+        Ok(self.session.turn(Author::Person, user, &mut Quiet).await?)
     }
 
     /// Opens an effort with the first exchange of a script and says the rest.

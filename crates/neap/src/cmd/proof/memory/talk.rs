@@ -29,7 +29,7 @@ pub(super) async fn converse(
     let mut over = 0;
     for asked in &said {
         model.push_turn(Vec::<(String, String)>::new(), &asked.reply(corpus));
-        let ledger = session.turn(asked.text, &mut Quiet).await?.ledger;
+        let ledger = session.turn(Author::Person, asked.text, &mut Quiet).await?.ledger;
         over += usize::from(ledger.tokens.total() > ledger.budget);
     }
     let figures = &session.state().head().metrics.memories;

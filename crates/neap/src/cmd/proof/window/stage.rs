@@ -61,7 +61,7 @@ impl Stage {
     pub(super) async fn say(&mut self, user: &str, replies: Vec<ModelReply>) -> Result<Took, Failure> {
         self.model.will_say(replies);
         let (spent, began) = (self.model.spent(), Instant::now());
-        let reply = self.session.turn(user, &mut Quiet).await?;
+        let reply = self.session.turn(Author::Person, user, &mut Quiet).await?;
         let turn = began.elapsed().saturating_sub(self.model.spent() - spent);
         let began = Instant::now();
         self.session.tend().await?;
