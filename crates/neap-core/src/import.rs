@@ -204,7 +204,7 @@ impl Story {
         }
         let text = effort.summary.clone().filter(|text| !text.trim().is_empty());
         let text = text.unwrap_or_else(|| format!("Imported effort: {} (it had no summary)", effort.id));
-        let summary = Summary::new(counter, &effort.id, &text);
+        let summary = Summary::new(counter, &effort.id, &text, Some(effort.updated.unwrap_or(at)));
         let next_active = self.state.open().find(|e| e.id != effort.id).map(|e| e.id.clone());
         let turn = self.state.turn();
         let at = effort.updated.unwrap_or(at);

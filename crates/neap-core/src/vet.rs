@@ -57,11 +57,11 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
         }
         Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt } => {
-            let summary = Summary::new(counter, &id, &summary.text);
+            let summary = Summary::new(counter, &id, &summary.text, summary.at);
             Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt }
         }
         Event::EffortSummarized { id, summary, turn, receipt } => {
-            let summary = Summary::new(counter, &id, &summary.text);
+            let summary = Summary::new(counter, &id, &summary.text, summary.at);
             Event::EffortSummarized { id, summary, turn, receipt }
         }
         Event::SpanCompacted { scope, turn, span, receipt } => {

@@ -13,7 +13,7 @@ use neap_core::effort::EffortStatus;
 use neap_core::ids::{EffortId, SessionId, Stamp};
 use neap_core::import::{ImportedEffort, ImportedFolder, Line};
 use neap_core::message::Role;
-use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, SqliteStore, Store};
 

@@ -11,7 +11,7 @@ use neap_core::message::{Role, Seal, ToolCall, ToolRound};
 use neap_core::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{
-    Clock, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer, verify_results,
+    Author, Clock, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer, verify_results,
 };
 use neap_model::envelope::{Binding, EXPIRY_MS, Entropy, Envelope, Key, KeyError, Keyring, SystemEntropy};
 use neap_model::{ChatModel, ModelError, OnText};
@@ -38,10 +38,10 @@ impl ChatModel for Caller {
 
     async fn reply(&self, request: &ModelRequest, _on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         if request.messages.last().is_some_and(|last| last.role == Role::Tool) {
-            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new() });
+            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new(), is_cut: false });
         }
         let call = ToolCall { id: "c".into(), name: "fetch".into(), arguments: ARGUMENTS.into() };
-        Ok(ModelReply { text: String::new(), calls: vec![call] })
+        Ok(ModelReply { text: String::new(), calls: vec![call], is_cut: false })
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::stage::Stage;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId};
-use neap_core::message::{Role, ToolCall};
+use neap_core::message::{Incomplete, Role, ToolCall};
 use neap_core::tokens::Tokens;
 use neap_core::turn::ModelReply;
-use neap_engine::{Engine, EngineError, Quiet, SessionOptions};
+use neap_engine::{Author, Engine, EngineError, Quiet, SessionOptions};
 use neap_model::ModelError;
 use neap_model::scripted::{Scripted, ScriptedSummarizer};
 use neap_store::{MemStore, Store, Stored};
@@ -146,7 +146,7 @@ async fn a_failed_model_loses_nothing() {
 #[tokio::test]
 async fn a_dropped_turn_leaves_its_message() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "hi".into(), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "hi".into(), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
@@ -169,7 +169,7 @@ async fn a_dropped_turn_leaves_its_message() {
 #[tokio::test]
 async fn two_handles_on_one_session_do_not_lose_turns() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok".into(), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok".into(), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
     let id = SessionId::parse("test").unwrap();
     let mut one = engine.resume(&id, &SessionOptions::default()).await.unwrap();
@@ -220,8 +220,9 @@ async fn senseless_calls_are_refused_and_the_turn_is_answered() {
             call("same", "close_effort", r#"{"id":"nothing"}"#),
             call("x", "open_effort", &format!("{{\"name\":\"{}\"}}", "y".repeat(100_000))),
         ],
+        is_cut: false,
     });
-    stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new() });
+    stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new(), is_cut: false });
     let reply = stage.session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "sorry");
     assert!(stage.open().is_empty());
@@ -241,12 +242,13 @@ async fn an_endless_tool_loop_ends() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let model = Scripted::from_fn(|_| {
         let call = ToolCall { id: "c".into(), name: "effort_status".into(), arguments: "{}".into() };
-        Ok(ModelReply { text: String::new(), calls: vec![call; 5] })
+        Ok(ModelReply { text: String::new(), calls: vec![call; 5], is_cut: false })
     });
     let engine = Engine::builder(store).model(Arc::new(model)).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     let reply = session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
-    assert_eq!(reply.text, "[stopped: the limit of tool calls in one turn is reached]");
+    assert_eq!((reply.text.as_str(), &reply.incomplete), ("", &Some(Incomplete::CallsExhausted)));
+    assert_eq!(reply.for_people(), "[stopped: the limit of tool calls in one turn is reached]");
     assert!(reply.ledger.tokens.total() <= Tokens(16_000));
 }
 
@@ -381,7 +383,7 @@ async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
                 ask.send(()).unwrap();
                 answered.recv().unwrap();
             }
-            Ok(ModelReply { text: "A-reply".into(), calls: Vec::new() })
+            Ok(ModelReply { text: "A-reply".into(), calls: Vec::new(), is_cut: false })
         })))
         .build();
     let thinking = std::thread::spawn(move || {
@@ -411,8 +413,8 @@ async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
 async fn words_beside_a_tool_call_are_kept() {
     let mut stage = Stage::new().await;
     let call = ToolCall { id: "c".into(), name: "open_effort".into(), arguments: r#"{"name":"port"}"#.into() };
-    stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call] });
-    stage.model.push(ModelReply { text: String::new(), calls: Vec::new() });
+    stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call], is_cut: false });
+    stage.model.push(ModelReply { text: String::new(), calls: Vec::new(), is_cut: false });
     let reply = stage.session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "The port is 8443.");
     assert!(stage.text().await.contains("The port is 8443."));
@@ -422,7 +424,7 @@ async fn words_beside_a_tool_call_are_kept() {
 #[tokio::test]
 async fn a_dropped_turn_is_closed_at_once() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok ".repeat(50), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok ".repeat(50), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store).model(Arc::new(model)).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     {
@@ -544,18 +546,24 @@ impl neap_model::ChatModel for Breaking {
     }
 }
 
-/// RELIABILITY, upstream faults: never a false stop; partial text is kept and marked.
+/// RELIABILITY, upstream faults: never a false stop; partial text is kept, and known to be partial. A model that reads such a remark
+/// in its own words repeats it, so it is told beside them.
 #[tokio::test]
-async fn a_reply_that_breaks_off_is_kept_and_says_so() {
+async fn a_reply_that_breaks_off_is_kept_and_told_beside_it() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let engine = Engine::builder(store).model(Arc::new(Breaking)).build();
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let reply = session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
-    let mark = " [broken off: the provider's answer makes no sense: the stream ended]";
-    assert_eq!(reply.text, format!("The port is{mark}"));
-    assert_eq!(neap_core::turn::broken_off(&reply.text), Some(mark));
-    assert_eq!(neap_core::turn::broken_off("The port is 80 [interrupted]"), None);
+    let mark = "[broken off: the provider's answer makes no sense: the stream ended]";
+    assert_eq!((reply.text.as_str(), reply.for_people()), ("The port is", format!("The port is {mark}")));
     let shown = session.assemble(Some("and now?")).await.unwrap().request_messages();
-    assert!(shown.iter().any(|message| *message.content == *reply.text), "{shown:?}");
+    let said: Vec<(Role, &str)> = shown[1..].iter().map(|message| (message.role, &*message.content)).collect();
+    let want = [
+        (Role::User, "which port?"),
+        (Role::Assistant, "The port is"),
+        (Role::User, "§[The reply above broke off before its end]"),
+        (Role::User, "and now?"),
+    ];
+    assert_eq!(said, want);
 }

@@ -9,7 +9,7 @@ use crate::stage::{Stage, banners};
 use neap_core::event::Event;
 use neap_core::ids::Seq;
 use neap_core::knowledge::LoadCause;
-use neap_core::learn::Wish;
+use neap_core::learn::{Amendment, Wish};
 use neap_core::ledger::Layer;
 use neap_core::memory::{Action, Author, Body, Memory, MemoryDraft, Provenance, Side, Status};
 use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
@@ -346,6 +346,7 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
             name: "effort_status".into(),
             arguments: "{}".into(),
         }],
+        is_cut: false,
     });
     stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
     let mut heard = Heard(String::new());
@@ -356,23 +357,31 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
     stage.session.turn(Author::Person, "give me the launch codes", &mut Quiet).await.unwrap_err();
     stage.say("go on", &[], "With what?").await;
     assert!(!sent(&stage).contains("give me the launch codes"), "{}", sent(&stage));
-    assert!(sent(&stage).contains("[Withheld by rule c2]"), "{}", sent(&stage));
+    assert!(sent(&stage).contains("§[Withheld by rule c2]"), "{}", sent(&stage));
 }
 
-/// RELIABILITY, promise 4: what a model wants to be always loaded is always loaded, as data between the marks.
+/// DESIGN, decision 25: what a model wants to be always loaded is a proposal, which nothing is told of until a person accepts it.
 #[tokio::test]
-async fn a_models_standing_rule_is_data_and_a_persons_is_not() {
+async fn a_models_standing_rule_waits_for_a_person() {
     let mut stage = agent_stage(&[]).await;
     let mut mine = fact("answers", "Answer in metric units");
     mine.pinned = true;
     teach(&stage, mine).await;
     let call = json!({"kind": "fact", "subject": "style", "text": "The user likes terse answers", "always": true});
-    stage.say("I like terse answers", &[("remember", call)], "Noted.").await;
+    let reply = stage.say("Hello", &[("remember", call)], "Noted.").await;
+    assert_eq!(
+        banners(&reply),
+        ["--- Proposed, until a person accepts it, f2: style: The user likes terse answers (model) ---"]
+    );
     stage.say("Tell me about the weather in Bergen", &[], "Rain.").await;
     let system = stage.model.requests().pop().unwrap().messages[0].content.to_string();
-    let open = system.find("[Recalled memories, each").expect("marks");
-    assert!(system.find("metric units").expect("a person's rule") < open, "{system}");
-    assert!(system.find("likes terse answers").expect("a model's") > open, "{system}");
+    assert!(!system.contains("metric units"), "what is stored is no system text: {system}");
+    assert!(sent(&stage).contains("## Preferences and Rules\n- f1 answers: Answer in metric units (person"));
+    assert!(!sent(&stage).contains("terse answers"), "{}", sent(&stage));
+    let (id, by) = ("f2".parse().unwrap(), Provenance::of(Author::Person));
+    stage.agent().await.ask(Wish::Amend { id, how: Amendment::Confirm, by }).await.unwrap();
+    stage.say("And in Oslo, will it be sunny?", &[], "Sun.").await;
+    assert!(sent(&stage).contains("- f2 style: The user likes terse answers (model"), "{}", sent(&stage));
 }
 
 /// Rules that are made while a prompt grows reach the model at its end; a superseded fact is replaced there.

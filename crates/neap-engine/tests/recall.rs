@@ -191,7 +191,7 @@ async fn any_question_gets_an_answer() {
             ["", " ", "the of and", "🙂🙂", "\"", "* - NEAR( OR", "a\0b", "日本語 ошибка über", "-sugar", &long];
         for question in odd {
             let page = ask(&engine, question).await;
-            assert!(page.is_empty() || page.ends_with("[End of what was said before]"), "{page}");
+            assert!(page.is_empty() || page.ends_with("§[End of what was said before]"), "{page}");
             engine.search(question, Filter::default(), 5).await.unwrap();
         }
         let none = engine.recollect(&Asking::new("sugar", Tokens(0))).await.unwrap();

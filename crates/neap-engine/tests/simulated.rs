@@ -11,7 +11,7 @@ use neap_core::ids::{SessionId, TurnNo};
 use neap_core::message::{Scope, ToolCall};
 use neap_core::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_engine::{Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
+use neap_engine::{Author, Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::MemStore;
 use serde_json::{Value, json};
@@ -116,14 +116,14 @@ impl ChatModel for Meddled {
             (1, Then::ReopenInTheSecond) => {
                 other.resume(&id, &SessionOptions::default()).await.unwrap();
             }
-            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new() }),
+            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new(), is_cut: false }),
         }
         let calls = vec![ToolCall {
             id: "c".into(),
             name: self.first_call.into(),
             arguments: r#"{"name":"mine"}"#.into(),
         }];
-        Ok(ModelReply { text: String::new(), calls })
+        Ok(ModelReply { text: String::new(), calls, is_cut: false })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::stage::Stage;
 use neap_core::recall::Filter;
+use neap_engine::Author;
 
 async fn shown(stage: &mut Stage) -> String {
     let context = stage.session.assemble(Some("what now?")).await.expect("a context");

@@ -39,5 +39,6 @@ mod serve;
 mod sessions;
 mod terminal;
 mod tools;
+mod trust;
 mod window;
 mod wire;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
 use neap_core::tools::ToolSpec;
-use neap_engine::{Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
+use neap_engine::{Author, Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;

@@ -37,7 +37,7 @@ pub use cut::Cut;
 pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_answered, first_spoken};
 pub use layout::{Changes, Frozen, Layout, OnWire, Piece};
 pub use ours::{Shadow, offered_tools, steers_efforts};
-pub use passed::{BROKEN_OFF, Passed, PassedSum, Used};
+pub use passed::{Passed, PassedSum, Used};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};
 pub use tell::{messages, open, tell};
 pub use topics::{Sign, Topics, says_over};

@@ -134,7 +134,7 @@ fn focus(inputs: &Inputs<'_>, cap: Tokens) -> Part {
         return whole(Layer::Focus, None);
     }
     let mut lines = vec![prompt::KNOW_FOCUS.to_owned()];
-    lines.extend(focus.task.iter().map(|task| format!("{task}\n")));
+    lines.extend(focus.task.iter().map(|task| format!("- {task}\n")));
     lines.extend(titled(prompt::KNOW_THREADS, focus.threads.iter().map(|thread| format!("- {}\n", thread.text))));
     whole(Layer::Focus, first_that_fit(inputs.counter, lines, 2, cap))
 }

@@ -13,8 +13,8 @@ use super::admit::admit;
 use super::amend::room_to_pin;
 use super::renew::changed;
 use super::{
-    AgentHead, Author, Body, CENSORS_MAX, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome,
-    Provenance, RecallRequest, Status,
+    AgentHead, Author, Body, CENSORS_MAX, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite,
+    Outcome, Provenance, RecallRequest, Status,
 };
 use crate::censor::allowed;
 use crate::ids::Stamp;

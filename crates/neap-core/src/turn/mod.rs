@@ -31,7 +31,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub use desk::Desk;
-pub use finish::{INTERRUPTED, broken_off};
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
@@ -46,7 +45,7 @@ use crate::knowledge::LoadCause;
 use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
 use crate::memory::{Author, MemoryId};
-use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
+use crate::message::{Counted, Exchange, Incomplete, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
 use round::Round;
@@ -144,12 +143,7 @@ enum Phase {
 
 impl Turn {
     /// A turn in which the model is called.
-    pub fn new(
-        desk: &Desk<'_>,
-        author: Author,
-        text: &str,
-        turn_id: Option<String>,
-    ) -> Result<Self, TurnError> {
+    pub fn new(desk: &Desk<'_>, author: Author, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
         Self::begin(desk, author, text, turn_id, None)
     }
 
@@ -331,7 +325,7 @@ impl Turn {
         self.refusals.extend(heard.refusals);
         self.last_said.clone_from(&heard.text);
         if heard.calls.is_empty() {
-            return self.answered(desk, heard.text);
+            return self.answered(desk, heard.text, heard.incomplete);
         }
         match self.check_round(desk, heard.text, &heard.calls) {
             Ok(text) => {
@@ -343,18 +337,17 @@ impl Turn {
     }
 
     /// The model has answered; a rule may have something to say about it.
-    fn answered(&mut self, desk: &mut Desk<'_>, text: String) -> Step {
+    fn answered(&mut self, desk: &mut Desk<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
         let whole = self.said_beside_calls(text.clone());
-        let said = match self.check_output(desk, &text, &whole) {
-            Ok(None) => whole,
+        let reply = match self.check_output(desk, &text, &whole) {
+            Ok(None) => intake::reply(whole, incomplete),
             Ok(Some(withheld)) => {
-                self.last_said.clone_from(&withheld);
-                withheld
+                self.last_said.clear();
+                intake::reply(String::new(), Some(withheld))
             }
             Err(step) => return *step,
         };
-        let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
-        self.finish(desk, reply)
+        self.finish(desk, desk.count(reply))
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows

@@ -248,7 +248,7 @@ impl World {
         let calls = if request.reply_may_call && self.dice.one_in(2) { 1 + self.dice.below(3) } else { 0 };
         let calls = (0..calls).map(|n| self.call(format!("c{n}"))).collect();
         let text = self.dice.text(self.state.policy().context_tokens_max);
-        Input::Replied(ModelReply { text, calls })
+        Input::Replied(ModelReply { text, calls, is_cut: false })
     }
 
     fn call(&mut self, id: String) -> ToolCall {

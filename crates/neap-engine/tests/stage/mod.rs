@@ -11,7 +11,7 @@ use neap_core::ids::{AgentId, EffortId, SessionId, Stamp};
 use neap_core::knowledge::Outlook;
 use neap_core::ledger::Layer;
 use neap_engine::{
-    Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
+    Author, Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
 };
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store};

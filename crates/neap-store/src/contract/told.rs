@@ -157,7 +157,7 @@ pub fn open(name: &str, turn: TurnNo) -> Event {
 
 /// An effort ends, and none is active.
 pub fn conclude(name: &str, summary: &str, turn: TurnNo) -> Event {
-    let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64) };
+    let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64), at: None };
     Event::EffortConcluded {
         id: effort(name),
         summary,

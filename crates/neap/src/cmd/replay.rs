@@ -8,7 +8,7 @@ use std::sync::Arc;
 use neap_core::effort::Effort;
 use neap_core::ledger::Layer;
 use neap_core::tools::Banner;
-use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 use serde::{Deserialize, Serialize};

@@ -169,7 +169,7 @@ impl World {
             now: NOW,
         });
         assert!(known.tokens.total() <= self.room, "I1: {} in {}", known.tokens.total(), self.room);
-        assert_eq!(WordCounter.count(&known.text()), known.tokens.total(), "counts add up");
+        assert_eq!(WordCounter.count(&joined(&known.sections)), known.tokens.total(), "counts add up");
         known
     }
 }

@@ -43,12 +43,16 @@ fn facts_are_confirmed_and_marked() {
     assert_eq!(marked.status, Status::Core);
     refused(mark_core(&marked, Author::Person, &WordCounter, NOW), "f1 is core already");
     for want in [Status::Confirmed, Status::Confirmed, Status::Core] {
-        memory = after(confirm(&AgentHead::default(), &memory, &Provenance::of(Author::Person), &WordCounter, NOW));
+        memory =
+            after(confirm(&AgentHead::default(), &memory, &Provenance::of(Author::Person), &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
     let wrong = after(deactivate(&memory, &WordCounter, NOW));
     assert_eq!(wrong.status, Status::Inactive);
-    refused(confirm(&AgentHead::default(), &wrong, &Provenance::of(Author::Person), &WordCounter, NOW), "f1 is inactive");
+    refused(
+        confirm(&AgentHead::default(), &wrong, &Provenance::of(Author::Person), &WordCounter, NOW),
+        "f1 is inactive",
+    );
     refused(mark_core(&wrong, Author::Person, &WordCounter, NOW), "f1 is inactive");
     refused(deactivate(&wrong, &WordCounter, NOW), "inactive already");
     refused(retire(&memory, &WordCounter, NOW), "facts are not retired");

@@ -7,7 +7,7 @@ use std::time::Instant;
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
 use neap_core::tokens::Tokens;
-use neap_engine::{Asking, Engine};
+use neap_engine::{Asking, Author, Engine};
 use neap_model::Embedder as _;
 use neap_store::{SqliteStore, Store};
 

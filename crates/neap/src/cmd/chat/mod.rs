@@ -8,8 +8,8 @@ mod screen;
 
 use std::process::ExitCode;
 
-use neap_core::turn::broken_off;
-use neap_engine::{Engine, Interrupt, Session, SessionOptions};
+use neap_core::message::Incomplete;
+use neap_engine::{Author, Engine, Interrupt, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
@@ -125,7 +125,7 @@ async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
             {
                 out::fail(&failure, false);
             }
-            broken_off(&reply.text).is_none()
+            !matches!(reply.incomplete, Some(Incomplete::BrokenOff { .. }))
         }
         Err(error) => {
             out::fail(&error.into(), false);

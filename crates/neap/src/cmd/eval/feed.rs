@@ -6,7 +6,7 @@ use std::sync::Arc;
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
 use neap_core::recall::Embedding;
-use neap_engine::Engine;
+use neap_engine::{Author, Engine};
 use neap_model::Embedder;
 use neap_store::{SqliteStore, Store};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use neap_core::ids::{EffortId, SessionId};
 use neap_core::ledger::{Layer, LayerTokens};
-use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 use serde::Deserialize;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use neap_core::ids::SessionId;
-use neap_engine::{Quiet, SessionOptions};
+use neap_engine::{Author, Quiet, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 

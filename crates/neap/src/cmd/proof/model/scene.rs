@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId};
-use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
 use neap_model::summarize::ModelSummarizer;
 use neap_store::{SqliteStore, Stored};
 use serde::Deserialize;

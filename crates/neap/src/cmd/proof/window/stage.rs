@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::turn::ModelReply;
-use neap_engine::{Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::bpe::counter_for;
 use neap_store::SqliteStore;
 use tempfile::TempDir;
