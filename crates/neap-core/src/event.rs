@@ -7,7 +7,7 @@ use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
 use crate::ingest::{Line, Link, Passed};
 use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
-use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
+use crate::memory::{Action, Author, Change, Memory, MemoryId, Side, Standing};
 use crate::message::{Counted, Scope, ToolRound};
 use crate::policy::Policy;
 use crate::receipt::Receipt;
@@ -120,6 +120,9 @@ pub enum Event {
         /// The caller's own id of the turn; sending it again changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_id: Option<String>,
+        /// Whose words these are, as the surface they came by vouches. Events of before this was recorded have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<Author>,
     },
     /// The model called tools and got their results.
     ToolsCalled {

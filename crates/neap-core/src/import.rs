@@ -11,7 +11,7 @@ use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
-use crate::memory::mask;
+use crate::memory::{Author, mask};
 use crate::message::{Counted, Message, Role, Scope};
 use crate::policy::Policy;
 use crate::state::SessionState;
@@ -139,7 +139,7 @@ pub fn events(
         let at = said.at;
         let turn = story.state.turn().next();
         let message = Counted::new(counter, said.user);
-        story.tell(at, Event::TurnStarted { turn, message, turn_id: None });
+        story.tell(at, Event::TurnStarted { turn, message, turn_id: None, author: Some(Author::Import) });
         if let Some(effort) = effort {
             story.enter(effort, at, turn);
         }
@@ -204,7 +204,7 @@ impl Story {
         }
         let text = effort.summary.clone().filter(|text| !text.trim().is_empty());
         let text = text.unwrap_or_else(|| format!("Imported effort: {} (it had no summary)", effort.id));
-        let summary = Summary::new(counter, &effort.id, &text);
+        let summary = Summary::new(counter, &effort.id, &text, Some(effort.updated.unwrap_or(at)));
         let next_active = self.state.open().find(|e| e.id != effort.id).map(|e| e.id.clone());
         let turn = self.state.turn();
         let at = effort.updated.unwrap_or(at);

@@ -35,6 +35,7 @@ pub mod prompt;
 pub mod recall;
 pub mod receipt;
 pub mod reference;
+pub mod render;
 pub mod report;
 pub mod resume;
 pub mod route;

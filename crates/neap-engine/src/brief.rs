@@ -19,7 +19,7 @@ impl Engine {
         let known = match self.memory().await? {
             Some(agent) => {
                 let asked = agent.context(query.unwrap_or_default(), None, Some(briefing.known_room())).await?;
-                known(&asked.page)
+                known(&asked.page, counter.as_ref())
             }
             None => String::new(),
         };

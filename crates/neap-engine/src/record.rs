@@ -2,6 +2,7 @@
 
 use neap_core::event::Event;
 use neap_core::ids::{SessionId, Stamp};
+use neap_core::memory::Author;
 use neap_core::message::{Counted, Message};
 use neap_core::policy::Policy;
 use neap_core::told::tell;
@@ -16,8 +17,13 @@ const AT_ONCE: usize = 256;
 
 impl Engine {
     /// Adds what was said to a session, in order, each message at its own time; begins the session if there is none.
-    /// All of it is ambient, and durable when this returns.
-    pub async fn record(&self, id: &SessionId, said: &[(Stamp, Message)]) -> Result<(), EngineError> {
+    /// All of it is ambient, and durable when this returns. `author` is whose words messages in the user's role are.
+    pub async fn record(
+        &self,
+        id: &SessionId,
+        author: Author,
+        said: &[(Stamp, Message)],
+    ) -> Result<(), EngineError> {
         let store = self.parts.store.as_ref();
         let mut live = Live::load(store, id.clone()).await?;
         let mut conflicts = 0;
@@ -34,7 +40,7 @@ impl Engine {
                 let counter = counter_for(&live.state.head().encoding);
                 for (at, message) in some {
                     let counted = Counted::new(counter.as_ref(), message.clone());
-                    for event in tell(&live.state, counted) {
+                    for event in tell(&live.state, counted, author) {
                         decided.push(live.state.record(*at, event));
                     }
                 }

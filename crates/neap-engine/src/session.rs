@@ -6,7 +6,8 @@ use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, check_budge
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
-use neap_core::message::{Counted, Message, Scope, ToolCall};
+use neap_core::memory::Author;
+use neap_core::message::{Counted, Incomplete, Message, Scope, ToolCall, for_people};
 use neap_core::report::{Report, report};
 use neap_core::resume::abandon;
 use neap_core::state::SessionState;
@@ -28,8 +29,10 @@ use crate::watch::{Interrupt, Quiet, Watch};
 pub struct TurnReply {
     /// Its number.
     pub turn: TurnNo,
-    /// What the model said.
+    /// What the model said, and nothing else.
     pub text: String,
+    /// Why that is not all that it might have said.
+    pub incomplete: Option<Incomplete>,
     /// What tools, and time, did.
     pub banners: Vec<Banner>,
     /// What was refused.
@@ -38,6 +41,13 @@ pub struct TurnReply {
     pub scope: Scope,
     /// What the model saw.
     pub ledger: Ledger,
+}
+
+impl TurnReply {
+    /// What people read of it: what was said, and why there is no more.
+    pub fn for_people(&self) -> String {
+        for_people(&self.text, self.incomplete.as_ref())
+    }
 }
 
 /// What came of a tool call outside a turn.
@@ -69,29 +79,43 @@ impl Session {
 
     /// Says something and gets a reply. Once this returns, the turn is durable; even if it fails or is
     /// dropped half-way, the message is, from the moment the model is asked.
-    pub async fn turn(&mut self, text: &str, watch: &mut dyn Watch) -> Result<TurnReply, EngineError> {
-        self.turn_with_id(text, None, watch).await
+    ///
+    /// `author` is whose words these are: [`Author::Person`] only where a person typed them, or where a host that knows its
+    /// user vouches for that. What a person states to hold from now on is loaded in every session; what anybody else states
+    /// is kept as a proposal.
+    pub async fn turn(
+        &mut self,
+        author: Author,
+        text: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<TurnReply, EngineError> {
+        self.turn_with_id(author, text, None, watch).await
     }
 
     /// The same, with the caller's own id for the turn: sending it again changes nothing and gives the same
     /// reply.
     pub async fn turn_with_id(
         &mut self,
+        author: Author,
         text: &str,
         turn_id: Option<&str>,
         watch: &mut dyn Watch,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(watch, turn_id, |desk| Turn::new(desk, text, turn_id.map(str::to_owned))).await
+        let id = || turn_id.map(str::to_owned);
+        self.take_turn(watch, turn_id, |desk| Turn::new(desk, author, text, id())).await
     }
 
-    /// Records a turn that happened elsewhere: the host ran the model.
+    /// Records a turn that happened elsewhere: the host ran the model. `author` is whose words `text` is, as in
+    /// [`Session::turn`].
     pub async fn record(
         &mut self,
+        author: Author,
         text: &str,
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
+        let id = || turn_id.map(str::to_owned);
+        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, author, text, reply, id())).await
     }
 
     /// Carries out a tool outside a turn.
@@ -248,8 +272,8 @@ impl Session {
         let (driver, live) = self.driver();
         let turn = begin(&driver.desk(live))?;
         match driver.turn(live, turn, watch).await {
-            Ok(Outcome { turn, reply, banners, refusals, scope, ledger }) => match reply {
-                Ok(text) => Ok(TurnReply { turn, text, banners, refusals, scope, ledger }),
+            Ok(Outcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
+                Ok(text) => Ok(TurnReply { turn, text, incomplete, banners, refusals, scope, ledger }),
                 Err(reason) => Err(EngineError::NoReply { turn, reason }),
             },
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
@@ -271,8 +295,8 @@ impl Session {
         }
         let text = explained.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
         let scope = explained.scope.unwrap_or(Scope::Ambient);
-        let ledger = explained.ledger.unwrap_or_default();
-        Ok(TurnReply { turn, text, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
+        let (ledger, incomplete) = (explained.ledger.unwrap_or_default(), explained.incomplete);
+        Ok(TurnReply { turn, text, incomplete, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
     }
 
     /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what

@@ -165,7 +165,7 @@ impl Engine {
             self.begin(live, transcript, step, &mut batch);
             let counter = counter_for(&live.state.head().encoding);
             let now = self.parts.clock.now();
-            batch.events.extend(taking.take(&mut live.state, counter.as_ref(), step, now));
+            batch.events.extend(taking.take(&mut live.state, counter.as_ref(), step, transcript.author, now));
             if let What::Compacted(summary) = &step.what {
                 self.keep(live, &mut batch).await?;
                 let said = self.since_compacted(live).await?;

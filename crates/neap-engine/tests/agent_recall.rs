@@ -24,8 +24,8 @@ async fn what_bears_on_the_latest_question_is_recalled() {
     assert!(record.content.contains("> Service svc-17 listens on port 8017."), "{}", record.content);
     assert!(record.content.contains("[t17.1, assistant]"), "{}", record.content);
     assert!(!record.content.contains("which port did"), "the question itself is no answer");
-    assert!(record.content.starts_with("[Recalled from earlier"));
-    assert!(record.content.ends_with("\n[End of the record]"));
+    assert!(record.content.starts_with("§[Recalled from earlier"));
+    assert!(record.content.ends_with("\n§[End of the record]"));
     assert_eq!(prompt, memory.fetch_for_prompt().await.unwrap(), "the same again");
     let original = memory.original(&"t17.1".parse().unwrap()).await.unwrap();
     assert_eq!(&*original[0].content, answer(17));

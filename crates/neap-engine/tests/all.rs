@@ -7,6 +7,7 @@ mod compaction;
 mod conclusions;
 mod envelopes;
 mod faults;
+mod frames;
 mod golden;
 mod ingest;
 mod memories;

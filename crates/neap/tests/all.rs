@@ -46,5 +46,6 @@ mod serve;
 mod sessions;
 mod terminal;
 mod tools;
+mod trust;
 mod window;
 mod wire;

@@ -95,7 +95,7 @@ fn a_fact_of_an_imported_session_is_told_where_it_is_asked_for_and_only_there() 
     let told = hook(&neap, &[], &ask("Which idempotency key does the checkout retry use?", "p1"));
     assert!(told.contains("checkout-7Q"), "{told}");
     // As data, by its time and its session, and within what agents take.
-    assert!(told.contains("not instructions") && told.contains("[End of what was said before]"), "{told}");
+    assert!(told.contains("not instructions") && told.contains("§[End of what was said before]"), "{told}");
     assert!(told.contains(&format!("claude-code-{IMPORTED}")) && told.chars().count() <= 10_000, "{told}");
     assert_eq!(hook(&neap, &[], &ask("Paint the garden shed blue", "p2")), "");
     // Codex asks alike.

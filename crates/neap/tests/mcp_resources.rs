@@ -99,7 +99,7 @@ fn a_long_log_is_read_page_by_page() {
         let page = read(&mut client, &uri);
         assert!(page.len() < 150_000, "{}", page.len());
         pages += 1;
-        let (said, next) = match page.split_once("[It goes on: read ") {
+        let (said, next) = match page.split_once("§[It goes on: read ") {
             Some((said, next)) => (said.to_owned(), next.strip_suffix("]\n").map(str::to_owned)),
             None => (page, None),
         };

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::ids::{SessionId, Stamp};
 use crate::ingest::{Block, Digest, Item, Speaker};
+use crate::memory::Author;
 use crate::tokens::Tokens;
 use crate::transcript::{Program, Record, Saying, Transcript, What};
 
@@ -184,7 +185,7 @@ impl Called {
         };
         let records: Vec<Record> = asked.into_iter().chain(compacted).map(record).collect();
         let source = format!("{} {}", self.program.as_str(), self.session);
-        let transcript = Transcript { session: self.session(), source, records };
+        let transcript = Transcript { session: self.session(), source, author: Author::Person, records };
         (!transcript.records.is_empty()).then_some(Told { transcript, unnamed, at: now })
     }
 }

@@ -3,6 +3,7 @@
 use super::*;
 use crate::ids::{EffortId, SessionId, Stamp};
 use crate::ingest::Item;
+use crate::prompt;
 use crate::testing::WordCounter;
 use crate::tokens::{TokenCounter as _, Tokens};
 use crate::transcript::{Program, Saying, What};
@@ -121,7 +122,7 @@ fn open_work_is_listed_the_latest_first_within_its_room() {
     let all = vec![work("a", "old work", 1), work("b", "new work", 86_400_000)];
     let text = open_work(all.clone(), &WordCounter, Tokens(100));
     assert!(text.find("new-work (b, last 1970-01-02)") < text.find("old-work"), "{text}");
-    assert!(text.starts_with('[') && text.ends_with(']'), "{text}");
+    assert!(text.starts_with(prompt::MARK) && text.ends_with(']'), "{text}");
     assert_eq!(open_work(Vec::new(), &WordCounter, Tokens(100)), "");
     for room in 0..40 {
         assert!(WordCounter.count(&open_work(all.clone(), &WordCounter, Tokens(room))) <= Tokens(room));

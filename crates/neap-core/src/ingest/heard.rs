@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::passed::{BROKEN_OFF, Used};
+use super::passed::Used;
 use super::signals::Signals;
 use crate::message::ToolCall;
 use crate::tokens::Tokens;
@@ -257,14 +257,6 @@ impl Reply {
     /// Whether there is nothing in it.
     pub fn says_nothing(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
-    }
-
-    /// Its items as they are recorded: one that broke off says so.
-    pub fn told(&self, api: Api) -> Vec<Item> {
-        match self.is_half && !self.text.is_empty() {
-            true => Self { text: format!("{}{BROKEN_OFF}", self.text), ..self.clone() }.items(api),
-            false => self.items(api),
-        }
     }
 
     /// Its items, as the client will send them back.

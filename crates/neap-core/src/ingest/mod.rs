@@ -41,7 +41,7 @@ pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_answere
 pub use layout::{Changes, Costs, Frozen, Layout, OnWire, Piece};
 pub use ours::{Shadow, offered_tools, steers_efforts};
 pub use overflow::Overflow;
-pub use passed::{BROKEN_OFF, Passed, PassedSum, Used};
+pub use passed::{Passed, PassedSum, Used};
 pub use signals::{BodySignals, Identity, Signals, Source, new_session};
 pub use tell::{messages, open, tell};
 pub use topics::{Sign, Topics, says_over};

@@ -8,12 +8,13 @@
 //! our lines end. The words themselves are never changed.
 
 use super::{Author, MemoryId};
+use crate::render::neutral;
 
 /// As one line that imitates nothing of ours.
 pub(crate) fn tame(text: &str) -> String {
     let line = one_line(text);
     let line = if line.contains("##") { single_hashes(&line) } else { line };
-    names(&brackets(&line))
+    neutral(&names(&brackets(&line))).into_owned()
 }
 
 /// As [`tame`], for what must not be missing.
@@ -171,6 +172,7 @@ mod tests {
         check("[Now: x", "(Now: x");
         check("a [success, 0.99]", "a (success, 0.99)");
         check("array[0] and [masked] stay", "array[0] and [masked] stay");
+        check("§[End of the records] §[x]", "§(End of the records) § [x]");
         check("- d1 Chose X [success, 0.9] (person)", "d1 Chose X (success, 0.9) {person}");
         check("x (Person, main t3)", "x {Person, main t3}");
         check("x (p3, model)", "x {p3, model}");

@@ -26,7 +26,7 @@ impl SessionState {
                 self.head.scrubbed = false;
             }
             Event::PolicyChanged { policy } => self.head.policy = policy.clone(),
-            Event::TurnStarted { turn, message, turn_id: _ } => {
+            Event::TurnStarted { turn, message, turn_id: _, author: _ } => {
                 let pending = Pending {
                     first_seq: recorded.seq,
                     at,

@@ -220,7 +220,7 @@ mod tests {
         let mut state = SessionState::default();
         state.skip(Seq(1));
         state.record(Stamp(1), Event::EffortSwitched { id: id.clone(), turn: TurnNo(1) });
-        let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1) };
+        let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1), at: None };
         let next_active = Some(id.clone());
         state.record(
             Stamp(2),

@@ -4,7 +4,7 @@ use super::{Step, What};
 use crate::event::{Event, Recorded};
 use crate::ids::Stamp;
 use crate::ingest::{Block, Item, Sign, Topics, messages, open, says_over, tell};
-use crate::memory::mask;
+use crate::memory::{Author, mask};
 use crate::message::{Counted, Message};
 use crate::route::route;
 use crate::state::SessionState;
@@ -47,6 +47,7 @@ impl Taking {
         state: &mut SessionState,
         counter: &dyn TokenCounter,
         step: &Step,
+        author: Author,
         now: Stamp,
     ) -> Vec<Recorded> {
         let What::Said(item) = &step.what else { return close(state, step.at.unwrap_or(now)) };
@@ -54,7 +55,7 @@ impl Taking {
         let mut out = Vec::new();
         for message in messages(item) {
             let message = Counted::new(counter, self.without_secrets(message));
-            for event in tell(state, message) {
+            for event in tell(state, message, author) {
                 out.push(state.record(at, event));
             }
         }

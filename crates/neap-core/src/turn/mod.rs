@@ -31,7 +31,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub use desk::Desk;
-pub use finish::{INTERRUPTED, broken_off};
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
@@ -45,8 +44,8 @@ use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::knowledge::LoadCause;
 use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
-use crate::memory::MemoryId;
-use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
+use crate::memory::{Author, MemoryId};
+use crate::message::{Counted, Exchange, Incomplete, Message, Scope, ToolRound};
 use crate::tools::Banner;
 use compacting::Compacting;
 use round::Round;
@@ -55,6 +54,8 @@ use round::Round;
 #[derive(Debug)]
 pub struct Turn {
     message: Counted,
+    /// Whose words the message is, as the surface it came by vouches.
+    author: Author,
     turn_id: Option<String>,
     /// Set when the host ran the model itself and only tells us what was said.
     told_reply: Option<String>,
@@ -142,17 +143,24 @@ enum Phase {
 
 impl Turn {
     /// A turn in which the model is called.
-    pub fn new(desk: &Desk<'_>, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, None)
+    pub fn new(desk: &Desk<'_>, author: Author, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
+        Self::begin(desk, author, text, turn_id, None)
     }
 
     /// A turn that already happened elsewhere: the host ran the model.
-    pub fn told(desk: &Desk<'_>, text: &str, reply: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, Some(reply.to_owned()))
+    pub fn told(
+        desk: &Desk<'_>,
+        author: Author,
+        text: &str,
+        reply: &str,
+        turn_id: Option<String>,
+    ) -> Result<Self, TurnError> {
+        Self::begin(desk, author, text, turn_id, Some(reply.to_owned()))
     }
 
     fn begin(
         desk: &Desk<'_>,
+        author: Author,
         text: &str,
         turn_id: Option<String>,
         told_reply: Option<String>,
@@ -166,6 +174,7 @@ impl Turn {
         check_budget(desk.state.policy(), desk.tools, desk.counter)?;
         Ok(Self {
             message,
+            author,
             turn_id,
             told_reply,
             turn: TurnNo(0),
@@ -276,8 +285,8 @@ impl Turn {
 
     fn begin_turn(&mut self, desk: &mut Desk<'_>, turn_id: Option<String>) {
         (self.turn, self.first_seq, self.began) = (desk.state.turn().next(), desk.state.seq().next(), desk.now);
-        let message = self.message.clone();
-        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+        let (message, author) = (self.message.clone(), Some(self.author));
+        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id, author });
     }
 
     fn load(&mut self, desk: &mut Desk<'_>) -> Step {
@@ -316,7 +325,7 @@ impl Turn {
         self.refusals.extend(heard.refusals);
         self.last_said.clone_from(&heard.text);
         if heard.calls.is_empty() {
-            return self.answered(desk, heard.text);
+            return self.answered(desk, heard.text, heard.incomplete);
         }
         match self.check_round(desk, heard.text, &heard.calls) {
             Ok(text) => {
@@ -328,18 +337,17 @@ impl Turn {
     }
 
     /// The model has answered; a rule may have something to say about it.
-    fn answered(&mut self, desk: &mut Desk<'_>, text: String) -> Step {
+    fn answered(&mut self, desk: &mut Desk<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
         let whole = self.said_beside_calls(text.clone());
-        let said = match self.check_output(desk, &text, &whole) {
-            Ok(None) => whole,
+        let reply = match self.check_output(desk, &text, &whole) {
+            Ok(None) => intake::reply(whole, incomplete),
             Ok(Some(withheld)) => {
-                self.last_said.clone_from(&withheld);
-                withheld
+                self.last_said.clear();
+                intake::reply(String::new(), Some(withheld))
             }
             Err(step) => return *step,
         };
-        let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
-        self.finish(desk, reply)
+        self.finish(desk, desk.count(reply))
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows

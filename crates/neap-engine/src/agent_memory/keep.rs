@@ -6,6 +6,7 @@ use neap_core::event::Event;
 use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
+use neap_core::memory::Author;
 use neap_core::message::{Counted, Exchange, Message, Role, Scope};
 use neap_core::policy::Policy;
 use neap_core::recall::{Filter, Search, Wanted, Weights};
@@ -94,7 +95,8 @@ impl Keeper {
         loop {
             self.settle().await?;
             let before = self.live.state.head().pending.clone();
-            let events = tell(&self.live.state, message.clone());
+            // A role is the host's word, and these memories pin nothing.
+            let events = tell(&self.live.state, message.clone(), Author::Model);
             let decided = events.into_iter().map(|event| self.live.state.record(at, event)).collect();
             match self.live.commit(self.parts.store.as_ref(), decided).await {
                 Ok(()) => {

@@ -5,7 +5,8 @@ use neap_core::ids::{Stamp, TurnNo};
 use neap_core::ingest::{
     Api, Block, Chain, Digest, Heard, Item, Line, Link, Passed, Reply, Sign, Tenant, Topics, messages, open, tell,
 };
-use neap_core::message::Counted;
+use neap_core::memory::Author;
+use neap_core::message::{Counted, Incomplete, Role};
 use neap_core::policy::Policy;
 use neap_model::bpe::counter_for;
 
@@ -19,6 +20,10 @@ use crate::live::overtaken;
 const AT_ONCE: usize = 256;
 /// Longest message of a session that a client holds, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+/// Whose words a client's user messages are: nobody's whom we know. An agent program puts its own instructions, what
+/// tools answered and what files say in that role, too, so a client vouches for no person.
+const CLIENT: Author = Author::Model;
 
 /// What became of a request, and in which turn.
 #[derive(Debug, Clone, Copy)]
@@ -120,8 +125,7 @@ impl Engine {
             return Ok(());
         }
         // The same answer may be known by several ends; it was said once.
-        let told = reply.told(api);
-        let said = told.into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
+        let said = items.clone().into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
         let steps = said.zip(links.into_iter().map(Some)).collect();
         let from = chain.links().last().copied().filter(|asked| *asked != chain.start());
         self.write(line, from, steps, end, Some(account)).await
@@ -154,9 +158,13 @@ impl Engine {
             }
             let counter = counter_for(&live.state.head().encoding);
             let mut links = Vec::with_capacity(some.len());
+            let is_half = account.is_some_and(|account| !account.passed.is_whole);
             for (item, digest) in some {
-                for message in item.as_ref().map(messages).unwrap_or_default() {
-                    for event in tell(&live.state, Counted::new(counter.as_ref(), message)) {
+                for mut message in item.as_ref().map(messages).unwrap_or_default() {
+                    if is_half && message.role == Role::Assistant && !message.content.is_empty() {
+                        message.incomplete = Some(Incomplete::BrokenOff { reason: String::new() });
+                    }
+                    for event in tell(&live.state, Counted::new(counter.as_ref(), message), CLIENT) {
                         decided.push(live.state.record(now, event));
                     }
                 }

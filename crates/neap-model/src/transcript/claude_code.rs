@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::ingest::{Api, Block, Item, Speaker};
+use neap_core::memory::Author;
 use neap_core::transcript::{Program, Record, Sayings, Transcript, What};
 
 use super::{Left, Read, stamp};
@@ -75,6 +76,7 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, 
     let transcript = |(name, records): (String, Vec<Record>)| Transcript {
         session: Program::ClaudeCode.session(&name),
         source: format!("claude-code {name}"),
+        author: Author::Import,
         records,
     };
     Read { transcripts: by_name.into_iter().map(transcript).collect(), left }

@@ -1,6 +1,7 @@
 //! `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`: of the lines of several kinds, `response_item` is what was said.
 
 use neap_core::ingest::{Api, Block, Digest, Speaker};
+use neap_core::memory::Author;
 use neap_core::transcript::{Program, Record, Sayings, Transcript, What};
 
 use super::claude_code::only_said;
@@ -76,8 +77,12 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, 
             _ => left.unknown(&kind),
         }
     }
-    let transcript =
-        Transcript { session: Program::Codex.session(session), source: format!("codex {session}"), records };
+    let transcript = Transcript {
+        session: Program::Codex.session(session),
+        source: format!("codex {session}"),
+        author: Author::Import,
+        records,
+    };
     let transcripts = if transcript.records.is_empty() { Vec::new() } else { vec![transcript] };
     Read { transcripts, left }
 }

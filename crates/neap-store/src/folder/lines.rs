@@ -1,5 +1,6 @@
 //! The logs as lines: what was said, when its turn has ended.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::event::{Event, Recorded, RoundVisibility};
@@ -9,12 +10,12 @@ use serde::Serialize;
 
 use super::iso;
 use crate::Stored;
-use crate::exchange::DAMAGED;
+use crate::exchange::damaged;
 
 #[derive(Serialize)]
 struct Line<'a> {
     role: &'static str,
-    content: &'a str,
+    content: Cow<'a, str>,
     ts: String,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tool_calls: &'a [ToolCall],
@@ -57,7 +58,7 @@ impl Lines {
                 }
             }
             Event::TurnCompleted { turn, reply, scope, .. } => {
-                let lost = || line(&Message::user(DAMAGED), *at);
+                let lost = || line(&damaged(Message::user("")), *at);
                 let mut said = self.in_flight.remove(turn).unwrap_or_else(lost);
                 said.extend(line(&reply.message, *at));
                 self.end(*seq, *turn, scope, said);
@@ -126,7 +127,11 @@ impl Lines {
 fn line(message: &Message, at: Stamp) -> Vec<u8> {
     let line = Line {
         role: message.role.as_str(),
-        content: &message.content,
+        // A view is for people: why a reply has no end stands in it.
+        content: match message.incomplete {
+            None => Cow::Borrowed(&message.content),
+            Some(_) => Cow::Owned(message.for_people()),
+        },
         ts: iso(at),
         tool_calls: &message.tool_calls,
         tool_call_id: message.tool_call_id.as_deref(),

@@ -4,6 +4,8 @@ use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum};
 
+use super::UserWords;
+
 use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_MCP_TOKEN, NEAP_UPSTREAM};
 
 /// What becomes of a request that cannot be brought under its budget.
@@ -50,6 +52,10 @@ pub(crate) struct ServeArgs {
     /// What whoever calls /mcp must bring as a bearer token; without one, /mcp is for this machine alone
     #[arg(long, env = NEAP_MCP_TOKEN, hide_env_values = true, value_name = "TOKEN")]
     pub(crate) mcp_token: Option<String>,
+    /// Whose words `record_turn` brings to /mcp as the user's: with `trusted` they count as the person's, and what they state
+    /// to hold from now on is loaded in every session. Only for hosts that pass on what their users typed
+    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWords::Untrusted)]
+    pub(crate) user_words: UserWords,
     #[command(flatten)]
     pub(crate) proxy: ProxyArgs,
 }

@@ -143,7 +143,7 @@ fn row(memory: &Memory) -> Option<Vec<String>> {
     let Body::Censor(rule) = &memory.body else { return None };
     Some(vec![
         format!("{BOLD}{}{BOLD:#}", memory.id),
-        memory.status.as_str().to_owned(),
+        if memory.is_proposal() { "proposed".to_owned() } else { memory.status.as_str().to_owned() },
         rule.side.as_str().replace('_', " "),
         rule.action.as_str().to_owned(),
         thousands(rule.triggers.into()),

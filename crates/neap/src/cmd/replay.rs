@@ -8,7 +8,7 @@ use std::sync::Arc;
 use neap_core::effort::Effort;
 use neap_core::ledger::Layer;
 use neap_core::tools::Banner;
-use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 use neap_store::reading::{self, LINE_BYTES_MAX, Line as Found, Lines};
@@ -175,7 +175,7 @@ async fn play(
         };
         let line: Line = serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(describe(&error)))?;
         model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);
-        let reply = session.turn(&line.user, &mut Quiet).await?;
+        let reply = session.turn(Author::Import, &line.user, &mut Quiet).await?;
         let turn = TurnLine::of(session, &reply);
         if json {
             out::json_line(&turn)?;

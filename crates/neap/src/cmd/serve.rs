@@ -19,12 +19,12 @@ use crate::out::{self, Failure};
 use crate::proxy::{Bound, Complaints, Decider, Serving, Upstreams};
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
-    let ServeArgs { listen, allow_host, mcp_token, proxy } = args;
+    let ServeArgs { listen, allow_host, mcp_token, user_words, proxy } = args;
     let serving = start(data, listen, allow_host.clone(), &proxy).await?;
     let is_local = serving.address().ip().is_loopback();
     let token = mcp_token.as_deref().map(str::trim).filter(|token| !token.is_empty());
     let place = Place { agent: Some(data.agent().clone()), ..Place::default() };
-    let desk = Arc::new(Desk::new(app::agent_engine(data)?.build(), place));
+    let desk = Arc::new(Desk::new(app::agent_engine(data)?.build(), place, user_words.into()));
     let serving = serving.with_mcp(mcp(desk, allow_host, token, is_local));
     out::aside(format!("listening at http://{}", serving.address()));
     if !is_local {

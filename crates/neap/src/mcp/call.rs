@@ -103,7 +103,7 @@ async fn host_call(desk: &Desk, which: &Which, call: HostCall) -> Result<Value, 
             let mut tries = 0;
             let (recorded, mut session) = loop {
                 let mut session = desk.open(which, false).await?;
-                match session.record(&user, &assistant, turn_id.as_deref()).await {
+                match session.record(desk.user_words, &user, &assistant, turn_id.as_deref()).await {
                     // Nothing of it was written.
                     Err(EngineError::Contended(_)) if tries < TURN_TRIES => tries += 1,
                     recorded => break (recorded?, session),

@@ -32,6 +32,7 @@ use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 
 use neap_core::ids::SessionId;
+use neap_core::memory::Author;
 use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 
@@ -49,13 +50,16 @@ pub(crate) struct Desk {
     engine: Engine,
     tools: Vec<Tool>,
     place: Place,
+    /// Whose words `record_turn`'s `user` is: a model calls it, so a person's only where who started the server vouches
+    /// that the host passes its user's own prompts on.
+    user_words: Author,
     /// Told when the list of resources changed by what was done here.
     listed: broadcast::Sender<()>,
 }
 
 impl Desk {
-    pub(crate) fn new(engine: Engine, place: Place) -> Self {
-        Self { engine, tools: tools::all(), place, listed: broadcast::Sender::new(NEWS_MAX) }
+    pub(crate) fn new(engine: Engine, place: Place, user_words: Author) -> Self {
+        Self { engine, tools: tools::all(), place, user_words, listed: broadcast::Sender::new(NEWS_MAX) }
     }
 
     /// Opens a session as it is now. One that is not there yet is begun, unless somebody named it only to look at it.

@@ -2,6 +2,7 @@
 
 use neap_core::brief::TOKENS;
 use neap_core::prompt::fill;
+use neap_core::render::one_line;
 use neap_core::tools::Refusal;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -104,12 +105,10 @@ async fn decisions(desk: &Desk) -> Result<String, ErrorData> {
     let Some(agent) = desk.engine.memory().await.map_err(super::resources::fault)? else {
         return Ok("(none)".to_owned());
     };
-    // A decision is one line, whatever its text holds.
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let head = agent.head();
     let pending = head.pending.iter().take(DECISIONS_MAX);
     let lines: Vec<String> =
-        pending.map(|decision| format!("- {}: {}", decision.id, line(&decision.text))).collect();
+        pending.map(|decision| format!("- {}: {}", decision.id, one_line(&decision.text))).collect();
     Ok(if lines.is_empty() { "(none)".to_owned() } else { lines.join("\n") })
 }
 

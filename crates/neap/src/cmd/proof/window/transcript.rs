@@ -146,12 +146,12 @@ impl Open {
             made.push(ToolCall { id, name, arguments: "{}".to_owned() });
         }
         let text = std::mem::take(&mut self.words).join("\n\n");
-        self.turn.replies.push(ModelReply { text, calls: made });
+        self.turn.replies.push(ModelReply { text, calls: made, is_cut: false });
     }
 
     fn end(mut self) -> Turn {
         let text = if self.words.is_empty() { "Done.".to_owned() } else { self.words.join("\n\n") };
-        self.turn.replies.push(ModelReply { text, calls: Vec::new() });
+        self.turn.replies.push(ModelReply { text, calls: Vec::new(), is_cut: false });
         self.turn
     }
 }
