@@ -311,6 +311,43 @@ fn a_read_only_disk_can_be_read() {
     assert!(matches!(nothing, Err(StoreError::ReadOnly { .. })));
 }
 
+/// A store that could only be read when it was opened is written to as soon as it can be, and reads what is written.
+#[test]
+fn a_disk_that_can_be_written_again_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+    let path = dir.path().join("neap.db");
+    let mut told = told(&path);
+    disk.remount("ro");
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
+    let mut lost = told.clone();
+    let refused = block_on(lost.tell(&store, vec![start(TurnNo(9), "no", None)]));
+    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
+    disk.remount("rw");
+    block_on(told.turn(&store, "is it writable?", "it is", Scope::Ambient));
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    drop(store);
+    assert_eq!(block_on(SqliteStore::open(&path).unwrap().load(&told.id)).unwrap().as_ref(), Some(&told.state));
+}
+
+/// Whoever cannot wait for another process's lock is told so soon, and may try again.
+#[test]
+fn a_lock_is_waited_for_as_long_as_was_said() {
+    let (_dir, path) = fresh();
+    let mut told = told(&path);
+    let store = SqliteStore::open_with_lock_wait(&path, std::time::Duration::from_millis(10)).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for _ in 0..3 {
+        let refused = block_on(told.clone().tell(&store, vec![start(TurnNo(9), "no", None)]));
+        assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    block_on(told.turn(&store, "is it free?", "it is", Scope::Ambient));
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+}
+
 /// What a killed process left in the log of writes is not passed over in silence where nothing can be written.
 #[test]
 fn a_read_only_disk_never_shows_an_older_state() {
