@@ -62,7 +62,8 @@ fn refused(path: &Path, words: &[&str]) {
     for is_brief in [false, true] {
         let before = tree(dir);
         let options = OpenOptions { folders: Some(dir.join("sessions")), is_brief, is_repair: false };
-        let error = SqliteStore::open_with(path, &options).err().unwrap_or_else(|| panic!("it was opened: {words:?}"));
+        let error =
+            SqliteStore::open_with(path, &options).err().unwrap_or_else(|| panic!("it was opened: {words:?}"));
         assert!(matches!(error, StoreError::Lost { .. }), "{error}");
         for words in words {
             assert!(error.to_string().contains(words), "{words:?} is not in: {error}");
@@ -144,7 +145,10 @@ fn a_lost_log_is_missed() {
     let dir = tempfile::tempdir().unwrap();
     let path = killed(dir.path(), "a", 6, 4);
     std::fs::remove_file(beside(&path, "-wal")).unwrap();
-    refused(&path, &["has lost what was written last", "it has 5 events", "there is no ", "the store had 13 events"]);
+    refused(
+        &path,
+        &["has lost what was written last", "it has 5 events", "there is no ", "the store had 13 events"],
+    );
     std::fs::write(beside(&path, "-wal"), "").unwrap();
     refused(&path, &["has lost what was written last"]);
     std::fs::write(beside(&path, "-wal"), vec![0; 100_000]).unwrap();

@@ -269,7 +269,11 @@ fn an_old_store_is_brought_up_in_place() {
             check(&store, &told);
         }
         assert_eq!(format(&path), TODAY);
-        assert_eq!(tree(dir.path()).into_keys().collect::<Vec<_>>(), ["neap.db", "neap.db-mark"], "nothing else is left");
+        assert_eq!(
+            tree(dir.path()).into_keys().collect::<Vec<_>>(),
+            ["neap.db", "neap.db-mark"],
+            "nothing else is left"
+        );
     }
 }
 

@@ -167,9 +167,13 @@ fn a_lost_log_is_refused_by_every_command_until_it_is_set_aside() {
     let ran = neap.run(&["rebuild", "--set-aside"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("kept ") && ran.out.contains("neap session import "), "{}", ran.out);
-    let aside: Vec<PathBuf> = tree(&neap.data()).into_keys().filter(|path| path.to_string_lossy().contains(".aside-")).collect();
+    let aside: Vec<PathBuf> =
+        tree(&neap.data()).into_keys().filter(|path| path.to_string_lossy().contains(".aside-")).collect();
     let folder = aside.iter().find(|path| path.ends_with("raw.jsonl")).expect("the folder is kept").clone();
-    assert_eq!(std::fs::read_to_string(neap.data().join(&folder)).expect("a log").lines().collect::<Vec<_>>(), whole);
+    assert_eq!(
+        std::fs::read_to_string(neap.data().join(&folder)).expect("a log").lines().collect::<Vec<_>>(),
+        whole
+    );
     assert!(aside.iter().any(|path| path.to_string_lossy().starts_with("neap.db-mark.aside-")), "{aside:?}");
     doctor(&neap, 0, &["clean"]);
     let kept = neap.data().join(folder).parent().expect("a folder").to_owned();
@@ -213,7 +217,8 @@ fn a_rebuild_never_shortens_a_folder() {
         assert_eq!(folder_lines(&neap, "work"), whole);
     }
     let names = std::fs::read_dir(neap.data().join("sessions")).expect("a folder");
-    let beside: Vec<String> = names.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
+    let beside: Vec<String> =
+        names.map(|entry| entry.expect("readable").file_name().to_string_lossy().into_owned()).collect();
     let rebuilt = beside.iter().filter(|name| name.starts_with("work.rebuilt-")).count();
     assert_eq!(rebuilt, 1, "the same is not written twice: {beside:?}");
     // The round trip: the longer folder is taken in, and has every line.
@@ -233,7 +238,9 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     let ran = neap.run(&["rebuild", "--set-aside"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let names = std::fs::read_dir(neap.data()).expect("a folder");
-    let aside = names.map(|entry| entry.expect("readable").path()).find(|path| path.to_string_lossy().contains("sessions.aside-"));
+    let aside = names
+        .map(|entry| entry.expect("readable").path())
+        .find(|path| path.to_string_lossy().contains("sessions.aside-"));
     let aside = aside.expect("the folders are kept").join("work");
     neap.ok(&["session", "import", aside.to_str().expect("plain")]);
     assert_eq!(words_of(&neap, "work"), canaries(0..whole.len() / 2));
@@ -249,7 +256,11 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     std::fs::rename(copy.join("work"), other.folder("work")).expect("it can be moved");
     let ran = other.run(&["doctor"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
-    assert!(ran.out.contains("a session that the store does not have; `neap session import` takes it in"), "{}", ran.out);
+    assert!(
+        ran.out.contains("a session that the store does not have; `neap session import` takes it in"),
+        "{}",
+        ran.out
+    );
     let folder = other.folder("work");
     let ran = other.run(&["session", "import", folder.to_str().expect("plain")]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
@@ -269,7 +280,11 @@ fn a_damaged_file_is_salvaged_beside_itself() {
     let ran = neap.run(&["rebuild"]);
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
     let mut after = tree(&neap.data());
-    let salvaged = after.keys().find(|path| path.ends_with("neap.db") && path.starts_with("neap.db") == false).expect("a new store").clone();
+    let salvaged = after
+        .keys()
+        .find(|path| path.ends_with("neap.db") && path.starts_with("neap.db") == false)
+        .expect("a new store")
+        .clone();
     let place = neap.data().join(salvaged.parent().expect("a folder"));
     after.retain(|path, _| !path.to_string_lossy().starts_with("salvaged-"));
     assert!(after == before, "the damaged store was changed");

@@ -125,7 +125,11 @@ impl Story {
             return;
         }
         // The files of the store itself are few among all.
-        let of_store: Vec<PathBuf> = files.iter().filter(|path| path.starts_with("neap.db") || path.to_string_lossy().starts_with("neap.db")).cloned().collect();
+        let of_store: Vec<PathBuf> = files
+            .iter()
+            .filter(|path| path.starts_with("neap.db") || path.to_string_lossy().starts_with("neap.db"))
+            .cloned()
+            .collect();
         let some = if self.numbers.below(3) > 0 && !of_store.is_empty() { of_store } else { files };
         let name = self.numbers.of(&some).clone();
         let path = self.neap.data().join(&name);
@@ -195,9 +199,9 @@ impl Story {
         };
         let all = match command {
             // Who is told that all is well must be able to see all that is there.
-            ["doctor"] | ["doctor", "--json"] | ["rebuild"] => {
-                self.recoverable(|path| is_of_store(path) || path.starts_with("sessions") && !is_aside(path) && path.ends_with("raw.jsonl"))
-            }
+            ["doctor"] | ["doctor", "--json"] | ["rebuild"] => self.recoverable(|path| {
+                is_of_store(path) || path.starts_with("sessions") && !is_aside(path) && path.ends_with("raw.jsonl")
+            }),
             _ => self.recoverable(is_of_store),
         };
         let visible = self.visible();

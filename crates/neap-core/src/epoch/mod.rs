@@ -75,7 +75,8 @@ impl Sent {
 
     /// How many messages are held: of the growing prompt, and of the last request.
     pub fn messages(&self) -> usize {
-        let growing = self.epoch.as_ref().map_or(0, |epoch| epoch.head.len() + epoch.tail.len() + epoch.turn.len());
+        let growing =
+            self.epoch.as_ref().map_or(0, |epoch| epoch.head.len() + epoch.tail.len() + epoch.turn.len());
         growing + self.last.as_ref().map_or(0, |last| last.messages.len())
     }
 

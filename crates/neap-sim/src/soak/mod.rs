@@ -33,7 +33,8 @@ impl Soak {
         let folder = tempfile::tempdir().map_err(told)?;
         let store = Arc::new(SqliteStore::open(&folder.path().join("neap.db")).map_err(told)?);
         let views = FolderViews::start(folder.path().join("sessions"), store.clone());
-        let engine = Engine::builder(store.clone() as Arc<dyn Store>).embedder(Arc::new(Meaning)).views(views).build();
+        let engine =
+            Engine::builder(store.clone() as Arc<dyn Store>).embedder(Arc::new(Meaning)).views(views).build();
         let mut driver = Driver::new(self.way, &engine).await?;
         let every = (self.turns / self.looks.max(1)).max(1);
         let mut samples = Vec::new();

@@ -69,7 +69,12 @@ mod tests {
         let sample = |turn: u64| Sample {
             turn,
             memory: Memory { resident: 0, own: 0 },
-            parts: vec![part("flat", 100), part("full", turn.min(300)), part("grows", turn), part(EMBEDDINGS, turn)],
+            parts: vec![
+                part("flat", 100),
+                part("full", turn.min(300)),
+                part("grows", turn),
+                part(EMBEDDINGS, turn),
+            ],
         };
         let samples: Vec<Sample> = (1..=10).map(|n| sample(100 * n)).collect();
         assert_eq!(grown(&samples), [("grows", 500, 1_000)]);

@@ -155,10 +155,16 @@ impl Driver {
             keys: vec![Program::ClaudeCode.key(&["record", part, &turn.to_string()])],
             at: Some(Stamp(1_780_000_000_000 + turn as i64 * 60_000)),
             message: None,
-            what: What::Said(Item { speaker, blocks: vec![Block::Text(text)].into(), tokens: Tokens::ZERO, marks: 0 }),
+            what: What::Said(Item {
+                speaker,
+                blocks: vec![Block::Text(text)].into(),
+                tokens: Tokens::ZERO,
+                marks: 0,
+            }),
         };
         let session = Program::ClaudeCode.session(&name);
-        let records = vec![record(Speaker::User, said(turn), "asked"), record(Speaker::Assistant, answer(turn), "answered")];
+        let records =
+            vec![record(Speaker::User, said(turn), "asked"), record(Speaker::Assistant, answer(turn), "answered")];
         let transcript = Transcript { session: session.clone(), source: "claude-code".to_owned(), records };
         engine.take_in(&transcript).await.map_err(told)?;
         if turn.is_multiple_of(5) {

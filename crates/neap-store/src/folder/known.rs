@@ -128,8 +128,9 @@ fn ahead(root: &Path, session: &SessionId, cursor: &Cursor, stored: Option<Store
     let shows = format!("{} shows session '{session}' up to event {}", dir.display(), cursor.seq);
     match stored {
         Some(Stored { is_erased: true, .. }) => None,
-        Some(Stored { created, seq, .. }) if created == cursor.created => (seq < cursor.seq)
-            .then(|| format!("{shows}, but the store has it only up to event {seq}: the rest is in the folder alone")),
+        Some(Stored { created, seq, .. }) if created == cursor.created => (seq < cursor.seq).then(|| {
+            format!("{shows}, but the store has it only up to event {seq}: the rest is in the folder alone")
+        }),
         Some(Stored { created, .. }) => Some(format!(
             "{shows}, begun {}, but the session of that name in the store was begun {}",
             super::iso(cursor.created),

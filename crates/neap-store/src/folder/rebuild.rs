@@ -112,7 +112,9 @@ pub fn unknown_folders(root: &Path, sessions: &[SessionInfo]) -> std::io::Result
                 (Severity::Damaged, Some(id), what)
             }
             // What a rebuild wrote or renamed, or what somebody put there.
-            Err(_) => (Severity::Note, None, format!("{path} is the folder of no session, and no command writes to it")),
+            Err(_) => {
+                (Severity::Note, None, format!("{path} is the folder of no session, and no command writes to it"))
+            }
         };
         findings.push(Finding { severity, session, what });
     }

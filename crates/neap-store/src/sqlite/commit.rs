@@ -13,7 +13,10 @@ use super::{effects, events, links, memories, progress, vectors};
 use crate::StoreError;
 
 /// Writes every commit that is not refused, in one transaction. Returns the stream of each that was written.
-pub(super) fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<i64, StoreError>>, Stop> {
+pub(super) fn write_all(
+    db: &mut Connection,
+    commits: &[Box<Prepared>],
+) -> Result<Vec<Result<i64, StoreError>>, Stop> {
     let mut all = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let mut outcomes = Vec::with_capacity(commits.len());
     let mut tally = Tally::default();
@@ -34,7 +37,8 @@ pub(super) fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Resul
         });
     }
     tally.write(&all)?;
-    let written = || commits.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok()).map(|(commit, _)| commit);
+    let written =
+        || commits.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok()).map(|(commit, _)| commit);
     if written().next().is_some() {
         let events = written().flat_map(|commit| &commit.events);
         let (count, newest) = (events.clone().count() as u64, events.map(|row| Stamp(row.at)).max());

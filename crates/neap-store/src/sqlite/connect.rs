@@ -62,7 +62,8 @@ impl Place {
         check_header(path, &header)?;
         let is_there = |end| files::size(&beside(path, end)).map(|size| size.is_some_and(|bytes| bytes > 0));
         let (has_log, has_index) = (is_there("-wal").map_err(unreadable)?, is_there("-shm").map_err(unreadable)?);
-        let place = |path: &Path, access, copy| Self { path: path.to_owned(), access, stay: Stay::Brief, _copy: copy };
+        let place =
+            |path: &Path, access, copy| Self { path: path.to_owned(), access, stay: Stay::Brief, _copy: copy };
         let place = match (has_log, has_index) {
             (false, _) => place(path, Access::Immutable, None),
             (true, true) => place(path, Access::Untouched, None),
@@ -146,9 +147,8 @@ impl Place {
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let by_uri = |end: &str| {
-            Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI)
-        };
+        let by_uri =
+            |end: &str| Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI);
         let opened = match self.access {
             Access::Full | Access::ReadOnly => Connection::open_with_flags(&self.path, flags),
             Access::Untouched => by_uri("?readonly_shm=1"),

@@ -7,8 +7,8 @@ use neap_core::ids::{Seq, Stamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 
-use super::{cold, examine};
 use super::fault::Stop;
+use super::{cold, examine};
 use crate::{StoreError, Stored};
 
 /// An event as it lies in its row.
@@ -100,7 +100,9 @@ pub(super) fn stream(db: &Connection, session: &str) -> rusqlite::Result<Option<
         Err(error) if is_damage(&error) => {}
         Err(error) => return Err(error),
     }
-    db.prepare_cached("SELECT stream FROM sessions WHERE +name = ?")?.query_row([session], |row| row.get(0)).optional()
+    db.prepare_cached("SELECT stream FROM sessions WHERE +name = ?")?
+        .query_row([session], |row| row.get(0))
+        .optional()
 }
 
 /// The place of a stream's last event.
@@ -114,9 +116,7 @@ pub(super) fn last_seq(db: &Connection, stream: i64) -> rusqlite::Result<Seq> {
     match last {
         Ok(last) => Ok(Seq(last as u64)),
         // Where the end of the stream is damaged, its row knows where it was.
-        Err(error) if is_damage(&error) => {
-            super::read::head(db, stream)?.map(|head| head.seq).ok_or(error)
-        }
+        Err(error) if is_damage(&error) => super::read::head(db, stream)?.map(|head| head.seq).ok_or(error),
         Err(error) => Err(error),
     }
 }

@@ -94,8 +94,7 @@ fn derived(db: &Connection, stream: i64, id: &SessionId, folded: &Folded) -> rus
         let what = format!("{misplaced} texts are indexed that belong to no memory");
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
-    let texts: i64 =
-        db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
+    let texts: i64 = db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
     if texts != folded.derived.texts.len() as i64 {
         let what = format!("{texts} texts are counted, {} are there", folded.derived.texts.len());
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });

@@ -158,7 +158,9 @@ pub(super) fn bodies(db: &Connection, texts: impl IntoIterator<Item = i64>) -> r
 fn latest(db: &Connection, text: i64) -> rusqlite::Result<Option<Memory>> {
     let (stream, Some((id, _))) = (numbers::stream_of(text), numbers::memory_of(text)) else { return Ok(None) };
     let Some(last) = places(db, stream, id)?.pop() else { return Ok(None) };
-    let Some(Stored::Event(recorded)) = Reader::new(db, stream).between(last, last, 1)?.pop() else { return Ok(None) };
+    let Some(Stored::Event(recorded)) = Reader::new(db, stream).between(last, last, 1)?.pop() else {
+        return Ok(None);
+    };
     Ok(if let Event::MemoryChanged { memory, .. } = recorded.event { Some(*memory) } else { None })
 }
 
@@ -282,8 +284,9 @@ pub(super) fn kept(
         return Ok(());
     }
     let (first, last) = numbers::all_texts(stream);
-    let mut statement =
-        db.prepare_cached("SELECT text, at, due, body, sum FROM memories WHERE text BETWEEN ? AND ? AND stream = ?")?;
+    let mut statement = db.prepare_cached(
+        "SELECT text, at, due, body, sum FROM memories WHERE text BETWEEN ? AND ? AND stream = ?",
+    )?;
     let mut rows = statement.query([first, last, stream])?;
     while let Some(row) = rows.next()? {
         let (text, at): (i64, i64) = (row.get(0)?, row.get(1)?);

@@ -52,15 +52,15 @@ use neap_core::message::Scope;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
 use neap_core::state::SessionState;
 
-use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use crate::folder::{AllShown, Shown};
+use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 use connect::{Place, Stay};
-pub use preflight::Misfit;
 use consult::Inquiry;
 use mark::Mark;
-use rusqlite::Transaction;
 use pool::Pool;
+pub use preflight::Misfit;
 use prepare::Prepared;
+use rusqlite::Transaction;
 use space::Space;
 use texts::Names;
 use writer::Writer;
@@ -114,7 +114,11 @@ impl SqliteStore {
         if let Some((root, shown)) = shown {
             let ahead = shown.ahead(root, &readers.read_now(read::sessions)?);
             if let Some((_, first)) = ahead.first() {
-                let more = if ahead.len() > 1 { format!(" (and {} more sessions)", ahead.len() - 1) } else { String::new() };
+                let more = if ahead.len() > 1 {
+                    format!(" (and {} more sessions)", ahead.len() - 1)
+                } else {
+                    String::new()
+                };
                 return Err(StoreError::Lost { path: path.to_owned(), why: format!("{first}{more}") });
             }
         }

@@ -48,7 +48,10 @@ impl Pool {
     }
 
     /// The same on this thread.
-    pub(super) fn read_now<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>) -> Result<T, StoreError> {
+    pub(super) fn read_now<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>,
+    ) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let db = idle.map_or_else(|| self.place.reader(), Ok)?;
         let answer = {

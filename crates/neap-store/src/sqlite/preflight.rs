@@ -129,7 +129,8 @@ impl Seen {
         };
         if let Some(log) = log {
             if !log.is_understood && log.bytes > 32 {
-                let why = format!("{} cannot be understood; {name} alone has {}", told_log(&wal, log), told(*in_file));
+                let why =
+                    format!("{} cannot be understood; {name} alone has {}", told_log(&wal, log), told(*in_file));
                 return without_log(why).map(|misfit| Misfit { can_be_salvaged: log.has_frames, ..misfit });
             }
             if let (Some(first), Some(file)) = (log.first, *in_file) {
@@ -152,11 +153,20 @@ impl Seen {
                     );
                     return without_log(why);
                 }
-                if log.last.unwrap_or(first).commits < file.commits && log.damaged.is_none() {
+                if log.last.unwrap_or(first).commits < file.commits {
+                    // SQLite would put older pages in the place of newer ones.
                     let last = says(log.last.unwrap_or(first));
-                    let why =
-                        format!("{} is older than its database: it ends with {last}, {name} has {}", wal.display(), says(file));
-                    return without_log(why);
+                    let (wal, file) = (wal.display(), says(file));
+                    let Some(frame) = log.damaged else {
+                        let why =
+                            format!("{wal} is older than its database: it ends with {last}, {name} has {file}");
+                        return without_log(why);
+                    };
+                    let why = format!(
+                        "{wal} is damaged at frame {}: up to there it has {last}, {name} has {file}",
+                        frame + 1
+                    );
+                    return without_log(why).map(|misfit| Misfit { can_be_salvaged: true, ..misfit });
                 }
             }
             let visible = log.last.or(*in_file);
@@ -189,8 +199,13 @@ impl Seen {
             None => mark.progress.events > 0,
         };
         let gone = if log.is_none() { format!(" (there is no {})", wal.display()) } else { String::new() };
-        let why =
-            || format!("{name} has lost what was written last: it has {}{gone}, but {}", told(visible), told_mark(&marker, &mark));
+        let why = || {
+            format!(
+                "{name} has lost what was written last: it has {}{gone}, but {}",
+                told(visible),
+                told_mark(&marker, &mark)
+            )
+        };
         let can_be_salvaged = log.as_ref().is_some_and(|log| log.damaged.is_some());
         is_behind.then(|| Misfit { why: why(), can_be_salvaged, in_the_way: vec![marker.clone()] })
     }
@@ -226,10 +241,14 @@ impl SeenLog {
             if !frame.is_reached {
                 seen.damaged = seen.damaged.or(Some(frame.number));
             }
-            if frame.is_whole && let Some(found) = Progress::in_page(frame.data) {
+            if frame.is_whole
+                && let Some(found) = Progress::in_page(frame.data)
+            {
                 (open, seen.page) = (Some(found), Some(frame.page));
             }
-            if frame.is_commit && let Some(found) = open.take() {
+            if frame.is_commit
+                && let Some(found) = open.take()
+            {
                 seen.furthest = seen.furthest.max_by_commits(Some(found));
                 if frame.is_reached {
                     seen.first = seen.first.or(Some(found));

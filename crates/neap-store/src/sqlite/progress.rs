@@ -121,7 +121,8 @@ fn write(db: &Connection, progress: &Progress) -> rusqlite::Result<()> {
 
 /// The page that has the row: where [`Progress::in_page`] finds it without SQLite.
 pub(super) fn page(db: &Connection) -> rusqlite::Result<u32> {
-    db.prepare_cached("SELECT rootpage FROM sqlite_master WHERE name = 'progress'")?.query_row([], |row| row.get(0))
+    db.prepare_cached("SELECT rootpage FROM sqlite_master WHERE name = 'progress'")?
+        .query_row([], |row| row.get(0))
 }
 
 #[cfg(test)]

@@ -161,7 +161,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a folder");
         let path = dir.path().join("db");
         let db = Connection::open(&path).expect("a database");
-        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(x);").expect("t");
+        db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(x);")
+            .expect("t");
         for _ in 0..3 {
             db.execute("INSERT INTO t VALUES (randomblob(9000))", []).expect("a row");
         }

@@ -18,8 +18,8 @@ use super::aside::{Answer as Done, Aside, Ask};
 use super::checkpoint::Due;
 use super::connect::{Access, Place, Stay};
 use super::fault::Stop;
-use super::prepare::Prepared;
 use super::mark::Mark;
+use super::prepare::Prepared;
 use super::{checkpoint, cold, commit, erase, progress, rebuild, scrub, vectors};
 use crate::{Finding, StoreError};
 
@@ -133,7 +133,15 @@ struct Desk {
 impl Desk {
     fn new(place: Arc<Place>, aside: Aside, db: Option<Connection>) -> Self {
         // The marker may be missing, or older than what another version wrote.
-        Self { place, aside, db, has_written: false, is_unmarked: true, is_uncopied: false, grown: BTreeSet::new() }
+        Self {
+            place,
+            aside,
+            db,
+            has_written: false,
+            is_unmarked: true,
+            is_uncopied: false,
+            grown: BTreeSet::new(),
+        }
     }
 
     fn work(mut self, queue: &Receiver<Job>) {

@@ -143,7 +143,8 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examined, F
     Ok(examined)
 }
 
-const SALVAGE: &str = "the file is left as it is; `neap rebuild` writes all that is whole in it into a new store beside it";
+const SALVAGE: &str =
+    "the file is left as it is; `neap rebuild` writes all that is whole in it into a new store beside it";
 
 async fn of_session(
     store: &SqliteStore,

@@ -98,7 +98,8 @@ fn told(id: &SessionId, folders: &Path, rebuilt: Rebuilt) -> Vec<Finding> {
     match rebuilt {
         Rebuilt::InPlace => Vec::new(),
         Rebuilt::Beside { folder, surplus } => {
-            let more = surplus.iter().map(|more| finding(Severity::Damaged, format!("in the session folder {more}")));
+            let more =
+                surplus.iter().map(|more| finding(Severity::Damaged, format!("in the session folder {more}")));
             let left = format!(
                 "{} is left as it is, and what the store has is in {}; {}",
                 own.display(),
@@ -130,8 +131,11 @@ async fn salvaged(data: &DataDir, why: &str, now: Stamp, json: bool) -> Result<E
     drop(store);
     let events: u64 = found.streams.iter().map(|(_, events)| events).sum();
     if json {
-        let streams: Vec<_> = found.streams.iter().map(|(id, events)| json!({"session": id, "events": events})).collect();
-        out::json_line(&json!({"rebuilt": [], "agents": [], "salvaged": place, "streams": streams, "why": why, "findings": found.findings}))?;
+        let streams: Vec<_> =
+            found.streams.iter().map(|(id, events)| json!({"session": id, "events": events})).collect();
+        out::json_line(
+            &json!({"rebuilt": [], "agents": [], "salvaged": place, "streams": streams, "why": why, "findings": found.findings}),
+        )?;
         return Ok(ExitCode::from(2));
     }
     out::line(format!("{}: {}", out::clean("damaged"), out::clean(why)));
@@ -153,7 +157,8 @@ async fn salvaged(data: &DataDir, why: &str, now: Stamp, json: bool) -> Result<E
 /// A path that nothing has yet.
 fn free(path: &Path) -> PathBuf {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let mut paths = std::iter::once(path.to_owned()).chain((2_u64..).map(|n| path.with_file_name(format!("{name}-{n}"))));
+    let mut paths =
+        std::iter::once(path.to_owned()).chain((2_u64..).map(|n| path.with_file_name(format!("{name}-{n}"))));
     paths.find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 

@@ -169,7 +169,9 @@ async fn play(
         let text = match text.map_err(|error| wrong(error.to_string()))? {
             Found::Whole(text) if text.trim_ascii().is_empty() => continue,
             Found::Whole(text) => text,
-            Found::TooLong { bytes } => return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most"))),
+            Found::TooLong { bytes } => {
+                return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+            }
         };
         let line: Line = serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(describe(&error)))?;
         model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);

@@ -44,11 +44,32 @@ enum What {
 pub(super) fn gather(database: &Path, into: &Connection) -> Result<Gathered, Failed> {
     let mut pages = Pages::open(database)?;
     let mut names = BTreeMap::new();
+    let mut unsure = Vec::new();
+    read(&mut pages, into, &mut names, &mut unsure)?;
+    if pages.read_by_file() {
+        read(&mut pages, into, &mut names, &mut unsure)?;
+    }
+    for truth in unsure {
+        let has = |seq| has(into, truth.stream, seq);
+        let is_new = !has(truth.first)? && !has(truth.last)?;
+        let follows = truth.first == 1 || has(truth.first - 1)? || has(truth.last + 1)?;
+        if is_new && (follows || is_empty(into, truth.stream)?) {
+            truth.put(into)?;
+        }
+    }
+    Ok(Gathered { names, damaged_frames: pages.damaged_frames })
+}
+
+fn read(
+    pages: &mut Pages,
+    into: &Connection,
+    names: &mut BTreeMap<i64, String>,
+    unsure: &mut Vec<Truth>,
+) -> Result<(), Failed> {
     // A row at the edge of a page says of itself alone which stream it is of; one beside others of its stream is sure.
-    let mut unsure: Vec<Truth> = Vec::new();
     for page in 1..=pages.count() {
         let mut truths = Vec::new();
-        for row in rows(&mut pages, page) {
+        for row in rows(pages, page) {
             names.extend(session(&row));
             truths.extend(truth(row));
         }
@@ -71,15 +92,7 @@ pub(super) fn gather(database: &Path, into: &Connection) -> Result<Gathered, Fai
             }
         }
     }
-    for truth in unsure {
-        let has = |seq| has(into, truth.stream, seq);
-        let is_new = !has(truth.first)? && !has(truth.last)?;
-        let follows = truth.first == 1 || has(truth.first - 1)? || has(truth.last + 1)?;
-        if is_new && (follows || is_empty(into, truth.stream)?) {
-            truth.put(into)?;
-        }
-    }
-    Ok(Gathered { names, damaged_frames: pages.damaged_frames })
+    Ok(())
 }
 
 /// Why gathering ended early.
@@ -157,7 +170,9 @@ impl Gathered {
 /// The number and the name of a session.
 fn session(row: &Row) -> Option<(i64, String)> {
     let Row { number: Some(stream), values } = row else { return None };
-    let [Value::Null, Value::Text(name), Value::Integer(_), Value::Text(_), ..] = values.as_slice() else { return None };
+    let [Value::Null, Value::Text(name), Value::Integer(_), Value::Text(_), ..] = values.as_slice() else {
+        return None;
+    };
     let name = String::from_utf8(name.clone()).ok()?;
     SessionId::stored(&name).ok().map(|_| (*stream, name))
 }
@@ -193,8 +208,9 @@ impl Truth {
             What::Event { at, body, is_packed: false, .. } => {
                 i64::from(events::sum(self.last, *at, body)) == self.sum
             }
-            What::Event { at, body, is_packed: true, .. } => unpack(body)
-                .is_ok_and(|plain| i64::from(events::sum(self.last, *at, &plain)) == self.sum),
+            What::Event { at, body, is_packed: true, .. } => {
+                unpack(body).is_ok_and(|plain| i64::from(events::sum(self.last, *at, &plain)) == self.sum)
+            }
             What::Block { body, .. } => Block::read(self.first, self.last, self.sum, body).is_whole(),
         }
     }

@@ -56,11 +56,10 @@ fn fill(database: &Path, db: &mut Connection) -> Result<Salvaged, Failed> {
     let mut salvaged = Salvaged { streams: Vec::new(), findings: of_log(gathered.damaged_frames) };
     for stream in streams(&all)? {
         let id = name(&gathered, &all, stream)?;
-        let packed: i64 = all.query_row(
-            "SELECT coalesce(max(last_seq), 0) FROM blocks WHERE stream = ?",
-            [stream],
-            |row| row.get(0),
-        )?;
+        let packed: i64 =
+            all.query_row("SELECT coalesce(max(last_seq), 0) FROM blocks WHERE stream = ?", [stream], |row| {
+                row.get(0)
+            })?;
         all.execute(
             "INSERT INTO sessions(stream, name, texts, head, cold) VALUES (?, ?, 0, '', ?)",
             params![stream, id.as_str(), packed],

@@ -1,6 +1,6 @@
 //! The pages of a database file as its log left them, whatever state the file is in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -18,6 +18,10 @@ pub(super) struct Pages {
     count: u32,
     /// The newest whole copy of a page in the log.
     logged: HashMap<u32, Vec<u8>>,
+    /// Pages of which a newer copy in the log is damaged: the file's may be newer than the one that is left, or older.
+    doubtful: HashSet<u32>,
+    /// Whether the file's copy of those is read.
+    by_file: bool,
     /// Frames of the log that are not what was written.
     pub(super) damaged_frames: u64,
 }
@@ -28,7 +32,8 @@ impl Pages {
         let file = files::open(database)?;
         let bytes = file.as_ref().map_or(Ok(0), |file| file.metadata().map(|found| found.len()))?;
         let in_file = u32::try_from(bytes.div_ceil(PAGE_BYTES as u64)).unwrap_or(u32::MAX);
-        let mut pages = Self { file, count: in_file, logged: HashMap::new(), damaged_frames: 0 };
+        let (logged, doubtful) = (HashMap::new(), HashSet::new());
+        let mut pages = Self { file, count: in_file, logged, doubtful, by_file: false, damaged_frames: 0 };
         pages.read_log(&beside(database, "-wal"))?;
         Ok(pages)
     }
@@ -44,7 +49,9 @@ impl Pages {
         log.frames(|frame| {
             if frame.is_whole {
                 open.push((frame.page, frame.data.to_vec()));
+                self.doubtful.remove(&frame.page);
             } else {
+                self.doubtful.insert(frame.page);
                 self.damaged_frames += 1;
             }
             if frame.is_commit {
@@ -57,6 +64,12 @@ impl Pages {
         })
     }
 
+    /// Reads the file's copy of pages of which the log's newest is damaged. Whether there are any.
+    pub(super) fn read_by_file(&mut self) -> bool {
+        self.by_file = true;
+        !self.doubtful.is_empty()
+    }
+
     /// How many there are.
     pub(super) fn count(&self) -> u32 {
         self.count
@@ -64,7 +77,8 @@ impl Pages {
 
     /// A page; a part that is not there is zeros.
     pub(super) fn get(&mut self, page: u32) -> Vec<u8> {
-        if let Some(logged) = self.logged.get(&page) {
+        let is_by_file = self.by_file && self.doubtful.contains(&page);
+        if let Some(logged) = self.logged.get(&page).filter(|_| !is_by_file) {
             return logged.clone();
         }
         let mut bytes = Vec::with_capacity(PAGE_BYTES);

@@ -50,7 +50,8 @@ pub(super) fn rows(pages: &mut Pages, page: u32) -> Vec<Row> {
     let start = if page == 1 { 100 } else { 0 };
     let first = bytes[start];
     // A kind that no page has may be one with a flipped bit.
-    let kinds = [(INDEX_LEAF, Kind::IndexLeaf), (INDEX_INTERIOR, Kind::IndexInterior), (TABLE_LEAF, Kind::TableLeaf)];
+    let kinds =
+        [(INDEX_LEAF, Kind::IndexLeaf), (INDEX_INTERIOR, Kind::IndexInterior), (TABLE_LEAF, Kind::TableLeaf)];
     let exact = kinds.iter().find(|(kind, _)| *kind == first).map(|(_, kind)| *kind);
     let near = |exact: Option<Kind>| {
         let others = kinds.iter().filter(move |(kind, of)| (kind ^ first).count_ones() == 1 && exact != Some(*of));

@@ -157,7 +157,8 @@ async fn take_piece(
     told: &mut Told,
 ) -> Result<(), Failure> {
     // Text that is text already is not copied.
-    let text = String::from_utf8(piece).unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
+    let text =
+        String::from_utf8(piece).unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
     let read = read(program, &file.name, &text);
     drop(text);
     told.left.add(&read.left);

@@ -190,7 +190,8 @@ fn read(path: &Path) -> Result<Vec<Memory>, Failure> {
                 return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
             }
         };
-        let memory: Memory = serde_json::from_slice(line.trim_ascii_end()).map_err(|error| wrong(error.to_string()))?;
+        let memory: Memory =
+            serde_json::from_slice(line.trim_ascii_end()).map_err(|error| wrong(error.to_string()))?;
         if memory.kind() != memory.body.kind() {
             return Err(wrong(format!("{} says that it is a {}", memory.id, memory.body.kind())));
         }

@@ -48,12 +48,7 @@ pub(super) async fn run(data: &DataDir, args: &ImportArgs, json: bool) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
-async fn folder(
-    data: &DataDir,
-    engine: &Engine,
-    path: &Path,
-    id: Option<SessionId>,
-) -> Result<Imported, Failure> {
+async fn folder(data: &DataDir, engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
     let read = folder::read_folder(path).map_err(|error| {
         Failure::new(error.to_string()).hint("a session folder has manifest.yaml, raw.jsonl and efforts/")
     })?;
