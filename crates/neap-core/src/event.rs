@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::effort::Summary;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use crate::ingest::{Line, Link, Passed};
+use crate::ingest::{Line, Link, Passed, Tenant};
 use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
 use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
@@ -287,6 +287,10 @@ pub enum Event {
         links: Vec<Link>,
         /// Where it ends.
         line: Line,
+        /// Whose history it is: a digest of what a caller of the proxy shows. Said once in a stream, with its first links, or when a
+        /// stream that is older than this field is gone on with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<Tenant>,
     },
     /// A client's request was passed on, and there is an answer, or half of one.
     RequestPassed {

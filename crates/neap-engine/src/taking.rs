@@ -172,7 +172,7 @@ impl Engine {
             let line = Line { asked: *end, answered: Vec::new() };
             let links = keys.iter().map(|digest| Link { digest: *digest, turn }).collect();
             let at = events.last().map_or_else(|| live.state.head().updated, |recorded| recorded.at);
-            events.push(live.state.record(at, Event::HistoryLinked { turn, links, line }));
+            events.push(live.state.record(at, Event::HistoryLinked { turn, links, line, tenant: None }));
         }
         Ok(live.commit(self.parts.store.as_ref(), events).await?)
     }

@@ -79,15 +79,29 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// Whose requests: a digest of the key that a caller shows, never the key. Every chain begins with it, so that two of
+/// Whose requests: a digest of what a caller shows, never the key itself. Every chain begins with it, so that two of
 /// them never share a link (I11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Tenant(Digest);
 
 impl Tenant {
-    /// Of a key; without one, whoever is at this machine.
+    /// The one caller of one's own machine, whatever key or sign-in token a client shows.
+    pub fn local() -> Self {
+        Self::of_key(None)
+    }
+
+    /// Of a key alone, as callers were told apart before all that looks like a credential counted.
     pub fn of_key(key: Option<&str>) -> Self {
         Self(Digest::of("tenant", &[key.unwrap_or_default().as_bytes()]))
+    }
+
+    /// Of all credentials that a caller shows, each as its place, its name and its value; their order does not matter.
+    pub(super) fn of_credentials(mut parts: Vec<[&str; 3]>) -> Self {
+        parts.sort_unstable();
+        parts.dedup();
+        let parts: Vec<&[u8]> = parts.iter().flatten().map(|part| part.as_bytes()).collect();
+        Self(Digest::of("caller", &parts))
     }
 
     /// The digest.

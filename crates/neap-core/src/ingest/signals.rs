@@ -70,7 +70,51 @@ pub struct Identity {
     /// What told it.
     pub source: Source,
     /// The session of that name, of this tenant.
-    pub session: SessionId,
+    pub name: SessionName,
+}
+
+/// What a session is called: words for people, and a digest of all that makes it the one it is, its tenant included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionName {
+    words: String,
+    mark: Digest,
+}
+
+impl SessionName {
+    /// The session of a history that nobody has named and nobody has heard.
+    pub fn of_history(chain: &Chain) -> Self {
+        Self { words: "talk".to_owned(), mark: chain.asked() }
+    }
+
+    /// The digest. A stream that has another id, and is this session all the same, is linked to it.
+    pub fn mark(&self) -> Digest {
+        self.mark
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        SessionId::marked(&self.words, &self.mark)
+    }
+
+    /// Its id where the stream of that id, and of as many more, turned out to be somebody else's.
+    pub fn id_beside(&self, others: u32) -> SessionId {
+        match others {
+            0 => self.id(),
+            n => SessionId::marked(
+                &self.words,
+                &Digest::of("beside", &[self.mark.bytes().as_slice(), &n.to_le_bytes()]),
+            ),
+        }
+    }
+
+    /// Its id while ids had 32 bits of the digest. Somebody else's session may have the same: who it belongs to has to be shown otherwise.
+    pub fn old_id(&self) -> SessionId {
+        let readable = SessionId::cut(&self.words).map(String::from).unwrap_or_default();
+        let readable: String = readable.chars().take(54).collect();
+        let text = format!("{readable}-{}", self.mark.short());
+        // A digest has letters or digits, so a name is always left.
+        SessionId::cut(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters or digits"))
+    }
 }
 
 impl Signals {
@@ -125,24 +169,9 @@ impl Signals {
         // The mark alone makes it unique; the rest is for people.
         let words: String = value.chars().take(36).collect();
         let agent: String = agent.chars().take(9).collect();
-        let name = [label, &words, &agent].join(" ");
-        Some(Identity { source, session: session_id(&name, &mark) })
+        let name = SessionName { words: [label, &words, &agent].join(" "), mark };
+        Some(Identity { source, name })
     }
-}
-
-/// A session's id from what people call it and what makes it unique.
-fn session_id(name: &str, mark: &Digest) -> SessionId {
-    let short = mark.short();
-    let readable: String =
-        SessionId::from_name(name).map(String::from).unwrap_or_default().chars().take(54).collect();
-    let text = format!("{readable}-{short}");
-    // A digest has letters or digits, so a name is always left.
-    SessionId::from_name(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters or digits"))
-}
-
-/// The session of a history that nobody has named and nobody has heard.
-pub fn new_session(chain: &Chain) -> SessionId {
-    session_id("talk", &chain.asked())
 }
 
 /// The name in `/s/<name>/v1/…`.

@@ -148,7 +148,11 @@ impl SessionState {
             Event::MessageAdded { turn, message } => {
                 self.in_turn(*turn, |pending| pending.tokens += message.tokens);
             }
-            Event::HistoryLinked { turn: _, links: _, line } => self.head.line = Some(line.clone()),
+            Event::HistoryLinked { turn: _, links: _, line, tenant } => {
+                self.head.line = Some(line.clone());
+                // An owner stays: no later event can give the stream to somebody else.
+                self.head.tenant = self.head.tenant.or(*tenant);
+            }
             Event::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
             Event::ClientCompacted { turn, .. } => self.head.compacted = Some(*turn),
             Event::MemoriesLoaded { turn: _, loaded } => self.head.metrics.memories.follow(loaded),
