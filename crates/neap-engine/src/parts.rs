@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
+use neap_core::ingest::{Callers, Tenant};
 use neap_core::message::ToolCall;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tools::ToolSpec;
@@ -66,6 +67,12 @@ pub(crate) struct Parts {
     /// The agent whose conversations sessions are.
     pub(crate) agent: Option<AgentPart>,
     pub(crate) views: Option<FolderViews>,
+    /// How many callers send clients' requests.
+    pub(crate) callers: Callers,
+    /// Whether it serves one request of whom nothing is known.
+    pub(crate) is_alone: bool,
+    /// Whether sessions of a proxy's callers are as if they were not there.
+    pub(crate) hides_callers: bool,
     /// Histories of clients that are in play.
     pub(crate) lines: Lines,
     /// Who signs; or why nobody can.
@@ -75,6 +82,11 @@ pub(crate) struct Parts {
 impl Parts {
     pub(crate) fn keyring(&self) -> Result<&Keyring, KeyError> {
         self.keyring.as_deref().map_err(Clone::clone)
+    }
+
+    /// Whether a session may be shown that belongs to this caller, or to none.
+    pub(crate) fn shows(&self, tenant: Option<Tenant>) -> bool {
+        !self.hides_callers || tenant.is_none_or(|tenant| tenant == Tenant::local())
     }
 
     /// Asks for a summary. Whoever was configured has only so much time: a turn may be waiting.

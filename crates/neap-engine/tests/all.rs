@@ -22,6 +22,7 @@ mod slice4;
 mod stage;
 mod standing;
 mod taking_back;
+mod tenants;
 mod told;
 mod tools;
 mod traffic;

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use neap_core::event::Recorded;
 use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
+use neap_core::ingest::{Digest, Tenant};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
@@ -86,12 +86,15 @@ pub struct SessionInfo {
     pub events: Seq,
     /// Whether it was erased; then only this tombstone is left.
     pub scrubbed: bool,
+    /// Which caller of a proxy it belongs to, if it is one's. Nobody who reads a list needs it.
+    #[serde(skip)]
+    pub tenant: Option<Tenant>,
 }
 
 impl SessionInfo {
     fn new(session: SessionId, head: &Head, efforts: u64) -> Self {
-        let Head { created, updated, turn, seq, scrubbed, .. } = *head;
-        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed }
+        let Head { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
+        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, tenant }
     }
 }
 

@@ -34,8 +34,12 @@ pub(crate) const NEAP_LISTEN: &str = "NEAP_LISTEN";
 pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 /// The longest request that the proxy sends on, as `--budget` does.
 pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
-/// What callers of /mcp must bring, as `--mcp-token` does.
+/// What callers of /mcp must bring.
 pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
+/// The file that has it, as `--mcp-token-file` does; it comes first.
+pub(crate) const NEAP_MCP_TOKEN_FILE: &str = "NEAP_MCP_TOKEN_FILE";
+/// How many callers the proxy serves, as `--callers` does.
+pub(crate) const NEAP_CALLERS: &str = "NEAP_CALLERS";
 /// Whether /mcp has what the protocol's conformance suite needs as well; in debug builds alone.
 #[cfg(debug_assertions)]
 pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";
@@ -171,6 +175,11 @@ impl DataDir {
     /// The key file that is made if none is named.
     pub(crate) fn own_key_file(&self) -> PathBuf {
         self.place.join("keys").join("envelope.key")
+    }
+
+    /// The file with the token for /mcp that is made if none is given and one is needed.
+    pub(crate) fn own_token_file(&self) -> PathBuf {
+        self.place.join("keys").join("mcp.token")
     }
 
     /// The agent whose memory is meant.

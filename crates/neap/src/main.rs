@@ -16,6 +16,7 @@ mod out;
 mod outlook;
 mod progress;
 mod proxy;
+mod token;
 mod told;
 mod typed;
 mod when;

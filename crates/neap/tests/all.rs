@@ -1,6 +1,7 @@
 //! The binary as people and programs use it: one program, since linking each file by itself takes longer than its tests.
 
 mod bad_input;
+mod callers;
 mod chat;
 mod client;
 mod doctor;
@@ -26,6 +27,7 @@ mod memory_proof;
 #[path = "../../neap-model/tests/mock/mod.rs"]
 mod mock;
 mod models;
+mod own_paths;
 mod packages;
 mod passing;
 mod proof;

@@ -16,8 +16,8 @@ pub enum Callers {
 /// Who sent a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Caller {
-    /// Whose request it is; none where nothing that it shows tells one caller from another. Then it stands alone.
-    pub tenant: Option<Tenant>,
+    /// Whose request it is.
+    pub tenant: Tenant,
     /// Whose it was while the first of four headers alone told callers apart. Streams of that time are known by it; it proves
     /// nothing, since others may have shown the same.
     pub earlier: Option<Tenant>,
@@ -26,17 +26,25 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Reads who sent a request from its headers and its target: a path with its query, or a whole address.
-    pub fn of(callers: Callers, target: &str, headers: &[(String, String)]) -> Self {
-        let earlier = earlier_key(headers).map(|key| Tenant::of_key(Some(key)));
+    /// Reads who sent a request from its headers and its target: a path with its query, or a whole address. None where nothing that it
+    /// shows tells one caller from another: then it stands alone.
+    pub fn of(callers: Callers, target: &str, headers: &[(String, String)]) -> Option<Self> {
         let tenant = match callers {
-            Callers::One => Some(Tenant::local()),
+            Callers::One => Tenant::local(),
             Callers::Many => {
                 let shown = credentials(target, headers);
-                let is_known = shown.iter().any(|credential| credential.is_secret);
-                is_known.then(|| Tenant::of_credentials(shown.iter().map(Credential::parts).collect()))
+                if !shown.iter().any(|credential| credential.is_secret) {
+                    return None;
+                }
+                Tenant::of_credentials(shown.iter().map(Credential::parts).collect())
             }
         };
-        Self { tenant, earlier, callers }
+        let earlier = earlier_key(headers).map(|key| Tenant::of_key(Some(key)));
+        Some(Self { tenant, earlier, callers })
+    }
+
+    /// Whether a stream without an owner is this caller's only if it is shown to be: by whoever brings along all of its history.
+    pub fn must_prove(&self) -> bool {
+        self.callers == Callers::Many
     }
 }

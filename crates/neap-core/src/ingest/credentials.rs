@@ -146,6 +146,15 @@ pub(super) fn credentials(target: &str, headers: &[(String, String)]) -> Vec<Cre
     found
 }
 
+/// The path in a target.
+pub fn path_of(target: &str) -> &str {
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    match path.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("/", |at| &rest[at..]),
+        None => path,
+    }
+}
+
 /// The key by which callers were told apart before: the first of four headers that has one.
 pub(super) fn earlier_key(headers: &[(String, String)]) -> Option<&str> {
     ["x-api-key", "authorization", "api-key", "x-goog-api-key"].iter().find_map(|name| {
@@ -228,6 +237,11 @@ pub fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
+    String::from_utf8(percent_decoded_bytes(text)).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// The bytes that a text with percent signs stands for.
+pub fn percent_decoded_bytes(text: &str) -> Vec<u8> {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).and_then(|byte| (*byte as char).to_digit(16));
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
@@ -243,5 +257,5 @@ pub fn percent_decoded(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    String::from_utf8(out).map_or(Cow::Borrowed(text), Cow::Owned)
+    out
 }

@@ -36,7 +36,7 @@ pub use chain::{Chain, Digest, Line, Link, Tenant};
 pub use checkpoint::{Reach, checkpoint};
 pub use class::{Class, classify};
 pub use compaction::{compaction_room, in_short};
-pub use credentials::percent_decoded;
+pub use credentials::{path_of, percent_decoded, percent_decoded_bytes};
 pub use cut::Cut;
 pub use heard::{Api, Block, Endpoint, Heard, Item, Reply, Speaker, first_answered, first_spoken};
 pub use layout::{Changes, Frozen, Layout, OnWire, Piece};

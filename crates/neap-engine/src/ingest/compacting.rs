@@ -4,8 +4,8 @@
 //! somebody else, is ever put before a model as ours.
 
 use neap_core::ids::SessionId;
-use neap_core::ingest::{Chain, Digest, Heard, Tenant, Verdict, compaction_room, in_short};
-use neap_model::envelope::{Binding, Envelope};
+use neap_core::ingest::{Caller, Chain, Digest, Heard, Tenant, Verdict, compaction_room, in_short};
+use neap_model::envelope::{Binding, Envelope, Keyring, Refused};
 use neap_model::wire::heard::{Compaction, Counts, Request};
 
 use super::bounding::Bounding;
@@ -27,7 +27,7 @@ impl Engine {
     pub(super) fn opened(
         &self,
         request: &mut Request,
-        tenant: &Tenant,
+        caller: &Caller,
         counts: &Counts,
     ) -> Result<Option<String>, String> {
         let mut session = None;
@@ -37,10 +37,7 @@ impl Engine {
             let envelope: Envelope =
                 serde_json::from_str(text).map_err(|_| refused("it is not what was given".to_owned()))?;
             let keyring = self.parts.keyring().map_err(|error| refused(error.to_string()))?;
-            let owner = tenant.digest().to_string();
-            let binding =
-                Binding { session: &envelope.session, call_id: &envelope.call_id, tool: TOOL, arguments: &owner };
-            keyring.verify(&envelope, &binding).map_err(|error| refused(error.to_string()))?;
+            verified(keyring, &envelope, caller).map_err(|error| refused(error.to_string()))?;
             request.open(at, &envelope.payload, counts);
             session = Some(envelope.session);
         }
@@ -57,15 +54,13 @@ impl Engine {
         &self,
         request: &Request,
         incoming: &Incoming<'_>,
-        tenant: &Tenant,
+        caller: &Caller,
         opened: Option<&str>,
         plan: &mut Plan,
     ) -> Result<(), EngineError> {
         let heard = &request.heard().without_trigger();
-        let chain = &Chain::of(tenant, heard);
-        let named = heard.signals.identity(tenant).map(|identity| identity.session);
-        let (session, line) = self.line_of(named, heard, chain, &mut None).await?;
-        let mut line = line.lock().await;
+        let chain = &Chain::of(&caller.tenant, heard);
+        let (session, mut line) = self.line_of(caller, heard, chain, &mut None).await?;
         if opened.is_some_and(|opened| opened != session.as_str()) {
             // It goes on from another session, whose record only the opened item has: the provider puts it in short.
             plan.body = Some(request.whole());
@@ -82,7 +77,7 @@ impl Engine {
         let bounding = Bounding { parts: &self.parts, engine: self, request, chain, counts: &counts, ahead: None };
         let text = self.short(&bounding, &mut line, heard, incoming).await?;
         let turn = line.live.state.turn().to_string();
-        let owner = tenant.digest().to_string();
+        let owner = caller.tenant.digest().to_string();
         let binding = Binding { session: session.as_str(), call_id: &turn, tool: TOOL, arguments: &owner };
         let now = self.parts.clock.now();
         let tokens_out = counts.of(&text);
@@ -112,6 +107,24 @@ impl Engine {
         bounding.summarize(&mut line.live, next, room).await?;
         Ok(in_short(&line.live.state, heard, room, bounding.counts.counter()))
     }
+}
+
+/// Whether what was put in short is this caller's: made for whom it is known as, or was. Where there is one caller, whatever was made here is
+/// that caller's, also for a token that was renewed since.
+fn verified(keyring: &Keyring, envelope: &Envelope, caller: &Caller) -> Result<(), Refused> {
+    let verify = |owner: &Tenant| {
+        let owner = owner.digest().to_string();
+        let (session, call_id) = (envelope.session.as_str(), envelope.call_id.as_str());
+        keyring.verify(envelope, &Binding { session, call_id, tool: TOOL, arguments: &owner })
+    };
+    for owner in [Some(caller.tenant), caller.earlier].into_iter().flatten() {
+        match verify(&owner) {
+            // Whom it was made for is looked at last: all else holds.
+            Err(Refused::OtherArguments) => {}
+            verified => return verified,
+        }
+    }
+    if caller.must_prove() { Err(Refused::OtherArguments) } else { Ok(()) }
 }
 
 /// How many items say only what is in the session already: all up to the one that stands for it.

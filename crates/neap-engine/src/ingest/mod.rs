@@ -7,20 +7,23 @@
 //!
 //! Whatever fails in here, the request goes on as it came: see [`Plan::fault`].
 
+mod adopting;
 mod bounding;
 mod compacting;
 mod files;
 mod finding;
+mod keeping;
 mod lines;
 mod plan;
 mod recording;
+mod stranger;
 mod tools;
 
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
+use neap_core::ingest::{Bounds, Caller, Chain, Decision, Heard, Reply, Verdict, decide, path_of};
 use neap_model::wire::heard::Request;
 use tokio::sync::{OwnedMutexGuard, watch};
 
@@ -32,28 +35,34 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use bounding::{Bounding, newest};
 use compacting::{forget_cut, told};
-use lines::{HeardLine, Room, locked};
+use lines::{HeardLine, Room};
 use plan::{Recording, Ticket};
 use recording::{Account, New};
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
+        match Caller::of(self.parts.callers, incoming.path, incoming.headers) {
+            Some(caller) => self.ingest_of(&caller, incoming).await,
+            None => self.ingest_alone(incoming).await,
+        }
+    }
+
+    async fn ingest_of(&self, caller: &Caller, incoming: &Incoming<'_>) -> Plan {
         let began = Instant::now();
         let room = self.parts.lines.enter(incoming.limit).await;
         let counts = self.parts.lines.counts(incoming.encoding);
-        let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
+        let mut request = match Request::read(path_of(incoming.path), incoming.headers, incoming.body, &counts) {
             Ok(Some(request)) => request,
             Ok(None) => return Plan::passed(None),
             Err(error) => return Plan::passed(Some(error.to_string())),
         };
-        let tenant = Tenant::of_key(key(incoming.headers));
-        let opened = match self.opened(&mut request, &tenant, &counts) {
+        let opened = match self.opened(&mut request, caller, &counts) {
             Ok(session) => session,
             Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
         };
         let as_it_came = Plan::of(&request);
-        let whose = (&tenant, opened.as_deref());
+        let whose = (caller, opened.as_deref());
         let planning = self.plan(&mut request, incoming, whose, as_it_came.clone(), room);
         let planned = match incoming.limit {
             Some(limit) => tokio::time::timeout(limit.saturating_sub(began.elapsed()), planning).await,
@@ -73,24 +82,24 @@ impl Engine {
         &self,
         request: &mut Request,
         incoming: &Incoming<'_>,
-        (tenant, opened): (&Tenant, Option<&str>),
+        (caller, opened): (&Caller, Option<&str>),
         mut plan: Plan,
         mut room: Room<'_>,
     ) -> Result<Plan, EngineError> {
         let heard = request.heard();
-        if heard.wants_compaction() && !incoming.shadow && !Self::is_closed_to_us(request) {
+        // What nobody is known for is put in short for nobody: they could not show that it is theirs.
+        let may_compact = !incoming.shadow && !self.parts.is_alone;
+        if heard.wants_compaction() && may_compact && !Self::is_closed_to_us(request) {
             drop(room);
-            self.compact(request, incoming, tenant, opened, &mut plan).await?;
+            self.compact(request, incoming, caller, opened, &mut plan).await?;
             return Ok(plan);
         }
-        let chain = Chain::of(tenant, heard);
-        let named = heard.signals.identity(tenant).map(|identity| identity.session);
+        let chain = Chain::of(&caller.tenant, heard);
         if !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
-            plan.session = named;
+            plan.session = heard.signals.identity(&caller.tenant).map(|identity| identity.name.id());
             return Ok(plan);
         }
-        let (session, line) = self.line_of(named, heard, &chain, &mut room).await?;
-        let mut line = locked(line, &mut room).await;
+        let (session, mut line) = self.line_of(caller, heard, &chain, &mut room).await?;
         let may_be_early = incoming.early && (incoming.offer.is_none() || incoming.shadow);
         let is_only_recorded = may_be_early && is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
         let mut found = self.found(&mut line, &session, heard, &chain, is_only_recorded).await?;
@@ -103,7 +112,7 @@ impl Engine {
         if plan.class.is_conversation() {
             let is_new = line.live.state.head().session.is_none();
             let new = New::of(&line, heard, &chain, &found);
-            plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
+            plan.ticket = Some(Ticket { session, api: heard.api, caller: *caller, chain: chain.clone() });
             forget_cut(&mut line, found.verdict);
             let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
             if may_be_early && is_as_it_was {
@@ -166,16 +175,16 @@ impl Engine {
 
     /// Records what was answered to a request. Told again, it changes nothing.
     pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
-        let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
+        let Some(Ticket { session, api, caller, chain }) = &plan.ticket else { return Ok(()) };
         plan.recorded().await;
         if plan.is_recording() {
             // What was asked could not be written down; both come along next time.
             return Ok(());
         }
-        let shared = self.parts.lines.get(&self.parts, session).await?;
+        let shared = self.parts.lines.get(&self.parts, session, &caller.tenant).await?;
         let mut line = shared.lock().await;
         let account = Account { turn: plan.turn_now().unwrap_or_default(), passed: plan.account(reply) };
-        self.hear_reply(&mut line, (*api, *tenant), chain, reply, account).await?;
+        self.hear_reply(&mut line, (*api, caller.tenant), chain, reply, account).await?;
         let ends_work = std::mem::take(&mut line.is_over) && line.live.state.active().is_some();
         // What follows may take as long as a summary does; the next request does not wait for it.
         drop(line);
@@ -205,14 +214,4 @@ fn told_of(plan: &Plan) {
         changes = plan.changes.total(),
         "heard"
     );
-}
-
-/// The key that a caller shows.
-fn key(headers: &[(String, String)]) -> Option<&str> {
-    ["x-api-key", "authorization", "api-key", "x-goog-api-key"].iter().find_map(|name| {
-        let value =
-            headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())?;
-        let value = value.strip_prefix("Bearer ").unwrap_or(value).trim();
-        (!value.is_empty()).then_some(value)
-    })
 }

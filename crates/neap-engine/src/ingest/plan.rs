@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Api, Chain, Changes, Class, Passed, PassedSum, Reply, Tenant, Verdict, classify};
+use neap_core::ingest::{Api, Caller, Chain, Changes, Class, Passed, PassedSum, Reply, Verdict, classify};
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::{Offer, OwnAnswer, Request};
 use tokio::sync::watch;
@@ -12,7 +12,7 @@ use tokio::sync::watch;
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming<'a> {
-    /// Its path; `/s/<name>/v1/…` names a session.
+    /// Its path, or all of its target: its query, and user information in an address, may show who asks. `/s/<name>/v1/…` names a session.
     pub path: &'a str,
     /// Its headers.
     pub headers: &'a [(String, String)],
@@ -109,7 +109,7 @@ impl Plan {
 pub(super) struct Ticket {
     pub(super) session: SessionId,
     pub(super) api: Api,
-    pub(super) tenant: Tenant,
+    pub(super) caller: Caller,
     pub(super) chain: Chain,
 }
 

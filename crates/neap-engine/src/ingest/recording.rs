@@ -10,7 +10,7 @@ use neap_core::policy::Policy;
 use neap_model::bpe::counter_for;
 
 use super::finding::Found;
-use super::lines::HeardLine;
+use super::lines::{HeardLine, check_owner};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::live::overtaken;
@@ -145,11 +145,13 @@ impl Engine {
         mut end: Line,
         account: Option<Account>,
     ) -> Result<(), EngineError> {
-        let HeardLine { live, topics, is_over, steers, .. } = line;
+        let HeardLine { live, owner, topics, is_over, steers, .. } = line;
         let store = self.parts.store.as_ref();
         let mut conflicts = 0;
         let mut done = 0;
         loop {
+            // Another process may have been first to go on with a stream that had no owner.
+            check_owner(live, owner)?;
             let before = (topics.clone(), *is_over);
             let some = &steps[done..steps.len().min(done + AT_ONCE)];
             let mut decided = Vec::new();
@@ -179,7 +181,8 @@ impl Engine {
                 links.extend(digest.map(|digest| Link { digest, turn: live.state.turn() }));
             }
             let turn = live.state.turn();
-            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone() }));
+            let tenant = live.state.head().tenant.is_none().then_some(*owner);
+            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone(), tenant }));
             if let Some(Account { turn, passed }) = account.filter(|_| done + some.len() == steps.len()) {
                 decided.push(live.state.record(now, Event::RequestPassed { turn, passed }));
             }

@@ -4,15 +4,15 @@
 //! Shadows are kept in memory. Where one is gone, the client's own words stand: nothing is orphaned, and what the tools did
 //! is in the session all the same.
 
-use neap_core::ids::{AgentId, SessionId};
-use neap_core::ingest::{Chain, Digest, Shadow, Tenant, steers_efforts};
+use neap_core::ids::SessionId;
+use neap_core::ingest::{Caller, Chain, Digest, Shadow, steers_efforts};
 use neap_core::knowledge::Outlook;
 use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::{Counts, Request};
 use serde_json::json;
 
-use super::lines::HeardLine;
+use super::lines::{HeardLine, check_owner};
 use super::plan::{Incoming, Plan, Ticket};
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -65,30 +65,30 @@ impl Engine {
 
     /// Carries out a call of one of the tools that a plan says are ours. What goes wrong is told in words, for the model to read.
     pub async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
-        let Some(Ticket { session, tenant, .. }) = &plan.ticket else { return refused("there is no session") };
+        let Some(Ticket { session, caller, .. }) = &plan.ticket else { return refused("there is no session") };
         let done = match call.name == MEMORY {
-            true => self.memory_file(tenant, call).await,
-            false => self.call_passed(session, tenant, call).await,
+            true => self.memory_file(caller, call).await,
+            false => self.call_passed(session, caller, call).await,
         };
         done.unwrap_or_else(|error| refused(&error.to_string()))
     }
 
-    async fn call_passed(&self, id: &SessionId, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {
+    async fn call_passed(&self, id: &SessionId, caller: &Caller, call: &ToolCall) -> Result<String, EngineError> {
         if steers_efforts(&call.name) {
-            self.parts.lines.get(&self.parts, id).await?.lock().await.steers = true;
+            self.parts.lines.get(&self.parts, id, &caller.tenant).await?.lock().await.steers = true;
         }
         let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        check_owner(&live, &caller.tenant)?;
         // What one caller's model remembers is no other caller's (I11).
-        let name = format!("proxy {}", tenant.digest().short());
-        let agent = AgentId::from_name(&name).ok().map(|id| AgentPart { id, outlook: Outlook::default().into() });
-        let mut session = self.session_for(live, agent.as_ref()).await?;
+        let agent = AgentPart { id: self.agent_of(caller).await?, outlook: Outlook::default().into() };
+        let mut session = self.session_for(live, Some(&agent)).await?;
         Ok(session.call_tool(&call.name, &call.arguments).await?.text)
     }
 
     /// Keeps what was really said in the place of an answer.
     pub async fn keep_shadow(&self, plan: &Plan, shadow: Said) -> Result<(), EngineError> {
-        let Some(Ticket { session, chain, .. }) = &plan.ticket else { return Ok(()) };
-        let line = self.parts.lines.get(&self.parts, session).await?;
+        let Some(Ticket { session, caller, chain, .. }) = &plan.ticket else { return Ok(()) };
+        let line = self.parts.lines.get(&self.parts, session, &caller.tenant).await?;
         let mut line = line.lock().await;
         let Said { text, calls, items, held } = shadow;
         line.shadows.push(Shadow { asked: chain.asked(), text, calls, items, held });

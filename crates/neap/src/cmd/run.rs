@@ -3,13 +3,15 @@
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
+use neap_core::ingest::Callers;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use super::serve;
 use crate::cli::RunArgs;
-use crate::env::DataDir;
+use crate::env::{self, DataDir, NEAP_MCP_TOKEN};
 use crate::out::{self, Failure};
+use crate::proxy::Limits;
 
 /// Variables by which clients are told where their provider is, and what comes after the address.
 const TOLD: [(&str, &str); 5] = [
@@ -23,7 +25,11 @@ const TOLD: [(&str, &str); 5] = [
 pub(crate) async fn run(data: &DataDir, args: RunArgs) -> Result<ExitCode, Failure> {
     let RunArgs { proxy, command } = args;
     let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is nothing to run")) };
-    let serving = serve::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), Vec::new(), &proxy).await?;
+    let bound = serve::bound(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy).await?;
+    // There is no /mcp here, but a client that has its token may bring it by mistake.
+    let token = env::text(NEAP_MCP_TOKEN);
+    let (token, limits) = (token.as_deref().map(str::trim), Limits::default());
+    let serving = serve::serving(data, bound, Vec::new(), &proxy, Callers::One, token, limits)?;
     let address = serving.address();
     let (ended, end) = oneshot::channel::<()>();
     let serves = tokio::spawn(serving.until(async {

@@ -11,7 +11,6 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::tools::SESSION;
-use super::whose::which;
 use super::{Desk, Told};
 
 /// Where we are.
@@ -92,7 +91,7 @@ async fn stands(
     about: Option<&Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<String, ErrorData> {
-    let which = which(&desk.place, about, context).map_err(|refusal| refused(&refusal))?;
+    let which = desk.which(about, context).await.map_err(|refusal| refused(&refusal))?;
     if let Err(Told(refusal)) = desk.open(&which, true).await {
         return Err(refused(&refusal));
     }

@@ -19,7 +19,6 @@ use serde_json::json;
 
 use super::Desk;
 use super::uri::Uri;
-use super::whose::which;
 
 /// Resources on one page of a list.
 const PAGE: usize = 50;
@@ -117,7 +116,7 @@ pub(super) async fn list(
 }
 
 async fn sessions(desk: &Desk, context: &RequestContext<RoleServer>) -> Result<Vec<Resource>, EngineError> {
-    let own = which(&desk.place, None, context).ok().map(|which| which.session);
+    let own = desk.which(None, context).await.ok().map(|which| which.session);
     let mut all = Vec::new();
     if let Some(own) = &own
         && let Ok(session) = desk.engine.attach(own).await

@@ -8,6 +8,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, header};
 
 use super::fault::Fault;
+use super::linger::is_too_slow;
 
 /// The longest body that is taken, packed or unpacked.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
@@ -21,7 +22,10 @@ pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, F
     }
     let mut read = Vec::with_capacity(announced.unwrap_or(0));
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| Fault::Unreadable(error.to_string()))?;
+        let frame = frame.map_err(|error| match is_too_slow(&error) {
+            true => Fault::TooSlow,
+            false => Fault::Unreadable(error.to_string()),
+        })?;
         let Some(data) = frame.data_ref() else { continue };
         if read.len() + data.len() > BODY_BYTES_MAX {
             return Err(Fault::TooLarge);

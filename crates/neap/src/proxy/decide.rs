@@ -26,7 +26,7 @@ const BUDGET_UNKNOWN: Tokens = Tokens(100_000);
 /// A request about a history, unpacked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    /// Its path, with the name of a session before it if there is one.
+    /// Its path, with the name of a session before it if there is one, and all of its target that may show who asks.
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) body: &'a str,

@@ -9,10 +9,14 @@ mod decide;
 mod ear;
 mod fault;
 mod gate;
+mod guard;
 mod held;
 mod hops;
+mod limits;
 mod linger;
+mod listen;
 mod meter;
+mod path;
 mod recent;
 mod relay;
 mod route;
@@ -27,7 +31,6 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use axum::{Router, middleware};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
@@ -38,6 +41,9 @@ use crate::out::Failure;
 pub(crate) use decide::Decider;
 use ear::Answered;
 pub(crate) use gate::Gate;
+pub(crate) use guard::Guard;
+pub(crate) use limits::Limits;
+pub(crate) use linger::is_too_slow;
 use meter::Meter;
 use recent::Recent;
 pub(crate) use recent::{PATH as RECENT, Seen, Told, Used};
@@ -48,6 +54,7 @@ pub(crate) use upstream::Upstreams;
 /// What every request needs.
 struct Proxy {
     gate: Gate,
+    guard: Guard,
     upstreams: Upstreams,
     askers: Askers,
     decider: Arc<Decider>,
@@ -64,6 +71,7 @@ pub(crate) struct Serving {
     proxy: Arc<Proxy>,
     recorder: JoinHandle<()>,
     mcp: Option<Mcp>,
+    limits: Limits,
 }
 
 /// A place to listen at, and where requests go from there.
@@ -84,8 +92,19 @@ impl Bound {
         Ok(Self { listener, address, upstreams })
     }
 
+    /// Where it is.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A proxy there. It may be called by these names, beside addresses and `localhost`.
-    pub(crate) fn serving(self, hosts: Vec<String>, decider: Decider) -> Result<Serving, Failure> {
+    pub(crate) fn serving(
+        self,
+        hosts: Vec<String>,
+        decider: Decider,
+        guard: Guard,
+        limits: Limits,
+    ) -> Result<Serving, Failure> {
         let Self { listener, address, upstreams } = self;
         let (answers, heard) = mpsc::unbounded_channel();
         let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
@@ -94,8 +113,8 @@ impl Bound {
         let askers = Askers::new()?;
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
-        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, recent, answers, is_ending });
-        Ok(Serving { listener, address, proxy, recorder, mcp: None })
+        let proxy = Arc::new(Proxy { gate, guard, upstreams, askers, decider, meter, recent, answers, is_ending });
+        Ok(Serving { listener, address, proxy, recorder, mcp: None, limits })
     }
 }
 
@@ -112,7 +131,7 @@ impl Serving {
 
     /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
     pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-        let Self { listener, address: _, proxy, recorder, mcp } = self;
+        let Self { listener, address: _, proxy, recorder, mcp, limits } = self;
         let (beside, end_beside) = mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.end)));
         let decider = proxy.decider.clone();
         let router = Router::new()
@@ -123,7 +142,7 @@ impl Serving {
             .fallback(relay::relay)
             .with_state(proxy.clone())
             .merge(beside)
-            .layer(middleware::map_request(linger::lingering));
+            .layer(middleware::map_request_with_state(limits.clone(), linger::lingering));
         let ending = async move {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
@@ -131,14 +150,7 @@ impl Serving {
                 end();
             }
         };
-        // Each token goes out as it comes, and waits for no other.
-        let listener = listener.tap_io(|client| {
-            if let Err(error) = client.set_nodelay(true) {
-                tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
-            }
-        });
-        let router = router.into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(listener, router).with_graceful_shutdown(ending).await?;
+        listen::serve(listener, router, &limits, ending).await;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
         decider.flush().await;

@@ -19,7 +19,7 @@ use super::fault::Fault;
 use super::held::Held;
 use super::hops::{Asking, Hops, Whole};
 use super::route::{Asks, Route};
-use super::{Proxy, body, upstream};
+use super::{Proxy, body, path, upstream};
 
 /// The tool that Anthropic's models know, and how a provider is told that it is used.
 const MEMORY: &str = "memory";
@@ -28,7 +28,8 @@ const MEMORY_BETA: &str = "context-management-2025-06-27";
 
 pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let route = Route::of(parts.uri.path(), &parts.headers);
+    let path = path::normal(parts.uri.path());
+    let route = Route::of(&path, &parts.headers);
     let passed = {
         let _waiting = proxy.meter.begin();
         proxy.pass(&route, &parts, body).await
@@ -68,12 +69,22 @@ impl Proxy {
         if route.is_ours() {
             return Err(Fault::NotHere);
         }
+        if self.guard.is_in_head(parts) {
+            return Err(Fault::OwnToken);
+        }
         if parts.headers.contains_key(header::UPGRADE) {
             return Err(Fault::Upgrade);
         }
         let is_history = route.asks != Asks::Other && parts.method == Method::POST;
         let headers = self.upstreams.headers(&parts.headers, is_history)?;
         let came = body::read(body, &parts.headers).await?;
+        if !self.guard.is_off() {
+            // What cannot be unpacked is looked at as it is.
+            let plain = body::unpacked(came.clone(), &parts.headers);
+            if self.guard.is_in(&came) || plain.is_ok_and(|plain| self.guard.is_in(&plain)) {
+                return Err(Fault::OwnToken);
+            }
+        }
         let (bytes, mut decided) = match is_history {
             true => self.decided(route, parts, came).await?,
             false => (came, Decided::default()),
@@ -122,10 +133,10 @@ impl Proxy {
         let headers: Vec<(String, String)> = parts
             .headers
             .iter()
-            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+            .map(|(name, value)| (name.as_str().to_owned(), as_text(value)))
             .collect();
-        let (path, wants_answer) = (parts.uri.path(), route.asks == Asks::Answer);
-        let asked = Asked { path, headers: &headers, body: text, family: route.family, wants_answer };
+        let (path, wants_answer) = (target(route.whole, parts), route.asks == Asks::Answer);
+        let asked = Asked { path: &path, headers: &headers, body: text, family: route.family, wants_answer };
         let mut decided = self.decider.decide(&asked).await;
         if let Some(fault) = decided.refused.take() {
             return Err(fault);
@@ -206,6 +217,19 @@ fn answered_here(answer: OwnAnswer, decided: &Decided) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     tell(response.headers_mut(), decided);
     response
+}
+
+/// A header as text, byte by byte where it is none: two that differ never become one.
+fn as_text(value: &HeaderValue) -> String {
+    value.to_str().map_or_else(|_| value.as_bytes().iter().map(|byte| *byte as char).collect(), str::to_owned)
+}
+
+/// The path with all else of a target that may show who asks.
+fn target(path: &str, parts: &Parts) -> String {
+    let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let user = parts.uri.authority().filter(|authority| authority.as_str().contains('@'));
+    let address = user.map(|authority| format!("http://{authority}")).unwrap_or_default();
+    format!("{address}{path}{query}")
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

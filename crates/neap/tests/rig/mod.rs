@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 27] = [
+const FORCED: [&str; 29] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -29,6 +29,8 @@ const FORCED: [&str; 27] = [
     "NEAP_UPSTREAM",
     "NEAP_BUDGET",
     "NEAP_MCP_TOKEN",
+    "NEAP_MCP_TOKEN_FILE",
+    "NEAP_CALLERS",
     "NEAP_SESSION",
     "NEAP_BASE_URL",
     "NEAP_API",

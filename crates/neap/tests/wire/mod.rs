@@ -49,8 +49,13 @@ impl Proxy {
     }
 
     pub(crate) fn with(args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::at("127.0.0.1:0", args, variables)
+    }
+
+    /// One that listens there.
+    pub(crate) fn at(listen: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let neap = Neap::new();
-        let mut command = neap.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+        let mut command = neap.command(&[&["serve", "--listen", listen], args].concat());
         let command = command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::ingest::{Caller, Callers, Tenant};
+use crate::ingest::{Caller, Callers, Tenant, path_of};
 
 type Headers = Vec<(String, String)>;
 
@@ -11,7 +11,7 @@ fn headers(given: &[(&str, &str)]) -> Headers {
 }
 
 fn many(target: &str, given: &[(&str, &str)]) -> Option<Tenant> {
-    Caller::of(Callers::Many, target, &headers(given)).tenant
+    Caller::of(Callers::Many, target, &headers(given)).map(|caller| caller.tenant)
 }
 
 const PATH: &str = "/v1/messages";
@@ -112,18 +112,33 @@ fn showing(all: &[(String, Headers)]) -> (String, Headers) {
 
 fn tenant_of(all: &[(String, Headers)]) -> Option<Tenant> {
     let (target, headers) = showing(all);
-    Caller::of(Callers::Many, &target, &headers).tenant
+    Caller::of(Callers::Many, &target, &headers).map(|caller| caller.tenant)
+}
+
+#[test]
+fn the_path_of_a_target_is_found() {
+    for (target, path) in [
+        ("/v1/messages", "/v1/messages"),
+        ("/v1/messages?key=http://x/y", "/v1/messages"),
+        ("http://u:p@host:1/v1/messages?x", "/v1/messages"),
+        ("http://host", "/"),
+        ("//v1", "//v1"),
+    ] {
+        assert_eq!(path_of(target), path, "{target}");
+    }
 }
 
 #[test]
 fn on_ones_own_machine_there_is_one_caller() {
     for place in PLACES.iter().chain(&BESIDE).chain(&ELSEWHERE) {
         let (target, headers) = place("k-one-7731");
-        assert_eq!(Caller::of(Callers::One, &target, &headers).tenant, Some(Tenant::local()));
+        let caller = Caller::of(Callers::One, &target, &headers);
+        assert_eq!(caller.map(|caller| caller.tenant), Some(Tenant::local()));
     }
     // Streams of the time when a key told callers apart are known by it.
     let caller = Caller::of(Callers::One, PATH, &headers(&[("authorization", "Bearer k")]));
-    assert_eq!((caller.tenant, caller.earlier), (Some(Tenant::local()), Some(Tenant::of_key(Some("k")))));
+    let caller = caller.expect("there is always one");
+    assert_eq!((caller.tenant, caller.earlier), (Tenant::local(), Some(Tenant::of_key(Some("k")))));
 }
 
 #[test]
