@@ -247,14 +247,12 @@ fn an_old_stream_opens_for_who_shows_its_history() {
             let old = store.sessions().await.unwrap().pop().unwrap().session;
             let many = engine(&store, Callers::Many);
             // Others under the same name: with the words that it began with, with another key, with the same key and another subscription.
+            let begun = Client { history: talk.history[..1].to_vec(), headers: talk.headers.clone() };
             for other in [
                 talk.showing("x-api-key", "sk-two"),
-                Client { history: talk.history[..1].to_vec(), headers: talk.headers.clone() }
-                    .showing("ocp-apim-subscription-key", "k-two"),
-                Client { history: vec![json!({"role": "user", "content": "hi"})], headers: talk.headers.clone() },
+                begun.showing("x-api-key", "sk-two"),
+                begun.showing("ocp-apim-subscription-key", "k-two"),
             ] {
-                let mut other = Client { history: other.history[..1].to_vec(), ..other };
-                other.history[0] = if other.history[0]["content"] == "hi" { other.history[0].clone() } else { talk.history[0].clone() };
                 let plan = other.send(&many).await;
                 assert_ne!(plan.session.as_ref(), Some(&old), "{:?}", other.headers);
                 assert_eq!(owner(&store, &old).await, None);
@@ -353,8 +351,8 @@ fn a_stranger_is_bounded_and_leaves_no_trace() {
         let plan = stranger.talk(&many, "What is my own word?").await;
         assert!(stranger.sent(&plan).contains("KESTREL-22"), "what it brings along is recalled from it");
         assert_eq!(store.sessions().await.unwrap(), before);
-        let hits = many.search("KESTREL-22", Default::default(), 5).await.unwrap();
-        assert!(hits.is_empty(), "{hits:?}");
+        let hits = many.search("KESTREL-22", Default::default(), 50).await.unwrap();
+        assert!(hits.iter().all(|hit| !hit.text.contains("KESTREL")), "{hits:?}");
     });
 }
 

@@ -287,9 +287,16 @@ fn conversations_of_callers_are_not_shown() {
     for (callers, is_shown) in [("many", false), ("one", true)] {
         let args = ["--upstream", &mock.url(""), "--callers", callers];
         let proxy = Proxy::with(&args, &[("NEAP_EMBEDDER", "none")]);
-        let said = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": "the heron nests at pier 9"}]});
+        let mut history = vec![json!({"role": "user", "content": "the heron nests at pier 9"})];
         let headers = [("authorization", "Bearer sk-caller-1"), ("x-neap-session", "desk")];
-        let answer = proxy.ask("POST", "/v1/chat/completions", &headers, said.to_string().as_bytes());
+        let say = |history: &[Value]| {
+            let said = json!({"model": "m", "stream": true, "messages": history});
+            proxy.ask("POST", "/v1/chat/completions", &headers, said.to_string().as_bytes())
+        };
+        say(&history);
+        history.push(json!({"role": "assistant", "content": "Noted."}));
+        history.push(json!({"role": "user", "content": "and the gulls?"}));
+        let answer = say(&history);
         let session = answer.header("x-neap-session").expect("a session").to_owned();
         let turn = json!({"name": "record_turn", "arguments": {"user": "the roof leaks", "session": "house"}});
         stateless(&proxy, "tools/call", "record_turn", turn);

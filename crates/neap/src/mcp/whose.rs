@@ -213,7 +213,7 @@ mod tests {
             which.old.map(|old| old.to_string())
         };
         let at = Place { folder: Some("/a/shop".into()), ..Place::default() };
-        assert_eq!(old(&at, Value::Null, json!({})).as_deref(), Some("opencode-shop-1b4c8f8a"));
+        assert_eq!(old(&at, Value::Null, json!({})).as_deref(), Some("opencode-shop-eb22ccfb"));
         let none = Place::default();
         let long = "y".repeat(100);
         let of_id = old(&none, Value::Null, json!({"sessionId": long})).expect("an old name");
