@@ -38,6 +38,7 @@ pub mod reference;
 pub mod report;
 pub mod resume;
 pub mod route;
+pub mod secrets;
 pub mod standing;
 pub mod state;
 pub mod summary;

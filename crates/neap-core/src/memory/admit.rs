@@ -1,10 +1,10 @@
 //! What may be remembered: drafts are tidied, masked and measured before any rule looks at them.
 
-use super::mask::{holds_key, mask};
 use super::{Body, MemoryDraft, MemoryId, MemoryKind, Pattern};
 use crate::censor::compile;
 use crate::ids::Stamp;
 use crate::reference::words;
+use crate::secrets::{holds_key, mask};
 use crate::tools::Refusal;
 
 /// Longest text of one field, in characters; a fact is a sentence or two.

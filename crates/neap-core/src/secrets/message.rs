@@ -1,0 +1,96 @@
+//! Secrets in messages: in what is said, in the arguments of calls, in names and ids.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::{Masking, holds_key};
+use crate::message::Message;
+
+/// A message without its secrets, and how many there were.
+pub fn mask_message(masking: Masking, mut message: Message) -> (Message, u32) {
+    if masking == Masking::Off {
+        return (message, 0);
+    }
+    let (content, mut places) = masking.text(&message.content);
+    if let Cow::Owned(content) = content {
+        message.content = content.into();
+    }
+    if let Some(name) = &mut message.name {
+        places += replace(masking, name);
+    }
+    if let Some(id) = &mut message.tool_call_id {
+        *id = mask_key(masking, id);
+    }
+    for call in &mut message.tool_calls {
+        call.id = mask_key(masking, &call.id);
+        places += replace(masking, &mut call.name);
+        let (arguments, more) = mask_json(masking, &call.arguments);
+        if let Cow::Owned(arguments) = arguments {
+            call.arguments = arguments;
+        }
+        places += more;
+    }
+    (message, places)
+}
+
+fn replace(masking: Masking, text: &mut String) -> u32 {
+    let (safe, places) = masking.text(text);
+    if let Cow::Owned(safe) = safe {
+        *text = safe;
+    }
+    places
+}
+
+/// A text that may be JSON, without its secrets: what was JSON still is.
+pub fn mask_json(masking: Masking, text: &str) -> (Cow<'_, str>, u32) {
+    let (masked, places) = masking.text(text);
+    if places == 0 || is_json(&masked) || !is_json(text) {
+        return (masked, places);
+    }
+    // A mask reached over a quote: each text of it is masked by itself, with the name that it has.
+    let Ok(mut value) = serde_json::from_str::<Value>(text) else { return (masked, places) };
+    let places = mask_value(masking, &mut value);
+    (Cow::Owned(value.to_string()), places)
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+}
+
+fn mask_value(masking: Masking, value: &mut Value) -> u32 {
+    match value {
+        Value::String(text) => replace(masking, text),
+        Value::Array(values) => values.iter_mut().map(|value| mask_value(masking, value)).sum(),
+        Value::Object(members) => {
+            let mut places = 0;
+            for (name, value) in members {
+                places += mask_value(masking, value);
+                if let Value::String(text) = value {
+                    let named = format!("{name}=\"{text}\"");
+                    let (safe, more) = masking.text(&named);
+                    if more > 0 {
+                        let start = (name.len() + 2).min(safe.len());
+                        *text = safe.get(start..safe.len() - 1).unwrap_or_default().to_owned();
+                        places += more;
+                    }
+                }
+            }
+            places
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    }
+}
+
+/// What others know something by, as it may be stored: itself; where it holds a key or token, a digest of it, so that two
+/// that differ stay two. What is short enough to be guessed from a digest is only masked.
+pub fn mask_key(masking: Masking, key: &str) -> String {
+    let (masked, places) = masking.text(key);
+    if places == 0 || !holds_key(key) {
+        return masked.into_owned();
+    }
+    let digest = Sha256::digest(key.as_bytes());
+    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("masked-{hex}")
+}
