@@ -8,8 +8,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::secrets::mask_name;
+
 /// Longest slug, in characters. Long enough to be a title, short enough to be a file name.
 const SLUG_CHARS_MAX: usize = 64;
+/// So much of a name is looked at, in bytes.
+const NAME_BYTES_MAX: usize = 4_096;
 /// Longest slug, in bytes: file systems allow 255 for a name, and ours carries an ending.
 const SLUG_BYTES_MAX: usize = 160;
 
@@ -59,9 +63,12 @@ macro_rules! slug_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Makes the id of a free-form name; fails only if nothing is left of it.
+            /// Makes the id of a free-form name; fails only if nothing is left of it. What is secret in it does not
+            /// become part of the id ([`mask_name`]).
             pub fn from_name(name: &str) -> Result<Self, NameError> {
-                slug(name).map(|slug| Self(slug.into()))
+                // More of it than can be in an id, so that what is secret is seen whole.
+                let head = &name[..name.floor_char_boundary(NAME_BYTES_MAX)];
+                slug(&mask_name(head)).map(|slug| Self(slug.into()))
             }
 
             /// Accepts text that already is an id, and nothing else.

@@ -11,9 +11,9 @@ use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
-use crate::memory::mask;
 use crate::message::{Counted, Message, Role, Scope};
 use crate::policy::Policy;
+use crate::secrets::Masking;
 use crate::state::SessionState;
 use crate::tokens::TokenCounter;
 
@@ -65,13 +65,13 @@ pub struct ImportedFolder {
 }
 
 impl ImportedFolder {
-    /// The folder without its secrets, as whatever other programs kept ([`mask`]), and how many there were. An effort's id is made of its name.
-    pub fn without_secrets(&self) -> (Self, u64) {
+    /// The folder without its secrets, as whatever other programs kept, and how many there were. An effort's id is made of its name.
+    pub fn without_secrets(&self, masking: Masking) -> (Self, u64) {
         let (mut folder, mut count) = (self.clone(), 0);
         let mut hide = |text: &mut String| {
-            let (safe, masked) = mask(text);
+            let (safe, masked) = masking.text(text);
             if masked > 0 {
-                *text = safe;
+                *text = safe.into_owned();
             }
             count += u64::from(masked);
         };
@@ -298,9 +298,9 @@ mod tests {
         let efforts = vec![named("rotate masked"), named(&secret("1111")), named(&secret("2222"))];
         let last_referenced = [(efforts[1].id.clone(), 7)].into();
         let folder = ImportedFolder { efforts, last_referenced, ..ImportedFolder::default() };
-        let (safe, count) = folder.without_secrets();
+        let (safe, count) = folder.without_secrets(Masking::On);
         let ids: Vec<&str> = safe.efforts.iter().map(|effort| effort.id.as_str()).collect();
-        assert_eq!((count, ids), (2, vec!["rotate-masked", "rotate-masked-2", "rotate-masked-3"]));
+        assert_eq!((count, ids), (2, vec!["rotate-masked", "rotate-masked-openai-style-key", "rotate-masked-openai-style-key-2"]));
         assert_eq!(safe.last_referenced, [(safe.efforts[1].id.clone(), 7)].into());
         assert!(!format!("{safe:?}").to_lowercase().contains("t7bq2mx8vl1c"), "{safe:?}");
     }

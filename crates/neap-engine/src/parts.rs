@@ -8,6 +8,7 @@ use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tools::ToolSpec;
+use neap_model::compute::{SMALL_BYTES, off_worker};
 use neap_model::envelope::{KeyError, Keyring};
 use neap_model::{ChatModel, Embedder, ModelError, Summarizer};
 use neap_store::Store;
@@ -72,6 +73,17 @@ pub(crate) struct Parts {
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
 }
 
+/// Asks a summariser that computes: a long text takes it some time, and others wait for the worker meanwhile.
+async fn computed(summarizer: &Arc<dyn Summarizer>, request: &SummaryRequest) -> Result<String, ModelError> {
+    let bytes = request.messages.iter().map(|message| message.content.len()).sum();
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return summarizer.summarize(request).await };
+    if bytes < SMALL_BYTES {
+        return summarizer.summarize(request).await;
+    }
+    let (summarizer, request) = (summarizer.clone(), request.clone());
+    off_worker(bytes, move || runtime.block_on(summarizer.summarize(&request))).await
+}
+
 impl Parts {
     pub(crate) fn keyring(&self) -> Result<&Keyring, KeyError> {
         self.keyring.as_deref().map_err(Clone::clone)
@@ -79,9 +91,15 @@ impl Parts {
 
     /// Asks for a summary. Whoever was configured has only so much time: a turn may be waiting.
     pub(crate) async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
+        let made = self.summarized(request).await?;
+        // A model may put together what was apart.
+        Ok(self.store.masking().text(&made).0.into_owned())
+    }
+
+    async fn summarized(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         match (request.by, self.summary_limit) {
-            (SummaryBy::BuiltIn, _) => self.built_in.summarize(request).await,
-            (SummaryBy::Configured, None) => self.summarizer.summarize(request).await,
+            (SummaryBy::BuiltIn, _) => computed(&self.built_in, request).await,
+            (SummaryBy::Configured, None) => computed(&self.summarizer, request).await,
             (SummaryBy::Configured, Some(limit)) => {
                 let made = tokio::time::timeout(limit, self.summarizer.summarize(request)).await;
                 made.unwrap_or(Err(ModelError::TimedOut(limit)))

@@ -9,10 +9,11 @@ use neap_core::ledger::Ledger;
 use neap_core::message::{Counted, Message, Scope, ToolCall};
 use neap_core::report::{Report, report};
 use neap_core::resume::abandon;
+use neap_core::secrets::mask_key;
 use neap_core::state::SessionState;
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::{Banner, ToolSet};
-use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn};
+use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn, check_length};
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
@@ -21,6 +22,7 @@ use crate::drive::Driver;
 use crate::error::EngineError;
 use crate::live::Live;
 use crate::parts::Parts;
+use crate::record::take_in;
 use crate::watch::{Interrupt, Quiet, Watch};
 
 /// What came of a turn.
@@ -81,7 +83,7 @@ impl Session {
         turn_id: Option<&str>,
         watch: &mut dyn Watch,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(watch, turn_id, |desk| Turn::new(desk, text, turn_id.map(str::to_owned))).await
+        self.take_turn(watch, turn_id, text, None).await
     }
 
     /// Records a turn that happened elsewhere: the host ran the model.
@@ -91,7 +93,7 @@ impl Session {
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
+        self.take_turn(&mut Quiet, turn_id, text, Some(reply)).await
     }
 
     /// Carries out a tool outside a turn.
@@ -126,7 +128,7 @@ impl Session {
     pub async fn preview(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
         self.settle().await?;
         self.load_logs().await?;
-        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let message = self.accepted(text);
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
@@ -137,7 +139,7 @@ impl Session {
     pub async fn assemble(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
         self.settle().await?;
         self.load_logs().await?;
-        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let message = self.accepted(text);
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         Ok(self.view().anew(this_turn)?)
@@ -228,6 +230,16 @@ impl Session {
         Ok(())
     }
 
+    /// A message as it is recorded; a long one is masked and counted off the async workers.
+    async fn taken(&self, message: Message) -> Counted {
+        take_in(&self.live.state, &self.counter, message).await
+    }
+
+    /// A message as a turn would take it in.
+    fn accepted(&self, text: Option<&str>) -> Option<Counted> {
+        text.map(|text| self.live.state.counted(self.counter.as_ref(), Message::user(text)))
+    }
+
     /// Whether the budget holds at least a message.
     pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
         Ok(check_budget(self.live.state.policy(), &self.tools, self.counter.as_ref())?)
@@ -237,16 +249,24 @@ impl Session {
         &mut self,
         watch: &mut dyn Watch,
         turn_id: Option<&str>,
-        begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
+        text: &str,
+        reply: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
         self.settle().await?;
-        if let Some(turn_id) = turn_id
+        let stored_id = turn_id.map(|id| mask_key(self.live.state.masking(), id));
+        if let Some(turn_id) = &stored_id
             && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
         {
             return self.reply_of(turn).await;
         }
+        check_length(self.live.state.policy(), text, reply)?;
+        let said = self.taken(Message::user(text)).await;
+        let told = match reply {
+            Some(reply) => Some(self.taken(Message::assistant(reply)).await),
+            None => None,
+        };
         let (driver, live) = self.driver();
-        let turn = begin(&driver.desk(live))?;
+        let turn = Turn::of(&driver.desk(live), said, told, stored_id)?;
         match driver.turn(live, turn, watch).await {
             Ok(Outcome { turn, reply, banners, refusals, scope, ledger }) => match reply {
                 Ok(text) => Ok(TurnReply { turn, text, banners, refusals, scope, ledger }),

@@ -197,7 +197,7 @@ async fn secrets_never_reach_the_agents_stream() {
     let kept = events(stage.engine.store().as_ref(), &stream).await;
     assert_eq!(kept.iter().filter(|e| matches!(e, Event::MemoryChanged { .. })).count(), 6);
     let text = serde_json::to_string(&kept).unwrap();
-    assert!(text.contains("[masked]") && !text.contains(&secret), "{text}");
+    assert!(text.contains("[masked: ") && !text.contains(&secret), "{text}");
 }
 
 /// A stored text stays one line between the marks, whatever it imitates; a rule's reason stays within its brackets.

@@ -38,6 +38,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::project::Projection;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
@@ -175,6 +176,11 @@ pub struct Finding {
 pub trait Store: Send + Sync {
     /// Adds events to a stream, and changes the derived tables with them.
     async fn commit(&self, commit: Commit) -> Result<(), StoreError>;
+
+    /// Whether secrets are masked in what is recorded here: unless the store's owner turned it off.
+    fn masking(&self) -> Masking {
+        Masking::On
+    }
 
     /// A session's state; none if it never was. After an erasure, the state says so.
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;

@@ -12,15 +12,18 @@ use crate::env::DataDir;
 use crate::keys;
 use crate::out::Failure;
 use crate::outlook;
+use crate::settings::StoreSettings;
 
 /// Opens the store, making it if there is none.
 pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open(&data.database())?))
+    let masking = StoreSettings::read(data)?.masking();
+    Ok(Arc::new(SqliteStore::open(&data.database())?.with_masking(masking)))
 }
 
 /// The same for a process that stays for a moment.
 pub(crate) fn open_store_briefly(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open_briefly(&data.database())?))
+    let masking = StoreSettings::read(data)?.masking();
+    Ok(Arc::new(SqliteStore::open_briefly(&data.database())?.with_masking(masking)))
 }
 
 /// Opens the store for looking; fails if there is none.

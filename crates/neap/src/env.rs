@@ -183,6 +183,11 @@ impl DataDir {
         self.place.join("agents").join(self.agent.as_str())
     }
 
+    /// What the owner decided for all that is kept here.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.place.join("settings.toml")
+    }
+
     /// What the user says of models.
     pub(crate) fn models(&self) -> PathBuf {
         self.place.join("models.toml")

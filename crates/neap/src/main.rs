@@ -16,6 +16,7 @@ mod out;
 mod outlook;
 mod progress;
 mod proxy;
+mod settings;
 mod told;
 mod typed;
 mod when;
@@ -103,7 +104,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Eval(args) => cmd::eval::run(&args, json).await,
         Command::Bench(args) => cmd::bench::run(&args, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
-        Command::Settings => cmd::settings::run(json),
+        Command::Settings(args) => cmd::settings::run(&data()?, &args, json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
         Command::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
         Command::Keys(args) => cmd::keys::run(&data()?, &args, json),

@@ -155,8 +155,8 @@ fn secrets_in_a_session_folder_never_reach_the_disk() {
     assert_eq!((&other["turns"], &other["masked"]), (&2.into(), &4.into()), "{other}");
     assert_eq!(holding(&neap.data(), "T7bQ2mX8vL1c"), Vec::<PathBuf>::new());
     let efforts = neap.ok(&["efforts", "--session", "old"]);
-    assert!(efforts.contains("[masked]"), "{efforts}");
-    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked]"));
+    assert!(efforts.contains("[masked: "), "{efforts}");
+    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked: "));
 }
 
 #[test]

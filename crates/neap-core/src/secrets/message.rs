@@ -6,7 +6,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{Masking, holds_key};
-use crate::message::Message;
+use crate::ingest::{Block, Item};
+use crate::message::{Message, ToolCall};
 
 /// A message without its secrets, and how many there were.
 pub fn mask_message(masking: Masking, mut message: Message) -> (Message, u32) {
@@ -33,6 +34,13 @@ pub fn mask_message(masking: Masking, mut message: Message) -> (Message, u32) {
         places += more;
     }
     (message, places)
+}
+
+/// A call without its secrets.
+pub fn mask_call(masking: Masking, call: ToolCall) -> ToolCall {
+    let mut message = Message::assistant("");
+    message.tool_calls.push(call);
+    mask_message(masking, message).0.tool_calls.remove(0)
 }
 
 fn replace(masking: Masking, text: &mut String) -> u32 {
@@ -90,7 +98,59 @@ pub fn mask_key(masking: Masking, key: &str) -> String {
     if places == 0 || !holds_key(key) {
         return masked.into_owned();
     }
-    let digest = Sha256::digest(key.as_bytes());
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("masked-{hex}")
+    format!("masked-{}", digest(key))
+}
+
+pub(super) fn digest(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// An item of a client's history without its secrets, for the record: what goes on to a provider is not this.
+pub fn mask_item(masking: Masking, mut item: Item) -> (Item, u32) {
+    if masking == Masking::Off {
+        return (item, 0);
+    }
+    // What is shared with the request is copied only if there is something to hide.
+    let mut places = 0;
+    let masked: Vec<Option<Block>> = item.blocks.iter().map(|block| mask_block(masking, block, &mut places)).collect();
+    if masked.iter().any(Option::is_some) {
+        for (block, masked) in item.blocks.iter_mut().zip(masked) {
+            if let Some(masked) = masked {
+                *block = masked;
+            }
+        }
+    }
+    (item, places)
+}
+
+/// A block without its secrets; none if it has none.
+fn mask_block(masking: Masking, block: &Block, places: &mut u32) -> Option<Block> {
+    match block {
+        Block::Text(text) => {
+            let (masked, more) = masking.text(text);
+            *places += more;
+            (more > 0).then(|| Block::Text(masked.into_owned()))
+        }
+        Block::Call(call) => {
+            let masked = mask_call(masking, call.clone());
+            let is_changed = masked != *call;
+            *places += u32::from(is_changed);
+            is_changed.then_some(Block::Call(masked))
+        }
+        Block::Answer { id, content, failed } => {
+            let safe_id = mask_key(masking, id);
+            let masked: Vec<Option<Block>> = content.iter().map(|block| mask_block(masking, block, places)).collect();
+            if safe_id == *id && masked.iter().all(Option::is_none) {
+                return None;
+            }
+            let whole = content.iter().zip(masked).map(|(block, masked)| masked.unwrap_or_else(|| block.clone()));
+            Some(Block::Answer { id: safe_id, content: whole.collect(), failed: *failed })
+        }
+        Block::Other { kind, json } => {
+            let (safe, more) = masking.text(kind);
+            *places += more;
+            (more > 0).then(|| Block::Other { kind: safe.into_owned(), json: json.clone() })
+        }
+        Block::Thinking => None,
+    }
 }

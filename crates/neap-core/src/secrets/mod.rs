@@ -10,6 +10,8 @@
 //! parts the text around it: masking a masked text changes nothing.
 
 mod around;
+mod event;
+mod exported;
 mod keywords;
 mod message;
 mod name;
@@ -27,7 +29,9 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-pub use message::{mask_json, mask_key, mask_message};
+pub(crate) use event::mask_event;
+pub use exported::mask_exported;
+pub use message::{mask_call, mask_item, mask_json, mask_key, mask_message};
 
 use keywords::Finder;
 
@@ -55,6 +59,16 @@ impl Masking {
 pub fn mask(text: &str) -> (String, u32) {
     let (text, places) = masked(text);
     (text.into_owned(), places)
+}
+
+/// A name as it may be kept, and be made an id of. A key or token in it leaves a digest behind: names that differ stay
+/// apart. Names are masked whatever the owner of a store wants, since they become names of files.
+pub fn mask_name(name: &str) -> String {
+    let (masked, places) = masked(name);
+    if places > 0 && holds_key(name) {
+        return format!("{masked} {}", message::digest(name));
+    }
+    masked.into_owned()
 }
 
 /// How many places of a text were masked when it was stored.

@@ -7,6 +7,7 @@ use crate::excerpt::prefix_within;
 use crate::handle::Handle;
 use crate::message::{Exchange, Message};
 use crate::policy::Policy;
+use crate::secrets::masked_places;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// What a page may take of the budget, in per cent: it must be seen whole.
@@ -34,7 +35,12 @@ pub fn fetched(
     );
     let end = whole.len() - rest.len() + page.len();
     let next = if end < whole.len() { json!(end) } else { Value::Null };
-    let reply = json!({"status": "ok", "handle": handle, "bytes": whole.len(), "text": page, "next_offset": next});
+    let mut reply =
+        json!({"status": "ok", "handle": handle, "bytes": whole.len(), "text": page, "next_offset": next});
+    let places = masked_places(page);
+    if places > 0 {
+        reply["masked"] = json!(places);
+    }
     Ok(reply.to_string())
 }
 

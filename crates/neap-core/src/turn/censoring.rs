@@ -141,8 +141,9 @@ impl Turn {
 
     /// What was said elsewhere was said: rules are noted, and block nothing.
     pub(super) fn check_told(&mut self, desk: &mut Desk<'_>) {
-        let (said, reply) = (self.message.message.content.clone(), self.told_reply.clone().unwrap_or_default());
-        for (side, text) in [(Side::Input, &*said), (Side::Output, reply.as_str())] {
+        let said = self.message.message.content.clone();
+        let reply = self.told_reply.as_ref().map_or_else(|| "".into(), |reply| reply.message.content.clone());
+        for (side, text) in [(Side::Input, &*said), (Side::Output, &*reply)] {
             let hits = hits(desk, side, text);
             self.met(desk, side, &hits);
         }

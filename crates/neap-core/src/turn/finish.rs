@@ -72,13 +72,14 @@ impl Turn {
 
     /// The model failed. Half an answer is none, but it was read: it stays, and says what it is.
     pub(super) fn failed(&mut self, desk: &mut Desk<'_>, message: &str, partial: &str) -> Step {
-        let message = intake::shorten(message);
+        let message = intake::shorten(&desk.mask(message));
         let mark = format!("{BROKEN_OFF}{message}]");
         self.cut_short(desk, partial, &mark, AbandonReason::ModelFailed { message })
     }
 
     /// What was said before the end that did not come is kept, and marked.
     fn cut_short(&mut self, desk: &mut Desk<'_>, partial: &str, mark: &str, reason: AbandonReason) -> Step {
+        let partial = desk.mask(partial);
         // Words that were held back and that a rule would have refused are not said.
         let whole = self.said_beside_calls(partial.to_owned());
         let said = if self.is_refused(desk, &whole) { String::new() } else { whole };

@@ -47,9 +47,20 @@ use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
 use crate::memory::MemoryId;
 use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
+use crate::policy::Policy;
+use crate::secrets::mask_key;
 use crate::tools::Banner;
 use compacting::Compacting;
 use round::Round;
+
+/// Whether what was said may be taken in at all.
+pub fn check_length(policy: &Policy, text: &str, reply: Option<&str>) -> Result<(), TurnError> {
+    let (longest, bytes_max) = (text.len().max(reply.map_or(0, str::len)) as u64, policy.message_bytes_max);
+    if longest > bytes_max {
+        return Err(TurnError::MessageTooLong { bytes: longest, bytes_max });
+    }
+    Ok(())
+}
 
 /// A turn in progress.
 #[derive(Debug)]
@@ -57,7 +68,7 @@ pub struct Turn {
     message: Counted,
     turn_id: Option<String>,
     /// Set when the host ran the model itself and only tells us what was said.
-    told_reply: Option<String>,
+    told_reply: Option<Counted>,
     turn: TurnNo,
     /// The event that began it, and when: a number alone could be another process's turn.
     first_seq: Seq,
@@ -143,26 +154,26 @@ enum Phase {
 impl Turn {
     /// A turn in which the model is called.
     pub fn new(desk: &Desk<'_>, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, None)
+        check_length(desk.state.policy(), text, None)?;
+        Self::of(desk, desk.count(Message::user(text)), None, turn_id)
     }
 
     /// A turn that already happened elsewhere: the host ran the model.
     pub fn told(desk: &Desk<'_>, text: &str, reply: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, Some(reply.to_owned()))
+        check_length(desk.state.policy(), text, Some(reply))?;
+        let reply = desk.count(Message::assistant(reply));
+        Self::of(desk, desk.count(Message::user(text)), Some(reply), turn_id)
     }
 
-    fn begin(
+    /// The same with what was said as it may be recorded already ([`SessionState::counted`](crate::state::SessionState::counted));
+    /// its length was checked ([`check_length`]). With a reply, the turn happened elsewhere.
+    pub fn of(
         desk: &Desk<'_>,
-        text: &str,
+        message: Counted,
+        told_reply: Option<Counted>,
         turn_id: Option<String>,
-        told_reply: Option<String>,
     ) -> Result<Self, TurnError> {
-        let bytes_max = desk.state.policy().message_bytes_max;
-        let longest = text.len().max(told_reply.as_ref().map_or(0, String::len));
-        if longest as u64 > bytes_max {
-            return Err(TurnError::MessageTooLong { bytes: longest as u64, bytes_max });
-        }
-        let message = desk.count(Message::user(text));
+        let turn_id = turn_id.map(|id| mask_key(desk.state.masking(), &id));
         check_budget(desk.state.policy(), desk.tools, desk.counter)?;
         Ok(Self {
             message,
@@ -299,8 +310,8 @@ impl Turn {
 
     fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
         self.check_told(desk);
-        let reply = Message::assistant(self.told_reply.clone().unwrap_or_default());
-        self.finish(desk, desk.count(reply))
+        let reply = self.told_reply.clone().unwrap_or_else(|| desk.count(Message::assistant("")));
+        self.finish(desk, reply)
     }
 
     fn may_call(&self, desk: &Desk<'_>) -> bool {
@@ -308,8 +319,10 @@ impl Turn {
         (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
     }
 
-    fn hear(&mut self, desk: &mut Desk<'_>, reply: ModelReply) -> Step {
+    fn hear(&mut self, desk: &mut Desk<'_>, mut reply: ModelReply) -> Step {
         self.pay_for(desk, &reply);
+        // The calls stay as they are: a host's tool needs what it was given, and what is recorded of it is masked then.
+        reply.text = desk.mask(&reply.text);
         let calls_left =
             if self.may_call(desk) { desk.state.policy().tool_calls_max - self.calls_made } else { 0 };
         let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());

@@ -23,6 +23,7 @@ use crate::error::EngineError;
 use crate::live::Live;
 use crate::original::fetch;
 use crate::parts::Parts;
+use crate::record::take_in;
 use crate::recollect::find;
 use crate::watch::{Interrupt, Quiet};
 
@@ -90,7 +91,7 @@ impl Keeper {
         if content.len() as u64 > bytes_max {
             return Err(TurnError::MessageTooLong { bytes: content.len() as u64, bytes_max }.into());
         }
-        let message = Counted::new(self.counter.as_ref(), Message { role, ..Message::user(content) });
+        let message = take_in(&self.live.state, &self.counter, Message { role, ..Message::user(content) }).await;
         loop {
             self.settle().await?;
             let before = self.live.state.head().pending.clone();

@@ -8,6 +8,7 @@ use neap_core::ingest::Tenant;
 use neap_core::memory_tool::{Command, Files, perform};
 use neap_core::message::{Counted, Message, ToolCall, ToolRound};
 use neap_core::policy::Policy;
+use neap_core::secrets::mask_call;
 use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError, Stored};
 
@@ -21,6 +22,8 @@ const PAGE: usize = 256;
 impl Engine {
     /// Carries out a call of the memory tool for a tenant; what it changes is durable when this returns.
     pub(super) async fn memory_file(&self, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {
+        // What the files are is told by what is recorded of the calls.
+        let call = &mask_call(self.parts.store.masking(), call.clone());
         let command: Command = match serde_json::from_str(&call.arguments) {
             Ok(command) => command,
             Err(error) => return Ok(format!("Error: the command cannot be read: {error}")),

@@ -21,7 +21,9 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
-use neap_model::wire::heard::Request;
+use neap_model::compute::{SMALL_BYTES, off_worker};
+use neap_model::wire::heard::{Counts, Request};
+use neap_model::wire::json::NotJson;
 use tokio::sync::{OwnedMutexGuard, watch};
 
 pub(crate) use lines::Lines;
@@ -42,12 +44,12 @@ impl Engine {
         let began = Instant::now();
         let room = self.parts.lines.enter(incoming.limit).await;
         let counts = self.parts.lines.counts(incoming.encoding);
-        let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
+        let tenant = Tenant::of_key(key(incoming.headers));
+        let mut request = match read(incoming, &counts, tenant).await {
             Ok(Some(request)) => request,
             Ok(None) => return Plan::passed(None),
             Err(error) => return Plan::passed(Some(error.to_string())),
         };
-        let tenant = Tenant::of_key(key(incoming.headers));
         let opened = match self.opened(&mut request, &tenant, &counts) {
             Ok(session) => session,
             Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
@@ -185,6 +187,23 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Reads a request: a long one off the async workers, with what its items are known by, which is worked out once.
+async fn read(incoming: &Incoming<'_>, counts: &Counts, tenant: Tenant) -> Result<Option<Request>, NotJson> {
+    let Incoming { path, headers, body, .. } = incoming;
+    if body.len() < SMALL_BYTES {
+        return Request::read(path, headers, body, counts);
+    }
+    let (path, headers, body, counts) = ((*path).to_owned(), headers.to_vec(), (*body).to_owned(), counts.clone());
+    off_worker(body.len(), move || {
+        let request = Request::read(&path, &headers, &body, &counts)?;
+        if let Some(request) = &request {
+            Chain::of(&tenant, request.heard());
+        }
+        Ok(request)
+    })
+    .await
 }
 
 /// Whether a history is to be sent as it came, whatever is recorded of it.

@@ -7,7 +7,9 @@ use neap_core::ingest::{
 };
 use neap_core::message::Counted;
 use neap_core::policy::Policy;
+use neap_core::secrets::{Masking, mask_item};
 use neap_model::bpe::counter_for;
+use neap_model::compute::off_worker;
 
 use super::finding::Found;
 use super::lines::HeardLine;
@@ -146,6 +148,9 @@ impl Engine {
         account: Option<Account>,
     ) -> Result<(), EngineError> {
         let HeardLine { live, topics, is_over, steers, .. } = line;
+        let known = &live.state.head().encoding;
+        let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
+        let steps = taken(live.state.masking(), encoding, steps).await;
         let store = self.parts.store.as_ref();
         let mut conflicts = 0;
         let mut done = 0;
@@ -160,11 +165,10 @@ impl Engine {
                 let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
                 decided.push(live.state.record(now, created));
             }
-            let counter = counter_for(&live.state.head().encoding);
             let mut links = Vec::with_capacity(some.len());
-            for (item, digest) in some {
-                for message in item.as_ref().map(messages).unwrap_or_default() {
-                    for event in tell(&live.state, Counted::new(counter.as_ref(), message)) {
+            for Taken { item, said, digest } in some {
+                for message in said {
+                    for event in tell(&live.state, message.clone()) {
                         decided.push(live.state.record(now, event));
                     }
                 }
@@ -195,7 +199,7 @@ impl Engine {
                     (*topics, *is_over) = before;
                     overtaken(live, store, error, &mut conflicts).await?;
                     // Whoever came first may have heard the same.
-                    let rest = steps[done..].iter().filter_map(|(_, digest)| *digest);
+                    let rest = steps[done..].iter().filter_map(|taken| taken.digest);
                     let rest: Vec<Digest> = from.into_iter().chain(rest).collect();
                     let linked = store.linked(&rest).await?;
                     let is_here = |found: &Vec<(_, _)>| found.iter().any(|(id, _)| *id == live.id);
@@ -205,8 +209,8 @@ impl Engine {
                         return Err(EngineError::NoSession(live.id.clone()));
                     }
                     let here = linked.iter().take_while(|found| is_here(found)).count();
-                    let known = steps[done..].iter().scan(0, |links, (_, digest)| {
-                        *links += usize::from(digest.is_some());
+                    let known = steps[done..].iter().scan(0, |links, taken| {
+                        *links += usize::from(taken.digest.is_some());
                         Some(*links <= here && here > 0)
                     });
                     done += known.take_while(|known| *known).count();
@@ -227,6 +231,35 @@ impl Engine {
             }
         }
     }
+}
+
+/// An item as it is written down.
+struct Taken {
+    item: Option<Item>,
+    said: Vec<Counted>,
+    digest: Option<Digest>,
+}
+
+/// What is written down: the items without their secrets, and counted so. Here, and nowhere before: what goes on to the
+/// provider is as the client sent it. What is long is worked on off the async workers.
+async fn taken(masking: Masking, encoding: String, steps: Vec<Step>) -> Vec<Taken> {
+    let bytes = steps.iter().filter_map(|(item, _)| item.as_ref()).map(weight).sum();
+    let take = move |(item, digest): Step| {
+        let item = item.map(|item| mask_item(masking, item).0);
+        let counter = counter_for(&encoding);
+        let said = item.as_ref().map(messages).unwrap_or_default();
+        Taken { said: said.into_iter().map(|message| Counted::new(counter.as_ref(), message)).collect(), item, digest }
+    };
+    off_worker(bytes, move || steps.into_iter().map(take).collect()).await
+}
+
+/// How much is in an item, in bytes.
+fn weight(item: &Item) -> usize {
+    let of = |block: &Block| match block {
+        Block::Call(call) => call.arguments.len(),
+        Block::Text(_) | Block::Answer { .. } | Block::Thinking | Block::Other { .. } => block.words().len(),
+    };
+    item.blocks.iter().map(of).sum()
 }
 
 /// What an item is to the work in play.

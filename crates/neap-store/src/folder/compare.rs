@@ -33,7 +33,7 @@ pub async fn compare(store: &dyn Store, root: &Path, session: &SessionId) -> Res
         return Ok(vec![finding(Severity::Note, what)]);
     }
     let mut findings = Vec::new();
-    for (name, content) in view::contents(store, session, &state).await? {
+    for (name, content) in view::contents(store, session, &state).await?.0 {
         let what = match files::read(&dir.join(&name), FILE_BYTES_MAX) {
             Ok(Some(found)) if found == content => continue,
             Ok(Some(_)) => format!("{name} in the session folder differs from the stream"),

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use neap_core::ids::{Seq, Stamp};
+use neap_core::ids::{EffortId, Seq, Stamp};
 use neap_core::state::SessionState;
 use serde::{Deserialize, Serialize};
 
 use super::CURSOR_FILE;
+use super::names::LogNames;
 use crate::files;
 
 const CURSOR_BYTES_MAX: u64 = 16 << 20;
@@ -25,15 +26,19 @@ pub(super) struct Cursor {
     /// Files that are being added to, and how long they were before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) appending: BTreeMap<String, u64>,
+    /// Efforts in the order of their numbers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) efforts: Vec<EffortId>,
 }
 
 impl Cursor {
     /// Of a folder that shows this state.
-    pub(super) fn of(state: &SessionState) -> Self {
+    pub(super) fn of(state: &SessionState, names: &LogNames) -> Self {
         let head = state.head();
         let oldest = head.pending.values().map(|pending| pending.first_seq).min();
         let read_from = oldest.unwrap_or(head.seq.next());
-        Self { created: head.created, seq: head.seq, read_from, appending: BTreeMap::new() }
+        let (appending, efforts) = (BTreeMap::new(), names.order().to_vec());
+        Self { created: head.created, seq: head.seq, read_from, appending, efforts }
     }
 
     /// As it was left in a folder; none if it is lost or cannot be understood.

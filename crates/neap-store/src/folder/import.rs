@@ -42,7 +42,8 @@ pub fn read_folder(path: &Path) -> Result<ImportedFolder, ImportError> {
     if !path.is_dir() {
         return Err(ImportError::NotAFolder(path.to_owned()));
     }
-    let mut reader = Reader { dir: files::resolve(path).map_err(unreadable)?, folder: ImportedFolder::default() };
+    let dir = files::resolve(path).map_err(unreadable)?;
+    let mut reader = Reader { dir, folder: ImportedFolder::default(), read: BTreeSet::new() };
     let logs = files::names(&reader.dir.join(EFFORTS_DIR)).unwrap_or_default();
     let manifest = reader.read(MANIFEST_FILE, MANIFEST_BYTES_MAX)?;
     let ambient = reader.read(AMBIENT_FILE, LOG_BYTES_MAX)?;
@@ -68,6 +69,8 @@ struct Reader {
     /// Without links and dots.
     dir: PathBuf,
     folder: ImportedFolder,
+    /// Logs that were read for an effort of the manifest.
+    read: BTreeSet<String>,
 }
 
 impl Reader {
@@ -127,6 +130,7 @@ impl Reader {
             }
         };
         let log = self.log_of(entry, &name, &id);
+        self.read.insert(log.clone());
         let lines = match self.read(&log, LOG_BYTES_MAX)? {
             Some(bytes) => self.lines(&log, &bytes),
             None => Vec::new(),
@@ -163,13 +167,18 @@ impl Reader {
     fn unlisted(&mut self, logs: &[String]) -> Result<(), ImportError> {
         let known: BTreeSet<EffortId> = self.folder.efforts.iter().map(|effort| effort.id.clone()).collect();
         for file in logs {
-            let Some(name) = file.strip_suffix(".jsonl") else { continue };
+            let Some(stem) = file.strip_suffix(".jsonl") else { continue };
+            let log = format!("{EFFORTS_DIR}/{file}");
+            if self.read.contains(&log) {
+                continue;
+            }
+            let Some(bytes) = self.read(&log, LOG_BYTES_MAX)? else { continue };
+            // A numbered log says whose it is.
+            let name = &effort_of(&bytes).unwrap_or_else(|| stem.to_owned());
             let Ok(id) = EffortId::from_name(name) else { continue };
             if known.contains(&id) || self.folder.efforts.iter().any(|effort| effort.id == id) {
                 continue;
             }
-            let log = format!("{EFFORTS_DIR}/{file}");
-            let Some(bytes) = self.read(&log, LOG_BYTES_MAX)? else { continue };
             let lines = self.lines(&log, &bytes);
             if lines.is_empty() {
                 continue;
@@ -237,6 +246,13 @@ fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.is_empty() && !path.contains('\\') && parts.all(|part| matches!(part, Component::Normal(_)))
+}
+
+/// The effort that a log's lines name.
+fn effort_of(bytes: &[u8]) -> Option<String> {
+    let first = bytes.split(|byte| *byte == b'\n').find(|line| !line.is_empty())?;
+    let value: Value = serde_json::from_slice(first).ok()?;
+    text(&value, "effort").map(str::to_owned)
 }
 
 fn line(raw: &[u8]) -> Option<Line> {

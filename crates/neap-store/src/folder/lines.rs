@@ -1,6 +1,6 @@
 //! The logs as lines: what was said, when its turn has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use neap_core::event::{Event, Recorded, RoundVisibility};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
@@ -31,14 +31,14 @@ pub(super) struct Lines {
     ended: BTreeMap<Scope, Vec<(TurnNo, Vec<u8>)>>,
     /// Whether something was taken back that is written already.
     pub(super) is_less: bool,
-    /// Efforts that were opened since.
-    pub(super) opened: BTreeSet<EffortId>,
+    /// Efforts that were opened since, in order.
+    pub(super) opened: Vec<EffortId>,
 }
 
 impl Lines {
     /// For what ended after an event.
     pub(super) fn after(after: Seq) -> Self {
-        let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
         Self { after, in_flight, ended, is_less: false, opened }
     }
 
@@ -79,7 +79,7 @@ impl Lines {
             }
             Event::EffortOpened { id, .. } => {
                 if *seq > self.after {
-                    self.opened.insert(id.clone());
+                    self.opened.push(id.clone());
                 }
             }
             Event::Scrubbed { .. } => *self = Self::after(self.after),
@@ -115,9 +115,21 @@ impl Lines {
 
     fn end(&mut self, seq: Seq, turn: TurnNo, scope: &Scope, said: Vec<u8>) {
         if seq > self.after {
+            let said = scope.effort().map_or_else(|| said.clone(), |id| with_effort(&said, id));
             self.ended.entry(scope.clone()).or_default().push((turn, said));
         }
     }
+}
+
+/// Lines that say which effort they are of: the name of their file does not.
+fn with_effort(lines: &[u8], id: &EffortId) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.len() + lines.len() / 4);
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        out.extend_from_slice(line.strip_suffix(b"}\n").unwrap_or(line));
+        // An id has no characters that JSON would write otherwise.
+        out.extend_from_slice(format!(",\"effort\":\"{id}\"}}\n").as_bytes());
+    }
+    out
 }
 
 fn line(message: &Message, at: Stamp) -> Vec<u8> {

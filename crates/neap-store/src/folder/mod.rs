@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! sessions/<session>/raw.jsonl            what was said outside efforts
-//!                    efforts/<id>.jsonl   what was said in each effort
+//!                    efforts/0001.jsonl   what was said in each effort, numbered in the order they were opened
 //!                    manifest.yaml        the efforts
 //!                    expanded.json        which of them are expanded, and when each was last referenced
 //!                    session_state.json   the turn count
@@ -16,6 +16,7 @@ mod cursor;
 mod import;
 mod lines;
 mod manifest;
+mod names;
 mod view;
 mod views;
 

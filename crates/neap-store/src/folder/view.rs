@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use neap_core::effort::Effort;
-use neap_core::ids::{Seq, SessionId};
-use neap_core::message::Scope;
+use neap_core::ids::{EffortId, Seq, SessionId};
 use neap_core::state::SessionState;
 
 use super::cursor::Cursor;
 use super::lines::Lines;
-use super::manifest::{log_file, log_name, small_files};
+use super::manifest::small_files;
+use super::names::{LogNames, is_ours};
 use super::{AMBIENT_FILE, CURSOR_FILE, EFFORTS_DIR, EXPANDED_FILE, LOCK_FILE, MANIFEST_FILE, STATE_FILE, named};
 use crate::{Store, StoreError, Stored, files};
 
@@ -38,9 +38,14 @@ pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) 
         && undo(&dir, &cursor).is_ok()
     {
         let new = lines(store, session, cursor.read_from, cursor.seq, state.seq()).await?;
-        if !new.is_less && is_whole(&dir, &state, &new) {
-            let small = small_files(&state)?;
-            return extend(&dir, &state, cursor, &new, &small).map_err(|e| named(&dir, &e));
+        let opened = cursor.efforts.iter().chain(&new.opened);
+        let known: BTreeSet<&EffortId> = opened.clone().collect();
+        // A folder of before logs were numbered is written anew, and so is one that lost count.
+        let has_numbers = state.efforts().all(|effort| known.contains(&effort.id));
+        let names = LogNames::new(opened.cloned(), &state);
+        if !new.is_less && has_numbers && is_whole(&dir, &state, &names, &new) {
+            let small = small_files(&state, &names)?;
+            return extend(&dir, &state, &names, cursor, &new, &small).map_err(|e| named(&dir, &e));
         }
     }
     rewrite(store, &dir, session, &state).await
@@ -80,35 +85,22 @@ fn undo(dir: &Path, cursor: &Cursor) -> io::Result<()> {
     Ok(())
 }
 
-/// A log's name as we write them, and nothing else: the cursor lies where others could have changed it.
 fn checked(name: &str) -> io::Result<&str> {
-    let id = name.strip_prefix("efforts/").and_then(|file| file.strip_suffix(".jsonl"));
-    if name == AMBIENT_FILE || id.is_some_and(|id| neap_core::ids::EffortId::parse(id).is_ok()) {
-        Ok(name)
-    } else {
-        Err(io::Error::from(io::ErrorKind::InvalidInput))
-    }
+    if is_ours(name) { Ok(name) } else { Err(io::Error::from(io::ErrorKind::InvalidInput)) }
 }
 
 /// Whether every file is there that a folder before these lines had.
-fn is_whole(dir: &Path, state: &SessionState, new: &Lines) -> bool {
+fn is_whole(dir: &Path, state: &SessionState, names: &LogNames, new: &Lines) -> bool {
     let there = |name: &str| matches!(files::size(&dir.join(name)), Ok(Some(_)));
     let Ok(logs) = logs(dir) else { return false };
-    let expected = |effort: &Effort| new.opened.contains(&effort.id) || logs.contains(&log_name(&effort.id));
+    let opened: BTreeSet<&EffortId> = new.opened.iter().collect();
+    let expected = |effort: &Effort| opened.contains(&effort.id) || logs.contains(&names.name(&effort.id));
     [AMBIENT_FILE, MANIFEST_FILE, EXPANDED_FILE, STATE_FILE].into_iter().all(there)
         && state.efforts().all(expected)
 }
 
 fn logs(dir: &Path) -> io::Result<BTreeSet<String>> {
     Ok(files::names(&dir.join(EFFORTS_DIR))?.into_iter().collect())
-}
-
-/// The name of a scope's log.
-pub(super) fn file_of(scope: &Scope) -> String {
-    match scope {
-        Scope::Ambient => AMBIENT_FILE.to_owned(),
-        Scope::Effort(id) => log_file(id),
-    }
 }
 
 /// Lines of turns that ended after one event and not after another.
@@ -143,6 +135,7 @@ fn seq_of(stored: &Stored) -> Seq {
 fn extend(
     dir: &Path,
     state: &SessionState,
+    names: &LogNames,
     mut cursor: Cursor,
     new: &Lines,
     small: &BTreeMap<&'static str, Vec<u8>>,
@@ -151,38 +144,39 @@ fn extend(
     if !ended.is_empty() {
         cursor.appending.clear();
         for scope in ended.keys() {
-            let name = file_of(scope);
+            let name = names.file_of(scope);
             let size = files::size(&dir.join(&name))?.unwrap_or(0);
             cursor.appending.insert(name, size);
         }
         cursor.write(dir)?;
         for (scope, said) in &ended {
-            files::append(&dir.join(file_of(scope)), said)?;
+            files::append(&dir.join(names.file_of(scope)), said)?;
         }
     }
     // An effort that nothing was said in yet has an empty log.
     for id in &new.opened {
-        files::append(&dir.join(log_file(id)), b"")?;
+        files::append(&dir.join(names.file(id)), b"")?;
     }
     for (name, content) in small {
         files::replace(&dir.join(name), content)?;
     }
-    let now = Cursor::of(state);
+    let now = Cursor::of(state, names);
     if now != cursor { now.write(dir) } else { Ok(()) }
 }
 
-/// Every file of a session's folder, by name.
+/// Every file of a session's folder, by name, and how its logs are named.
 pub(super) async fn contents(
     store: &dyn Store,
     session: &SessionId,
     state: &SessionState,
-) -> Result<BTreeMap<String, Vec<u8>>, StoreError> {
+) -> Result<(BTreeMap<String, Vec<u8>>, LogNames), StoreError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::from([(AMBIENT_FILE.to_owned(), Vec::new())]);
-    files.extend(state.efforts().map(|effort| (log_file(&effort.id), Vec::new())));
     let all = lines(store, session, Seq(1), Seq(0), state.seq()).await?;
-    files.extend(all.ended().into_iter().map(|(scope, said)| (file_of(scope), said)));
-    files.extend(small_files(state)?.into_iter().map(|(name, content)| (name.to_owned(), content)));
-    Ok(files)
+    let names = LogNames::new(all.opened.iter().cloned(), state);
+    files.extend(state.efforts().map(|effort| (names.file(&effort.id), Vec::new())));
+    files.extend(all.ended().into_iter().map(|(scope, said)| (names.file_of(scope), said)));
+    files.extend(small_files(state, &names)?.into_iter().map(|(name, content)| (name.to_owned(), content)));
+    Ok((files, names))
 }
 
 async fn rewrite(
@@ -191,13 +185,14 @@ async fn rewrite(
     session: &SessionId,
     state: &SessionState,
 ) -> Result<(), StoreError> {
-    let contents = contents(store, session, state).await?;
+    let (contents, names) = contents(store, session, state).await?;
     // Without a cursor the folder is made anew at the next start, should this one not finish.
     let written = files::remove(&dir.join(CURSOR_FILE)).and_then(|()| {
         for (name, content) in &contents {
             files::replace(&dir.join(name), content)?;
         }
-        Cursor::of(state).write(dir)
+        names.remove_older(dir, &contents)?;
+        Cursor::of(state, &names).write(dir)
     });
     written.map_err(|e| named(dir, &e))
 }

@@ -44,6 +44,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::SessionState;
 
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
@@ -60,9 +61,15 @@ pub struct SqliteStore {
     readers: Arc<Pool>,
     writer: Writer,
     space: Arc<Space>,
+    masking: Masking,
 }
 
 impl SqliteStore {
+    /// The same store, with secrets masked in what is recorded or not; they are, unless this says otherwise.
+    pub fn with_masking(self, masking: Masking) -> Self {
+        Self { masking, ..self }
+    }
+
     /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
     /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
@@ -79,12 +86,17 @@ impl SqliteStore {
         let (place, db) = Place::find(path, stay)?;
         let place = Arc::new(place);
         let writer = Writer::start(place.clone(), db)?;
-        Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })
+        let (readers, masking) = (Arc::new(Pool::new(place)), Masking::default());
+        Ok(Self { readers, writer, space: Arc::default(), masking })
     }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
+    fn masking(&self) -> Masking {
+        self.masking
+    }
+
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         let prepared = Prepared::new(commit).await?;
         self.writer.commit(prepared).await

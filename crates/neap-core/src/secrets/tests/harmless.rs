@@ -143,7 +143,7 @@ pub(super) const HARMLESS: &[(&str, &str)] = &[
     ("key with dots", "the key starts with sk-ant-… and the token with ghp_…"),
     ("prefix only", "Keys begin with gsk_, tokens with dckr_pat_ or hvs. and that is how we know them."),
     ("hyphenated words", "sk-learn-style-estimators-are-fine and pa-system-for-the-big-hall too"),
-    ("insert here", "client_secret: INSERT_SECRET_HERE\npassword: TODO"),
+    ("insert here", "client_secret: INSERT_SECRET_HERE\npassword: tbd"),
     ("printf", "printf(\"password=%s token=%d\\n\", password, token);"),
     ("shell prompt", "Enter password: \nPassword for tim: \nVerifying - Enter passphrase:"),
     ("working directory", "PWD=/home/tim/src/app OLDPWD=/tmp pwd: ~/src"),

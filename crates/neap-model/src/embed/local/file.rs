@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use neap_core::recall::Embedding;
 use sha2::{Digest as _, Sha256};
 
-use super::TOGETHER;
 use super::encoder::Encoder;
 use super::pieces::Pieces;
 use super::weights::Weights;
+use super::{TOGETHER, as_strs, heads};
+use crate::compute::{SMALL_BYTES, off_worker};
 use crate::{Embedder, ModelError};
 
 /// The vocabulary's name.
@@ -134,6 +135,8 @@ impl Embedder for FileEmbedder {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        Ok(self.open().await?.encoder.embeddings(texts))
+        self.open().await?;
+        let (files, texts) = (self.0.clone(), heads(texts));
+        off_worker(SMALL_BYTES, move || Ok(files.open()?.encoder.embeddings(&as_strs(&texts)))).await
     }
 }

@@ -1,5 +1,6 @@
 //! What went wrong in hooks, where nobody could be told.
 
+use neap_core::secrets::mask;
 use neap_engine::{Clock, SystemClock};
 
 use crate::env::DataDir;
@@ -20,7 +21,8 @@ pub(super) fn note(data: &DataDir, fault: &str) {
         let start = log.ceil_char_boundary(log.len() / 2);
         log = log[start..].split_once('\n').map_or_else(String::new, |(_, rest)| rest.to_owned());
     }
-    log.push_str(&format!("{} {}\n", out::time(SystemClock.now()), out::shorten(fault, FAULT_CHARS_MAX)));
+    let fault = mask(fault).0;
+    log.push_str(&format!("{} {}\n", out::time(SystemClock.now()), out::shorten(&fault, FAULT_CHARS_MAX)));
     let _ = files::create_dir(&data.hooks()).and_then(|()| files::replace(&path, log.as_bytes()));
 }
 
