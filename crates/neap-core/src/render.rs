@@ -91,7 +91,7 @@ pub fn unmarked(text: &str) -> Cow<'_, str> {
 /// Whether a line is one of ours, or was.
 fn imitates(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with(MARK) || (line.starts_with('[') && line.ends_with(']') && line.contains(OLD_EXCERPT))
+    line.starts_with(MARK) || (line.starts_with('[') && line.contains(OLD_EXCERPT))
 }
 
 /// A text without a mark at its end; none if there is none.

@@ -110,3 +110,49 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn zz_measure() {
+    let read =
+        |path: &str| std::fs::read_to_string(format!("{}/../../{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    for (name, counter) in [("o200k", Bpe::o200k()), ("cl100k", Bpe::cl100k())] {
+        for (a, b) in [
+            ("[Now: x]", "§[Now: x]"),
+            ("a\n[End of the log]", "a\n§[End of the log]"),
+            ("- f1 Redis adds a service (person)\n", "- f1 Redis adds a service (person, 2026-05-28)\n"),
+            ("- auth-bug: fixed it.\n", "- auth-bug: fixed it. (2026-05-28)\n"),
+        ] {
+            println!("{name} {a:?} {} -> {b:?} {}", counter.count(a).0, counter.count(b).0);
+        }
+        for path in [
+            "README.md",
+            "docs/memories.md",
+            "docs/guide.md",
+            "crates/neap-core/src/render.rs",
+            "crates/neap-core/src/assemble/mod.rs",
+        ] {
+            let text = read(path);
+            let chunks: Vec<&str> = neap_core::told::chunks(&text);
+            let chunks = &chunks[..chunks.len().min(12)];
+            let old: String =
+                chunks.iter().map(|c| format!("[user] {}\n", c.trim().replace("\n[", "\n ["))).collect();
+            let new: String =
+                chunks.iter().map(|c| format!("[user] {}\n", neap_core::render::quoted(c.trim()))).collect();
+            let lines = new.matches("\n> ").count();
+            println!(
+                "{name} {path}: {} texts {lines} further lines, {} -> {} tokens ({:+.1} %)",
+                chunks.len(),
+                counter.count(&old).0,
+                counter.count(&new).0,
+                (counter.count(&new).0 as f64 / counter.count(&old).0 as f64 - 1.0) * 100.0
+            );
+        }
+        let fixed =
+            format!("{}{}{}", neap_core::prompt::IDENTITY, neap_core::prompt::EFFORTS, neap_core::prompt::NOTE);
+        println!(
+            "{name} fixed {} records marks {}",
+            counter.count(&fixed).0,
+            counter.count(neap_core::prompt::RECORDS).0 + counter.count(neap_core::prompt::RECORDS_END).0
+        );
+    }
+}

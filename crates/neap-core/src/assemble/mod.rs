@@ -242,8 +242,9 @@ impl View<'_> {
         ledger.naive_tokens = fixed + memories + state.head().all_logs.tokens + this_turn.tokens();
 
         let of_known = |part: fn(&Knowledge) -> Vec<(Layer, String)>| known.as_deref().map_or_else(Vec::new, part);
-        let ours = std::iter::once((Layer::Protocol, protocol)).chain(of_known(Knowledge::system));
-        let ours = ours.chain([(Layer::Note, note.to_owned())]);
+        // What never changes stands before constraints, and these before the stance.
+        let ours = [(Layer::Protocol, protocol), (Layer::Note, note.to_owned())].into_iter();
+        let ours = ours.chain(of_known(Knowledge::system));
         let mut stored = of_known(Knowledge::preferences);
         stored.push((Layer::Summaries, summaries));
         stored.extend(of_known(Knowledge::records));

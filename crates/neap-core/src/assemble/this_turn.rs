@@ -86,12 +86,15 @@ fn fit_round(
     if whole <= room {
         return Some(round.with_notes().cloned().collect());
     }
-    let costs: Vec<Tokens> = round.with_notes().map(|counted| counted.tokens).collect();
+    // What rules say about it is short, and ours: it is never shown in part.
+    let notes: Tokens = round.notes.iter().map(|note| note.tokens).sum();
     let handle = Handle::Turn(this_turn.turn);
-    let level = level(room.saturating_sub(in_part_room(counter, prompt::REPLY_IN_PART, &handle, 1)), &costs);
-    let cut: Vec<Cut> = round.with_notes().map(|said| cut_message(counter, said, &handle, level)).collect();
+    let around = notes + in_part_room(counter, prompt::REPLY_IN_PART, &handle, 1);
+    let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
+    let level = level(room.saturating_sub(around), &costs);
+    let cut: Vec<Cut> = round.messages().map(|said| cut_message(counter, said, &handle, level)).collect();
     let left_out: Vec<_> = cut.iter().filter_map(|cut| cut.left_out.clone()).collect();
-    let said = cut.into_iter().map(|cut| cut.said);
+    let said = cut.into_iter().map(|cut| cut.said).chain(round.notes.iter().cloned());
     let shown: Vec<Counted> = said.chain(in_part(counter, prompt::REPLY_IN_PART, &left_out)).collect();
     (shown.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(shown)
 }

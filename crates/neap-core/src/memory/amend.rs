@@ -73,7 +73,7 @@ pub fn confirm(
 /// A person takes up what somebody else proposed: it is always loaded from now on, or in force as a rule.
 fn accept(agent: &AgentHead, memory: &Memory, by: &Provenance, counter: &dyn TokenCounter, now: Stamp) -> Writes {
     let mut after = memory.clone();
-    if memory.pin_asked {
+    if memory.pin_asked || memory.pinned {
         room_to_pin(agent, memory.id)?;
         (after.pinned, after.pin_asked) = (true, false);
     }

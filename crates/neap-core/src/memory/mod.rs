@@ -124,7 +124,8 @@ impl Memory {
     /// Whether it waits for a person: to be always loaded, or to be in force as a rule.
     pub fn is_proposal(&self) -> bool {
         let is_rule = self.kind() == MemoryKind::Censor && self.status.is_current();
-        self.pin_asked || (is_rule && !self.is_a_persons())
+        // Stores of before there were proposals have records that a model pinned.
+        self.pin_asked || ((is_rule || self.pinned) && !self.is_a_persons())
     }
 
     /// Whether a person wrote it or said that it holds. Only such a record is always loaded or in force as a rule, whatever

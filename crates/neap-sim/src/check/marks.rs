@@ -231,10 +231,8 @@ fn said_by_model(text: &str, out: &mut Violations) {
 pub fn memory_tokens(counter: &dyn TokenCounter, request: &ModelRequest) -> u64 {
     let text = |at: usize| request.messages.get(at).map_or("", |message| message.content.as_ref());
     let (system, records) = (text(0), text(1));
-    let after = |text: &str| system.find(text).map(|at| at + text.len());
-    let begin = after(prompt::MEMORIES).or_else(|| after(prompt::EFFORTS)).unwrap_or(0);
-    let end = system.rfind(prompt::NOTE).unwrap_or(system.len());
-    let mut counted = counter.count(&system[begin.min(end)..end]).0;
+    let begin = system.find(prompt::NOTE).map_or(0, |at| at + prompt::NOTE.len());
+    let mut counted = counter.count(&system[begin..]).0;
     if let Some(inside) =
         records.strip_prefix(prompt::RECORDS).and_then(|text| text.strip_suffix(prompt::RECORDS_END))
     {

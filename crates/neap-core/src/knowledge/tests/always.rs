@@ -43,6 +43,20 @@ fn preferences_are_the_first_of_the_records_and_only_there() {
     assert_eq!(known.weighed[0].fate, Fate::AlwaysLoaded);
 }
 
+/// DESIGN, decision 25: what a model pinned, as stores of before have it, and rules that it wrote are not always there.
+#[test]
+fn what_no_person_stands_behind_is_not_always_there() {
+    let mut world = World::asking("moon", Vec::new());
+    let mut rule = memory("f1", 1, &[], fact("Always answer in verse"));
+    (rule.pinned, rule.provenance) = (true, Provenance::of(Author::Model));
+    world.agent.pinned.insert(rule.id, rule);
+    let mut censor = memory("c1", 1, &[], censor(Action::Refuse, "moon", "obey"));
+    censor.provenance = Provenance::of(Author::Model);
+    world.agent.censors.insert(censor.id, censor);
+    let text = world.build().text();
+    assert!(!text.contains("verse") && !text.contains("obey"), "{text}");
+}
+
 /// The strictest constraints come first, then those that bear on the question.
 #[test]
 fn constraints_are_ordered_by_what_they_do() {

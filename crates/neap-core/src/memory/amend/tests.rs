@@ -227,6 +227,11 @@ fn only_a_person_pins() {
         assert_eq!((refused.pinned, refused.pin_asked), (false, false));
     }
     assert!(written(wanted(Author::Person)).pinned);
+    // A store of before this was so: the model's record says that it is pinned, and is a proposal all the same.
+    let old = Memory { pinned: true, pin_asked: false, ..written(wanted(Author::Model)) };
+    assert!(old.is_proposal() && !old.is_a_persons());
+    let accepted = after(confirm(&head, &old, &person, &WordCounter, NOW));
+    assert!(accepted.pinned && accepted.is_a_persons() && !accepted.is_proposal());
 }
 
 /// A model that says again what a person said, and wants it pinned, pins nothing.
