@@ -133,7 +133,6 @@ fn no_hostile_request_reaches_the_provider_over_its_budget() {
             unseen.iter().map(|(name, _)| name).collect::<Vec<_>>()
         );
     }
-    println!("{count} requests: passed {passed:?}, refused {refused:?}");
 }
 
 /// The same, as conversations that grow: what was cut before is kept to, and is within the budget each time.

@@ -46,7 +46,7 @@ fn one_kind(rng: &mut Rng, chars: usize, out: &mut String) {
         left > 0
     };
     match rng.between(0, KINDS) {
-        0 | 1 => while push(*rng.pick(ENGLISH)) && push(" ") {},
+        0 | 1 => while push(rng.pick::<&str>(ENGLISH)) && push(" ") {},
         2 => {
             let (low, high) = *rng.pick(RANGES);
             let mut buffer = [0; 4];
@@ -66,13 +66,20 @@ fn one_kind(rng: &mut Rng, chars: usize, out: &mut String) {
             let mut buffer = [0; 4];
             while push(char::from(*rng.pick(alphabet)).encode_utf8(&mut buffer)) {}
         }
-        5 => while push(*rng.pick(&["\"", "\\", "\n", "\t", "{", "}", "[", "],", "\r\n", "\u{1}", "a:"])) {},
-        6 => while push(*rng.pick(&[" ", "  ", "\n", "\u{a0}", "\u{2028}", "\u{200b}", "\u{feff}", "."])) {},
-        7 => while push(&rng.draw().to_string()) && push(*rng.pick(&[",", " ", "-", "."])) {},
+        5 => {
+            while push(rng.pick::<&str>(&["\"", "\\", "\n", "\t", "{", "}", "[", "],", "\r\n", "\u{1}", "a:"])) {}
+        }
+        6 => {
+            while push(rng.pick::<&str>(&[" ", "  ", "\n", "\u{a0}", "\u{2028}", "\u{200b}", "\u{feff}", "."])) {}
+        }
+        7 => while push(&rng.draw().to_string()) && push(rng.pick::<&str>(&[",", " ", "-", "."])) {},
         8 => {
-            while push(*rng.pick(&["error: at src/main.rs:42\n", "  | let x = y;\n", "[INFO] ok 200 3ms\n", "\n"]))
-            {
-            }
+            while push(rng.pick::<&str>(&[
+                "error: at src/main.rs:42\n",
+                "  | let x = y;\n",
+                "[INFO] ok 200 3ms\n",
+                "\n",
+            ])) {}
         }
         _ => while push("e") {},
     }
