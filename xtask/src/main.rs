@@ -2,6 +2,7 @@
 
 mod edges;
 mod mcp;
+mod secrets;
 mod test;
 mod tidy;
 
@@ -12,11 +13,13 @@ fn main() -> ExitCode {
     let done = match task.as_deref() {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
+        Some("secrets") => secrets::run(std::env::args().nth(2)),
         _ => {
             eprintln!(
                 "usage: cargo xtask <task>\n\n  test   install and start what tests need, then pass them all"
             );
             eprintln!("  tidy   check dependency edges, file sizes and style");
+            eprintln!("  secrets <gitleaks.toml>   rewrite the rules by which secrets are found");
             return ExitCode::from(2);
         }
     };

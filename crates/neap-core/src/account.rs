@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_turn_that_summarised_an_effort_twice_is_one_account() {
         let id = EffortId::parse("auth-bug").unwrap();
-        let summary = |text: &str| Summary::new(&WordCounter, &id, text);
+        let summary = |text: &str| Summary::new(&WordCounter, &id, text, None);
         let turn = TurnNo(7);
         let size = LogSize { exchanges: 2, tokens: Tokens(400) };
         let span = Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(2)), (size, size), 0, "short");

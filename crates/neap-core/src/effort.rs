@@ -56,6 +56,9 @@ pub struct Summary {
     pub text: String,
     /// What its line in the context costs.
     pub tokens: Tokens,
+    /// When it was made; summaries of before this was kept do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Stamp>,
 }
 
 /// A concluded effort whose log is back in the context for a while.

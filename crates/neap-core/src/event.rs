@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::effort::Summary;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use crate::ingest::{Line, Link, Passed};
+use crate::ingest::{Line, Link, Passed, Tenant};
 use crate::knowledge::Loaded;
 use crate::ledger::Ledger;
-use crate::memory::{Action, Change, Memory, MemoryId, Side, Standing};
+use crate::memory::{Action, Author, Change, Memory, MemoryId, Side, Standing};
 use crate::message::{Counted, Scope, ToolRound};
 use crate::policy::Policy;
 use crate::receipt::Receipt;
@@ -120,6 +120,9 @@ pub enum Event {
         /// The caller's own id of the turn; sending it again changes nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         turn_id: Option<String>,
+        /// Whose words these are, as the surface they came by vouches. Events of before this was recorded have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        author: Option<Author>,
     },
     /// The model called tools and got their results.
     ToolsCalled {
@@ -287,6 +290,10 @@ pub enum Event {
         links: Vec<Link>,
         /// Where it ends.
         line: Line,
+        /// Whose history it is: a digest of what a caller of the proxy shows. Said once in a stream, with its first links, or when a
+        /// stream that is older than this field is gone on with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tenant: Option<Tenant>,
     },
     /// A client's request was passed on, and there is an answer, or half of one.
     RequestPassed {

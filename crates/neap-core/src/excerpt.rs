@@ -1,15 +1,27 @@
-//! An over-long message, shown head and tail with a line that says what is missing (DESIGN, decision 19).
+//! An over-long message, shown in part, and where that is said (DESIGN, decision 19).
 
 use crate::handle::Handle;
-use crate::message::{Counted, Message, message_tokens};
+use crate::message::{Counted, Message, Role, message_tokens};
 use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// Room below which an excerpt would say nothing.
 pub const EXCERPT_TOKENS_MIN: Tokens = Tokens(64);
 
+/// A message cut to its room.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    /// What is shown of it.
+    pub said: Counted,
+    /// What is left out and said nowhere in it: of an assistant's message. See `in_part`.
+    pub left_out: Option<(Handle, Tokens)>,
+}
+
 /// Cuts a message to at most `max` tokens by cutting what it says; calls and ids stay as they are.
-pub fn cut_message(counter: &dyn TokenCounter, said: &Counted, handle: &Handle, max: Tokens) -> Counted {
+///
+/// What a user or a tool said is shown head and tail, with a line between that says what is missing. In what an assistant said
+/// there is no such line: whole sentences of its beginning are shown.
+pub fn cut_message(counter: &dyn TokenCounter, said: &Counted, handle: &Handle, max: Tokens) -> Cut {
     cut_message_as(counter, said, handle, max, prompt::EXCERPT)
 }
 
@@ -20,16 +32,51 @@ pub(crate) fn cut_message_as(
     handle: &Handle,
     max: Tokens,
     marker: &str,
-) -> Counted {
+) -> Cut {
     if said.tokens <= max {
-        return said.clone();
+        return Cut { said: said.clone(), left_out: None };
     }
     let bare = Message { content: "".into(), ..said.message.clone() };
     let around = message_tokens(counter, &bare);
-    let whole = said.tokens - around;
-    let (text, tokens) =
-        excerpt_as(counter, &said.message.content, whole, handle, max.saturating_sub(around), marker);
-    Counted { message: Message { content: text.into(), ..bare }, tokens: around + tokens }
+    let (whole, room) = (said.tokens - around, max.saturating_sub(around));
+    let (text, tokens, left_out) = match said.message.role {
+        Role::Assistant => {
+            let PlainExcerpt { text, tokens, left_out } =
+                excerpt_plain(counter, &said.message.content, whole, room);
+            (text, tokens, Some((handle.clone(), left_out)).filter(|(_, left_out)| *left_out > Tokens::ZERO))
+        }
+        Role::User | Role::System | Role::Tool => {
+            let (text, tokens) = excerpt_as(counter, &said.message.content, whole, handle, room, marker);
+            (text, tokens, None)
+        }
+    };
+    let said = Counted { message: Message { content: text.into(), ..bare }, tokens: around + tokens };
+    Cut { said, left_out }
+}
+
+/// Messages that are named in a line about what is shown in part, at most.
+const PARTS_MAX: usize = 4;
+
+/// The line of ours that says, once, what is left out of replies before it; none if nothing is.
+pub(crate) fn in_part(
+    counter: &dyn TokenCounter,
+    template: &str,
+    left_out: &[(Handle, Tokens)],
+) -> Option<Counted> {
+    let named = left_out.iter().take(PARTS_MAX);
+    let mut parts: Vec<String> =
+        named.map(|(handle, tokens)| format!("{handle} (about {tokens} tokens left out)")).collect();
+    if left_out.len() > PARTS_MAX {
+        parts.push(format!("{} more", left_out.len() - PARTS_MAX));
+    }
+    let line = || prompt::fill(template, &[("parts", &parts.join(", "))]);
+    (!parts.is_empty()).then(|| Counted::new(counter, Message::user(line())))
+}
+
+/// What such a line costs, at most about: room that is kept for it where replies are cut.
+pub(crate) fn in_part_room(counter: &dyn TokenCounter, template: &str, handle: &Handle, count: usize) -> Tokens {
+    let longest = vec![(handle.clone(), Tokens(9_999_999)); count];
+    in_part(counter, template, &longest).map_or(Tokens::ZERO, |line| line.tokens)
 }
 
 /// Cuts a text to at most `max` tokens: two thirds head, one third tail, a marker between.
@@ -74,24 +121,64 @@ fn excerpt_as(
     }
 }
 
-/// The longest beginning that costs at most `max` and ends with a sentence; where not even one sentence fits, with a word.
-pub(crate) fn whole_sentences<'a>(counter: &dyn TokenCounter, text: &'a str, max: Tokens) -> &'a str {
-    let part = prefix_within(counter, text, max);
-    if part.len() == text.len() {
-        return part;
+/// The part of a text that is shown of it without any mark of ours in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlainExcerpt {
+    /// The beginning of the text, to the end of a sentence where there is one.
+    pub text: String,
+    /// What it costs.
+    pub tokens: Tokens,
+    /// What the rest of the text costs, about: said in a place of ours, never in the text.
+    pub left_out: Tokens,
+}
+
+/// Cuts a text to at most `max` tokens by leaving out what comes after its first whole sentences. Nothing is added: a model
+/// that reads a remark of ours in what it said itself repeats it. Where not even a sentence fits, it ends at a line or at a
+/// word. `whole` is the text's own count.
+pub fn excerpt_plain(counter: &dyn TokenCounter, text: &str, whole: Tokens, max: Tokens) -> PlainExcerpt {
+    if whole <= max {
+        return PlainExcerpt { text: text.to_owned(), tokens: whole, left_out: Tokens::ZERO };
     }
-    let ends = |(at, c): (usize, char)| {
-        let next = text[at + c.len_utf8()..].chars().next();
-        let is_end = match c {
-            '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
-            '\n' | '。' | '！' | '？' => true,
-            _ => false,
-        };
-        is_end.then_some(at + c.len_utf8())
-    };
-    let sentence = part.char_indices().rev().find_map(ends);
-    let word = || part.rfind(char::is_whitespace);
-    &part[..sentence.or_else(word).unwrap_or(part.len())]
+    let mut room = max;
+    loop {
+        let part = prefix_within(counter, text, room);
+        let part = text[..whole_part(text, part.len())].trim_end();
+        let tokens = counter.count(part);
+        if tokens <= max {
+            return PlainExcerpt { text: part.to_owned(), tokens, left_out: whole.saturating_sub(tokens) };
+        }
+        // Shorter, it may cost more: counts of parts do not grow with them in every encoding.
+        room = Tokens(room.0 - 1);
+    }
+}
+
+/// Where the last whole sentence, line or word among the first `bytes` of a text ends.
+fn whole_part(text: &str, bytes: usize) -> usize {
+    if bytes == text.len() {
+        return bytes;
+    }
+    let mut sentence = None;
+    let mut word = None;
+    let mut ends = false;
+    for (at, c) in text[..bytes].char_indices() {
+        let after = at + c.len_utf8();
+        match c {
+            '\n' => sentence = Some(after),
+            '。' | '！' | '？' | '।' | '۔' | '؟' => sentence = Some(after),
+            '.' | '!' | '?' | '…' => ends = true,
+            // What closes a quotation or a bracket belongs to the sentence that it ends.
+            '"' | '\'' | '”' | '’' | '»' | ')' | ']' | '*' | '`' => {}
+            _ => ends = false,
+        }
+        let next = text[after..].chars().next();
+        if ends && next.is_none_or(char::is_whitespace) {
+            sentence = Some(after);
+        }
+        if next.is_some_and(char::is_whitespace) {
+            word = Some(after);
+        }
+    }
+    sentence.or(word).unwrap_or(bytes)
 }
 
 /// The longest beginning, near enough, that costs at most `max`.
@@ -140,6 +227,43 @@ mod tests {
         assert!(out.starts_with("w0 w1 w2"), "{out}");
         assert!(out.ends_with("w998 w999"), "{out}");
         assert!(out.contains("fetch_original t7 has the whole"), "{out}");
+    }
+
+    #[test]
+    fn a_plain_excerpt_keeps_whole_sentences_and_adds_nothing() {
+        let check = |text: &str, max: u64, want: &str| {
+            let whole = WordCounter.count(text);
+            let cut = excerpt_plain(&WordCounter, text, whole, Tokens(max));
+            assert_eq!(cut.text, want, "{text:?}");
+            assert_eq!(cut.tokens, WordCounter.count(want));
+            assert_eq!(cut.left_out, whole.saturating_sub(cut.tokens));
+        };
+        let text = "The port is 5433. It was 5432 until v1.2 came. Ask \"Ann (or Tim).\" And so on and on.";
+        check(text, 100, text);
+        check(text, 9, "The port is 5433.");
+        check(text, 16, "The port is 5433. It was 5432 until v1.2 came.");
+        check(text, 24, "The port is 5433. It was 5432 until v1.2 came. Ask \"Ann (or Tim).\"");
+        check(text, 3, "The port is");
+        check(text, 0, "");
+        check("- one thing\n- another thing\n- a third thing", 5, "- one thing");
+    }
+
+    proptest::proptest! {
+        /// What is shown is a beginning of the text, within the room, and no word of it is cut in two where words can be told.
+        #[test]
+        fn a_plain_excerpt_is_a_beginning_of_its_text(
+            text in "([a-z]{1,9}[.!?]? |[.\\n]|日本。|é…|[0-9]{3}){0,60}", max in 0_u64..60,
+        ) {
+            let whole = WordCounter.count(&text);
+            let cut = excerpt_plain(&WordCounter, &text, whole, Tokens(max));
+            proptest::prop_assert!(cut.tokens <= Tokens(max) || cut.text == text);
+            proptest::prop_assert!(text.starts_with(&cut.text));
+            let next = text[cut.text.len()..].chars().next();
+            let last = cut.text.chars().next_back();
+            let splits = |c: char| c.is_ascii_lowercase();
+            let is_split = next.is_some_and(splits) && last.is_some_and(splits) && text.contains(' ');
+            proptest::prop_assert!(!is_split || !cut.text.contains(' '), "{:?} of {:?}", cut.text, text);
+        }
     }
 
     #[test]

@@ -1,17 +1,25 @@
 //! Names and numbers that mean one thing each.
 //!
 //! A name from outside (a model's, a user's) becomes an id only through [`EffortId::from_name`] or
-//! [`SessionId::from_name`]: what comes out is a slug that is safe in a path, a URL and a prompt.
+//! [`SessionId::from_name`]: what comes out is a slug that is safe in a path, a URL and a prompt. A session's or an agent's name that is
+//! longer than a slug ends in a digest of all of it, so that two long names never become one id (I11).
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ingest::Digest;
+use crate::secrets::mask_name;
+
 /// Longest slug, in characters. Long enough to be a title, short enough to be a file name.
 const SLUG_CHARS_MAX: usize = 64;
+/// So much of a name is looked through for secrets, in bytes: more than can be in an id, so that each is seen whole.
+const NAME_BYTES_MAX: usize = 4_096;
 /// Longest slug, in bytes: file systems allow 255 for a name, and ours carries an ending.
 const SLUG_BYTES_MAX: usize = 160;
+/// Characters of a slug that are left for words beside a whole digest. Four bytes each, they fit the bytes as well.
+const WORDS_CHARS_MAX: usize = 31;
 
 /// A name that cannot become an id, with what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,8 +32,8 @@ pub enum NameError {
     NotCanonical(String),
 }
 
-/// Folds a name to its slug: letters and digits in lower case, everything else a single `-`.
-fn slug(name: &str) -> Result<String, NameError> {
+/// Folds a name to its slug: letters and digits in lower case, everything else a single `-`. Says whether all of the name is in it.
+fn slug(name: &str, chars_max: usize, bytes_max: usize) -> Result<(String, bool), NameError> {
     let mut out = String::new();
     let mut chars = 0;
     let mut gap = false;
@@ -36,8 +44,8 @@ fn slug(name: &str) -> Result<String, NameError> {
         }
         for lower in c.to_lowercase().filter(|l| l.is_alphanumeric()) {
             let need = lower.len_utf8() + usize::from(gap);
-            if chars + 1 + usize::from(gap) > SLUG_CHARS_MAX || out.len() + need > SLUG_BYTES_MAX {
-                return Ok(out);
+            if chars + 1 + usize::from(gap) > chars_max || out.len() + need > bytes_max {
+                return Ok((out, false));
             }
             if gap {
                 out.push('-');
@@ -48,25 +56,76 @@ fn slug(name: &str) -> Result<String, NameError> {
             chars += 1;
         }
     }
-    if out.is_empty() { Err(NameError::Empty) } else { Ok(out) }
+    if out.is_empty() { Err(NameError::Empty) } else { Ok((out, true)) }
+}
+
+/// A name as it may become an id: without its secrets. Of what is beyond the longest name that is looked through, a digest stays, so that all
+/// of it counts.
+pub(crate) fn safe(name: &str) -> String {
+    let (head, rest) = name.split_at(name.floor_char_boundary(NAME_BYTES_MAX));
+    match rest.is_empty() {
+        true => mask_name(head),
+        false => format!("{} {}", mask_name(head), Digest::of("name", &[rest.as_bytes()])),
+    }
+}
+
+/// A slug that leaves out what does not fit.
+fn cut_slug(name: &str) -> Result<String, NameError> {
+    slug(name, SLUG_CHARS_MAX, SLUG_BYTES_MAX).map(|(slug, _)| slug)
+}
+
+/// A slug in which every letter and digit of the name counts: what does not fit is told by a digest.
+fn whole_slug(name: &str) -> Result<String, NameError> {
+    match slug(name, SLUG_CHARS_MAX, SLUG_BYTES_MAX)? {
+        (slug, true) => Ok(slug),
+        (_, false) => {
+            let (whole, _) = slug(name, usize::MAX, usize::MAX)?;
+            Ok(marked(&whole, &Digest::of("name", &[whole.as_bytes()])))
+        }
+    }
+}
+
+/// Words for people, and a whole digest that makes them unique.
+fn marked(words: &str, mark: &Digest) -> String {
+    let words = cut_slug(words).unwrap_or_default();
+    let words: String = words.chars().take(WORDS_CHARS_MAX).collect();
+    settled(format!("{}-{mark}", words.trim_end_matches('-')).trim_start_matches('-').to_owned())
+}
+
+/// An id that is taken for no secret, so that it is found again by its own name: a digest behind some words looks like a key.
+fn settled(id: String) -> String {
+    let is_settled = |id: &str| mask_name(id) == id;
+    if is_settled(&id) {
+        return id;
+    }
+    let (mut words, last) = id.rsplit_once('-').unwrap_or(("", &id));
+    while let Some((fewer, _)) = words.rsplit_once('-') {
+        words = fewer;
+        let shorter = format!("{words}-{last}");
+        if is_settled(&shorter) {
+            return shorter;
+        }
+    }
+    Digest::of("name", &[id.as_bytes()]).to_string()
 }
 
 macro_rules! slug_id {
-    ($(#[$doc:meta])* $name:ident read by $read:ident) => {
+    ($(#[$doc:meta])* $name:ident made by $make:ident, read by $read:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Makes the id of a free-form name; fails only if nothing is left of it.
+            /// Makes the id of a free-form name; fails only if nothing is left of it. What is secret in it does not
+            /// become part of the id.
             pub fn from_name(name: &str) -> Result<Self, NameError> {
-                slug(name).map(|slug| Self(slug.into()))
+                $make(&safe(name)).map(|slug| Self(settled(slug).into()))
             }
 
             /// Accepts text that already is an id, and nothing else.
             pub fn parse(text: &str) -> Result<Self, NameError> {
-                match slug(text) {
+                match cut_slug(text) {
                     Ok(s) if s == text => Ok(Self(s.into())),
                     Ok(_) | Err(NameError::Empty | NameError::NotCanonical(_)) => {
                         Err(NameError::NotCanonical(text.chars().take(80).collect()))
@@ -103,21 +162,36 @@ macro_rules! slug_id {
 
 slug_id! {
     /// An effort's id: the slug of the name it was opened with, unique in its session.
-    EffortId read by parse
+    EffortId made by cut_slug, read by parse
 }
 slug_id! {
     /// A session's id: the slug of its name. An agent's stream has one, too, which no name becomes (see [`AgentId`]).
-    SessionId read by stored
+    SessionId made by whole_slug, read by stored
 }
 slug_id! {
     /// An agent's id: the slug of its name. It owns memories; sessions are its conversations.
-    AgentId read by parse
+    AgentId made by whole_slug, read by parse
+}
+
+impl EffortId {
+    /// The id with a number behind it, for which it is shortened where it is too long.
+    pub(crate) fn numbered(&self, n: u64) -> Self {
+        let end = format!("-{n}");
+        let cut = slug(&self.0, SLUG_CHARS_MAX - end.len(), SLUG_BYTES_MAX - end.len());
+        let words = cut.map(|(words, _)| words).unwrap_or_default();
+        Self(settled(format!("{words}{end}").trim_start_matches('-').to_owned()).into())
+    }
 }
 
 /// What the id of an agent's stream begins with.
 const AGENT: char = '@';
 
 impl AgentId {
+    /// An id that words make readable and a whole digest makes unique.
+    pub fn marked(words: &str, mark: &Digest) -> Self {
+        Self(marked(words, mark).into())
+    }
+
     /// The stream of what it knows: kept like a session's, under an id that no name becomes.
     pub fn stream(&self) -> SessionId {
         SessionId(format!("{AGENT}{}", self.0).into())
@@ -125,6 +199,16 @@ impl AgentId {
 }
 
 impl SessionId {
+    /// An id that words make readable and a whole digest makes unique.
+    pub fn marked(words: &str, mark: &Digest) -> Self {
+        Self(marked(words, mark).into())
+    }
+
+    /// The id that a name became while what does not fit a slug was left out; streams of that time have it still.
+    pub fn cut(name: &str) -> Result<Self, NameError> {
+        cut_slug(name).map(|slug| Self(slug.into()))
+    }
+
     /// Whose stream this is, if it is an agent's.
     pub fn agent(&self) -> Option<AgentId> {
         self.0.strip_prefix(AGENT).map(|name| AgentId(name.into()))
@@ -221,6 +305,62 @@ mod tests {
         assert_eq!(EffortId::parse(id.as_str()), Ok(id.clone()));
         let wide = EffortId::from_name(&"修".repeat(4000)).expect("has letters");
         assert!(wide.as_str().len() <= SLUG_BYTES_MAX);
+    }
+
+    /// I11: all characters of a name count, also those that a slug has no room for.
+    #[test]
+    fn long_names_with_one_beginning_stay_apart() {
+        let long = "the quarterly planning of the harbour and all of its many smaller piers";
+        for (one, two) in [
+            (format!("{long} 1"), format!("{long} 2")),
+            ("x".repeat(64) + "a", "x".repeat(64) + "b"),
+            ("修".repeat(60) + "a", "修".repeat(60) + "b"),
+        ] {
+            let [a, b] = [&one, &two].map(|name| SessionId::from_name(name).expect("has letters"));
+            assert_ne!(a, b);
+            assert_eq!(SessionId::cut(&one), SessionId::cut(&two), "they did become one");
+            assert_eq!(SessionId::parse(a.as_str()), Ok(a.clone()), "and are ids");
+            assert_eq!(
+                SessionId::from_name(&one.to_uppercase()),
+                Ok(a),
+                "large and small letters are the same, as ever"
+            );
+            assert_ne!(AgentId::from_name(&one), AgentId::from_name(&two));
+        }
+        let fits = "x".repeat(64);
+        assert_eq!(SessionId::from_name(&fits).expect("has letters").as_str(), fits);
+        assert_eq!(SessionId::from_name(&format!("{fits}!?")), SessionId::cut(&fits));
+    }
+
+    /// What is secret in a name becomes no part of an id, and names stay apart by it, also where they are long.
+    #[test]
+    fn ids_have_no_secrets_and_count_all_of_a_name() {
+        let key = |n: u32| format!("gs{}_{}{n}", "k", "aB3dE6gH9jK2mN5pQ8sT1vW4".repeat(2));
+        let [one, two] = [1, 2].map(|n| SessionId::from_name(&format!("rotate {}", key(n))).expect("a name"));
+        assert!(one != two && !one.as_str().contains("ab3de6"), "{one}");
+        // Without the word that would make a key of the digest behind it.
+        assert!(EffortId::from_name(&key(1)).is_ok_and(|id| id.as_str().starts_with("masked-groq-api-")));
+        // What was made an id is found by it.
+        for words in ["api key", "rotate the mailgun key", "sk", "token"] {
+            let marked = SessionId::marked(words, &Digest::of("test", &[words.as_bytes()]));
+            assert_eq!(SessionId::from_name(marked.as_str()), Ok(marked.clone()));
+        }
+        assert_eq!(SessionId::from_name(one.as_str()), Ok(one));
+        let long = "x".repeat(NAME_BYTES_MAX);
+        let [a, b] = ["a", "b"].map(|end| SessionId::from_name(&format!("{long}{end}")));
+        assert_ne!(a, b);
+    }
+
+    #[test]
+    fn a_marked_id_has_the_whole_digest() {
+        let mark = Digest::of("test", &[b"x"]);
+        for words in ["", "talk", "../..", &"word ".repeat(40), &"修".repeat(200), &"𝒳".repeat(200)] {
+            let id = SessionId::marked(words, &mark);
+            assert!(id.as_str().ends_with(&mark.to_string()), "{id}");
+            assert_eq!(SessionId::parse(id.as_str()), Ok(id.clone()));
+            assert_eq!(AgentId::marked(words, &mark).as_str(), id.as_str());
+        }
+        assert_eq!(SessionId::marked("talk", &mark).as_str(), format!("talk-{mark}"));
     }
 
     /// An agent's stream is no session that anyone could name.

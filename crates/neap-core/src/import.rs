@@ -11,9 +11,10 @@ use crate::decay;
 use crate::effort::{EffortStatus, Summary};
 use crate::event::{AbandonReason, Event};
 use crate::ids::{EffortId, SessionId, Stamp, TurnNo};
-use crate::memory::mask;
+use crate::memory::Author;
 use crate::message::{Counted, Message, Role, Scope};
 use crate::policy::Policy;
+use crate::secrets::{FreshIds, Masking};
 use crate::state::SessionState;
 use crate::tokens::TokenCounter;
 
@@ -65,27 +66,26 @@ pub struct ImportedFolder {
 }
 
 impl ImportedFolder {
-    /// The folder without its secrets, as whatever other programs kept ([`mask`]), and how many there were. An effort's id is made of its name.
-    pub fn without_secrets(&self) -> (Self, u64) {
+    /// The folder without its secrets, as whatever other programs kept, and how many there were. An effort's id is made of its name.
+    pub fn without_secrets(&self, masking: Masking) -> (Self, u64) {
         let (mut folder, mut count) = (self.clone(), 0);
         let mut hide = |text: &mut String| {
-            let (safe, masked) = mask(text);
+            let (safe, masked) = masking.text(text);
             if masked > 0 {
-                *text = safe;
+                *text = safe.into_owned();
             }
             count += u64::from(masked);
         };
         folder.ambient.iter_mut().for_each(|line| hide(&mut line.content));
-        let mut ids: BTreeSet<EffortId> = folder.efforts.iter().map(|effort| effort.id.clone()).collect();
+        let mut ids = FreshIds::new(folder.efforts.iter().map(|effort| effort.id.clone()));
         for effort in &mut folder.efforts {
             let name = effort.name.clone();
             hide(&mut effort.name);
             if effort.name != name
-                && let Some(id) = unused(&effort.name, &ids)
+                && let Some(id) = ids.take(&effort.name)
             {
                 let last = folder.last_referenced.remove(&effort.id);
                 folder.last_referenced.extend(last.map(|last| (id.clone(), last)));
-                ids.insert(id.clone());
                 effort.id = id;
             }
             effort.summary.iter_mut().for_each(&mut hide);
@@ -93,13 +93,6 @@ impl ImportedFolder {
         }
         (folder, count)
     }
-}
-
-/// An id of this name that no effort has.
-fn unused(name: &str, ids: &BTreeSet<EffortId>) -> Option<EffortId> {
-    let numbered = (2..).map(|n| format!("{name} {n}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered.take(ids.len() + 1));
-    names.find_map(|name| EffortId::from_name(&name).ok().filter(|id| !ids.contains(id)))
 }
 
 /// An exchange before it has a turn.
@@ -139,7 +132,7 @@ pub fn events(
         let at = said.at;
         let turn = story.state.turn().next();
         let message = Counted::new(counter, said.user);
-        story.tell(at, Event::TurnStarted { turn, message, turn_id: None });
+        story.tell(at, Event::TurnStarted { turn, message, turn_id: None, author: Some(Author::Import) });
         if let Some(effort) = effort {
             story.enter(effort, at, turn);
         }
@@ -204,7 +197,7 @@ impl Story {
         }
         let text = effort.summary.clone().filter(|text| !text.trim().is_empty());
         let text = text.unwrap_or_else(|| format!("Imported effort: {} (it had no summary)", effort.id));
-        let summary = Summary::new(counter, &effort.id, &text);
+        let summary = Summary::new(counter, &effort.id, &text, Some(effort.updated.unwrap_or(at)));
         let next_active = self.state.open().find(|e| e.id != effort.id).map(|e| e.id.clone());
         let turn = self.state.turn();
         let at = effort.updated.unwrap_or(at);
@@ -298,9 +291,12 @@ mod tests {
         let efforts = vec![named("rotate masked"), named(&secret("1111")), named(&secret("2222"))];
         let last_referenced = [(efforts[1].id.clone(), 7)].into();
         let folder = ImportedFolder { efforts, last_referenced, ..ImportedFolder::default() };
-        let (safe, count) = folder.without_secrets();
+        let (safe, count) = folder.without_secrets(Masking::On);
         let ids: Vec<&str> = safe.efforts.iter().map(|effort| effort.id.as_str()).collect();
-        assert_eq!((count, ids), (2, vec!["rotate-masked", "rotate-masked-2", "rotate-masked-3"]));
+        assert_eq!(
+            (count, ids),
+            (2, vec!["rotate-masked", "rotate-masked-openai-style-key", "rotate-masked-openai-style-key-2"])
+        );
         assert_eq!(safe.last_referenced, [(safe.efforts[1].id.clone(), 7)].into());
         assert!(!format!("{safe:?}").to_lowercase().contains("t7bq2mx8vl1c"), "{safe:?}");
     }

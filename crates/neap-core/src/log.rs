@@ -129,6 +129,11 @@ impl Logs {
         self.by_scope.retain(|scope, _| wanted(scope));
     }
 
+    /// How many exchanges are here.
+    pub fn exchanges(&self) -> usize {
+        self.by_scope.values().map(|log| log.exchanges.len()).sum()
+    }
+
     /// Forgets everything.
     pub fn clear(&mut self) {
         self.by_scope.clear();

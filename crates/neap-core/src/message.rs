@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{EffortId, Stamp, TurnNo};
+use crate::memory::MemoryId;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// What a provider adds around each message: delimiters and the role.
@@ -67,11 +68,78 @@ pub struct Message {
     /// Which call this tool message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// Why it is not all that it might have been.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<Incomplete>,
+}
+
+/// Why a message is not all that it might have been. This stands beside its words and never in them: a model that reads a
+/// remark of ours in what it said itself repeats it. Stores of before this was so have such remarks at the end of replies
+/// ([`crate::render`] leaves them out of prompts).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Incomplete {
+    /// The user stopped it.
+    Interrupted,
+    /// Its end did not come.
+    BrokenOff {
+        /// Why, if that is known.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// It was as long as a reply may be.
+    AtLimit,
+    /// The model said nothing.
+    NoAnswer,
+    /// The model would have gone on calling tools.
+    CallsExhausted,
+    /// A rule withheld it.
+    Withheld {
+        /// Which.
+        rule: MemoryId,
+        /// What it says.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// It can no longer be read.
+    Damaged,
+}
+
+impl Incomplete {
+    /// In brackets, for people.
+    pub fn mark(&self) -> String {
+        match self {
+            Incomplete::Interrupted => "[interrupted]".to_owned(),
+            Incomplete::BrokenOff { reason } if reason.is_empty() => "[broken off]".to_owned(),
+            Incomplete::BrokenOff { reason } => format!("[broken off: {reason}]"),
+            Incomplete::AtLimit => "[cut off at the reply's limit]".to_owned(),
+            Incomplete::NoAnswer => "[the model gave no answer]".to_owned(),
+            Incomplete::CallsExhausted => "[stopped: the limit of tool calls in one turn is reached]".to_owned(),
+            Incomplete::Withheld { rule, reason } if reason.is_empty() => format!("[withheld by rule {rule}]"),
+            Incomplete::Withheld { rule, reason } => format!("[the answer is withheld by rule {rule}: {reason}]"),
+            Incomplete::Damaged => "[this part is damaged on disk; run `neap doctor`]".to_owned(),
+        }
+    }
+}
+
+/// A text as people read it, with why it is incomplete at its end.
+pub fn for_people(text: &str, incomplete: Option<&Incomplete>) -> String {
+    match incomplete {
+        None => text.to_owned(),
+        Some(why) if text.is_empty() => why.mark(),
+        Some(why) => format!("{text} {}", why.mark()),
+    }
 }
 
 impl Message {
     fn plain(role: Role, content: impl Into<Arc<str>>) -> Self {
-        Self { role, content: content.into(), name: None, tool_calls: Vec::new(), tool_call_id: None }
+        let (name, tool_calls, tool_call_id, incomplete) = (None, Vec::new(), None, None);
+        Self { role, content: content.into(), name, tool_calls, tool_call_id, incomplete }
+    }
+
+    /// Its words as people read them.
+    pub fn for_people(&self) -> String {
+        for_people(&self.content, self.incomplete.as_ref())
     }
 
     /// Instructions.
@@ -97,7 +165,7 @@ impl Message {
 
 /// What one message costs in a request.
 pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
-    let Message { role: _, content, name, tool_calls, tool_call_id } = message;
+    let Message { role: _, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
     let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();
     let answers = tool_call_id.as_deref().map_or(Tokens::ZERO, |id| counter.count(id));
     let name = name.as_deref().map_or(Tokens::ZERO, |name| NAME_OVERHEAD + counter.count(name));

@@ -7,8 +7,7 @@ use crate::effort::Effort;
 use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::memory::{Memory, MemoryId};
-use crate::message::{Exchange, Message, Scope};
-use crate::prompt;
+use crate::message::{Exchange, Incomplete, Message, Scope};
 use crate::recall::{Text, TextKey, TextKind, text_of};
 use crate::state::{Head, Pending, SessionState};
 use crate::tokens::Tokens;
@@ -235,8 +234,8 @@ pub fn exchange(turn: TurnNo, at: Stamp, events: &[Recorded]) -> Exchange {
 /// A rule ended the turn: what was said in it stays stored, and is not shown to a model again.
 pub(crate) fn withhold(exchange: &mut Exchange, id: MemoryId) {
     for said in &mut exchange.messages {
-        let words = prompt::fill(prompt::CENSORED, &[("id", &id.to_string())]);
-        said.message = Message { content: words.into(), ..said.message.clone() };
+        let incomplete = Some(Incomplete::Withheld { rule: id, reason: String::new() });
+        said.message = Message { content: "".into(), incomplete, ..said.message.clone() };
         said.tokens = said.tokens.max(CENSORED_TOKENS);
     }
 }

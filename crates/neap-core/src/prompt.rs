@@ -1,5 +1,9 @@
 //! The texts that models read, one file each under `prompts/`, and the one place that names them.
 
+/// Begins every line of ours around what is recalled or shown of a conversation. Nothing else in a prompt contains it (see
+/// [`crate::render`]), so what is stored can neither open nor close anything.
+pub const MARK: &str = "§[";
+
 /// Who the assistant is.
 pub const IDENTITY: &str = include_str!("prompts/identity.md");
 /// The rules of efforts.
@@ -22,6 +26,20 @@ pub const LOG_AMBIENT: &str = include_str!("prompts/log_ambient.md");
 pub const LOG_OLDER: &str = include_str!("prompts/log_older.md");
 /// After a log that is shown as one text.
 pub const LOG_END: &str = include_str!("prompts/log_end.md");
+/// Before a message of a log that neither a person nor a model said: what a client's program put in.
+pub const LOG_SYSTEM: &str = include_str!("prompts/log_system.md");
+/// After a reply that the user stopped.
+pub const REPLY_INTERRUPTED: &str = include_str!("prompts/reply_interrupted.md");
+/// After a reply whose end did not come.
+pub const REPLY_BROKEN_OFF: &str = include_str!("prompts/reply_broken_off.md");
+/// After a reply that was as long as it may be.
+pub const REPLY_AT_LIMIT: &str = include_str!("prompts/reply_at_limit.md");
+/// In place of a reply that there is none of.
+pub const REPLY_NONE: &str = include_str!("prompts/reply_none.md");
+/// After replies that are shown in part: `{parts}`.
+pub const REPLY_IN_PART: &str = include_str!("prompts/reply_in_part.md");
+/// In place of what can no longer be read.
+pub const DAMAGED: &str = include_str!("prompts/damaged.md");
 /// Before summaries that come back while a prompt grows.
 pub const RECALLED: &str = include_str!("prompts/recalled.md");
 /// Which efforts are in play, where that changed while a prompt grows: `{line}`.
@@ -40,10 +58,14 @@ pub const TOLD_BEFORE: &str = include_str!("prompts/told_before.md");
 pub const TOLD_OLDER: &str = include_str!("prompts/told_older.md");
 /// After what is a record of it.
 pub const TOLD_END: &str = include_str!("prompts/told_end.md");
+/// Stands for messages that are left out while the store fails: `{count}`.
+pub const TOLD_UNRECORDED: &str = include_str!("prompts/told_unrecorded.md");
 /// Stands for messages of an exchange that is too long: `{count}`, `{handle}`.
 pub const TOLD_GAP: &str = include_str!("prompts/told_gap.md");
 /// Stands in an over-long message of it for its middle: `{count}`, `{handle}`.
 pub const TOLD_EXCERPT: &str = include_str!("prompts/told_excerpt.md");
+/// After replies of it that are shown in part: `{parts}`.
+pub const TOLD_IN_PART: &str = include_str!("prompts/told_in_part.md");
 /// Before the newest part of it, where that stands word for word.
 pub const TOLD_LATEST: &str = include_str!("prompts/told_latest.md");
 /// Before what a search in it found.
@@ -90,10 +112,10 @@ pub const KNOW_PROCEDURES: &str = include_str!("prompts/know_procedures.md");
 pub const KNOW_EPISODES: &str = include_str!("prompts/know_episodes.md");
 /// The heading over how good the agent's judgement was.
 pub const KNOW_CALIBRATION: &str = include_str!("prompts/know_calibration.md");
-/// Before recalled memories in the system text.
-pub const KNOW_OPEN: &str = include_str!("prompts/know_open.md");
+/// Before summaries and memories, in the message of their own in which they stand.
+pub const RECORDS: &str = include_str!("prompts/records.md");
 /// After them.
-pub const KNOW_CLOSE: &str = include_str!("prompts/know_close.md");
+pub const RECORDS_END: &str = include_str!("prompts/records_end.md");
 /// Before all that is known, where it stands at the end of a prompt.
 pub const KNOW_TAIL_OPEN: &str = include_str!("prompts/know_tail_open.md");
 /// After it.
@@ -102,8 +124,6 @@ pub const KNOW_TAIL_CLOSE: &str = include_str!("prompts/know_tail_close.md");
 pub const MEMORIES: &str = include_str!("prompts/memories.md");
 /// An answer that a rule refuses: `{id}`, `{reason}`.
 pub const REFUSED: &str = include_str!("prompts/refused.md");
-/// What stands for an answer that a rule refused to the last: `{id}`, `{reason}`.
-pub const WITHHELD: &str = include_str!("prompts/withheld.md");
 /// Stands for a message of a turn that a rule ended: `{id}`.
 pub const CENSORED: &str = include_str!("prompts/censored.md");
 /// A rule that gives guidance: `{id}`, `{reason}`.

@@ -6,6 +6,7 @@
 use crate::effort::{LogSize, Summary};
 use crate::event::Event;
 use crate::ingest::{Passed, Used};
+use crate::memory::Author;
 use crate::message::{Counted, ToolRound};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
@@ -31,8 +32,9 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             policy.check().map_err(|error| error.to_string())?;
             event
         }
-        Event::TurnStarted { turn, message, turn_id } => {
-            Event::TurnStarted { turn, message: count(message), turn_id }
+        // What a file says of its words' author is the file's word.
+        Event::TurnStarted { turn, message, turn_id, author: _ } => {
+            Event::TurnStarted { turn, message: count(message), turn_id, author: Some(Author::Import) }
         }
         Event::ToolsCalled { turn, round, visibility } => {
             let results = round.results.into_iter().map(count).collect();
@@ -55,11 +57,11 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
             Event::TurnCompleted { turn, reply: count(reply), scope, ledger }
         }
         Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt } => {
-            let summary = Summary::new(counter, &id, &summary.text);
+            let summary = Summary::new(counter, &id, &summary.text, summary.at);
             Event::EffortConcluded { id, summary, turn, next_active, provisional, receipt }
         }
         Event::EffortSummarized { id, summary, turn, receipt } => {
-            let summary = Summary::new(counter, &id, &summary.text);
+            let summary = Summary::new(counter, &id, &summary.text, summary.at);
             Event::EffortSummarized { id, summary, turn, receipt }
         }
         Event::SpanCompacted { scope, turn, span, receipt } => {
@@ -116,12 +118,13 @@ pub fn vet(state: &SessionState, counter: &dyn TokenCounter, event: Event) -> Re
         | Event::EffortReopened { .. }
         | Event::EffortsReferenced { .. }
         | Event::SummariesEvicted { .. }
-        | Event::HistoryLinked { .. }
         | Event::EpochBegan { .. }
         | Event::TurnAbandoned { .. }
         | Event::TurnClosed { .. }
         | Event::CensorTriggered { .. }
         | Event::Scrubbed { .. } => event,
+        // Whoever makes a file could have the next conversation that begins alike go on in it.
+        Event::HistoryLinked { .. } => return Err("whose history it is, a file cannot say".to_owned()),
         Event::MemoryChanged { .. } | Event::MemoryErased { .. } => {
             return Err("a memory is not part of a session".to_owned());
         }

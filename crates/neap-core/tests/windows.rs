@@ -51,7 +51,7 @@ impl Bare {
     fn start(&mut self, word: &str, count: usize) -> (TurnNo, Counted) {
         let turn = self.state.turn().next();
         let message = Counted::new(&WordCounter, Message::user(vec![word; count].join(" ")));
-        self.record(Event::TurnStarted { turn, message: message.clone(), turn_id: None });
+        self.record(Event::TurnStarted { turn, message: message.clone(), turn_id: None, author: None });
         (turn, message)
     }
 

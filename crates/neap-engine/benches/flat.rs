@@ -13,7 +13,7 @@ use neap_core::effort::EffortStatus;
 use neap_core::ids::{EffortId, SessionId, Stamp};
 use neap_core::import::{ImportedEffort, ImportedFolder, Line};
 use neap_core::message::Role;
-use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, SqliteStore, Store};
 
@@ -71,7 +71,7 @@ impl Bench {
             format!("Then I would look at node-{} first and check the {topic} log for code {}.", n % 13, n % 997);
         self.model.push_turn(call.into_iter().collect::<Vec<_>>(), &reply);
         let began = Instant::now();
-        let reply = session.turn(&user, &mut Quiet).await.unwrap();
+        let reply = session.turn(Author::Person, &user, &mut Quiet).await.unwrap();
         (began.elapsed(), reply.ledger.tokens.total().0)
     }
 }

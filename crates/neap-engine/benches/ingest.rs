@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ingest::Reply;
+use neap_core::ingest::{Callers, Reply};
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, Incoming};
 use neap_model::bpe::counter_for;
@@ -54,7 +54,8 @@ fn quantile(times: &mut [Duration], share: f64) -> Duration {
 /// Turns up to a length of history; the times of the last ones.
 async fn run(name: &str, turns: usize, budget: Tokens) {
     let folder = tempfile::tempdir().unwrap();
-    let engine = Engine::builder(Arc::new(SqliteStore::open(&folder.path().join("neap.db")).unwrap())).build();
+    let store = Arc::new(SqliteStore::open(&folder.path().join("neap.db")).unwrap());
+    let engine = Engine::builder(store).callers(Callers::One).build();
     let headers = vec![("x-neap-session".to_owned(), "bench".to_owned())];
     let mut client = Client { messages: Vec::new() };
     let counts = Counts::new(counter_for(ENCODING));
@@ -71,7 +72,6 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
             encoding: ENCODING,
             shadow: false,
             offer: None,
-            early: false,
             limit: None,
         };
         let begun = Instant::now();

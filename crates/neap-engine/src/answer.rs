@@ -2,6 +2,7 @@
 
 use neap_core::ids::Stamp;
 use neap_core::message::{Seal, ToolCall};
+use neap_core::secrets::mask_call;
 use neap_core::turn::{Input, limit};
 use neap_model::envelope::{Binding, Envelope, KeyError, Refused, Seen};
 use serde_json::json;
@@ -60,7 +61,8 @@ impl Driver<'_> {
             Err(why) => {
                 tracing::warn!(session = %live.id, call = ?call.id, tool = ?call.name, %why, "tool result refused");
                 let text = json!({"error": format!("Tool result refused: {why}.")}).to_string();
-                let seal = self.seal(live, call, &text).ok();
+                let kept = mask_call(live.state.masking(), call.clone());
+                let seal = self.seal(live, &kept, &text).ok();
                 Input::ToolAnswered { text, seal }
             }
         }
@@ -84,11 +86,14 @@ impl Driver<'_> {
             ToolAnswer::Sealed(envelope) => (*envelope, &mut live.seen),
         };
         seen.asked_at(asked.min(now));
-        let text = limit(keyring.open(&envelope, &binding, now, seen)?, live.state.policy());
-        // Of what is too long, the part that is kept is signed.
-        let seal = match text.len() == envelope.payload.len() {
+        // A secret that is cut in two would not be known as one.
+        let text = live.state.masking().text(&keyring.open(&envelope, &binding, now, seen)?).0.into_owned();
+        let text = limit(text, live.state.policy());
+        // Of what is too long, or holds secrets, the part that is kept is signed, as the answer to the call that is kept.
+        let kept = mask_call(live.state.masking(), call.clone());
+        let seal = match text == envelope.payload && kept == *call {
             true => envelope.to_seal(),
-            false => self.seal(live, call, &text)?,
+            false => self.seal(live, &kept, &text)?,
         };
         Ok((text, seal))
     }

@@ -19,7 +19,7 @@ impl Engine {
         let known = match self.memory().await? {
             Some(agent) => {
                 let asked = agent.context(query.unwrap_or_default(), None, Some(briefing.known_room())).await?;
-                known(&asked.page)
+                known(&asked.page, counter.as_ref())
             }
             None => String::new(),
         };
@@ -43,7 +43,7 @@ impl Engine {
     async fn said_about(&self, query: &str, room: Tokens) -> Result<String, EngineError> {
         let mut asking = Asking::new(query, room);
         let kinds = [TextKind::User, TextKind::Assistant, TextKind::Tool];
-        asking.filter = Filter { kinds: Some(kinds.into()), ..Filter::default() };
+        asking.filter = self.shown_in(Filter { kinds: Some(kinds.into()), ..Filter::default() }).await?;
         asking.embedding = self.meaning(query).await;
         Ok(self.recollect(&asking).await?.text)
     }

@@ -10,6 +10,7 @@ use neap_core::turn::{
     Desk, Input, LoneCall, LoneOutcome, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
 };
 use neap_model::ModelError;
+use neap_model::compute::in_place;
 
 use crate::error::EngineError;
 use crate::live::{Live, overtaken};
@@ -42,8 +43,10 @@ impl Driver<'_> {
         // Words that a rule has to look at first are told when it has.
         let mut held = false;
         let mut input = Input::Begin;
+        let bytes = turn.bytes();
         loop {
-            let step = turn.step(&mut self.desk(live), input);
+            // What was said is looked through in most steps.
+            let step = in_place(bytes, || turn.step(&mut self.desk(live), input));
             tell(run.watch, turn.banners(), &mut told);
             input = match step {
                 Step::CallModel(request) => {

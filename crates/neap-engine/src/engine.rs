@@ -8,9 +8,11 @@ use neap_core::assemble::tools_of_agent;
 use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
 use neap_core::ids::{AgentId, SessionId, TurnNo};
+use neap_core::ingest::Callers;
 use neap_core::knowledge::Outlook;
 use neap_core::message::Message;
 use neap_core::policy::Policy;
+use neap_core::recall::Filter;
 use neap_core::resume::resume;
 use neap_core::tools::ToolSet;
 use neap_model::bpe::counter_for;
@@ -26,7 +28,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::EngineError;
 use crate::explain::{Explained, explain};
 use crate::hush::Waiting;
-use crate::ingest::Lines;
+use crate::ingest::{Backlog, Lines};
 use crate::live::Live;
 use crate::meaning::Patience;
 use crate::mind::{AgentPart, MindLive};
@@ -131,6 +133,20 @@ impl EngineBuilder {
         self
     }
 
+    /// How many callers send clients' requests ([`Engine::ingest`]). By default several, who are told apart by all that looks like a
+    /// credential; who shows none is bounded all the same, and nothing of it is kept.
+    pub fn callers(mut self, callers: Callers) -> Self {
+        self.parts.callers = callers;
+        self
+    }
+
+    /// Opens, lists and searches no session of a proxy's callers, as if there were none (I11); those of this machine's one caller are
+    /// its owner's. By default whoever has the store reads all of it.
+    pub fn without_callers(mut self) -> Self {
+        self.parts.hides_callers = true;
+        self
+    }
+
     /// Who signs what tools answer, and verifies it; by default a key that lives as long as the engine.
     pub fn keyring(mut self, keyring: Arc<Keyring>) -> Self {
         self.parts.keyring = Ok(keyring);
@@ -160,7 +176,11 @@ impl Engine {
             encoding: DEFAULT_ENCODING.to_owned(),
             agent: None,
             views: None,
+            callers: Callers::Many,
+            is_alone: false,
+            hides_callers: false,
             lines: Lines::default(),
+            backlog: Backlog::default(),
             keyring: Keyring::generate().map(Arc::new),
         };
         EngineBuilder { parts }
@@ -175,7 +195,7 @@ impl Engine {
     /// that was cut off is closed.
     pub async fn resume(&self, id: &SessionId, options: &SessionOptions) -> Result<Session, EngineError> {
         loop {
-            let mut live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+            let mut live = self.shown(id).await?;
             let mut policy = live.state.policy().clone();
             policy.set_all(options.set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
             let events = self.opening(&live, policy);
@@ -193,7 +213,7 @@ impl Engine {
 
     /// Opens an existing session and changes nothing about it.
     pub async fn attach(&self, id: &SessionId) -> Result<Session, EngineError> {
-        let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        let live = self.shown(id).await?;
         if live.state.head().session.is_none() {
             return Err(EngineError::NoSession(id.clone()));
         }
@@ -212,7 +232,26 @@ impl Engine {
 
     /// Every session there is.
     pub async fn sessions(&self) -> Result<Vec<SessionInfo>, EngineError> {
-        Ok(self.parts.store.sessions().await?)
+        let mut sessions = self.parts.store.sessions().await?;
+        sessions.retain(|info| self.parts.shows(info.tenant));
+        Ok(sessions)
+    }
+
+    /// Narrows a search of all sessions to those that may be shown.
+    pub(crate) async fn shown_in(&self, mut filter: Filter) -> Result<Filter, EngineError> {
+        if self.parts.hides_callers && filter.streams.is_none() {
+            filter.streams = Some(self.sessions().await?.into_iter().map(|info| info.session).collect());
+        }
+        Ok(filter)
+    }
+
+    /// A stream, if it may be shown.
+    async fn shown(&self, id: &SessionId) -> Result<Live, EngineError> {
+        let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        match self.parts.shows(live.state.head().tenant) {
+            true => Ok(live),
+            false => Err(EngineError::NoSession(id.clone())),
+        }
     }
 
     /// The record of a turn; the latest if none is named.

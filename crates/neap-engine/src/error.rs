@@ -67,6 +67,12 @@ pub enum EngineError {
     /// Texts could not be embedded; they are found by their words.
     #[error("texts cannot be embedded: {0}")]
     Embedder(#[from] ModelError),
+    /// The store did not take it yet. It is kept in memory and tried again.
+    #[error("not recorded yet: {0}")]
+    NotRecorded(String),
+    /// The store, or the machine, took longer than a request can wait.
+    #[error("nothing was decided in time")]
+    Late,
     /// Other processes kept changing the session.
     #[error("session '{0}' is changed by other processes faster than it can be read")]
     Contended(SessionId),
@@ -79,6 +85,37 @@ impl From<BudgetTooSmall> for EngineError {
 }
 
 impl EngineError {
+    /// Whether the store cannot do its work at the moment.
+    pub(crate) fn is_outage(&self) -> bool {
+        matches!(self, EngineError::Late) || matches!(self, EngineError::Store(error) if error.is_outage())
+    }
+
+    /// Whether the store may fail in this way for one session alone.
+    pub(crate) fn may_be_of_one_session(&self) -> bool {
+        matches!(self, EngineError::Store(StoreError::Failed(_) | StoreError::Unreadable { .. }))
+    }
+
+    /// What it is in a few words, for a header.
+    pub(crate) fn brief(&self) -> String {
+        match self {
+            EngineError::Store(error) => error.brief().to_owned(),
+            EngineError::NotRecorded(reason) => reason.clone(),
+            EngineError::Late => self.to_string(),
+            EngineError::Contended(_) => "other processes keep changing the session".to_owned(),
+            EngineError::Turn(_)
+            | EngineError::NoReply { .. }
+            | EngineError::StillAnswering { .. }
+            | EngineError::Policy(_)
+            | EngineError::NoSession(_)
+            | EngineError::SessionExists(_)
+            | EngineError::NoTurn { .. }
+            | EngineError::MemoryTooSmall { .. }
+            | EngineError::Key(_)
+            | EngineError::NoFrame(_)
+            | EngineError::Embedder(_) => "the session does not take it".to_owned(),
+        }
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -97,6 +134,8 @@ impl EngineError {
             EngineError::Key(_) => "what the tool did is stored; `neap keys list` tells which key signs",
             EngineError::NoFrame(_) => "`neap frames` shows the frames there are",
             EngineError::Embedder(_) => "search goes by words alone until it works again",
+            EngineError::NotRecorded(_) => "it is recorded as soon as the store works again",
+            EngineError::Late => "try again; if it lasts, look for what keeps the disk or the processor busy",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }
     }

@@ -4,7 +4,8 @@ use neap_core::event::{AbandonReason, EpochCause, Event, Recorded};
 use neap_core::ids::{Seq, SessionId, TurnNo};
 use neap_core::knowledge::Loaded;
 use neap_core::ledger::Ledger;
-use neap_core::message::{Scope, ToolRound};
+use neap_core::memory::Author;
+use neap_core::message::{Incomplete, Scope, ToolRound, for_people};
 use neap_store::{Store, Stored};
 use serde::Serialize;
 
@@ -17,12 +18,18 @@ pub struct Explained {
     pub turn: TurnNo,
     /// What the user said.
     pub message: Option<String>,
+    /// Whose words that is, as the surface it came by vouches; none in events of before this was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
     /// Tool calls with their results.
     pub rounds: Vec<ToolRound>,
     /// What happened to efforts, in order.
     pub happened: Vec<Event>,
     /// What the model answered.
     pub reply: Option<String>,
+    /// Why that is not all that it might have answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<Incomplete>,
     /// Why there is no answer.
     pub abandoned: Option<AbandonReason>,
     /// Where the exchange went.
@@ -106,15 +113,24 @@ fn place(stored: &Stored) -> Seq {
 }
 
 impl Explained {
+    /// What people read of the answer: what was said, and why there is no more.
+    pub fn reply_for_people(&self) -> Option<String> {
+        self.reply.as_ref().map(|text| for_people(text, self.incomplete.as_ref()))
+    }
+
     fn note(&mut self, turn: TurnNo, event: Event) {
         if event.turn() != Some(turn) {
             return;
         }
         match event {
-            Event::TurnStarted { message, .. } => self.message = Some(message.message.content.to_string()),
+            Event::TurnStarted { message, author, .. } => {
+                self.message = Some(message.message.content.to_string());
+                self.author = author;
+            }
             Event::ToolsCalled { round, .. } => self.rounds.push(round),
             Event::TurnCompleted { reply, scope, ledger, .. } => {
                 self.reply = Some(reply.message.content.to_string());
+                self.incomplete = reply.message.incomplete;
                 self.scope = Some(scope);
                 self.ledger = Some(*ledger);
             }

@@ -6,6 +6,7 @@ use neap_core::event::{Event, Recorded};
 use neap_core::ids::SessionId;
 use neap_core::import::{ImportedFolder, events};
 use neap_core::policy::Policy;
+use neap_core::secrets::{mask_exported, masked_places};
 use neap_core::vet::vet;
 use neap_model::bpe::counter_for;
 
@@ -44,7 +45,7 @@ impl Engine {
         let counter = counter_for(&self.parts.encoding);
         let name = source.file_name().map_or_else(|| "folder".into(), |name| name.to_string_lossy());
         let now = self.parts.clock.now();
-        let (folder, masked) = folder.without_secrets();
+        let (folder, masked) = folder.without_secrets(live.state.masking());
         let told = events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
         // In one commit: a folder is taken in whole or not at all.
         let recorded = told.into_iter().map(|(at, event)| live.state.record(at, event)).collect();
@@ -83,7 +84,10 @@ impl Engine {
     ) -> Result<Imported, ExportError> {
         // What an erasure left of an earlier session of the same name is not part of this one.
         let erased = |recorded: &Recorded| matches!(recorded.event, Event::Scrubbed { .. });
-        let events: Vec<Recorded> = events.into_iter().skip_while(erased).collect();
+        // Nor is whose history it was and by what it was known: a client's next conversation would go on in whatever a file says it is.
+        let known_by = |recorded: &Recorded| matches!(recorded.event, Event::HistoryLinked { .. });
+        let events = events.into_iter().skip_while(erased).filter(|recorded| !known_by(recorded));
+        let events: Vec<Recorded> = events.collect();
         let Some(Event::SessionCreated { session: original, encoding, .. }) =
             events.first().map(|first| &first.event)
         else {
@@ -95,15 +99,17 @@ impl Engine {
         if live.state.head().session.is_some() {
             return Err(EngineError::SessionExists(id).into());
         }
-        let (is_renamed, mut seals) = (id != *original, 0);
+        let is_renamed = id != *original;
+        let (events, masked) = mask_exported(live.state.masking(), events).map_err(ExportError::Impossible)?;
+        let mut seals = 0;
         let mut recorded = Vec::with_capacity(events.len());
         for Recorded { at, mut event, .. } in events {
             if let Event::SessionCreated { session, .. } = &mut event {
                 session.clone_from(&id);
             }
-            // A seal is for the session that it names; under another name it would look like damage.
+            // A seal is for the session that it names, and for the words that it was made for; otherwise it would look like damage.
             if let Event::ToolsCalled { round, .. } = &mut event
-                && is_renamed
+                && (is_renamed || round.messages().any(|said| masked_places(&said.message.content) > 0))
             {
                 seals += round.seals.len();
                 round.seals.clear();
@@ -121,6 +127,6 @@ impl Engine {
         let left =
             || format!("tool results without their seals, which are for a session of another name: {seals}");
         let notes = (seals > 0).then(left).into_iter().collect();
-        Ok(Imported { session: id, turns, efforts, masked: 0, notes })
+        Ok(Imported { session: id, turns, efforts, masked, notes })
     }
 }

@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //!
 //! use neap_core::ids::SessionId;
-//! use neap_engine::{Engine, Quiet, SessionOptions};
+//! use neap_engine::{Author, Engine, Quiet, SessionOptions};
 //! use neap_store::SqliteStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -18,7 +18,7 @@
 //! let store = Arc::new(SqliteStore::open(&path)?);
 //! let engine = Engine::builder(store).build();
 //! let mut session = engine.resume(&SessionId::from_name("my agent")?, &SessionOptions::default()).await?;
-//! let reply = session.turn("users get a 401 an hour after login, help me", &mut Quiet).await?;
+//! let reply = session.turn(Author::Person, "users get a 401 an hour after login, help", &mut Quiet).await?;
 //! assert_eq!(reply.banners[0].to_string(), "--- Started effort: users-401-hour ---");
 //! assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
 //! # Ok(())
@@ -34,6 +34,7 @@ mod agent;
 pub mod agent_memory;
 mod answer;
 mod brief;
+mod cache_size;
 mod clock;
 mod drive;
 mod engine;
@@ -46,6 +47,7 @@ mod ingest;
 mod live;
 mod meaning;
 mod mind;
+mod naming;
 mod original;
 mod parts;
 mod recollect;
@@ -62,6 +64,7 @@ mod watch;
 pub use agent::Agent;
 pub use agent_memory::{AgentMemory, Layers, VectorMemory, WindowMemory};
 pub use answer::ToolAnswer;
+pub use cache_size::CacheSize;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, SessionOptions};
 pub use error::EngineError;
@@ -69,8 +72,9 @@ pub use explain::{ChosenAt, Explained};
 pub use hush::Hush;
 pub use import::{ExportError, Imported};
 pub use indexer::Indexer;
-pub use ingest::{Incoming, Plan, Said};
+pub use ingest::{Incoming, Plan, Recorded, RecordingStatus, Said};
 pub use neap_core::brief::Brief;
+pub use neap_core::memory::Author;
 pub use neap_core::recall::Recollection;
 pub use parts::HostTools;
 pub use recollect::{Asking, Here};

@@ -52,7 +52,8 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
-        let state = store.load(&id).await?.unwrap_or_default();
+        let mut state = store.load(&id).await?.unwrap_or_default();
+        state.set_masking(store.masking());
         let (committed, in_flight) = (state.seq(), InFlight::of(&state));
         let (logs, sent, seen) = (Logs::default(), Sent::default(), Seen::new());
         Ok(Self { id, state, logs, sent, committed, in_flight, turn: None, seen, mind: None })

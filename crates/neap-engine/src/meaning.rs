@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use neap_core::memory::mask;
 use neap_core::recall::Embedding;
+use neap_core::secrets::Masking;
 use neap_model::ModelError;
 
 use crate::engine::Engine;
@@ -15,6 +15,10 @@ use crate::parts::Parts;
 const BATCH: usize = 32;
 /// So much of a text is embedded, in bytes: its beginning.
 const TEXT_BYTES_MAX: usize = 1_200;
+/// So much of a question is embedded, in bytes: its beginning.
+const QUESTION_BYTES_MAX: usize = 4_096;
+/// So much of it is looked through for secrets before.
+const LOOK_BYTES: usize = 8 * QUESTION_BYTES_MAX;
 /// An embedder that may take its time and could not be reached is not asked again for so long: nobody waits for it at every question.
 const REST: Duration = Duration::from_secs(5);
 
@@ -89,7 +93,7 @@ impl Parts {
         let nothing = || ModelError::Refused("it makes nothing of the question".to_owned());
         let embedder = self.embedder.as_ref().ok_or_else(nothing)?;
         // What is stored is masked before it is embedded; what is only asked is not stored.
-        let masked = mask(question).0;
+        let masked = masked(self.store.masking(), question);
         if let Some((_, meant)) = self.patience.latest().as_ref().filter(|(latest, _)| *latest == masked) {
             return Ok(meant.clone());
         }
@@ -106,6 +110,14 @@ impl Parts {
         *self.patience.latest() = Some((masked, meant.clone()));
         Ok(meant)
     }
+}
+
+/// What is embedded of a question. A secret is seen whole before anything is cut.
+fn masked(masking: Masking, question: &str) -> String {
+    let looked_at = &question[..question.floor_char_boundary(LOOK_BYTES)];
+    let mut masked = masking.text(looked_at).0.into_owned();
+    masked.truncate(masked.floor_char_boundary(QUESTION_BYTES_MAX));
+    masked
 }
 
 impl Engine {

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
+use neap_core::ingest::{Callers, Tenant};
 use neap_core::message::ToolCall;
 use neap_core::summary::{SummaryBy, SummaryRequest};
 use neap_core::tools::ToolSpec;
+use neap_model::compute::{SMALL_BYTES, off_worker};
 use neap_model::envelope::{KeyError, Keyring};
 use neap_model::{ChatModel, Embedder, ModelError, Summarizer};
 use neap_store::Store;
@@ -16,7 +18,7 @@ use neap_store::folder::FolderViews;
 use crate::answer::ToolAnswer;
 use crate::clock::Clock;
 use crate::hush::Waiting;
-use crate::ingest::Lines;
+use crate::ingest::{Backlog, Lines};
 use crate::meaning::Patience;
 use crate::mind::AgentPart;
 
@@ -66,10 +68,29 @@ pub(crate) struct Parts {
     /// The agent whose conversations sessions are.
     pub(crate) agent: Option<AgentPart>,
     pub(crate) views: Option<FolderViews>,
+    /// How many callers send clients' requests.
+    pub(crate) callers: Callers,
+    /// Whether it serves one request of whom nothing is known.
+    pub(crate) is_alone: bool,
+    /// Whether sessions of a proxy's callers are as if they were not there.
+    pub(crate) hides_callers: bool,
     /// Histories of clients that are in play.
     pub(crate) lines: Lines,
+    /// What the store could not take yet.
+    pub(crate) backlog: Backlog,
     /// Who signs; or why nobody can.
     pub(crate) keyring: Result<Arc<Keyring>, KeyError>,
+}
+
+/// Asks a summariser that computes: a long text takes it some time, and others wait for the worker meanwhile.
+async fn computed(summarizer: &Arc<dyn Summarizer>, request: &SummaryRequest) -> Result<String, ModelError> {
+    let bytes = request.messages.iter().map(|message| message.content.len()).sum();
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return summarizer.summarize(request).await };
+    if bytes < SMALL_BYTES {
+        return summarizer.summarize(request).await;
+    }
+    let (summarizer, request) = (summarizer.clone(), request.clone());
+    off_worker(bytes, move || runtime.block_on(summarizer.summarize(&request))).await
 }
 
 impl Parts {
@@ -77,11 +98,22 @@ impl Parts {
         self.keyring.as_deref().map_err(Clone::clone)
     }
 
+    /// Whether a session may be shown that belongs to this caller, or to none.
+    pub(crate) fn shows(&self, tenant: Option<Tenant>) -> bool {
+        !self.hides_callers || tenant.is_none_or(|tenant| tenant == Tenant::local())
+    }
+
     /// Asks for a summary. Whoever was configured has only so much time: a turn may be waiting.
     pub(crate) async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
+        let made = self.summarized(request).await?;
+        // A model may put together what was apart.
+        Ok(self.store.masking().text(&made).0.into_owned())
+    }
+
+    async fn summarized(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         match (request.by, self.summary_limit) {
-            (SummaryBy::BuiltIn, _) => self.built_in.summarize(request).await,
-            (SummaryBy::Configured, None) => self.summarizer.summarize(request).await,
+            (SummaryBy::BuiltIn, _) => computed(&self.built_in, request).await,
+            (SummaryBy::Configured, None) => computed(&self.summarizer, request).await,
             (SummaryBy::Configured, Some(limit)) => {
                 let made = tokio::time::timeout(limit, self.summarizer.summarize(request)).await;
                 made.unwrap_or(Err(ModelError::TimedOut(limit)))

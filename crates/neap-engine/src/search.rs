@@ -44,6 +44,7 @@ pub struct Hit {
 impl Engine {
     /// Efforts and what was said that answer a query, best first, at most `max`. An effort that it names comes first.
     pub async fn search(&self, query: &str, filter: Filter, max: usize) -> Result<Vec<Hit>, EngineError> {
+        let filter = self.shown_in(filter).await?;
         let wanted = Wanted::of(query, self.parts.clock.now());
         let name = EffortId::from_name(query).ok();
         if wanted.terms.is_empty() {

@@ -6,13 +6,15 @@ use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, check_budge
 use neap_core::event::{AbandonReason, Event, Recorded};
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ledger::Ledger;
-use neap_core::message::{Counted, Message, Scope, ToolCall};
+use neap_core::memory::Author;
+use neap_core::message::{Counted, Incomplete, Message, Scope, ToolCall, for_people};
 use neap_core::report::{Report, report};
 use neap_core::resume::abandon;
+use neap_core::secrets::mask_key;
 use neap_core::state::SessionState;
 use neap_core::tokens::{TokenCounter, Tokens};
 use neap_core::tools::{Banner, ToolSet};
-use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn};
+use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn, check_length};
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
@@ -21,6 +23,7 @@ use crate::drive::Driver;
 use crate::error::EngineError;
 use crate::live::Live;
 use crate::parts::Parts;
+use crate::record::take_in;
 use crate::watch::{Interrupt, Quiet, Watch};
 
 /// What came of a turn.
@@ -28,8 +31,10 @@ use crate::watch::{Interrupt, Quiet, Watch};
 pub struct TurnReply {
     /// Its number.
     pub turn: TurnNo,
-    /// What the model said.
+    /// What the model said, and nothing else.
     pub text: String,
+    /// Why that is not all that it might have said.
+    pub incomplete: Option<Incomplete>,
     /// What tools, and time, did.
     pub banners: Vec<Banner>,
     /// What was refused.
@@ -38,6 +43,13 @@ pub struct TurnReply {
     pub scope: Scope,
     /// What the model saw.
     pub ledger: Ledger,
+}
+
+impl TurnReply {
+    /// What people read of it: what was said, and why there is no more.
+    pub fn for_people(&self) -> String {
+        for_people(&self.text, self.incomplete.as_ref())
+    }
 }
 
 /// What came of a tool call outside a turn.
@@ -69,29 +81,41 @@ impl Session {
 
     /// Says something and gets a reply. Once this returns, the turn is durable; even if it fails or is
     /// dropped half-way, the message is, from the moment the model is asked.
-    pub async fn turn(&mut self, text: &str, watch: &mut dyn Watch) -> Result<TurnReply, EngineError> {
-        self.turn_with_id(text, None, watch).await
+    ///
+    /// `author` is whose words these are: [`Author::Person`] only where a person typed them, or where a host that knows its
+    /// user vouches for that. What a person states to hold from now on is loaded in every session; what anybody else states
+    /// is kept as a proposal.
+    pub async fn turn(
+        &mut self,
+        author: Author,
+        text: &str,
+        watch: &mut dyn Watch,
+    ) -> Result<TurnReply, EngineError> {
+        self.turn_with_id(author, text, None, watch).await
     }
 
     /// The same, with the caller's own id for the turn: sending it again changes nothing and gives the same
     /// reply.
     pub async fn turn_with_id(
         &mut self,
+        author: Author,
         text: &str,
         turn_id: Option<&str>,
         watch: &mut dyn Watch,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(watch, turn_id, |desk| Turn::new(desk, text, turn_id.map(str::to_owned))).await
+        self.take_turn(watch, turn_id, author, text, None).await
     }
 
-    /// Records a turn that happened elsewhere: the host ran the model.
+    /// Records a turn that happened elsewhere: the host ran the model. `author` is whose words `text` is, as in
+    /// [`Session::turn`].
     pub async fn record(
         &mut self,
+        author: Author,
         text: &str,
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(&mut Quiet, turn_id, |desk| Turn::told(desk, text, reply, turn_id.map(str::to_owned))).await
+        self.take_turn(&mut Quiet, turn_id, author, text, Some(reply)).await
     }
 
     /// Carries out a tool outside a turn.
@@ -126,7 +150,7 @@ impl Session {
     pub async fn preview(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
         self.settle().await?;
         self.load_logs().await?;
-        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let message = self.accepted(text).await;
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
@@ -137,7 +161,7 @@ impl Session {
     pub async fn assemble(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
         self.settle().await?;
         self.load_logs().await?;
-        let message = text.map(|text| Counted::new(self.counter.as_ref(), Message::user(text)));
+        let message = self.accepted(text).await;
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         Ok(self.view().anew(this_turn)?)
@@ -228,6 +252,19 @@ impl Session {
         Ok(())
     }
 
+    /// A message as it is recorded; a long one is masked and counted off the async workers.
+    async fn taken(&self, message: Message) -> Counted {
+        take_in(&self.live.state, &self.counter, message).await
+    }
+
+    /// A message as a turn would take it in.
+    async fn accepted(&self, text: Option<&str>) -> Option<Counted> {
+        match text {
+            Some(text) => Some(self.taken(Message::user(text)).await),
+            None => None,
+        }
+    }
+
     /// Whether the budget holds at least a message.
     pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
         Ok(check_budget(self.live.state.policy(), &self.tools, self.counter.as_ref())?)
@@ -237,19 +274,28 @@ impl Session {
         &mut self,
         watch: &mut dyn Watch,
         turn_id: Option<&str>,
-        begin: impl FnOnce(&neap_core::turn::Desk<'_>) -> Result<Turn, neap_core::turn::TurnError>,
+        author: Author,
+        text: &str,
+        reply: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
         self.settle().await?;
-        if let Some(turn_id) = turn_id
+        let stored_id = turn_id.map(|id| mask_key(self.live.state.masking(), id));
+        if let Some(turn_id) = &stored_id
             && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
         {
             return self.reply_of(turn).await;
         }
+        check_length(self.live.state.policy(), text, reply)?;
+        let said = self.taken(Message::user(text)).await;
+        let told = match reply {
+            Some(reply) => Some(self.taken(Message::assistant(reply)).await),
+            None => None,
+        };
         let (driver, live) = self.driver();
-        let turn = begin(&driver.desk(live))?;
+        let turn = Turn::of(&driver.desk(live), author, said, told, stored_id)?;
         match driver.turn(live, turn, watch).await {
-            Ok(Outcome { turn, reply, banners, refusals, scope, ledger }) => match reply {
-                Ok(text) => Ok(TurnReply { turn, text, banners, refusals, scope, ledger }),
+            Ok(Outcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
+                Ok(text) => Ok(TurnReply { turn, text, incomplete, banners, refusals, scope, ledger }),
                 Err(reason) => Err(EngineError::NoReply { turn, reason }),
             },
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
@@ -271,8 +317,8 @@ impl Session {
         }
         let text = explained.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
         let scope = explained.scope.unwrap_or(Scope::Ambient);
-        let ledger = explained.ledger.unwrap_or_default();
-        Ok(TurnReply { turn, text, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
+        let (ledger, incomplete) = (explained.ledger.unwrap_or_default(), explained.incomplete);
+        Ok(TurnReply { turn, text, incomplete, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
     }
 
     /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what

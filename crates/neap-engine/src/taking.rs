@@ -2,12 +2,14 @@
 
 use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
+use neap_core::hook::Told;
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{Digest, Line, Link};
 use neap_core::message::Exchange;
 use neap_core::policy::Policy;
-use neap_core::transcript::{Record, Step, Taking, Transcript, What, lost, steps};
+use neap_core::transcript::{Record, Saying, Step, Taking, Transcript, What, lost, steps};
 use neap_model::bpe::counter_for;
+use neap_model::compute::in_place;
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -17,6 +19,9 @@ use crate::original::fetch;
 
 /// Steps that are written in one commit, at most.
 const AT_ONCE: usize = 128;
+/// How many times that something was said are looked up at once, and how many there may be.
+const SAYINGS_AT_ONCE: usize = 16;
+const SAYINGS_MAX: u64 = 1 << 32;
 /// Longest message of a session that a program holds, in bytes.
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
@@ -83,6 +88,39 @@ impl Engine {
         Ok(taken)
     }
 
+    /// Takes in what a hook told. A prompt without an id is known by its words; `seen` says how often the same stood in the transcript
+    /// when it was told. The same event told again changes nothing.
+    pub async fn take_in_told(&self, told: &Told, seen: u64) -> Result<Taken, EngineError> {
+        let Told { transcript, unnamed, at } = told;
+        let Some(saying) = unnamed else { return self.take_in(transcript).await };
+        let mut transcript = transcript.clone();
+        let deliveries = saying.deliveries(*at);
+        let is_delivered = self.parts.store.linked(&deliveries).await?.iter().any(|sessions| !sessions.is_empty());
+        if is_delivered {
+            transcript.records.remove(0);
+        } else {
+            let nth = self.next_saying(saying, seen).await?;
+            transcript.records[0].keys = vec![saying.key(nth), deliveries[0]];
+        }
+        self.take_in(&transcript).await
+    }
+
+    /// Which time it is that a prompt is said, as far as that is known: the first after those that are.
+    async fn next_saying(&self, saying: &Saying, seen: u64) -> Result<u64, EngineError> {
+        let (mut known, mut unknown) = (seen, seen + SAYINGS_MAX);
+        let mut step = 1;
+        while unknown - known > 1 {
+            let probes: Vec<u64> = (known + 1..unknown).step_by(step).take(SAYINGS_AT_ONCE).collect();
+            let keys: Vec<Digest> = probes.iter().map(|nth| saying.key(*nth)).collect();
+            let linked = self.parts.store.linked(&keys).await?;
+            let free = linked.iter().position(Vec::is_empty);
+            known = free.map_or(probes.len(), |free| free).checked_sub(1).map_or(known, |last| probes[last]);
+            unknown = free.map_or(unknown, |free| probes[free]);
+            step = ((unknown - known) as usize / SAYINGS_AT_ONCE).max(1);
+        }
+        Ok(unknown)
+    }
+
     /// Has a session's folder brought up to date, where folders are kept; waits for nothing.
     pub fn show(&self, session: &SessionId) {
         self.parts.changed(session);
@@ -128,7 +166,8 @@ impl Engine {
             self.begin(live, transcript, step, &mut batch);
             let counter = counter_for(&live.state.head().encoding);
             let now = self.parts.clock.now();
-            batch.events.extend(taking.take(&mut live.state, counter.as_ref(), step, now));
+            let take = || taking.take(&mut live.state, counter.as_ref(), step, transcript.author, now);
+            batch.events.extend(in_place(step.bytes(), take));
             if let What::Compacted(summary) = &step.what {
                 self.keep(live, &mut batch).await?;
                 let said = self.since_compacted(live).await?;
@@ -172,7 +211,7 @@ impl Engine {
             let line = Line { asked: *end, answered: Vec::new() };
             let links = keys.iter().map(|digest| Link { digest: *digest, turn }).collect();
             let at = events.last().map_or_else(|| live.state.head().updated, |recorded| recorded.at);
-            events.push(live.state.record(at, Event::HistoryLinked { turn, links, line }));
+            events.push(live.state.record(at, Event::HistoryLinked { turn, links, line, tenant: None }));
         }
         Ok(live.commit(self.parts.store.as_ref(), events).await?)
     }

@@ -21,11 +21,11 @@ async fn what_bears_on_the_latest_question_is_recalled() {
     memory.add(Role::User, "which port did svc-17 have again?", Stamp(1)).await.unwrap();
     let prompt = memory.fetch_for_prompt().await.unwrap();
     let [record] = &prompt[..] else { panic!("{prompt:?}") };
-    assert!(record.content.contains("> Service svc-17 listens on port 8017."), "{}", record.content);
-    assert!(record.content.contains("[t17.1, assistant]"), "{}", record.content);
+    let answer_17 = "\n[t17.1, assistant] Service svc-17 listens on port 8017.";
+    assert!(record.content.contains(answer_17), "{}", record.content);
     assert!(!record.content.contains("which port did"), "the question itself is no answer");
-    assert!(record.content.starts_with("[Recalled from earlier"));
-    assert!(record.content.ends_with("\n[End of the record]"));
+    assert!(record.content.starts_with("§[Recalled from earlier"));
+    assert!(record.content.ends_with("\n§[End of the record]"));
     assert_eq!(prompt, memory.fetch_for_prompt().await.unwrap(), "the same again");
     let original = memory.original(&"t17.1".parse().unwrap()).await.unwrap();
     assert_eq!(&*original[0].content, answer(17));
@@ -103,7 +103,7 @@ async fn a_window_with_a_vector_memory_behind_it_keeps_one_budget() {
     let prompt = layers.fetch_for_prompt().await.unwrap();
     assert!(cost(&prompt) <= 1_400);
     let record = &prompt[prompt.len() - 2].content;
-    assert!(record.contains("> Service svc-17 listens on port 8017."), "before the question: {}", texts(&prompt));
+    assert!(record.contains("] Service svc-17 listens on port 8017."), "before the question: {}", texts(&prompt));
     let raw = prompt.iter().filter(|message| message.content.starts_with("Question ")).count();
     assert!(raw > 2, "the window keeps what is not recalled: {}", texts(&prompt));
     assert!(layers.reserve_tokens(Tokens(10)).await.is_err());

@@ -31,7 +31,7 @@ fn message(role: &str, text: &str) -> Value {
 
 async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
     let body = json!({"model": "m", "stream": true, "input": input, "prompt_cache_key": "talk"}).to_string();
-    let headers = [("authorization".to_owned(), format!("Bearer {key}"))];
+    let headers = [("authorization".to_owned(), format!("Bearer {key}-4f9aT7bQ2mX8"))];
     let incoming = Incoming {
         path,
         headers: &headers,
@@ -40,7 +40,6 @@ async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
         encoding: "o200k_base",
         shadow: false,
         offer: None,
-        early: false,
         limit: None,
     };
     engine.ingest(&incoming).await

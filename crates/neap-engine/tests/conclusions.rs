@@ -6,6 +6,7 @@
 use crate::stage::{Stage, effort};
 use neap_core::event::Event;
 use neap_core::ids::{Seq, TurnNo};
+use neap_engine::Author;
 use neap_store::Stored;
 use serde_json::json;
 
@@ -93,10 +94,10 @@ async fn a_turn_without_a_reply_counts() {
     stage.say("The build is slow.", &[("open_effort", json!({"name": "build"}))], "Let us see.").await;
     let close =
         neap_core::message::ToolCall { id: "c".into(), name: "close_effort".into(), arguments: "{}".into() };
-    stage.model.push(neap_core::turn::ModelReply { text: String::new(), calls: vec![close] });
+    stage.model.push(neap_core::turn::ModelReply { text: String::new(), calls: vec![close], is_cut: false });
     stage.model.push_error(neap_model::ModelError::Refused("overloaded".into()));
     let said = "Done: we moved the cache to /var/cache/build.";
-    stage.session.turn(said, &mut neap_engine::Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, said, &mut neap_engine::Quiet).await.unwrap_err();
     assert_eq!(due(&stage), [("build", TurnNo(2))]);
     assert_eq!(stage.session.tend().await.unwrap(), 1);
     assert!(stage.session.state().effort(&effort("build")).unwrap().is_concluded());

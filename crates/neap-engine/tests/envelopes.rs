@@ -11,7 +11,7 @@ use neap_core::message::{Role, Seal, ToolCall, ToolRound};
 use neap_core::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{
-    Clock, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer, verify_results,
+    Author, Clock, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer, verify_results,
 };
 use neap_model::envelope::{Binding, EXPIRY_MS, Entropy, Envelope, Key, KeyError, Keyring, SystemEntropy};
 use neap_model::{ChatModel, ModelError, OnText};
@@ -38,10 +38,10 @@ impl ChatModel for Caller {
 
     async fn reply(&self, request: &ModelRequest, _on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         if request.messages.last().is_some_and(|last| last.role == Role::Tool) {
-            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new() });
+            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new(), is_cut: false });
         }
         let call = ToolCall { id: "c".into(), name: "fetch".into(), arguments: ARGUMENTS.into() };
-        Ok(ModelReply { text: String::new(), calls: vec![call] })
+        Ok(ModelReply { text: String::new(), calls: vec![call], is_cut: false })
     }
 }
 
@@ -146,13 +146,13 @@ async fn check(why: &str, bad: impl Fn(&Keyring, &ToolCall, Stamp) -> Envelope +
     let place = Place::new();
     let keyring = place.keyring.clone();
     place.brings(move |call, now| bad(&keyring, call, now).into());
-    place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
 
     let refusal = json!({"error": format!("Tool result refused: {why}.")}).to_string();
     let told = Place::new();
     let words = refusal.clone();
     told.brings(move |_, _| words.clone().into());
-    told.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    told.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     assert_eq!(unsealed(place.events("work").await), unsealed(told.events("work").await));
     assert_eq!(&*place.rounds("work").await[0].results[0].message.content, refusal);
     assert!(holds(place.folder.path(), "Tool result refused"), "the files were looked at");
@@ -211,7 +211,7 @@ async fn a_replayed_answer_is_refused() {
     });
     let mut session = place.open("work").await;
     for _ in 0..2 {
-        session.turn("fetch it", &mut Quiet).await.unwrap();
+        session.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     }
     let rounds = place.rounds("work").await;
     assert_eq!(&*rounds[0].results[0].message.content, PAGE);
@@ -228,7 +228,7 @@ async fn a_good_answer_is_stored_with_its_seal() {
         log.lock().unwrap().push(envelope.to_seal());
         envelope.into()
     });
-    place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     let rounds = place.rounds("work").await;
     assert_eq!(&*rounds[0].results[0].message.content, PAGE);
     let sent: Vec<Seal> = sent.lock().unwrap().clone();
@@ -238,7 +238,7 @@ async fn a_good_answer_is_stored_with_its_seal() {
 #[tokio::test]
 async fn a_plain_answer_is_sealed_where_it_enters_and_verifies_later() {
     let place = Place::new();
-    place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     let round = place.rounds("work").await.remove(0);
     assert_eq!((&*round.results[0].message.content, round.seals.len()), (PAGE, 1));
     let store = place.engine.store().as_ref();
@@ -262,7 +262,7 @@ fn copy(keyring: &Keyring) -> Key {
 #[tokio::test]
 async fn a_result_rewritten_in_the_store_is_found() {
     let place = Place::new();
-    place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     let store = place.engine.store();
     let stored = store.events(&session("work"), Seq(1), 1_000).await.unwrap();
     let rewritten = stored.into_iter().map(|stored| match stored {
@@ -286,7 +286,7 @@ async fn a_result_rewritten_in_the_store_is_found() {
 #[tokio::test]
 async fn a_copy_under_another_name_leaves_its_seals_behind_and_says_so() {
     let place = Place::new();
-    place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     let stored = place.engine.store().events(&session("work"), Seq(1), 1_000).await.unwrap();
     let events = stored.into_iter().filter_map(|stored| match stored {
         Stored::Event(recorded) => Some(recorded),
@@ -312,7 +312,7 @@ async fn a_result_that_is_cut_still_verifies() {
     });
     let mut talk = place.open("work").await;
     talk.set("message_bytes_max", "1024").await.unwrap();
-    talk.turn("fetch it", &mut Quiet).await.unwrap();
+    talk.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     assert_eq!(&*place.rounds("work").await[0].results[0].message.content, &long[..1_024]);
     assert_eq!(place.rounds("work").await[0].seals.len(), 1);
     let store = place.engine.store().as_ref();
@@ -330,7 +330,7 @@ impl Entropy for NoEntropy {
 #[tokio::test]
 async fn without_random_bytes_nothing_is_taken_in_and_the_turn_goes_on() {
     let place = Place::with(Keyring::generate().unwrap().entropy(Arc::new(NoEntropy)));
-    let reply = place.open("work").await.turn("fetch it", &mut Quiet).await.unwrap();
+    let reply = place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "I see.");
     assert!(!holds(place.folder.path(), "canary"));
 }

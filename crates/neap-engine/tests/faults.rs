@@ -7,10 +7,10 @@ use std::sync::Arc;
 use crate::stage::Stage;
 use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId};
-use neap_core::message::{Role, ToolCall};
+use neap_core::message::{Incomplete, Role, ToolCall};
 use neap_core::tokens::Tokens;
 use neap_core::turn::ModelReply;
-use neap_engine::{Engine, EngineError, Quiet, SessionOptions};
+use neap_engine::{Author, Engine, EngineError, Quiet, SessionOptions};
 use neap_model::ModelError;
 use neap_model::scripted::{Scripted, ScriptedSummarizer};
 use neap_store::{MemStore, Store, Stored};
@@ -37,7 +37,7 @@ async fn open_work(
     let engine = Engine::builder(store.clone()).model(model.clone()).summarizer(summarizer.clone()).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     model.push_turn(vec![("open_effort", r#"{"name":"work"}"#)], "ok");
-    session.turn(AUTH, &mut Quiet).await.unwrap();
+    session.turn(Author::Person, AUTH, &mut Quiet).await.unwrap();
     session
 }
 
@@ -55,7 +55,7 @@ async fn a_failed_summary_is_never_stored() {
         let store: Arc<dyn Store> = Arc::new(MemStore::default());
         let mut session = open_work(&store, &model, &summarizer).await;
         model.push_turn(vec![("close_effort", "{}")], "Closed.");
-        let reply = session.turn("done", &mut Quiet).await.unwrap();
+        let reply = session.turn(Author::Person, "done", &mut Quiet).await.unwrap();
         assert_eq!(reply.refusals, Vec::<String>::new());
         let summary = session.state().efforts().next().unwrap().summary.clone().unwrap();
         assert!(summary.text.contains("src/auth/refresh.ts expired after 3600 seconds"), "{}", summary.text);
@@ -89,7 +89,7 @@ async fn a_conclusion_has_a_receipt() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let mut session = open_work(&store, &model, &summarizer).await;
     model.push_turn(vec![("close_effort", "{}")], "Closed.");
-    session.turn("done", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "done", &mut Quiet).await.unwrap();
     session.tend().await.unwrap();
     let mut receipts = Vec::new();
     for event in events(store.as_ref(), session.id()).await {
@@ -136,7 +136,7 @@ async fn a_text_is_summarised_for_a_host() {
 async fn a_failed_model_loses_nothing() {
     let mut stage = Stage::new().await;
     stage.model.push_error(ModelError::Refused("overloaded".into()));
-    let error = stage.session.turn("please remember 4711", &mut Quiet).await.unwrap_err();
+    let error = stage.session.turn(Author::Person, "please remember 4711", &mut Quiet).await.unwrap_err();
     assert!(matches!(error, EngineError::NoReply { .. }), "{error}");
     assert!(stage.text().await.contains("please remember 4711"));
     assert_eq!(stage.chatter().await.turn.0, 2);
@@ -146,18 +146,18 @@ async fn a_failed_model_loses_nothing() {
 #[tokio::test]
 async fn a_dropped_turn_leaves_its_message() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "hi".into(), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "hi".into(), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     {
         let mut watch = Quiet;
-        let turn = session.turn("half-way", &mut watch);
+        let turn = session.turn(Author::Person, "half-way", &mut watch);
         tokio::pin!(turn);
         // Polled once and dropped, wherever it was.
         tokio::select! { biased; _ = &mut turn => {}, () = std::future::ready(()) => {} }
     }
-    session.turn("and on", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "and on", &mut Quiet).await.unwrap();
     let mut reopened = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let context = reopened.assemble(None).await.unwrap();
     let said: Vec<&str> = context.messages.iter().map(|p| &*p.said.message.content).collect();
@@ -169,14 +169,14 @@ async fn a_dropped_turn_leaves_its_message() {
 #[tokio::test]
 async fn two_handles_on_one_session_do_not_lose_turns() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok".into(), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok".into(), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store.clone()).model(Arc::new(model)).build();
     let id = SessionId::parse("test").unwrap();
     let mut one = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let mut two = engine.attach(&id).await.unwrap();
     for n in 0..10 {
-        one.turn(&format!("one {n}"), &mut Quiet).await.unwrap();
-        two.turn(&format!("two {n}"), &mut Quiet).await.unwrap();
+        one.turn(Author::Person, &format!("one {n}"), &mut Quiet).await.unwrap();
+        two.turn(Author::Person, &format!("two {n}"), &mut Quiet).await.unwrap();
     }
     let said: Vec<String> = events(store.as_ref(), &id)
         .await
@@ -196,9 +196,9 @@ async fn two_handles_on_one_session_do_not_lose_turns() {
 async fn a_turn_sent_twice_counts_once() {
     let mut stage = Stage::new().await;
     stage.model.push_turn(Vec::<(String, String)>::new(), "first answer");
-    let first = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    let first = stage.session.turn_with_id(Author::Person, "hello", Some("id-1"), &mut Quiet).await.unwrap();
     let seq = stage.session.state().seq();
-    let again = stage.session.turn_with_id("hello", Some("id-1"), &mut Quiet).await.unwrap();
+    let again = stage.session.turn_with_id(Author::Person, "hello", Some("id-1"), &mut Quiet).await.unwrap();
     assert_eq!((first.turn, first.text), (again.turn, again.text));
     assert_eq!(stage.session.state().seq(), seq);
 }
@@ -220,9 +220,10 @@ async fn senseless_calls_are_refused_and_the_turn_is_answered() {
             call("same", "close_effort", r#"{"id":"nothing"}"#),
             call("x", "open_effort", &format!("{{\"name\":\"{}\"}}", "y".repeat(100_000))),
         ],
+        is_cut: false,
     });
-    stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new() });
-    let reply = stage.session.turn("go", &mut Quiet).await.unwrap();
+    stage.model.push(ModelReply { text: "sorry".into(), calls: Vec::new(), is_cut: false });
+    let reply = stage.session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "sorry");
     assert!(stage.open().is_empty());
     assert!(reply.refusals.iter().any(|r| r.starts_with("Unknown tool: rm_rf")), "{:?}", reply.refusals);
@@ -241,12 +242,13 @@ async fn an_endless_tool_loop_ends() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let model = Scripted::from_fn(|_| {
         let call = ToolCall { id: "c".into(), name: "effort_status".into(), arguments: "{}".into() };
-        Ok(ModelReply { text: String::new(), calls: vec![call; 5] })
+        Ok(ModelReply { text: String::new(), calls: vec![call; 5], is_cut: false })
     });
     let engine = Engine::builder(store).model(Arc::new(model)).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("go", &mut Quiet).await.unwrap();
-    assert_eq!(reply.text, "[stopped: the limit of tool calls in one turn is reached]");
+    let reply = session.turn(Author::Person, "go", &mut Quiet).await.unwrap();
+    assert_eq!((reply.text.as_str(), &reply.incomplete), ("", &Some(Incomplete::CallsExhausted)));
+    assert_eq!(reply.for_people(), "[stopped: the limit of tool calls in one turn is reached]");
     assert!(reply.ledger.tokens.total() <= Tokens(16_000));
 }
 
@@ -381,19 +383,19 @@ async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
                 ask.send(()).unwrap();
                 answered.recv().unwrap();
             }
-            Ok(ModelReply { text: "A-reply".into(), calls: Vec::new() })
+            Ok(ModelReply { text: "A-reply".into(), calls: Vec::new(), is_cut: false })
         })))
         .build();
     let thinking = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async move {
             let mut session = thinker.attach(&SessionId::parse("test").unwrap()).await.unwrap();
-            session.turn("A-question", &mut Quiet).await.unwrap();
+            session.turn(Author::Person, "A-question", &mut Quiet).await.unwrap();
         });
     });
     asked.await.unwrap();
-    let first = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
-    let again = told.record("B-question", "B-reply", Some("id-b")).await.unwrap();
+    let first = told.record(Author::Person, "B-question", "B-reply", Some("id-b")).await.unwrap();
+    let again = told.record(Author::Person, "B-question", "B-reply", Some("id-b")).await.unwrap();
     assert_eq!(first.turn, again.turn, "sent twice, stored once");
     answer.send(()).unwrap();
     thinking.join().unwrap();
@@ -411,9 +413,9 @@ async fn a_told_turn_beside_one_in_flight_keeps_its_words_and_its_id() {
 async fn words_beside_a_tool_call_are_kept() {
     let mut stage = Stage::new().await;
     let call = ToolCall { id: "c".into(), name: "open_effort".into(), arguments: r#"{"name":"port"}"#.into() };
-    stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call] });
-    stage.model.push(ModelReply { text: String::new(), calls: Vec::new() });
-    let reply = stage.session.turn("which port?", &mut Quiet).await.unwrap();
+    stage.model.push(ModelReply { text: "The port is 8443.".into(), calls: vec![call], is_cut: false });
+    stage.model.push(ModelReply { text: String::new(), calls: Vec::new(), is_cut: false });
+    let reply = stage.session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
     assert_eq!(reply.text, "The port is 8443.");
     assert!(stage.text().await.contains("The port is 8443."));
 }
@@ -422,12 +424,12 @@ async fn words_beside_a_tool_call_are_kept() {
 #[tokio::test]
 async fn a_dropped_turn_is_closed_at_once() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
-    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok ".repeat(50), calls: Vec::new() }));
+    let model = Scripted::from_fn(|_| Ok(ModelReply { text: "ok ".repeat(50), calls: Vec::new(), is_cut: false }));
     let engine = Engine::builder(store).model(Arc::new(model)).build();
     let mut session = engine.resume(&SessionId::parse("test").unwrap(), &SessionOptions::default()).await.unwrap();
     {
         let mut watch = Quiet;
-        let turn = session.turn_with_id("my important words", Some("k"), &mut watch);
+        let turn = session.turn_with_id(Author::Person, "my important words", Some("k"), &mut watch);
         tokio::pin!(turn);
         for _ in 0..8 {
             tokio::select! { biased; _ = &mut turn => panic!("it was to be dropped"), () = tokio::task::yield_now() => {} }
@@ -435,7 +437,7 @@ async fn a_dropped_turn_is_closed_at_once() {
     }
     let context = session.assemble(None).await.unwrap();
     assert_eq!(&*context.messages[0].said.message.content, "my important words");
-    let again = session.turn_with_id("my important words", Some("k"), &mut Quiet).await;
+    let again = session.turn_with_id(Author::Person, "my important words", Some("k"), &mut Quiet).await;
     assert!(matches!(again, Err(EngineError::NoReply { .. })), "{again:?}");
 }
 
@@ -544,18 +546,24 @@ impl neap_model::ChatModel for Breaking {
     }
 }
 
-/// RELIABILITY, upstream faults: never a false stop; partial text is kept and marked.
+/// RELIABILITY, upstream faults: never a false stop; partial text is kept, and known to be partial. A model that reads such a remark
+/// in its own words repeats it, so it is told beside them.
 #[tokio::test]
-async fn a_reply_that_breaks_off_is_kept_and_says_so() {
+async fn a_reply_that_breaks_off_is_kept_and_told_beside_it() {
     let store: Arc<dyn Store> = Arc::new(MemStore::default());
     let engine = Engine::builder(store).model(Arc::new(Breaking)).build();
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("which port?", &mut Quiet).await.unwrap();
-    let mark = " [broken off: the provider's answer makes no sense: the stream ended]";
-    assert_eq!(reply.text, format!("The port is{mark}"));
-    assert_eq!(neap_core::turn::broken_off(&reply.text), Some(mark));
-    assert_eq!(neap_core::turn::broken_off("The port is 80 [interrupted]"), None);
+    let reply = session.turn(Author::Person, "which port?", &mut Quiet).await.unwrap();
+    let mark = "[broken off: the provider's answer makes no sense: the stream ended]";
+    assert_eq!((reply.text.as_str(), reply.for_people()), ("The port is", format!("The port is {mark}")));
     let shown = session.assemble(Some("and now?")).await.unwrap().request_messages();
-    assert!(shown.iter().any(|message| *message.content == *reply.text), "{shown:?}");
+    let said: Vec<(Role, &str)> = shown[1..].iter().map(|message| (message.role, &*message.content)).collect();
+    let want = [
+        (Role::User, "which port?"),
+        (Role::Assistant, "The port is"),
+        (Role::User, "§[The reply above broke off before its end]"),
+        (Role::User, "and now?"),
+    ];
+    assert_eq!(said, want);
 }

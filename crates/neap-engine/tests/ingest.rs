@@ -5,41 +5,43 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use neap_core::handle::Handle;
-use neap_core::ids::{Seq, Stamp};
+use neap_core::ids::{Seq, SessionId, Stamp};
 use neap_core::ingest::{Reply, Verdict};
 use neap_core::message::ToolCall;
 use neap_core::recall::{Filter, text_of};
 use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan};
+use neap_engine::{Engine, Incoming, Plan, Recorded};
 use neap_model::bpe::counter_for;
 use neap_store::{MemStore, SqliteStore, Store, Stored};
 use serde_json::{Value, json};
 
-const BUDGET: Tokens = Tokens(4_000);
+pub(crate) const BUDGET: Tokens = Tokens(4_000);
 
-fn run<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// A client that keeps its history, in one of three formats.
 #[derive(Clone)]
-struct Client {
+pub(crate) struct Client {
     path: &'static str,
-    headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     history: Vec<Value>,
     calls: usize,
 }
 
 impl Client {
-    fn new(path: &'static str) -> Self {
-        let headers =
-            vec![("x-neap-session".to_owned(), "desk".to_owned()), ("x-api-key".to_owned(), "k".to_owned())];
+    pub(crate) fn new(path: &'static str) -> Self {
+        let headers = vec![
+            ("x-neap-session".to_owned(), "desk".to_owned()),
+            ("x-api-key".to_owned(), "k-4f9aT7bQ2mX8".to_owned()),
+        ];
         let system = json!({"role": "system", "content": "You are a careful helper."});
         let history = if path.ends_with("messages") { Vec::new() } else { vec![system] };
         Self { path, headers, history, calls: 0 }
     }
 
-    fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         let list = if self.path.ends_with("responses") { "input" } else { "messages" };
         let mut body =
             json!({"model": "m", "stream": true, "x_unknown": {"kept": [1, 2.50]}, "tools": [{"name": "run"}]});
@@ -51,7 +53,7 @@ impl Client {
         body.to_string()
     }
 
-    fn incoming<'a>(&'a self, body: &'a str) -> Incoming<'a> {
+    pub(crate) fn incoming<'a>(&'a self, body: &'a str) -> Incoming<'a> {
         Incoming {
             path: self.path,
             headers: &self.headers,
@@ -60,17 +62,15 @@ impl Client {
             encoding: "o200k_base",
             shadow: false,
             offer: None,
-            early: false,
             limit: None,
         }
     }
 
-    /// The plan, once what is new was recorded.
-    async fn send_early(&self, engine: &Engine) -> Plan {
+    /// The plan for a request that goes on as it came.
+    async fn send_as_it_is(&self, engine: &Engine) -> Plan {
         let body = self.body();
-        let plan = engine.ingest(&Incoming { early: true, ..self.incoming(&body) }).await;
-        assert!(plan.fault.is_none() && plan.body.is_none());
-        plan.recorded().await;
+        let plan = engine.ingest(&self.incoming(&body)).await;
+        assert_eq!((&plan.fault, &plan.body, &plan.recorded), (&None, &None, &Recorded::Yes));
         plan
     }
 
@@ -82,12 +82,12 @@ impl Client {
         (plan, serde_json::from_str(&sent).unwrap())
     }
 
-    fn says(&mut self, text: &str) {
+    pub(crate) fn says(&mut self, text: &str) {
         self.history.push(json!({"role": "user", "content": text, "x_more": true}));
     }
 
     /// A call, what it answers, and the item as the model said it.
-    fn works(&mut self, output: &str) -> Reply {
+    pub(crate) fn works(&mut self, output: &str) -> Reply {
         self.calls += 1;
         let (id, arguments) = (format!("call_{}", self.calls), json!({"command": format!("step {}", self.calls)}));
         match self.path {
@@ -118,7 +118,7 @@ impl Client {
         }
     }
 
-    fn hears(&mut self, text: &str) -> Reply {
+    pub(crate) fn hears(&mut self, text: &str) -> Reply {
         let message = match self.path {
             "/v1/responses" => {
                 json!({"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
@@ -130,19 +130,19 @@ impl Client {
         Reply { text: text.to_owned(), ..Reply::default() }
     }
 
-    fn items<'a>(&self, body: &'a Value) -> &'a [Value] {
+    pub(crate) fn items<'a>(&self, body: &'a Value) -> &'a [Value] {
         let list = if self.path.ends_with("responses") { "input" } else { "messages" };
         body[list].as_array().unwrap()
     }
 }
 
 /// What a request costs, counted by itself: the whole body as it is sent.
-fn recounted(body: &Value) -> Tokens {
+pub(crate) fn recounted(body: &Value) -> Tokens {
     counter_for("o200k_base").count(&body.to_string())
 }
 
 /// Every call has its answer and every answer its call.
-fn check_pairs(items: &[Value]) {
+pub(crate) fn check_pairs(items: &[Value]) {
     let mut open: BTreeMap<String, i64> = BTreeMap::new();
     let mut see = |value: &Value, call: &str, answer: &str| {
         let kind = value["type"].as_str().unwrap_or_default();
@@ -352,7 +352,6 @@ fn what_is_not_understood_goes_on_as_it_came() {
                 encoding: "o200k_base",
                 shadow: false,
                 offer: None,
-                early: false,
                 limit: None,
             };
             let plan = engine.ingest(&incoming).await;
@@ -392,13 +391,13 @@ fn work_is_grouped_and_concluded_by_rule() {
     grouped_and_concluded(false);
 }
 
-/// The same where a plan is had early, and another process writes to the session meanwhile.
+/// The same where another process writes to the session meanwhile.
 #[test]
 fn work_is_grouped_though_another_writes_meanwhile() {
     grouped_and_concluded(true);
 }
 
-fn grouped_and_concluded(early: bool) {
+fn grouped_and_concluded(has_other: bool) {
     run(async {
         let store = Arc::new(MemStore::new());
         let engine = Engine::builder(store.clone()).build();
@@ -406,8 +405,7 @@ fn grouped_and_concluded(early: bool) {
         let mut say = async |text: &str, reply: &str| {
             client.says(text);
             let body = client.body();
-            let plan = engine.ingest(&Incoming { early, ..client.incoming(&body) }).await;
-            plan.recorded().await;
+            let plan = engine.ingest(&client.incoming(&body)).await;
             let body: Value = serde_json::from_str(&plan.body.clone().unwrap_or(body)).unwrap();
             let reply = client.hears(reply);
             engine.answered(&plan, &reply).await.unwrap();
@@ -421,7 +419,7 @@ fn grouped_and_concluded(early: bool) {
         let cart = state.efforts().next().unwrap().clone();
         assert!(cart.is_concluded() && cart.id.as_str().contains("coupon"), "{cart:?}");
         assert_eq!(state.active(), None);
-        if early {
+        if has_other {
             let mut other = Engine::builder(store.clone()).build().attach(&id).await.unwrap();
             other.call_tool("open_effort", r#"{"name": "aside"}"#).await.unwrap();
             other.call_tool("close_effort", "{}").await.unwrap();
@@ -443,52 +441,18 @@ fn grouped_and_concluded(early: bool) {
     });
 }
 
-/// A plan may be had early. Then it says when what is new is durable (I2), and whoever comes next waits for that.
-#[test]
-fn an_early_plan_tells_when_it_is_recorded() {
-    run(async {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("neap.db");
-        let store = Arc::new(SqliteStore::open(&path).unwrap());
-        let other = rusqlite::Connection::open(&path).unwrap();
-        let engine = Engine::builder(store.clone()).build();
-        let mut client = Client::new("/v1/messages");
-        let mut said = Vec::new();
-        for text in ["the harbour opens at five", "and on Sundays?", "and in winter?"] {
-            client.says(text);
-            let body = client.body();
-            let asked = client.clone();
-            let incoming = Incoming { early: true, ..asked.incoming(&body) };
-            // While another writes, nothing is recorded.
-            other.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let plan = engine.ingest(&incoming).await;
-            let session = plan.session.clone().unwrap();
-            let turn = async || store.load(&session).await.unwrap().map_or(0, |state| state.turn().0);
-            let before = turn().await;
-            assert!(plan.is_recording() && plan.body.is_none());
-            other.execute_batch("COMMIT").unwrap();
-            plan.recorded().await;
-            assert!(!plan.is_recording());
-            said.push((before, turn().await));
-            let reply = client.hears("Yes.");
-            engine.answered(&plan, &reply).await.unwrap();
-            // The same again has nothing new.
-            let again = engine.ingest(&incoming).await;
-            again.recorded().await;
-            assert_eq!((again.verdict, turn().await), (Some(Verdict::Regeneration), said.last().unwrap().1));
-        }
-        assert_eq!(said, [(0, 1), (1, 2), (2, 3)]);
-    });
-}
-
 /// What people and models said in a session, as often as it is recorded.
 async fn said(store: &dyn Store, plan: &Plan) -> Vec<String> {
-    let events = store.events(plan.session.as_ref().unwrap(), Seq(1), usize::MAX).await.unwrap();
+    said_in(store, plan.session.as_ref().unwrap()).await
+}
+
+pub(crate) async fn said_in(store: &dyn Store, session: &SessionId) -> Vec<String> {
+    let events = store.events(session, Seq(1), usize::MAX).await.unwrap();
     let text = |stored: &Stored| match stored {
-        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event).map(|text| text.text),
+        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event),
         Stored::Damaged { .. } => None,
     };
-    events.iter().filter_map(text).map(|text| text.to_string()).collect()
+    events.iter().filter_map(text).filter(|text| text.kind.is_said()).map(|text| text.text.to_string()).collect()
 }
 
 /// A request that goes on as it came is not held against what other processes wrote before it is recorded: they may have heard the same.
@@ -502,7 +466,7 @@ fn two_processes_record_one_history_once() {
         for (nth, engine) in [0, 1, 1, 0, 0, 1, 0].into_iter().enumerate() {
             let (asked, answer) = (format!("What opens at {nth}?"), format!("Harbour number {nth}."));
             client.says(&asked);
-            let plan = client.send_early(&engines[engine]).await;
+            let plan = client.send_as_it_is(&engines[engine]).await;
             let reply = client.hears(&answer);
             wanted.extend([asked, answer]);
             // The third answer is only ever brought along.
@@ -526,11 +490,11 @@ fn an_erased_history_comes_back_whole() {
             let (asked, answer) = (format!("What opens at {nth}?"), format!("Harbour number {nth}."));
             client.says(&asked);
             wanted.push(asked);
-            let mut plan = client.send_early(&engine).await;
+            let mut plan = client.send_as_it_is(&engine).await;
             if nth == 3 {
                 // The client sends the same again.
                 store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.unwrap();
-                plan = client.send_early(&engine).await;
+                plan = client.send_as_it_is(&engine).await;
             }
             assert_eq!(said(store.as_ref(), &plan).await, wanted);
             let reply = client.hears(&answer);
@@ -559,26 +523,26 @@ fn a_repeated_request_elsewhere_keeps_the_answer() {
         let engines = [(); 2].map(|()| Engine::builder(store.clone()).build());
         let mut client = Client::new("/v1/messages");
         client.says("What opens at five?");
-        let plan = client.send_early(&engines[1]).await;
+        let plan = client.send_as_it_is(&engines[1]).await;
         let reply = client.hears("The harbour.");
         engines[1].answered(&plan, &reply).await.unwrap();
         client.says("And at six?");
-        let plan = client.send_early(&engines[0]).await;
+        let plan = client.send_as_it_is(&engines[0]).await;
         let asked = client.clone();
         let reply = client.hears("The market.");
         engines[0].answered(&plan, &reply).await.unwrap();
-        asked.send_early(&engines[1]).await;
+        asked.send_as_it_is(&engines[1]).await;
         client.says("And at seven?");
-        let plan = client.send_early(&engines[1]).await;
+        let plan = client.send_as_it_is(&engines[1]).await;
         assert_eq!(plan.verdict, Some(Verdict::Turn));
         let wanted = ["What opens at five?", "The harbour.", "And at six?", "The market.", "And at seven?"];
         assert_eq!(said(store.as_ref(), &plan).await, wanted);
     });
 }
 
-/// Whatever goes wrong, the request goes on as it came, and whoever sends it is told whether it fits.
+/// Whoever sends a request is told whether it fits, also where there was no time to decide.
 #[test]
-fn what_fails_goes_on_as_it_came() {
+fn without_time_a_request_goes_on_and_it_is_told_whether_it_fits() {
     run(async {
         let engine = Engine::builder(Arc::new(MemStore::new())).build();
         for (budget, fits) in [(Tokens(10_000), true), (Tokens(5), false)] {
@@ -591,7 +555,6 @@ fn what_fails_goes_on_as_it_came() {
                 encoding: "o200k_base",
                 shadow: false,
                 offer: None,
-                early: false,
                 limit: Some(std::time::Duration::ZERO),
             };
             let plan = engine.ingest(&incoming).await;

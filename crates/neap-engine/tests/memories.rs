@@ -9,7 +9,7 @@ use crate::stage::{Stage, banners};
 use neap_core::event::Event;
 use neap_core::ids::Seq;
 use neap_core::knowledge::LoadCause;
-use neap_core::learn::Wish;
+use neap_core::learn::{Amendment, Wish};
 use neap_core::ledger::Layer;
 use neap_core::memory::{Action, Author, Body, Memory, MemoryDraft, Provenance, Side, Status};
 use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
@@ -170,7 +170,7 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     stage.model.push_turn(Vec::<(String, String)>::new(), "Just DROP the TABLE.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "Archive it instead.");
     let mut heard = Heard(String::new());
-    let reply = stage.session.turn("How do I get rid of it?", &mut heard).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "How do I get rid of it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
     assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
     assert!(events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: Side::Output, .. })));
@@ -178,8 +178,9 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     for _ in 0..3 {
         stage.model.push_turn(Vec::<(String, String)>::new(), "drop that table");
     }
-    let reply = stage.session.turn("And now?", &mut Quiet).await.unwrap();
-    assert!(reply.text.contains("withheld by rule c1"), "{}", reply.text);
+    let reply = stage.session.turn(Author::Person, "And now?", &mut Quiet).await.unwrap();
+    assert_eq!(reply.text, "", "a remark of ours is no word of a model's");
+    assert!(reply.for_people().contains("withheld by rule c1"), "{}", reply.for_people());
     let agent = stage.engine.memory().await.unwrap().unwrap();
     let rule = agent.get("c1".parse().unwrap()).await.unwrap().unwrap();
     let Body::Censor(rule) = rule.body else { unreachable!() };
@@ -301,9 +302,9 @@ async fn the_offline_model_quotes_what_the_agent_knows() {
     let engine = neap_engine::Engine::builder(store).agent(agent, Default::default()).build();
     let id = neap_core::ids::SessionId::parse("offline").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-    let reply = session.turn("Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("From memory:\n> f1 Tim prefers Celsius"), "{}", reply.text);
-    let reply = session.turn("Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
     assert!(reply.text.contains("Tomatoes in the garden need water every morning"), "{}", reply.text);
 }
 
@@ -346,33 +347,42 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
             name: "effort_status".into(),
             arguments: "{}".into(),
         }],
+        is_cut: false,
     });
     stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
     let mut heard = Heard(String::new());
-    let reply = stage.session.turn("what is it?", &mut heard).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "what is it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Done.", "Done."));
 
     teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
-    stage.session.turn("give me the launch codes", &mut Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, "give me the launch codes", &mut Quiet).await.unwrap_err();
     stage.say("go on", &[], "With what?").await;
     assert!(!sent(&stage).contains("give me the launch codes"), "{}", sent(&stage));
-    assert!(sent(&stage).contains("[Withheld by rule c2]"), "{}", sent(&stage));
+    assert!(sent(&stage).contains("§[Withheld by rule c2]"), "{}", sent(&stage));
 }
 
-/// RELIABILITY, promise 4: what a model wants to be always loaded is always loaded, as data between the marks.
+/// DESIGN, decision 25: what a model wants to be always loaded is a proposal, which nothing is told of until a person accepts it.
 #[tokio::test]
-async fn a_models_standing_rule_is_data_and_a_persons_is_not() {
+async fn a_models_standing_rule_waits_for_a_person() {
     let mut stage = agent_stage(&[]).await;
     let mut mine = fact("answers", "Answer in metric units");
     mine.pinned = true;
     teach(&stage, mine).await;
     let call = json!({"kind": "fact", "subject": "style", "text": "The user likes terse answers", "always": true});
-    stage.say("I like terse answers", &[("remember", call)], "Noted.").await;
+    let reply = stage.say("Hello", &[("remember", call)], "Noted.").await;
+    assert_eq!(
+        banners(&reply),
+        ["--- Proposed, until a person accepts it, f2: style: The user likes terse answers (model) ---"]
+    );
     stage.say("Tell me about the weather in Bergen", &[], "Rain.").await;
     let system = stage.model.requests().pop().unwrap().messages[0].content.to_string();
-    let open = system.find("[Recalled memories, each").expect("marks");
-    assert!(system.find("metric units").expect("a person's rule") < open, "{system}");
-    assert!(system.find("likes terse answers").expect("a model's") > open, "{system}");
+    assert!(!system.contains("metric units"), "what is stored is no system text: {system}");
+    assert!(sent(&stage).contains("## Preferences and Rules\n- f1 answers: Answer in metric units (person"));
+    assert!(!sent(&stage).contains("terse answers"), "{}", sent(&stage));
+    let (id, by) = ("f2".parse().unwrap(), Provenance::of(Author::Person));
+    stage.agent().await.ask(Wish::Amend { id, how: Amendment::Confirm, by }).await.unwrap();
+    stage.say("And in Oslo, will it be sunny?", &[], "Sun.").await;
+    assert!(sent(&stage).contains("- f2 style: The user likes terse answers (model"), "{}", sent(&stage));
 }
 
 /// Rules that are made while a prompt grows reach the model at its end; a superseded fact is replaced there.

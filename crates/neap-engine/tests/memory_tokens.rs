@@ -11,6 +11,7 @@ use neap_core::memory::{
     Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, Outcome, Pattern, Procedure,
     Provenance, Reason, ReasonKind, Side, Stakes,
 };
+use neap_core::prompt;
 use neap_core::tokens::Tokens;
 use neap_engine::{Engine, FixedClock};
 use neap_model::bpe::counter_for;
@@ -29,7 +30,7 @@ fn text() -> impl Strategy<Value = String> {
         "\t",
         "\n\n## Identity\n",
         "- d1 x (person)\n",
-        "[End of recalled memories]",
+        "§[End of the records]",
         "/",
         "//\n",
         "…",
@@ -139,8 +140,11 @@ proptest! {
         let placement = if is_tail { Placement::Tail } else { Placement::System };
         let page = page(records, identity, placement, room).page;
         let counter = counter_for("o200k_base");
-        prop_assert_eq!(page.tokens.total(), counter.count(&page.text()), "{}", page.text());
-        prop_assert!(page.tokens.total() <= Tokens(room), "I1");
+        let text = page.text();
+        let marks = counter.count(prompt::RECORDS) + counter.count(prompt::RECORDS_END);
+        let marks = if text.contains(prompt::RECORDS) { marks } else { Tokens::ZERO };
+        prop_assert_eq!(page.tokens.total() + marks, counter.count(&text), "{}", text);
+        prop_assert!(counter.count(&text) <= Tokens(room), "I1");
         for (layer, text) in &page.sections {
             prop_assert_eq!(page.tokens.get(*layer), counter.count(text), "{:?}: {}", layer, text);
         }

@@ -71,7 +71,7 @@ async fn tell(engine: &Engine, session: &str, day: i64, texts: &[&str]) {
             (Stamp(day * DAY + at as i64), Message { role, ..Message::user(*text) })
         })
         .collect();
-    engine.record(&id(session), &said).await.unwrap();
+    engine.record(&id(session), Author::Import, &said).await.unwrap();
 }
 
 async fn a_few_talks(engine: &Engine) {
@@ -191,7 +191,7 @@ async fn any_question_gets_an_answer() {
             ["", " ", "the of and", "🙂🙂", "\"", "* - NEAR( OR", "a\0b", "日本語 ошибка über", "-sugar", &long];
         for question in odd {
             let page = ask(&engine, question).await;
-            assert!(page.is_empty() || page.ends_with("[End of what was said before]"), "{page}");
+            assert!(page.is_empty() || page.ends_with("§[End of what was said before]"), "{page}");
             engine.search(question, Filter::default(), 5).await.unwrap();
         }
         let none = engine.recollect(&Asking::new("sugar", Tokens(0))).await.unwrap();

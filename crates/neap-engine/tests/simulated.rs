@@ -11,7 +11,7 @@ use neap_core::ids::{SessionId, TurnNo};
 use neap_core::message::{Scope, ToolCall};
 use neap_core::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_engine::{Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
+use neap_engine::{Author, Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::MemStore;
 use serde_json::{Value, json};
@@ -81,7 +81,7 @@ async fn a_log_may_be_longer_than_the_state_knows() {
     stage.restart().await;
     let mut other = stage.engine.attach(stage.session.id()).await.unwrap();
     for _ in 0..3 {
-        other.record("meanwhile", "indeed", None).await.unwrap();
+        other.record(Author::Model, "meanwhile", "indeed", None).await.unwrap();
     }
     assert!(!stage.text().await.contains("earlier exchanges"));
 }
@@ -111,19 +111,19 @@ impl ChatModel for Meddled {
         let id = SessionId::parse("test").unwrap();
         match (self.replies.fetch_add(1, Ordering::Relaxed), &self.then) {
             (0, Then::SpeakInTheFirst) => {
-                other.attach(&id).await.unwrap().record("meanwhile", "indeed", None).await.unwrap();
+                other.attach(&id).await.unwrap().record(Author::Model, "meanwhile", "indeed", None).await.unwrap();
             }
             (1, Then::ReopenInTheSecond) => {
                 other.resume(&id, &SessionOptions::default()).await.unwrap();
             }
-            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new() }),
+            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new(), is_cut: false }),
         }
         let calls = vec![ToolCall {
             id: "c".into(),
             name: self.first_call.into(),
             arguments: r#"{"name":"mine"}"#.into(),
         }];
-        Ok(ModelReply { text: String::new(), calls })
+        Ok(ModelReply { text: String::new(), calls, is_cut: false })
     }
 }
 
@@ -156,7 +156,7 @@ async fn meddled(first_call: &'static str, then: Then) -> (Engine, Session) {
 #[tokio::test]
 async fn an_exchange_goes_to_the_effort_its_turn_opened_whoever_else_speaks() {
     let (_, mut session) = meddled("open_effort", Then::SpeakInTheFirst).await;
-    let reply = session.turn("let us begin", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "let us begin", &mut Quiet).await.unwrap();
     assert_eq!(reply.scope, Scope::Effort(effort("mine")));
     assert_eq!(reply.turn, TurnNo(1));
 }
@@ -166,8 +166,8 @@ async fn an_exchange_goes_to_the_effort_its_turn_opened_whoever_else_speaks() {
 async fn a_turn_taken_for_dead_keeps_its_tool_rounds() {
     let (engine, mut session) = meddled("fetch", Then::ReopenInTheSecond).await;
     // The first reply calls nothing; the second turn's first reply is the model's second.
-    session.turn("hello", &mut Quiet).await.unwrap();
-    let reply = session.turn("fetch it", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "hello", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
     assert_eq!(reply.turn, TurnNo(3), "the second was taken for dead");
     let live = session.assemble(Some("now?")).await.unwrap();
     let mut anew = engine.attach(session.id()).await.unwrap();

@@ -72,7 +72,9 @@ async fn switch_effort_changes_the_active_effort_and_loses_nothing() {
     assert_eq!(stage.active(), Some("first"));
     assert_eq!((stage.effort("first").log, stage.effort("second").log), before);
     let text = stage.text().await;
-    assert!(text.contains("[Log of the active effort first]") && text.contains("[Log of the open effort second"));
+    assert!(
+        text.contains("§[Log of the active effort first]") && text.contains("§[Log of the open effort second")
+    );
 }
 
 /// 002, Testing Strategy, row 6; Message Routing, rows 1-3; Success Criteria 5.

@@ -119,7 +119,7 @@ async fn open_efforts_never_decay() {
         stage.chatter().await;
     }
     assert_eq!(stage.open(), ["long-work", "other"]);
-    assert!(stage.text().await.contains("[Log of the open effort long-work"));
+    assert!(stage.text().await.contains("§[Log of the open effort long-work"));
 }
 
 /// 001, Configuration: both settings are per session.

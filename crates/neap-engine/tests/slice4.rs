@@ -83,7 +83,7 @@ async fn the_ambient_window_holds_the_last_ten_exchanges_and_the_rest_stays_stor
     }
     let context = stage.context().await;
     let said = context.messages.iter().map(|p| &*p.said.message.content).filter(|t| *t != "mm");
-    let said: Vec<&str> = said.filter(|text| !text.starts_with("[Recent chat")).collect();
+    let said: Vec<&str> = said.filter(|text| !text.starts_with("§[Recent chat")).collect();
     let want: Vec<String> = (41..=50).map(|n| format!("message number {n}")).collect();
     assert_eq!(said, want);
     let all = LogRequest::newest(Scope::Ambient, Tokens(u64::MAX));
@@ -160,5 +160,5 @@ async fn eviction_and_ambient_settings_are_per_session() {
     assert_eq!(stage.evicted(), ["auth-bug"]);
     let context = stage.context().await;
     assert_eq!(context.messages.len(), 3, "one exchange, and a line about the others");
-    assert!(context.messages[0].said.message.content.starts_with("[Recent chat"));
+    assert!(context.messages[0].said.message.content.starts_with("§[Recent chat"));
 }

@@ -2,6 +2,7 @@
 
 use crate::stage::Stage;
 use neap_core::recall::Filter;
+use neap_engine::Author;
 
 async fn shown(stage: &mut Stage) -> String {
     let context = stage.session.assemble(Some("what now?")).await.expect("a context");
@@ -44,7 +45,7 @@ async fn what_is_taken_back_is_neither_shown_nor_found_and_its_handle_leads_to_i
 async fn a_reply_that_never_came_is_taken_back_too() {
     let mut stage = Stage::new().await;
     stage.model.push_error(neap_model::ModelError::Refused("the line is dead".into()));
-    stage.session.turn("is anybody there?", &mut neap_engine::Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, "is anybody there?", &mut neap_engine::Quiet).await.unwrap_err();
     assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "is anybody there?");
     stage.say("hello", &[], "hello").await;
     assert!(!shown(&mut stage).await.contains("anybody"));

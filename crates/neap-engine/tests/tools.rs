@@ -24,7 +24,10 @@ fn engine(store: &Arc<MemStore>) -> Engine {
 
 async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offers: bool) -> Plan {
     let body = json!({"model": "m", "max_tokens": 9, "messages": history}).to_string();
-    let headers = [("x-api-key".to_owned(), key.to_owned()), ("x-neap-session".to_owned(), session.to_owned())];
+    let headers = [
+        ("x-api-key".to_owned(), format!("{key}-4f9aT7bQ2mX8")),
+        ("x-neap-session".to_owned(), session.to_owned()),
+    ];
     let offer = Offer { tools: offered_tools(), memory: true };
     let incoming = Incoming {
         path: "/v1/messages",
@@ -34,7 +37,6 @@ async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offe
         encoding: "o200k_base",
         shadow: false,
         offer: offers.then_some(&offer),
-        early: false,
         limit: None,
     };
     let plan = engine.ingest(&incoming).await;

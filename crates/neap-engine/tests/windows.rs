@@ -13,7 +13,7 @@ use neap_core::ids::SessionId;
 use neap_core::message::{Message, Scope};
 use neap_core::summary::SummaryRequest;
 use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
 use neap_model::scripted::{Scripted, ScriptedSummarizer};
 use neap_model::{ModelError, Summarizer};
 use neap_store::{MemStore, SqliteStore, Store, Stored};
@@ -98,7 +98,7 @@ async fn an_expansion_is_seen_in_its_own_turn() {
     stage.say("What was it?", &[("expand_effort", json!({"id": "auth-bug"}))], "As above.").await;
     let request = stage.model.requests().pop().unwrap();
     let last = request.messages.last().unwrap();
-    assert!(last.content.starts_with("[Log of the concluded effort auth-bug"), "{}", last.content);
+    assert!(last.content.starts_with("§[Log of the concluded effort auth-bug"), "{}", last.content);
     assert!(last.content.contains("user: The secret word was xylophone."), "{}", last.content);
 }
 
@@ -195,7 +195,7 @@ async fn a_summariser_may_fail_in_every_way() {
                 _ => &[],
             };
             model.push_turn(calls.to_vec(), "Kept.");
-            let reply = session.turn(&text, &mut Quiet).await.unwrap();
+            let reply = session.turn(Author::Person, &text, &mut Quiet).await.unwrap();
             assert!(reply.ledger.tokens.total() <= Tokens(2_500), "{fault}");
             session.tend().await.unwrap();
             said.push(text);
@@ -226,7 +226,10 @@ async fn a_tended_session_is_summarised_by_whoever_is_configured() {
     let (_, model, mut session) = with_summarizer(Arc::new(MemStore::default()), summarizer).await;
     for n in 0..60 {
         model.push_turn(Vec::<(&str, &str)>::new(), "Kept.");
-        session.turn(&format!("Entry {n}: {}", "the log goes on and on ".repeat(8)), &mut Quiet).await.unwrap();
+        session
+            .turn(Author::Person, &format!("Entry {n}: {}", "the log goes on and on ".repeat(8)), &mut Quiet)
+            .await
+            .unwrap();
         session.tend().await.unwrap();
     }
     let spans = session.state().window(&Scope::Ambient).spans();
@@ -273,7 +276,7 @@ async fn what_a_host_tells_is_summarised_by_upkeep() {
     let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "2000")]).await;
     for n in 0..60 {
         let said = format!("Entry {n}: {}", "the log goes on and on ".repeat(8));
-        stage.session.record(&said, "Kept.", None).await.unwrap();
+        stage.session.record(Author::Person, &said, "Kept.", None).await.unwrap();
         stage.session.tend().await.unwrap();
     }
     let covered: u64 =

@@ -106,12 +106,12 @@ proptest! {
     #[test]
     fn lines_of_a_page_add_up_on_the_wire(texts in prop::collection::vec(piece(), 1..12)) {
         let lines: Vec<String> = texts.iter().map(|text| format!("[user] {text}")).collect();
-        let page = format!("[Said before.]\n{}[End]", lines.concat());
+        let page = format!("§[Said before.]\n{}§[End]", lines.concat());
         let counters: [&dyn TokenCounter; 3] = [&Bpe::o200k(), &Bpe::cl100k(), &Conservative];
         for counter in counters {
             let wire = OnWire(counter);
             let inside: Tokens = lines.iter().map(|line| wire.count(line)).sum();
-            let all = inside + wire.count("[Said before.]\n") + wire.count("[End]");
+            let all = inside + wire.count("§[Said before.]\n") + wire.count("§[End]");
             prop_assert_eq!(wire.count(&page), all, "{}", counter.encoding());
             let room = Frozen::cost(counter, &page);
             prop_assert!(Frozen::page_room(room) <= all, "{}", counter.encoding());

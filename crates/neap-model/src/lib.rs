@@ -5,11 +5,12 @@
 //! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
 //! tests and proofs ([`scripted`]). Any other model is asked over the network ([`client`]), in words that the
 //! proxy shares ([`wire`]); what is known of models in advance is a table ([`profile`]). What tools answer is
-//! signed on its way into the memory ([`envelope`]). What other programs wrote down of their conversations is read to
+//! signed on its way into the memory ([`envelope`]). What takes a processor's time is done off the async workers ([`compute`]). What other programs wrote down of their conversations is read to
 //! records ([`transcript`]).
 
 pub mod bpe;
 pub mod client;
+pub mod compute;
 pub mod embed;
 pub mod envelope;
 mod error;

@@ -78,9 +78,9 @@ impl Scripted {
                 let id = self.next_call_id();
                 ToolCall { id, name: name.into(), arguments: arguments.into() }
             });
-            self.push(ModelReply { text: String::new(), calls: calls.collect() });
+            self.push(ModelReply { text: String::new(), calls: calls.collect(), is_cut: false });
         }
-        self.push(ModelReply { text: assistant.to_owned(), calls: Vec::new() });
+        self.push(ModelReply { text: assistant.to_owned(), calls: Vec::new(), is_cut: false });
     }
 
     /// Adds one reply.
@@ -259,7 +259,7 @@ mod tests {
         let names: Vec<_> = first.calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
         assert_eq!(names, [("call-1", "open_effort"), ("call-2", "effort_status")]);
         let second = ask(&model, true).await.expect("words");
-        assert_eq!(second, ModelReply { text: "Two  words\nhere".into(), calls: Vec::new() });
+        assert_eq!(second, ModelReply { text: "Two  words\nhere".into(), calls: Vec::new(), is_cut: false });
         assert_eq!(ask(&model, true).await, Err(ModelError::ScriptEnded));
         assert_eq!(model.requests().len(), 3);
     }
@@ -272,6 +272,7 @@ mod tests {
         let both = ModelReply {
             text: "both".into(),
             calls: vec![ToolCall { id: "c".into(), name: "n".into(), arguments: String::new() }],
+            is_cut: false,
         };
         model.push(both);
         let reply = ask(&model, false).await.expect("words");
@@ -280,7 +281,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_a_line_like_any_other() {
-        let model = Scripted::from_replies([ModelReply { text: "one".into(), calls: Vec::new() }]);
+        let model = Scripted::from_replies([ModelReply { text: "one".into(), calls: Vec::new(), is_cut: false }]);
         model.push_error(ModelError::Refused("busy".into()));
         assert_eq!(ask(&model, true).await.expect("words").text, "one");
         assert_eq!(ask(&model, true).await, Err(ModelError::Refused("busy".into())));

@@ -91,6 +91,8 @@ fn wish(rng: &mut Rng, canary: &str) -> Wish {
                 7 => Amendment::FalsePositive,
                 _ => Amendment::Activate { succeeded: Some(rng.chance(500)) },
             };
+            // A person here accepts no rule that a model proposes: so none of them is ever in force.
+            let kind = if how == Amendment::Confirm { MemoryKind::Fact } else { kind };
             Wish::Amend { id: any_id(rng, kind), how, by: Provenance::of(Author::Person) }
         }
     }

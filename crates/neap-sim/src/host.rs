@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::rng::Rng;
 use crate::tape::Tape;
-use crate::words::{NASTY, TOPICS, ramble};
+use crate::words::{NASTY, PAGE, TOPICS, ramble};
 
 /// The name of the one tool there is.
 pub const FETCH: &str = "fetch_page";
@@ -52,7 +52,7 @@ impl HostTools for SimHost {
             _ => rng.between(5, 200),
         };
         let topic = rng.pick(TOPICS).copied();
-        let page = ramble(&mut rng, topic.as_ref(), words);
+        let page = format!("{} {PAGE}", ramble(&mut rng, topic.as_ref(), words));
         if rng.chance(100) { format!("{page}{}", rng.word(NASTY)).into() } else { page.into() }
     }
 }

@@ -19,6 +19,7 @@ pub mod plant;
 pub mod rng;
 mod run;
 mod settings;
+pub mod soak;
 mod steps;
 pub mod store;
 pub mod summarizer;

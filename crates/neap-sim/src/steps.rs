@@ -6,7 +6,7 @@ use neap_core::knowledge::Placement;
 use neap_core::ledger::Layer;
 use neap_core::message::ToolCall;
 use neap_core::turn::{ModelRequest, TurnError};
-use neap_engine::{EngineError, Quiet, TurnReply};
+use neap_engine::{Author, EngineError, Quiet, TurnReply};
 use neap_model::bpe::counter_for;
 use neap_store::StoreError;
 use serde_json::json;
@@ -14,12 +14,14 @@ use serde_json::json;
 use crate::agent::person;
 use crate::check::marks::memory_tokens;
 use crate::check::request::{messages_tokens, tools_tokens};
-use crate::check::{Violation, Violations, marks};
+use crate::check::{Violation, Violations};
 use crate::model::memory::sensible;
+use crate::plant::Plant;
 use crate::rng::Rng;
 use crate::store::Rival;
 use crate::tape::Fault;
 use crate::visitor::tool_call;
+use crate::words::{TOLD, standing};
 use crate::world::{World, broken};
 
 type Step = Result<(), Vec<Violation>>;
@@ -93,7 +95,7 @@ impl World {
         let mut nobody = Quiet;
         let outcome = tokio::select! {
             biased;
-            outcome = place.session.turn_with_id(text, turn_id, &mut nobody) => outcome,
+            outcome = place.session.turn_with_id(Author::Person, text, turn_id, &mut nobody) => outcome,
             () = cut.notified() => return Ok(Said::Dropped),
         };
         Ok(match outcome {
@@ -121,10 +123,7 @@ impl World {
             }
             let counted = messages_tokens(counter.as_ref(), &newest.messages) + tools;
             let ledger = reply.ledger.tokens.total().0;
-            // What a rule withheld is paid for as if it were there.
-            let withheld = newest.messages.iter().any(|said| said.content.starts_with("[Withheld by rule "));
-            let exact = newest.reply_may_call && !withheld;
-            let agrees = if exact { counted == ledger } else { counted <= ledger };
+            let agrees = if newest.reply_may_call { counted == ledger } else { counted <= ledger };
             out.check("I1", agrees, || format!("the ledger says {ledger}, the request has {counted} tokens"));
         }
         self.with_memories(at, &newest, reply, out);
@@ -157,17 +156,15 @@ impl World {
 
     /// What the layers of memory cost, and that rules were looked at.
     fn with_memories(&self, at: usize, request: &ModelRequest, reply: &TurnReply, out: &mut Violations) {
-        marks::check(request, out);
         let talk = &self.talks[at];
         let Some(agent) = &talk.agent else { return };
         let counter = counter_for(&talk.replayed.head().encoding);
         if agent.outlook.placement == Placement::System {
-            let system = request.messages.first().map_or("", |message| message.content.as_ref());
-            let (counted, of) = (memory_tokens(counter.as_ref(), system), &reply.ledger.tokens);
+            let (counted, of) = (memory_tokens(counter.as_ref(), request), &reply.ledger.tokens);
             let paid = Layer::ALL.into_iter().filter(|layer| layer.is_of_memory()).map(|layer| of.get(layer).0);
             let paid = paid.sum::<u64>();
             out.check("layers", counted == paid, || {
-                format!("memories cost {counted} tokens, their layers say {paid}: {of:?}\n{system}")
+                format!("memories cost {counted} tokens, their layers say {paid}: {of:?}\n{:?}", request.messages)
             });
         }
         if self.tape.had(Fault::Rival) {
@@ -227,6 +224,7 @@ impl World {
                 true
             }
             EngineError::Store(_)
+            | EngineError::NotRecorded(_)
             | EngineError::NoReply { .. }
             | EngineError::StillAnswering { .. }
             | EngineError::Policy(_)
@@ -237,6 +235,7 @@ impl World {
             | EngineError::NoFrame(_)
             | EngineError::MemoryTooSmall { .. }
             | EngineError::Embedder(_)
+            | EngineError::Late
             | EngineError::Contended(_) => false,
         };
         if !explained {
@@ -285,9 +284,17 @@ impl World {
 
     /// A turn that happened elsewhere.
     async fn tell(&mut self, at: usize) -> Step {
-        let (text, reply) = (self.talks[at].user.says(), self.talks[at].user.says());
+        let (mut text, mut reply) = (self.talks[at].user.says(), self.talks[at].user.says());
+        if self.rng.chance(300) {
+            // What a model says that a user said, and wants to hold for good.
+            text = format!("{} {text}", standing(&mut self.rng));
+            reply.push_str(TOLD);
+        }
+        // Nobody vouches for who said it; whoever takes it for a person's has the fault that is planted.
+        let author =
+            if self.talks[at].plant == Some(Plant::ModelAsPerson) { Author::Person } else { Author::Model };
         let Some(place) = self.talks[at].place() else { return Ok(()) };
-        match place.session.record(&text, &reply, None).await {
+        match place.session.record(author, &text, &reply, None).await {
             Ok(told) => {
                 let mut out = Violations::default();
                 self.is_stored(at, told.turn, &text, Some(&told.text), &mut out);

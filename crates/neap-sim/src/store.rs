@@ -11,6 +11,7 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::SessionState;
 use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
 
@@ -85,6 +86,10 @@ impl FaultyStore {
 
 #[async_trait]
 impl Store for FaultyStore {
+    fn masking(&self) -> Masking {
+        self.inner.masking()
+    }
+
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         // The first event of a session is let through: there is no session to rival yet.
         let begins = commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));

@@ -46,7 +46,7 @@ pub(crate) struct Talk {
     tape: Tape,
     clock: Arc<FixedClock>,
     settings: Settings,
-    plant: Option<Plant>,
+    pub(crate) plant: Option<Plant>,
     pub(crate) agent: Option<SimAgent>,
     openings: u64,
     place: Option<Place>,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
-use neap_engine::{Engine, EngineError, Quiet, SessionOptions};
+use neap_engine::{Author, Engine, EngineError, Quiet, SessionOptions};
 use serde_json::json;
 
 use crate::agent::{SimAgent, person};
@@ -70,7 +70,7 @@ impl Visitor {
             return Ok(());
         }
         self.model.prepare(&text, Stops::default());
-        match other.turn(&text, &mut Quiet).await {
+        match other.turn(Author::Person, &text, &mut Quiet).await {
             Ok(_) | Err(EngineError::NoReply { .. } | EngineError::Turn(_)) => Ok(()),
             Err(error) => Err(error),
         }

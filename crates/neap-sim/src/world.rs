@@ -24,6 +24,7 @@ use crate::run::{Config, Report};
 use crate::settings::Settings;
 use crate::talk::Talk;
 use crate::tape::{Fault, StepTape, Tape};
+use crate::words::UNTRUSTED;
 
 /// When simulated time begins: a day in 2026.
 const EPOCH: Stamp = Stamp(1_780_000_000_000);
@@ -136,7 +137,10 @@ impl World {
                 let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
                 for seen in step.requests.iter().filter(|seen| seen.session == talk.id) {
                     request::check(seen, &expected, &mut out);
-                    marks::check(&seen.request, &mut out);
+                    let outlook = talk.agent.as_ref().map(|agent| &agent.outlook);
+                    let mut untrusted = UNTRUSTED.to_vec();
+                    untrusted.push(&talk.canary);
+                    marks::check(&seen.request, outlook, &untrusted, &mut out);
                 }
             });
             let talk = &mut self.talks[at];

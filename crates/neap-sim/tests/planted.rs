@@ -111,3 +111,18 @@ fn a_forged_mark_is_seen() {
 fn memories_of_another_agent_are_seen() {
     check(Plant::WrongAgent, &["I11"]);
 }
+
+#[test]
+fn records_in_the_system_text_are_seen() {
+    check(Plant::RecordsInSystem, &["system text"]);
+}
+
+#[test]
+fn a_remark_in_what_a_model_said_is_seen() {
+    check(Plant::RemarkInReply, &["remarks"]);
+}
+
+#[test]
+fn a_model_that_speaks_as_a_person_is_seen() {
+    check(Plant::ModelAsPerson, &["trust"]);
+}

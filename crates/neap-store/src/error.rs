@@ -47,6 +47,15 @@ pub enum StoreError {
         /// Why.
         why: String,
     },
+    /// The files of the store do not belong together, or something beside the database knows more than it does: what is opened would
+    /// have lost something. Nothing was changed.
+    #[error("{why}")]
+    Lost {
+        /// The database.
+        path: PathBuf,
+        /// What is there, with paths, counts and times.
+        why: String,
+    },
     /// A newer version of Neap wrote it. Nothing was changed.
     #[error("{} has format {found}; this version reads up to {supported}", path.display())]
     Newer {
@@ -63,6 +72,26 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// Whether the store as a whole cannot do its work; else only this commit was refused.
+    pub fn is_outage(&self) -> bool {
+        !matches!(self, StoreError::Conflict { .. } | StoreError::DuplicateTurn { .. })
+    }
+
+    /// What it is in a few words, without paths: fit for a header or for whoever watches from elsewhere.
+    pub fn brief(&self) -> &'static str {
+        match self {
+            StoreError::Conflict { .. } => "another commit came first",
+            StoreError::DuplicateTurn { .. } => "the turn id was used before",
+            StoreError::Full { .. } => "no space left for the store",
+            StoreError::ReadOnly { .. } => "the store is read-only",
+            StoreError::Busy { .. } => "the store is locked by another process",
+            StoreError::Unreadable { .. } => "the store cannot be read",
+            StoreError::Newer { .. } => "a newer version of neap wrote the store",
+            StoreError::Lost { .. } => "the store lacks what its log or folders show",
+            StoreError::Failed(_) => "the store failed",
+        }
+    }
+
     /// What a person can do about it.
     pub fn hint(&self) -> &'static str {
         match self {
@@ -73,6 +102,10 @@ impl StoreError {
             StoreError::Busy { .. } => "another process is writing; try again, or look for one that hangs",
             StoreError::Unreadable { .. } => {
                 "nothing was changed: restore a backup of it, or choose another place with --data-dir"
+            }
+            StoreError::Lost { .. } => {
+                "nothing was changed: put back the files that belong together, or have `neap rebuild --set-aside` keep what does not fit \
+                 under other names and go on with the rest; `neap doctor` tells more"
             }
             StoreError::Newer { .. } => "use the newer version of neap that wrote it",
             StoreError::Failed(_) => "check the disk, then run `neap doctor`",

@@ -2,14 +2,14 @@
 
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::{Counted, Exchange, Message};
+use neap_core::message::{Counted, Exchange, Incomplete, Message};
 use neap_core::project;
 use neap_core::tokens::Tokens;
 
 use crate::Stored;
 
-/// What stands in place of words that cannot be read any more.
-pub(crate) const DAMAGED: &str = "[this part is damaged on disk; run `neap doctor`]";
+/// What a place costs at most whose words cannot be read any more: nothing is counted here.
+const DAMAGED_TOKENS: Tokens = Tokens(64);
 
 /// The exchange of a turn, from the events between its first and its last as they were found.
 pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange {
@@ -24,7 +24,7 @@ pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange
     let mut exchange = project::exchange(turn, at, &events);
     let begins = |first: &Recorded| matches!(first.event, Event::TurnStarted { turn: of, .. } if of == turn);
     if !events.first().is_some_and(begins) {
-        exchange.messages.insert(0, placeholder(Message::user(DAMAGED)));
+        exchange.messages.insert(0, damaged_place(Message::user("")));
         damaged = false;
     }
     let ended = events.last().is_some_and(|last| {
@@ -35,12 +35,16 @@ pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange
         ends && last.event.turn() == Some(turn)
     });
     if damaged && !ended {
-        exchange.messages.push(placeholder(Message::assistant(DAMAGED)));
+        exchange.messages.push(damaged_place(Message::assistant("")));
     }
     exchange
 }
 
-/// Nothing is counted here, so the bytes stand for the tokens: more than any counter would say.
-fn placeholder(message: Message) -> Counted {
-    Counted { tokens: Tokens(message.content.len() as u64 + 8), message }
+/// A message whose words cannot be read any more.
+pub(crate) fn damaged(message: Message) -> Message {
+    Message { incomplete: Some(Incomplete::Damaged), ..message }
+}
+
+fn damaged_place(message: Message) -> Counted {
+    Counted { tokens: DAMAGED_TOKENS, message: damaged(message) }
 }

@@ -3,8 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+
+use neap_core::ids::Stamp;
 
 use crate::StoreError;
 
@@ -39,13 +41,60 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The first bytes of a file, as many as fit or as it has; none if there is no file.
-pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
+/// Makes an empty file closed to others, and a directory for it, where there is none.
+pub(crate) fn create_new(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), create_dir)?;
+    private(OpenOptions::new().write(true).create_new(true)).open(path).map(|_| ())
+}
+
+/// A file to read; none if there is no file. What is no regular file is refused: a pipe that nobody writes to would be waited for, and a
+/// device may never end.
+pub(crate) fn open(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Without this, opening a pipe waits for whoever writes to it.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, rustix::fs::OFlags::NONBLOCK.bits() as i32);
+    let file = match options.open(path) {
         Ok(file) => file,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(e),
     };
+    if file.metadata()?.is_file() {
+        Ok(Some(file))
+    } else {
+        Err(io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"))
+    }
+}
+
+/// A part of a file, as much of it as there is; nothing if there is no file.
+pub(crate) fn read_at(path: &Path, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+    let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
+    file.seek(SeekFrom::Start(offset))?;
+    let mut part = Vec::new();
+    file.take(bytes).read_to_end(&mut part)?;
+    Ok(part)
+}
+
+/// When a file or directory last changed; none if that cannot be told.
+pub(crate) fn changed(path: &Path) -> Option<Stamp> {
+    let at = fs::symlink_metadata(path).ok()?.modified().ok()?;
+    let since = at.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok().map(Stamp)
+}
+
+/// Writes over the beginning of a file, which is made if need be, in one system call and without waiting for the disk.
+pub(crate) fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+    refuse_link(path)?;
+    let mut file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
+    file.write_all(content)?;
+    let length = content.len() as u64;
+    if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
+}
+
+/// The first bytes of a file, as many as fit or as it has; none if there is no file.
+pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some(file) = open(path)? else { return Ok(None) };
     let mut start = Vec::new();
     file.take(bytes).read_to_end(&mut start)?;
     Ok(Some(start))
@@ -105,6 +154,18 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(content)
 }
 
+/// Copies of files, under their own names, in a directory that is removed when it is dropped.
+pub(crate) fn copy_of(paths: &[&Path]) -> io::Result<tempfile::TempDir> {
+    let copy = tempfile::tempdir()?;
+    for path in paths {
+        let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
+        let Some(mut from) = open(path)? else { continue };
+        let mut to = private(OpenOptions::new().write(true).create_new(true)).open(copy.path().join(name))?;
+        io::copy(&mut from, &mut to)?;
+    }
+    Ok(copy)
+}
+
 /// Adds to the end of a file, which is made if need be, and waits until it is on disk.
 pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<()> {
     refuse_link(path)?;
@@ -159,6 +220,14 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let file = private(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
     file.lock()?;
     Ok(file)
+}
+
+/// Gives a file or directory another name, which nothing may have yet.
+pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    if size(to)?.is_some() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
+    }
+    fs::rename(from, to)
 }
 
 /// Whether the path is a directory, and not a link to one.

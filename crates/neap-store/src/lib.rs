@@ -19,6 +19,7 @@ mod mem;
 mod near;
 mod numbers;
 mod propose;
+pub mod reading;
 mod recall;
 pub mod sqlite;
 
@@ -32,12 +33,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use neap_core::event::Recorded;
 use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
+use neap_core::ingest::{Digest, Tenant};
 use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::project::Projection;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::{Head, SessionState};
 use serde::{Deserialize, Serialize};
 
@@ -86,12 +88,15 @@ pub struct SessionInfo {
     pub events: Seq,
     /// Whether it was erased; then only this tombstone is left.
     pub scrubbed: bool,
+    /// Which caller of a proxy it belongs to, if it is one's. Nobody who reads a list needs it.
+    #[serde(skip)]
+    pub tenant: Option<Tenant>,
 }
 
 impl SessionInfo {
     fn new(session: SessionId, head: &Head, efforts: u64) -> Self {
-        let Head { created, updated, turn, seq, scrubbed, .. } = *head;
-        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed }
+        let Head { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
+        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, tenant }
     }
 }
 
@@ -175,6 +180,11 @@ pub struct Finding {
 pub trait Store: Send + Sync {
     /// Adds events to a stream, and changes the derived tables with them.
     async fn commit(&self, commit: Commit) -> Result<(), StoreError>;
+
+    /// Whether secrets are masked in what is recorded here: unless the store's owner turned it off.
+    fn masking(&self) -> Masking {
+        Masking::On
+    }
 
     /// A session's state; none if it never was. After an erasure, the state says so.
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;

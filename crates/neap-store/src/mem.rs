@@ -14,6 +14,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, a
 use neap_core::message::Scope;
 use neap_core::project::ExchangeRow;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::SessionState;
 use neap_core::tokens::Tokens;
 
@@ -29,6 +30,14 @@ use recall::KeptVector;
 #[derive(Default)]
 pub struct MemStore {
     kept: Mutex<Kept>,
+    masking: Masking,
+}
+
+impl MemStore {
+    /// The same store, with secrets masked in what is recorded or not; they are, unless this says otherwise.
+    pub fn with_masking(self, masking: Masking) -> Self {
+        Self { masking, ..self }
+    }
 }
 
 #[derive(Default)]
@@ -112,6 +121,10 @@ fn written<T: serde::Serialize>(value: &T) -> u64 {
 
 #[async_trait]
 impl Store for MemStore {
+    fn masking(&self) -> Masking {
+        self.masking
+    }
+
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         crate::check_commit(&commit);
         let mut all = self.kept();

@@ -63,8 +63,8 @@ fn a_folder_has_the_files_of_the_seeds() {
     assert_eq!(
         names,
         [
-            "my-session/efforts/auth-bug.jsonl",
-            "my-session/efforts/empty-one.jsonl",
+            "my-session/efforts/0001.jsonl",
+            "my-session/efforts/0002.jsonl",
             "my-session/expanded.json",
             "my-session/manifest.yaml",
             "my-session/raw.jsonl",
@@ -76,7 +76,8 @@ fn a_folder_has_the_files_of_the_seeds() {
         "{\"role\":\"user\",\"content\":\"hello\\nthere \\\"you\\\"\",\"ts\":\"2026-02-15T18:00:01Z\"}\n\
          {\"role\":\"assistant\",\"content\":\"hi\",\"ts\":\"2026-02-15T18:00:02Z\"}\n"
     );
-    assert!(files["my-session/efforts/auth-bug.jsonl"].contains("\"tool_call_id\":\"call-2\""));
+    let log = &files["my-session/efforts/0001.jsonl"];
+    assert!(log.contains("\"tool_call_id\":\"call-2\"") && log.contains(",\"effort\":\"auth-bug\"}\n"), "{log}");
     assert_eq!(
         files["my-session/session_state.json"],
         "{\n  \"turn_count\": 2,\n  \"updated\": \"2026-02-15T18:00:09Z\"\n}\n"
@@ -118,7 +119,7 @@ fn what_is_lost_or_changed_is_found_and_made_again() {
     block_on(told.turn(store.as_ref(), "later", "yes", Scope::Ambient));
     let behind = block_on(compare(store.as_ref(), root.path(), &told.id)).unwrap();
     assert_eq!(behind.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Note]);
-    std::fs::remove_file(dir.join("efforts/auth-bug.jsonl")).unwrap();
+    std::fs::remove_file(dir.join("efforts/0001.jsonl")).unwrap();
     let views = FolderViews::start(root.path().to_owned(), store.clone());
     views.changed(&told.id);
     block_on(views.flush());
@@ -137,7 +138,7 @@ fn a_crash_while_appending_is_undone() {
             serde_json::from_slice(&std::fs::read(dir.join(".view.json")).unwrap()).unwrap();
         let raw = dir.join("raw.jsonl");
         let before = std::fs::read(&raw).unwrap();
-        cursor["appending"] = serde_json::json!({"raw.jsonl": before.len(), "efforts/not-yet.jsonl": 0});
+        cursor["appending"] = serde_json::json!({"raw.jsonl": before.len(), "efforts/0003.jsonl": 0});
         std::fs::write(dir.join(".view.json"), cursor.to_string()).unwrap();
         std::fs::write(&raw, [before, torn.into()].concat()).unwrap();
         block_on(told.turn(store.as_ref(), "next", "one", Scope::Ambient));

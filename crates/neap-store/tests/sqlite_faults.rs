@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use crate::scene::{Disk, block_on, tree};
 use neap_core::ids::{Seq, Stamp, TurnNo};
 use neap_core::log::LogRequest;
-use neap_core::message::Scope;
+use neap_core::message::{Scope, for_people};
 use neap_core::tokens::Tokens;
 use neap_store::contract::{Told, conclude, effort, faults, open, start};
-use neap_store::sqlite::SqliteStore;
+use neap_store::sqlite::{OpenOptions, SqliteStore};
 use neap_store::{Severity, Store, StoreError, Stored};
 use rusqlite::Connection;
 
@@ -41,7 +41,8 @@ fn sql(path: &Path, statements: &str) {
 fn words(store: &SqliteStore, told: &Told, scope: Scope) -> Vec<String> {
     let request = LogRequest::newest(scope, Tokens(u64::MAX));
     let log = block_on(store.log(&told.id, &request)).unwrap();
-    log.exchanges().flat_map(|e| &e.messages).map(|m| m.message.content.to_string()).collect()
+    let said = log.exchanges().flat_map(|exchange| &exchange.messages).map(|said| &said.message);
+    said.map(|said| for_people(&said.content, said.incomplete.as_ref())).collect()
 }
 
 #[test]
@@ -171,7 +172,7 @@ fn a_newer_format_is_left_alone() {
     sql(&path, "PRAGMA user_version = 99");
     let before = tree(dir.path());
     let opened = SqliteStore::open(&path);
-    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 8, .. })));
+    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 9, .. })));
     assert_eq!(tree(dir.path()), before);
 }
 
@@ -309,6 +310,44 @@ fn a_read_only_disk_can_be_read() {
     drop(store);
     let nothing = SqliteStore::open(&dir.path().join("other.db"));
     assert!(matches!(nothing, Err(StoreError::ReadOnly { .. })));
+}
+
+/// A store that could only be read when it was opened is written to as soon as it can be, and reads what is written.
+#[test]
+fn a_disk_that_can_be_written_again_is_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
+    let path = dir.path().join("neap.db");
+    let mut told = told(&path);
+    disk.remount("ro");
+    let store = SqliteStore::open(&path).unwrap();
+    assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
+    let mut lost = told.clone();
+    let refused = block_on(lost.tell(&store, vec![start(TurnNo(9), "no", None)]));
+    assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
+    disk.remount("rw");
+    block_on(told.turn(&store, "is it writable?", "it is", Scope::Ambient));
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
+    drop(store);
+    assert_eq!(block_on(SqliteStore::open(&path).unwrap().load(&told.id)).unwrap().as_ref(), Some(&told.state));
+}
+
+/// Whoever cannot wait for another process's lock is told so soon, and may try again.
+#[test]
+fn a_lock_is_waited_for_as_long_as_was_said() {
+    let (_dir, path) = fresh();
+    let mut told = told(&path);
+    let options = OpenOptions { lock_wait: Some(std::time::Duration::from_millis(10)), ..OpenOptions::default() };
+    let store = SqliteStore::open_with(&path, &options).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for _ in 0..3 {
+        let refused = block_on(told.clone().tell(&store, vec![start(TurnNo(9), "no", None)]));
+        assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
+    }
+    other.execute_batch("ROLLBACK").unwrap();
+    block_on(told.turn(&store, "is it free?", "it is", Scope::Ambient));
+    assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
 }
 
 /// What a killed process left in the log of writes is not passed over in silence where nothing can be written.

@@ -1,41 +1,89 @@
 //! Putting the engine together over a data directory.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use neap_core::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
 use neap_store::folder::FolderViews;
-use neap_store::{SqliteStore, Store};
+use neap_store::sqlite::{Misfit, OpenOptions, misfit};
+use neap_store::{SqliteStore, Store, StoreError};
 
 use crate::embedder;
 use crate::env::DataDir;
 use crate::keys;
 use crate::out::Failure;
 use crate::outlook;
+use crate::settings::StoreSettings;
 
-/// Opens the store, making it if there is none.
+/// Opens the store, making it if there is none and nothing that it has lost.
 pub(crate) fn open_store(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open(&data.database())?))
+    Ok(Arc::new(opened(data, &options(data))?))
 }
 
 /// The same for a process that stays for a moment.
 pub(crate) fn open_store_briefly(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    Ok(Arc::new(SqliteStore::open_briefly(&data.database())?))
+    let options = OpenOptions { is_brief: true, ..options(data) };
+    Ok(Arc::new(opened(data, &options)?))
+}
+
+/// The same to repair it.
+pub(crate) fn open_to_repair(data: &DataDir) -> Result<SqliteStore, StoreError> {
+    SqliteStore::open_with(&data.database(), &OpenOptions { is_repair: true, ..options(data) })
+}
+
+fn options(data: &DataDir) -> OpenOptions {
+    OpenOptions { folders: Some(data.sessions()), ..OpenOptions::default() }
+}
+
+/// The store as its owner wants it.
+fn opened(data: &DataDir, options: &OpenOptions) -> Result<SqliteStore, Failure> {
+    let masking = StoreSettings::read(data)?.masking();
+    Ok(SqliteStore::open_with(&data.database(), options)?.with_masking(masking))
+}
+
+/// Whether there is a store. Fails where there is none but something is left of one: whoever would take that for a new place would not see it.
+pub(crate) fn has_store(data: &DataDir) -> Result<bool, Failure> {
+    let path = data.database();
+    if path.exists() {
+        return Ok(true);
+    }
+    match misfit(&path, Some(&data.sessions()))? {
+        Some(Misfit { why, .. }) => Err(StoreError::Lost { path, why }.into()),
+        None => Ok(false),
+    }
+}
+
+/// Fails if there is no store.
+pub(crate) fn check_store(data: &DataDir) -> Result<(), Failure> {
+    if has_store(data)? {
+        return Ok(());
+    }
+    Err(Failure::new(format!("there is no store at {}", data.database().display()))
+        .hint("`neap chat` and `neap remember` make one; --data-dir names another place"))
 }
 
 /// Opens the store for looking; fails if there is none.
 pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {
-    let path = data.database();
-    if !path.exists() {
-        return Err(Failure::new(format!("there is no store at {}", path.display()))
-            .hint("`neap chat` and `neap remember` make one; --data-dir names another place"));
-    }
+    check_store(data)?;
     open_store(data)
 }
 
+/// How long a request that passes through the proxy waits for another process's lock on the store.
+const REQUEST_LOCK_WAIT: Duration = Duration::from_millis(250);
+
 /// An engine with the built-in parts and live session folders.
 pub(crate) fn engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
-    let store = open_store(data)?;
+    engine_over(open_store(data)?, data)
+}
+
+/// The same for the proxy, whose requests do not wait for a lock: they are recorded when it is released.
+pub(crate) fn proxy_engine(data: &DataDir) -> Result<EngineBuilder, Failure> {
+    let options = OpenOptions { lock_wait: Some(REQUEST_LOCK_WAIT), ..options(data) };
+    engine_over(Arc::new(opened(data, &options)?), data)
+}
+
+fn engine_over(store: Arc<dyn Store>, data: &DataDir) -> Result<EngineBuilder, Failure> {
     let views = FolderViews::start(data.sessions(), store.clone());
     let keyring = Arc::new(keys::load(data)?);
     let builder = Engine::builder(store).views(views).keyring(keyring);

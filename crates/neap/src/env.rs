@@ -36,8 +36,12 @@ pub(crate) const NEAP_UPSTREAM: &str = "NEAP_UPSTREAM";
 pub(crate) const NEAP_BUDGET: &str = "NEAP_BUDGET";
 /// How long a hook may take before its agent goes on without it, in milliseconds.
 pub(crate) const NEAP_HOOK_LIMIT_MS: &str = "NEAP_HOOK_LIMIT_MS";
-/// What callers of /mcp must bring, as `--mcp-token` does.
+/// What callers of /mcp must bring.
 pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
+/// The file that has it, as `--mcp-token-file` does; it comes first.
+pub(crate) const NEAP_MCP_TOKEN_FILE: &str = "NEAP_MCP_TOKEN_FILE";
+/// How many callers the proxy serves, as `--callers` does.
+pub(crate) const NEAP_CALLERS: &str = "NEAP_CALLERS";
 /// Whether /mcp has what the protocol's conformance suite needs as well; in debug builds alone.
 #[cfg(debug_assertions)]
 pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";
@@ -175,6 +179,11 @@ impl DataDir {
         self.place.join("keys").join("envelope.key")
     }
 
+    /// The file with the token for /mcp that is made if none is given and one is needed.
+    pub(crate) fn own_token_file(&self) -> PathBuf {
+        self.place.join("keys").join("mcp.token")
+    }
+
     /// The agent whose memory is meant.
     pub(crate) fn agent(&self) -> &AgentId {
         &self.agent
@@ -183,6 +192,11 @@ impl DataDir {
     /// What a person configured of that agent.
     pub(crate) fn agent_folder(&self) -> PathBuf {
         self.place.join("agents").join(self.agent.as_str())
+    }
+
+    /// What the owner decided for all that is kept here.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.place.join("settings.toml")
     }
 
     /// What the user says of models.

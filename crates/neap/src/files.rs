@@ -2,10 +2,12 @@
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
 use tempfile::NamedTempFile;
+
+const NOTE_BYTES_MAX: u64 = 16 << 20;
 
 /// Makes a file that must not be there yet.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
@@ -60,6 +62,30 @@ pub(crate) fn note(path: &Path, content: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(content)
 }
 
+/// Adds to the end of a log, all at once; gives how long it is. What several processes add does not mix.
+pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(content)?;
+    Ok(file.metadata()?.len())
+}
+
+/// Gives a log another name, in place of whatever had it.
+pub(crate) fn rotate(path: &Path, to: &Path) -> io::Result<()> {
+    std::fs::rename(path, to)
+}
+
+/// What such a note says; none if it is not there, is no file, or is far too long.
+pub(crate) fn read_note(path: &Path) -> Option<Vec<u8>> {
+    let file = neap_store::reading::open(path).ok()??;
+    let mut bytes = Vec::new();
+    file.take(NOTE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= NOTE_BYTES_MAX).then_some(bytes)
+}
+
 /// Keeps others who ask for the same lock waiting until the file is dropped.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -79,6 +105,15 @@ pub(crate) fn try_lock(path: &Path) -> Option<File> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(path).ok()?;
     file.try_lock().ok().map(|()| file)
+}
+
+/// Gives a folder another name, which nothing may have yet.
+pub(crate) fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
+    if to.symlink_metadata().is_ok() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
+    }
+    std::fs::rename(from, to)?;
+    sync_folder(to)
 }
 
 /// Which file is at a path, whatever it is called: none where there is none, or where that cannot be told.

@@ -4,6 +4,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use neap_model::envelope::{Key, KeyError, Keyring, SystemEntropy};
+use neap_store::reading;
 
 use crate::env::{self, DataDir, NEAP_KEY, NEAP_KEY_FILE};
 use crate::files;
@@ -67,7 +68,7 @@ pub(crate) fn load(data: &DataDir) -> Result<Keyring, Failure> {
     }
     let secret = format!("{}\n", key.expose_hex());
     // If another process was faster, its key is the key.
-    files::create_whole(&path, secret.as_bytes()).map_err(|error| unreadable(&path, &error))?;
+    files::create_whole(&path, secret.as_bytes()).map_err(|error| unreadable(&path, "key", &error))?;
     existing(data)?.ok_or_else(|| Failure::new(format!("{} was removed while it was made", path.display())))
 }
 
@@ -81,13 +82,13 @@ pub(crate) fn rotate(data: &DataDir) -> Result<String, Failure> {
         }
     };
     load(data)?;
-    let _lock = files::lock(&path.with_extension("lock")).map_err(|error| unreadable(&path, &error))?;
+    let _lock = files::lock(&path.with_extension("lock")).map_err(|error| unreadable(&path, "key", &error))?;
     // Read again: another process may have rotated before the lock was ours.
     let text = read(&path)?.unwrap_or_default();
     parse(&text, &path)?;
     let key = Key::generate(&SystemEntropy).map_err(wrong)?;
     let rotated = format!("{}\n{text}", key.expose_hex());
-    files::replace(&path, rotated.as_bytes()).map_err(|error| unreadable(&path, &error))?;
+    files::replace(&path, rotated.as_bytes()).map_err(|error| unreadable(&path, "key", &error))?;
     Ok(key.id().to_owned())
 }
 
@@ -128,35 +129,40 @@ fn key(text: &str) -> Result<Key, KeyError> {
 
 /// What is in a key file, if there is one and only its owner can read it.
 fn read(path: &Path) -> Result<Option<String>, Failure> {
+    private_text(path, "key", "`neap keys rotate`")
+}
+
+/// What is in a file that holds a secret of some kind, if there is one and only its owner can read it. If others could, the secret is to
+/// be changed.
+pub(crate) fn private_text(path: &Path, kind: &str, change: &str) -> Result<Option<String>, Failure> {
     let wrong = |what: &str, hint: String| Err(Failure::new(format!("{} {what}", path.display())).hint(hint));
+    let unreadable = |error: &std::io::Error| unreadable(path, kind, error);
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(path, &error)),
+        Err(error) => return Err(unreadable(&error)),
     };
     if !found.is_file() {
-        return wrong("is not a file", "name a file with one key a line".to_owned());
+        return wrong("is not a file", format!("name a file with one {kind} a line"));
     }
-    let file = std::fs::File::open(path).map_err(|error| unreadable(path, &error))?;
+    let opened = reading::open(path).map_err(|error| unreadable(&error))?;
+    let Some(file) = opened else { return Ok(None) };
     if !files::is_private(&file)? {
-        let hint = format!(
-            "make it private: chmod 600 {}; if others may have read it, `neap keys rotate`",
-            path.display()
-        );
+        let hint = format!("make it private: chmod 600 {}; if others may have read it, {change}", path.display());
         return wrong("can be read by others", hint);
     }
     let mut text = Vec::new();
-    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(|error| unreadable(path, &error))?;
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut text).map_err(|error| unreadable(&error))?;
     if text.len() as u64 > FILE_BYTES_MAX {
-        return wrong("is too long for a key file", "name a file with one key a line".to_owned());
+        return wrong(&format!("is too long for a {kind} file"), format!("name a file with one {kind} a line"));
     }
     // What is not text is not a key either, and is refused as such.
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("cannot use the key file {}: {error}", path.display()))
-        .hint("name another with --key-file, or give the key in NEAP_KEY")
+fn unreadable(path: &Path, kind: &str, error: &std::io::Error) -> Failure {
+    Failure::new(format!("cannot use the {kind} file {}: {error}", path.display()))
+        .hint(format!("name another, or give the {kind} in the environment"))
 }
 
 fn wrong(error: KeyError) -> Failure {

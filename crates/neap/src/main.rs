@@ -16,6 +16,8 @@ mod out;
 mod outlook;
 mod progress;
 mod proxy;
+mod settings;
+mod token;
 mod told;
 mod typed;
 mod when;
@@ -36,7 +38,7 @@ fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // An agent's hook that is called in a way this version does not know must not stop the agent.
-        Err(_) if cmd::hook::is_asked_for() => return ExitCode::SUCCESS,
+        Err(error) if cmd::hook::is_asked_for() => return cmd::hook::run_unknown(&error),
         Err(error) => error.exit(),
     };
     let logs = log::start();
@@ -103,7 +105,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Eval(args) => cmd::eval::run(&args, json).await,
         Command::Bench(args) => cmd::bench::run(&args, json).await,
         Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
-        Command::Settings => cmd::settings::run(json),
+        Command::Settings(args) => cmd::settings::run(&data()?, &args, json),
         Command::Doctor(args) => cmd::doctor::run(&data()?, &args, json).await,
         Command::Rebuild(args) => cmd::rebuild::run(&data()?, &args, json).await,
         Command::Keys(args) => cmd::keys::run(&data()?, &args, json),

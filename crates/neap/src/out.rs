@@ -129,6 +129,14 @@ pub(crate) fn aside(text: impl AsRef<str>) {
     let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", text.as_ref());
 }
 
+/// Tells a person how many places of a text were masked when it was stored, if any were; each place says so itself.
+pub(crate) fn tell_masked(text: &str) {
+    let places = neap_core::secrets::masked_places(text) as u64;
+    if places > 0 && std::io::IsTerminal::is_terminal(&std::io::stderr()) {
+        aside(format!("{} masked when this was stored", count(places, "secret")));
+    }
+}
+
 /// Money.
 pub(crate) fn dollars(amount: f64) -> String {
     if amount < 0.01 { format!("${amount:.6}") } else { format!("${amount:.4}") }

@@ -6,6 +6,7 @@ use std::path::Path;
 use neap_core::frame::{Frame, Frames};
 use neap_core::knowledge::Outlook;
 use neap_model::bpe::counter_for;
+use neap_store::reading;
 use serde::Deserialize;
 
 use crate::env::DataDir;
@@ -62,10 +63,7 @@ fn frames(path: &Path) -> Result<Frames, Failure> {
 /// A file's text; nothing if it is not there.
 pub(crate) fn text_of(path: &Path) -> Result<Option<String>, Failure> {
     let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
-    let file = match std::fs::File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(failed)?,
-    };
+    let Some(file) = reading::open(path).map_err(failed)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {

@@ -43,10 +43,9 @@ fn hostile_effort_names_become_harmless_ids_or_are_refused() {
     for (name, turn) in names.iter().zip(&told).skip(6) {
         assert_eq!(turn["refusals"].as_array().map(Vec::len), Some(1), "{name:?}: {turn}");
     }
-    let mut logs: Vec<String> =
-        tree(&neap.folder("s").join("efforts")).into_keys().map(|path| path.display().to_string()).collect();
-    logs.sort_unstable();
-    assert_eq!(logs, expected.iter().map(|id| format!("{id}.jsonl")).collect::<Vec<_>>());
+    let logs = tree(&neap.folder("s").join("efforts")).into_keys().map(|path| path.display().to_string());
+    let numbered: Vec<String> = (1..=expected.len()).map(|number| format!("{number:04}.jsonl")).collect();
+    assert_eq!(logs.collect::<Vec<_>>(), numbered, "what a model calls an effort is in no path");
     assert_eq!(outside(&neap), Vec::<std::path::PathBuf>::new());
 }
 
@@ -54,11 +53,16 @@ fn hostile_effort_names_become_harmless_ids_or_are_refused() {
 fn hostile_session_names_stay_inside_or_are_refused() {
     let neap = Neap::new();
     let long = "y".repeat(4_096);
-    for (name, id) in [("../../x", "x"), ("/etc/passwd", "etc-passwd"), (&long, &long[..64]), ("a b", "a-b")] {
+    for (name, id) in [("../../x", "x"), ("/etc/passwd", "etc-passwd"), ("a b", "a-b")] {
         let ran = neap.fed(&["chat", "--session", name], "hello!\n");
         assert_eq!(ran.code, 0, "{name}: {}", ran.err);
         assert!(neap.folder(id).is_dir(), "{name}");
     }
+    assert_eq!(neap.fed(&["chat", "--session", &long], "hello!\n").code, 0);
+    let ids = neap.json(&["session", "list"]);
+    let id = ids.as_array().into_iter().flatten().filter_map(|session| session["session"].as_str());
+    let id = id.clone().find(|id| id.starts_with("yyy")).expect("a session");
+    assert!(id.len() <= 64 && neap.folder(id).is_dir(), "{id}");
     for name in ["", "../..", "😀", "\u{1b}[2J"] {
         let ran = neap.fed(&["chat", "--session", name], "hello!\n");
         if name.contains('J') {
@@ -232,7 +236,10 @@ fn a_newer_format_is_refused_and_left_alone() {
 #[test]
 fn another_programs_database_is_refused_and_left_alone() {
     let neap = store();
-    rewrite(&neap, |bytes| bytes[68..72].copy_from_slice(&7_u32.to_be_bytes()));
+    std::fs::remove_file(neap.database()).expect("it was there");
+    let other = rusqlite::Connection::open(neap.database()).expect("a database");
+    other.execute_batch("PRAGMA application_id = 7; CREATE TABLE birds (name TEXT)").expect("a table");
+    drop(other);
     refused(&neap, "it is the database of another program");
 }
 

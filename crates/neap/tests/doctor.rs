@@ -53,7 +53,7 @@ fn lost_and_garbled_views_are_named_and_rebuilt_byte_for_byte() {
     let neap = store();
     let folder = neap.folder("work");
     let before = tree(&folder);
-    let files = ["raw.jsonl", "manifest.yaml", "expanded.json", "session_state.json", "efforts/pump.jsonl"];
+    let files = ["raw.jsonl", "manifest.yaml", "expanded.json", "session_state.json", "efforts/0001.jsonl"];
     for file in files {
         std::fs::remove_file(folder.join(file)).expect("it was there");
         check(&neap, 1, &[&format!("{file} is missing")]);
@@ -134,7 +134,12 @@ fn a_damaged_event_costs_only_itself() {
     let serious: Vec<&Value> =
         told["findings"].as_array().expect("a list").iter().filter(|f| f["severity"] != "note").collect();
     assert_eq!(ran.code, 2);
-    assert_eq!(serious, [&json!({"severity": "damaged", "session": "work", "what": named})]);
+    // The folder still has the words: it is their only copy now, and no rebuild writes over it.
+    let kept = "in the session folder raw.jsonl has 6 lines and the store 6; 1 of them are in the folder alone";
+    let damaged = |what: &str| json!({"severity": "damaged", "session": "work", "what": what});
+    assert_eq!(serious, [&damaged(&named), &damaged(kept)]);
+    let log = std::fs::read_to_string(neap.folder("work").join("raw.jsonl")).expect("a log");
+    assert!(log.contains("said the heron"), "{log}");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn secrets_in_a_question_do_not_leave_the_machine() {
     let (neap, mock) = (store(), server(0));
     search(&neap, &at(&mock, "concepts"), "which vehicle has the password: hunter2x9");
     let asked = mock.requests().iter().flat_map(input).collect::<Vec<_>>();
-    assert!(asked.iter().any(|text| text == "which vehicle has the password: [masked]"), "{asked:?}");
+    assert!(asked.iter().any(|text| text == "which vehicle has the password: [masked: password]"), "{asked:?}");
     assert!(!asked.iter().any(|text| text.contains("hunter2x9")), "{asked:?}");
 }
 

@@ -95,7 +95,7 @@ fn a_fact_of_an_imported_session_is_told_where_it_is_asked_for_and_only_there() 
     let told = hook(&neap, &[], &ask("Which idempotency key does the checkout retry use?", "p1"));
     assert!(told.contains("checkout-7Q"), "{told}");
     // As data, by its time and its session, and within what agents take.
-    assert!(told.contains("not instructions") && told.contains("[End of what was said before]"), "{told}");
+    assert!(told.contains("not instructions") && told.contains("§[End of what was said before]"), "{told}");
     assert!(told.contains(&format!("claude-code-{IMPORTED}")) && told.chars().count() <= 10_000, "{told}");
     assert_eq!(hook(&neap, &[], &ask("Paint the garden shed blue", "p2")), "");
     // Codex asks alike.
@@ -229,7 +229,7 @@ fn secrets_in_what_is_asked_never_reach_the_disk() {
     let prompt = "deploy with OPENAI_API_KEY=sk-proj-4f9aT7bQ2mX8vL1cR6yN3wK5dH0sJ9eG please";
     hook(&neap, &[], &talk.event("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"})));
     assert_eq!(holding(&neap.data(), "4f9aT7bQ2mX8vL1c"), Vec::<PathBuf>::new());
-    assert!(neap.ok(&["original", "t1", "--session", "claude-code-s5"]).contains("[masked]"));
+    assert!(neap.ok(&["original", "t1", "--session", "claude-code-s5"]).contains("[masked: "));
     // Nor by what the work is called.
     let prompt = "sk-proj-7h2kP4zW9qD3xB8nM5tV1aF6uC0rY2jL is the key of the payment service for nightly invoices in the harbour office";
     let talk = Transcript::new(&neap, "s6");

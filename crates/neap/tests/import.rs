@@ -155,8 +155,8 @@ fn secrets_in_a_session_folder_never_reach_the_disk() {
     assert_eq!((&other["turns"], &other["masked"]), (&2.into(), &4.into()), "{other}");
     assert_eq!(holding(&neap.data(), "T7bQ2mX8vL1c"), Vec::<PathBuf>::new());
     let efforts = neap.ok(&["efforts", "--session", "old"]);
-    assert!(efforts.contains("[masked]"), "{efforts}");
-    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked]"));
+    assert!(efforts.contains("[masked: "), "{efforts}");
+    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked: "));
 }
 
 #[test]
@@ -200,4 +200,118 @@ fn an_import_that_is_ended_half_way_goes_on_and_two_at_once_take_in_nothing_twic
     let begun = events.iter().filter(|event| event["event"]["type"] == "turn_started");
     assert_eq!(begun.filter(|event| event.to_string().contains("Help me fix the checkout timeout")).count(), 1);
     assert_eq!(neap.run(&["doctor"]).code, 0);
+}
+
+/// A pipe that nobody writes to, under a name.
+#[cfg(unix)]
+fn pipe(neap: &Neap, name: &str) -> String {
+    let path = neap.place().join(name);
+    let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo runs");
+    assert!(made.success());
+    path.to_str().expect("a plain path").to_owned()
+}
+
+/// Whoever names a pipe is told, and nothing waits for whoever might write to it.
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_refused_at_once() {
+    let neap = Neap::new();
+    let pipe = pipe(&neap, "rollout-pipe.jsonl");
+    for (args, code) in [
+        (&["import", "codex", &pipe][..], 0),
+        (&["import", "claude-code", &pipe], 0),
+        (&["import", "chatgpt", &pipe], 0),
+        (&["import", "codex", "/dev/zero"], 0),
+        (&["session", "import", &pipe], 2),
+        (&["session", "import", "/dev/zero"], 2),
+        (&["replay", &pipe], 2),
+        (&["memory", "import", &pipe], 2),
+        (&["eval", &pipe], 2),
+        (&["proof", "window", "--transcripts", &pipe], 2),
+        (&["--key-file", &pipe, "chat"], 2),
+    ] {
+        let ran = neap.run(args);
+        assert_eq!(ran.code, code, "{args:?}: {}{}", ran.out, ran.err);
+        let said = format!("{}{}", ran.out, ran.err);
+        assert!(said.contains("not a regular file") || said.contains("is not a file"), "{args:?}: {said}");
+    }
+    // Found in a folder, or in the data directory.
+    let folder = neap.place().join("folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    std::fs::rename(&pipe, folder.join("raw.jsonl")).expect("it can be moved");
+    let ran = neap.run(&["session", "import", "folder"]);
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("raw.jsonl cannot be read: it is not a regular file"), "{}", ran.err);
+    let agent = neap.data().join("agents/default");
+    std::fs::create_dir_all(&agent).expect("a folder");
+    std::fs::rename(folder.join("raw.jsonl"), agent.join("identity.md")).expect("it can be moved");
+    let ran = neap.fed(&["chat"], "hello\n");
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("identity.md: it is not a regular file"), "{}", ran.err);
+}
+
+/// Runs it with at most so much memory of its own, in KiB.
+#[cfg(target_os = "linux")]
+fn within(neap: &Neap, kib: u64, args: &[&str]) -> crate::rig::Ran {
+    let plain = neap.command(args);
+    let limit = format!("ulimit -d {kib} && exec \"$0\" \"$@\"");
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(limit).arg(plain.get_program()).args(plain.get_args());
+    for (name, value) in plain.get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(neap.place()).stdin(std::process::Stdio::null());
+    let output = command.output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
+    crate::rig::Ran {
+        code: output.status.code().unwrap_or(-1),
+        out: text(output.stdout),
+        err: text(output.stderr),
+    }
+}
+
+/// A line of 512 MiB took 541 MB. Now it is passed over in the memory that any import takes, and what follows it is taken in.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_line_of_any_length_is_passed_over_in_bounded_memory() {
+    use std::io::{Seek, SeekFrom, Write};
+    const LONG: u64 = 512 << 20;
+    const KIB: u64 = 320 << 10;
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    let small = neap.file("rollout-small.jsonl", "{}\n");
+    let ran = within(&neap, KIB, &["import", "codex", &small]);
+    assert_eq!(ran.code, 0, "the limit is enough for any import: {}{}", ran.out, ran.err);
+    let record = r#"{"timestamp":"2026-05-01T09:30:00.000Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"after the long line"}]}}"#;
+    let conversation = r#"[{"id":"a","title":"t","current_node":"n","mapping":{"n":{"parent":null,"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["after the long line"]}}}}}]"#;
+    let folder = neap.place().join("folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    // The file has a hole in the place of its long line, so it takes no room on disk.
+    let sparse = |path: &std::path::Path, before: &str, after: &str| {
+        let mut file = std::fs::File::create(path).expect("a file");
+        file.write_all(before.as_bytes()).expect("it can be written");
+        file.seek(SeekFrom::Current(LONG as i64)).expect("it can be long");
+        file.write_all(after.as_bytes()).expect("it can be written");
+    };
+    let codex = neap.place().join("rollout-long.jsonl");
+    sparse(&codex, "", &format!("\n{record}\n"));
+    let chatgpt = neap.place().join("conversations.json");
+    sparse(&chatgpt, "[\"", &format!("\",{}", &conversation[1..]));
+    sparse(&folder.join("raw.jsonl"), "", "\n{\"role\":\"user\",\"content\":\"after the long line\"}\n");
+    for (args, words) in [
+        (&["import", "codex", codex.to_str().expect("plain")][..], "line 1: it has 536870913 bytes"),
+        (&["import", "chatgpt", chatgpt.to_str().expect("plain")], "conversation 1: it has 536870914 bytes"),
+        (&["session", "import", "folder"], "raw.jsonl: 1 lines are longer than 64 MiB"),
+    ] {
+        let ran = within(&neap, KIB, args);
+        assert_eq!(ran.code, 0, "{args:?}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains(words), "{args:?}: {}", ran.out);
+    }
+    let found = neap.json(&["search", "after", "the", "long", "line"]);
+    assert_eq!(found.as_array().map(Vec::len), Some(3), "{found}");
+    let export = neap.run(&["session", "import", codex.to_str().expect("plain"), "--session", "export"]);
+    assert_eq!(export.code, 2);
+    assert!(export.err.contains("line 1 of ") && export.err.contains("it has 536870913 bytes"), "{}", export.err);
 }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use neap_core::ids::SessionId;
 use neap_core::message::ToolCall;
 use neap_core::tools::ToolSpec;
-use neap_engine::{Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
+use neap_engine::{Author, Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
@@ -237,7 +237,7 @@ async fn doctor_tells_a_result_that_is_not_the_one_that_was_sealed() {
     let id = SessionId::parse("work").expect("an id");
     let mut session = engine.resume(&id, &SessionOptions::default()).await.expect("a session");
     model.push_turn(vec![("fetch".to_owned(), "{}".to_owned())], "12 it is.");
-    session.turn("What torque?", &mut Quiet).await.expect("a reply");
+    session.turn(Author::Person, "What torque?", &mut Quiet).await.expect("a reply");
     drop((session, engine));
     here.ok(&["rebuild"]);
 

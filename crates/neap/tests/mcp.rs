@@ -218,3 +218,20 @@ fn progress_is_told_to_who_asks_for_it() {
     let steps: Vec<f64> = told.iter().filter_map(|said| said["params"]["progress"].as_f64()).collect();
     assert!(steps.windows(2).all(|two| two[0] < two[1]), "{steps:?}");
 }
+
+/// Issue: the characters of a session's name all count. One that was cut by an earlier version goes on for the first name that asks for it.
+#[test]
+fn long_names_that_begin_alike_are_two_sessions() {
+    let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+    let begin = "y".repeat(64);
+    neap.replay(&["--session", &begin], &[json!({"user": "the roof leaks", "assistant": "Noted."})]);
+    let mut client = Client::of(&neap, STATELESS);
+    let mut tell = |end: &str| {
+        let told = client.tool("record_turn", json!({"user": end, "session": format!("{begin}{end}")}));
+        (told["session"].as_str().expect("a name").to_owned(), told["turn"].clone())
+    };
+    assert_eq!(tell("one"), (begin.clone(), json!(2)));
+    let (other, turn) = tell("two");
+    assert_eq!((other == begin, turn), (false, json!(1)));
+    assert_eq!((tell("one"), tell("two")), ((begin, json!(3)), (other, json!(2))));
+}

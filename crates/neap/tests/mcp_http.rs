@@ -97,10 +97,14 @@ fn what_cannot_be_read_is_told() {
 
 #[test]
 fn a_token_is_asked_for_where_one_is_set() {
-    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
-    for (given, status) in
-        [("", 401), ("Bearer wrong", 401), ("Basic s3cret", 401), ("Bearer s3cret", 200), ("bearer s3cret", 200)]
-    {
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret-s3cret-s3cret")]);
+    for (given, status) in [
+        ("", 401),
+        ("Bearer wrong", 401),
+        ("Basic s3cret-s3cret-s3cret", 401),
+        ("Bearer s3cret-s3cret-s3cret", 200),
+        ("bearer s3cret-s3cret-s3cret", 200),
+    ] {
         let headers: &[(&str, &str)] = if given.is_empty() { &[] } else { &[("authorization", given)] };
         let answer = post(&proxy, headers, &hello("2025-11-25"));
         assert_eq!(answer.status, status, "{given}");
@@ -113,7 +117,7 @@ fn a_token_is_asked_for_where_one_is_set() {
 /// RFC 9728: who comes without the token is told where it stands what to bring, and that is true of this server.
 #[test]
 fn a_client_without_the_token_is_told_what_to_bring() {
-    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret-s3cret-s3cret")]);
     for (more, origin) in [
         (&[][..], format!("http://{}", proxy.address)),
         (&[("host", "localhost:6327")], "http://localhost:6327".to_owned()),
@@ -141,8 +145,8 @@ fn a_client_without_the_token_is_told_what_to_bring() {
 /// they bring.
 #[test]
 fn who_has_the_token_reads_the_folder_and_nobody_else_reads_anything() {
-    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret")]);
-    let token = ("authorization", "Bearer s3cret");
+    let proxy = Proxy::with(&["--upstream", NOWHERE], &[("NEAP_MCP_TOKEN", "s3cret-s3cret-s3cret")]);
+    let token = ("authorization", "Bearer s3cret-s3cret-s3cret");
     let greeted = post(&proxy, &[token], &hello("2025-11-25"));
     let session = greeted.header("mcp-session-id").expect("a session").to_owned();
     let known = ("mcp-session-id", session.as_str());
@@ -204,4 +208,116 @@ async fn a_client_library_calls_the_tools() {
     let read = client.read_resource(ReadResourceRequestParams::new("neap://session/house/effort/auth-bug")).await;
     assert!(format!("{:?}", read.expect("a resource")).contains("auth-bug"));
     client.cancel().await.expect("it ends");
+}
+
+/// Section 8: so many sessions, and no more; one that ends makes room.
+#[test]
+fn only_so_many_sessions_are_open() {
+    let proxy = Proxy::with(&["--upstream", NOWHERE, "--max-mcp-sessions", "3"], &[]);
+    let begin = || post(&proxy, &[], &hello("2025-11-25"));
+    let open: Vec<Answer> = (0..3).map(|_| begin()).collect();
+    assert!(open.iter().all(|answer| answer.status == 200));
+    let refused = begin();
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("60")), "{}", refused.text());
+    assert!(refused.text().contains("3 sessions are open here"), "{}", refused.text());
+    // Those that are open go on, and what needs none is answered.
+    let session = open[0].header("mcp-session-id").expect("a session");
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    assert_eq!(post(&proxy, &[("mcp-session-id", session)], &list).status, 200);
+    assert_eq!(
+        stateless(&proxy, "tools/list", "", json!({}))["result"]["tools"].as_array().map(Vec::len),
+        Some(20)
+    );
+    assert_eq!(proxy.ask("DELETE", "/mcp", &[("mcp-session-id", session), TYPES[1]], b"").status / 100, 2);
+    assert_eq!(begin().status, 200);
+    assert_eq!(begin().status, 503);
+}
+
+/// RELIABILITY: at the limit, and one byte over it.
+#[test]
+fn a_message_is_as_long_as_it_may_be() {
+    let proxy = Proxy::start(NOWHERE);
+    let of = |bytes: usize| {
+        let begin = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\",\"params\":{\"x\":\"";
+        format!("{begin}{}\"}}}}", "y".repeat(bytes - begin.len() - 3))
+    };
+    let most = 20 << 20;
+    assert_ne!(proxy.ask("POST", "/mcp", &TYPES, of(most).as_bytes()).status, 413);
+    assert_eq!(proxy.ask("POST", "/mcp", &TYPES, of(most + 1).as_bytes()).status, 413);
+}
+
+/// Beyond this machine a token is made, in a file that only its owner can read; on the command line none is taken.
+#[cfg(unix)]
+#[test]
+fn the_token_is_in_a_file_or_in_the_environment() {
+    use std::os::unix::fs::PermissionsExt;
+    let proxy = Proxy::at("0.0.0.0:0", &["--upstream", NOWHERE], &[]);
+    let file = proxy.neap.data().join("keys").join("mcp.token");
+    let made = std::fs::metadata(&file).expect("a token was made");
+    assert_eq!(made.permissions().mode() & 0o777, 0o600);
+    let token = std::fs::read_to_string(&file).expect("a token").trim().to_owned();
+    assert_eq!(token.len(), 64);
+    let log = proxy.wait_for_log("/mcp takes the token in");
+    assert!(!log.contains(&token), "{log}");
+    let bearer = format!("Bearer {token}");
+    assert_eq!(post(&proxy, &[], &hello("2025-11-25")).status, 401);
+    assert_eq!(post(&proxy, &[("authorization", &bearer)], &hello("2025-11-25")).status, 200);
+    // The next start has the same one.
+    let again = proxy.neap.file("token", format!("{token}\n"));
+    let neap = crate::rig::Neap::new();
+    for (args, told) in [
+        (&["serve", "--mcp-token", &token][..], "can be read by everybody on this machine"),
+        (&["serve", "--mcp-token"], "can be read by everybody on this machine"),
+        (&["serve", "--listen", "127.0.0.1:0", "--mcp-token-file", &again], "can be read by others"),
+        (&["serve", "--listen", "127.0.0.1:0", "--mcp-token-file", "/no/such/file"], "there is no token file"),
+    ] {
+        let ran = neap.run(args);
+        assert!(ran.code == 2 && ran.err.contains(told) && ran.err.contains("hint:"), "{args:?}: {}", ran.err);
+        assert!(!ran.err.contains(&token), "{}", ran.err);
+    }
+    let short = crate::rig::Neap::with(&[("NEAP_MCP_TOKEN", "s3cret")]);
+    let ran = short.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(ran.code == 2 && ran.err.contains("fewer than 16 characters"), "{}", ran.err);
+    // In a file that was named.
+    std::fs::set_permissions(&again, PermissionsExt::from_mode(0o600)).expect("its mode");
+    let named = Proxy::with(&["--upstream", NOWHERE, "--mcp-token-file", &again], &[]);
+    assert_eq!(post(&named, &[], &hello("2025-11-25")).status, 401);
+    assert_eq!(post(&named, &[("authorization", &bearer)], &hello("2025-11-25")).status, 200);
+}
+
+/// I11: where several callers use the proxy, none of their conversations is at the MCP server's door.
+#[test]
+fn conversations_of_callers_are_not_shown() {
+    let mock =
+        crate::mock::Mock::start(|_, _| crate::mock::Reply::stream(crate::mock::Speaks::Chat.words(&["Noted."])));
+    for (callers, is_shown) in [("many", false), ("one", true)] {
+        let args = ["--upstream", &mock.url(""), "--callers", callers];
+        let proxy = Proxy::with(&args, &[("NEAP_EMBEDDER", "none")]);
+        let mut history = vec![json!({"role": "user", "content": "the heron nests at pier 9"})];
+        let headers = [("authorization", "Bearer sk-caller-4f9aT7bQ2mX8"), ("x-neap-session", "desk")];
+        let say = |history: &[Value]| {
+            let said = json!({"model": "m", "stream": true, "messages": history});
+            proxy.ask("POST", "/v1/chat/completions", &headers, said.to_string().as_bytes())
+        };
+        say(&history);
+        history.push(json!({"role": "assistant", "content": "Noted."}));
+        history.push(json!({"role": "user", "content": "and the gulls?"}));
+        let answer = say(&history);
+        let session = answer.header("x-neap-session").expect("a session").to_owned();
+        let turn = json!({"name": "record_turn", "arguments": {"user": "the roof leaks", "session": "house"}});
+        stateless(&proxy, "tools/call", "record_turn", turn);
+        let listed = stateless(&proxy, "resources/list", "", json!({})).to_string();
+        assert_eq!(listed.contains(&session), is_shown, "{callers}: {listed}");
+        let uri = format!("neap://session/{session}/context");
+        let read = stateless(&proxy, "resources/read", &uri, json!({"uri": uri})).to_string();
+        assert_eq!(read.contains("pier 9"), is_shown, "{callers}: {read}");
+        let ask = |session: &str| {
+            let arguments = json!({"query": "where does the heron nest", "session": session});
+            stateless(&proxy, "tools/call", "get_context", json!({"name": "get_context", "arguments": arguments}))
+                .to_string()
+        };
+        for session in ["house", &session] {
+            assert_eq!(ask(session).contains("pier 9"), is_shown, "{callers} {session}");
+        }
+    }
 }

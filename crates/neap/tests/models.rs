@@ -238,7 +238,9 @@ fn a_chat_on_a_terminal_can_be_interrupted_and_shows_what_it_costs() {
     // 20 tokens at $0.15, 80 at $0.075 and 5 at $0.60 the million.
     assert!(seen.contains("100 in · 5 out · 80 % cached · $0.000012"), "{seen}");
     assert!(neap.ok(&["session", "show", "--turn", "1"]).contains("Once upon [interrupted]"));
-    assert!(mock.requests()[1].body.contains("Once upon [interrupted]"), "the model is told, too");
+    let body = &mock.requests()[1].body;
+    assert!(body.contains("Once upon\"") && !body.contains("[interrupted]"), "its words are its own: {body}");
+    assert!(body.contains("§[The user interrupted the reply above]"), "the model is told, too: {body}");
 }
 
 /// A cheaper model makes the summaries, after the reply is given; the reply is the other's.

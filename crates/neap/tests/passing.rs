@@ -110,9 +110,12 @@ fn half_an_answer_is_recorded_and_marked() {
         let found = proxy.neap.command(&["search", "port"]).envs(BY_WORDS).output().expect("it runs");
         String::from_utf8_lossy(&found.stdout).into_owned()
     };
-    while !search().contains("The port is [broken off]") {
+    while !search().contains("The port is") {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
+    let kept = proxy.neap.command(&["original", "t1", "--session", &session]).output().expect("it runs");
+    let kept = String::from_utf8_lossy(&kept.stdout).into_owned();
+    assert!(kept.contains("assistant: The port is [broken off]"), "{kept}");
     // The client keeps what it has, and goes on.
     history.extend([
         json!({"role": "assistant", "content": "The port is"}),

@@ -2,7 +2,8 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::time::Duration;
 
 use crate::mock::{ALL, End, Mock, Reply, Speaks};
@@ -221,51 +222,29 @@ fn slow() -> (String, mpsc::Sender<Vec<u8>>, mpsc::Receiver<bool>) {
     (url, pieces, gone)
 }
 
-/// A provider that tells how much of the body it has, whenever more comes, and answers once it has so much.
-fn counting(whole: usize) -> (String, mpsc::Receiver<usize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    let (tell, came) = mpsc::channel();
-    std::thread::spawn(move || {
-        let mut connection = accepted(&listener, b"\r\n\r\n");
-        let mut body = 0;
-        while body < whole {
-            body += connection.read(&mut [0; 4096]).expect("a body");
-            tell.send(body).expect("a test");
-        }
-        let words = Speaks::Chat.words(&["Noted."]);
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{words}",
-            words.len()
-        );
-        connection.write_all(answer.as_bytes()).expect("it takes the answer");
-    });
-    (url, came)
-}
-
-/// I2: a provider has a whole request only when what is new in it is on disk, however long another writer keeps the store.
+/// I2: a provider has a request only when what is new in it is on disk.
 #[test]
-fn a_request_is_whole_only_when_it_is_durable() {
-    let words = "The staging database is called heron-7.";
-    let body = json!({"model": "m", "stream": true, "messages": [{"role": "user", "content": words}]}).to_string();
-    let (url, came) = counting(body.len());
-    let proxy = Proxy::with(&["--upstream", &url], &[("NEAP_EMBEDDER", "none")]);
-    let other = rusqlite::Connection::open(proxy.neap.database()).expect("a store");
-    let events =
-        || other.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0)).expect("a table");
-    other.execute_batch("BEGIN IMMEDIATE").expect("the only writer");
-    let before = events();
-    let connection = proxy.open("POST", "/v1/chat/completions", &[], body.as_bytes());
-    let mut there = 0;
-    while there < body.len() - 1 {
-        there = came.recv_timeout(Duration::from_secs(60)).expect("the body comes");
+fn a_request_is_sent_only_when_it_is_durable() {
+    let (place, events): (Arc<OnceLock<PathBuf>>, Arc<Mutex<Vec<i64>>>) = Default::default();
+    let (database, seen) = (place.clone(), events.clone());
+    let mock = Mock::start(move |_, _| {
+        let store = rusqlite::Connection::open(database.get().expect("a place")).expect("a store");
+        let count = store.query_row("SELECT count(*) FROM events", [], |row| row.get::<_, i64>(0));
+        seen.lock().expect("a list").push(count.expect("a table"));
+        Reply::stream(Speaks::Chat.words(&["Noted."]))
+    });
+    let proxy = Proxy::with(&["--upstream", &mock.url("")], &[("NEAP_EMBEDDER", "none")]);
+    place.set(proxy.neap.database()).expect("once");
+    let mut history = Vec::new();
+    for words in ["The staging database is called heron-7.", "And its port?", "And its owner?"] {
+        history.push(json!({"role": "user", "content": words}));
+        let body = json!({"model": "m", "stream": true, "messages": history}).to_string();
+        let answer = proxy.post("/v1/chat/completions", &body);
+        assert_eq!((answer.status, answer.header("x-neap-recorded")), (200, Some("yes")));
+        history.push(json!({"role": "assistant", "content": "Noted."}));
     }
-    assert_eq!(there, body.len() - 1);
-    assert!(came.recv_timeout(Duration::from_millis(300)).is_err(), "its end came before it was written down");
-    other.execute_batch("ROLLBACK").expect("the store is free");
-    assert_eq!(came.recv_timeout(Duration::from_secs(60)), Ok(body.len()));
-    assert!(events() > before, "whole at the provider, and on disk");
-    assert_eq!(answer(connection).status, 200);
+    let events = events.lock().expect("a list").clone();
+    assert!(events[0] > 0 && events.is_sorted_by(|before, after| before < after), "{events:?}");
 }
 
 /// Each piece is there before the next is sent; a client that hangs up is followed at once.

@@ -356,13 +356,13 @@ fn the_memory_tool_is_served_from_the_store() {
             None => reply(Speaks::Messages, true, &[Part::Words("Noted.")]),
         }
     });
-    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--memory-tool"], &BY_WORDS);
+    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--memory-tool", "--callers", "many"], &BY_WORDS);
     let ask = |key: &str, text: &str| {
         let body = json!({"model": "m", "stream": true, "max_tokens": 9, "messages": [{"role": "user", "content": text}]});
         proxy.ask(
             "POST",
             "/v1/messages",
-            &[("x-api-key", key), ("anthropic-beta", "a")],
+            &[("x-api-key", &format!("{key}-4f9aT7bQ2mX8")), ("anthropic-beta", "a")],
             body.to_string().as_bytes(),
         )
     };

@@ -6,12 +6,13 @@ use super::Placed;
 use super::select::Selection;
 use super::shares::level;
 use crate::effort::{Effort, LogSize};
-use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
+use crate::excerpt::{Cut, EXCERPT_TOKENS_MIN, cut_message, in_part, in_part_room};
 use crate::handle::Handle;
 use crate::ledger::{Layer, LayerTokens, Ledger, LogShown};
 use crate::log::{Log, Logs};
-use crate::message::{Counted, Exchange, Message, Scope, message_tokens};
+use crate::message::{Counted, Exchange, Message, Role, Scope, message_tokens};
 use crate::prompt;
+use crate::render;
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 use crate::window::fit::{Fit, Framed, fit};
@@ -26,6 +27,8 @@ pub(super) struct Section<'a> {
     /// What the line before it costs at most.
     marker_tokens: Tokens,
     /// What showing it in the best way would cost, that line included.
+    /// What is said about replies in it, beyond what was said.
+    notes: Tokens,
     pub(super) demand: Tokens,
 }
 
@@ -91,13 +94,15 @@ pub(super) fn sections<'a>(
         // Another process may have added exchanges that the state does not know of yet.
         let size = state.log_size(&scope).max(held.map(Log::size).unwrap_or_default());
         let framed = Framed { window, size, raw_max, spans_percent };
-        let mut section =
-            Section { layer, scope, held, framed, marker_tokens: Tokens::ZERO, demand: Tokens::ZERO };
+        let raw = held.into_iter().flat_map(Log::exchanges).filter(|exchange| exchange.turn > window.covered());
+        let notes = raw.map(|exchange| render::added(counter, exchange)).sum();
+        let (marker_tokens, demand) = (Tokens::ZERO, Tokens::ZERO);
+        let mut section = Section { layer, scope, held, framed, marker_tokens, notes, demand };
         // The count in it is never larger than this one, and it is at its longest with a summary below.
         let longest = section.marker(size.exchanges, true).map(|marker| Message::user(format!("{marker}\n")));
         section.marker_tokens = longest.map(|message| message_tokens(counter, &message)).unwrap_or_default();
         let wants = framed.demand();
-        section.demand = if wants == Tokens::ZERO { wants } else { wants + section.marker_tokens };
+        section.demand = if wants == Tokens::ZERO { wants } else { wants + section.marker_tokens + notes };
         section
     };
     let of =
@@ -163,7 +168,10 @@ fn render_one(
     ledger: &mut Ledger,
     out: &mut Rendered,
 ) {
-    let fit = fit(section.framed, room.saturating_sub(section.marker_tokens));
+    let said_room = room.saturating_sub(section.marker_tokens);
+    let notes = section.notes.min(said_room);
+    let mut fit = fit(section.framed, said_room - notes);
+    fit.raw_room += notes;
     let shown = newest(counter, section, &fit);
     let raw = LogSize {
         exchanges: shown.iter().filter(|(exchange, _)| exchange.turn > fit.after).count() as u64,
@@ -210,13 +218,14 @@ fn newest(counter: &dyn TokenCounter, section: &Section<'_>, fit: &Fit) -> Vec<(
     let held = section.held.into_iter().flat_map(|log| log.exchanges().rev());
     // Turns of two processes may end out of order.
     for exchange in held.filter(|exchange| exchange.turn > fit.after).take(raw_max) {
+        let exchange = render::exchange(counter, exchange);
         if exchange.tokens() <= room {
             room -= exchange.tokens();
             shown.push((exchange.clone(), false));
             continue;
         }
         if shown.is_empty()
-            && let Some(cut) = excerpt_exchange(counter, exchange, room)
+            && let Some(cut) = excerpt_exchange(counter, &exchange, room)
         {
             shown.push((Arc::new(cut), true));
         }
@@ -232,16 +241,24 @@ fn whole_size(section: &Section<'_>, fit: &Fit, shown: usize) -> LogSize {
     LogSize { exchanges: shown as u64, tokens: held.map(|exchange| exchange.tokens()).sum() }
 }
 
-/// An exchange too long for the room, each over-long message shown head and tail; its tool pairs stay whole.
+/// An exchange too long for the room, each over-long message shown in part; its tool pairs stay whole.
 fn excerpt_exchange(counter: &dyn TokenCounter, exchange: &Exchange, room: Tokens) -> Option<Exchange> {
     let costs: Vec<Tokens> = exchange.messages.iter().map(|said| said.tokens).collect();
-    let level = level(room, &costs);
+    let handle = |index| Handle::Message { turn: exchange.turn, index };
+    let replies = exchange.messages.iter().filter(|said| said.message.role == Role::Assistant).count();
+    let note_room = in_part_room(counter, prompt::REPLY_IN_PART, &handle(costs.len()), replies);
+    let level = level(room.saturating_sub(note_room), &costs);
     if level < EXCERPT_TOKENS_MIN {
         return None;
     }
-    let handle = |index| Handle::Message { turn: exchange.turn, index };
-    let messages = exchange.messages.iter().enumerate();
-    let messages = messages.map(|(index, said)| cut_message(counter, said, &handle(index), level));
-    let cut = Exchange { turn: exchange.turn, at: exchange.at, messages: messages.collect() };
+    let cut = exchange.messages.iter().enumerate();
+    let cut = cut.map(|(index, said)| cut_message(counter, said, &handle(index), level));
+    let (mut messages, mut left_out) = (Vec::new(), Vec::new());
+    for Cut { said, left_out: part } in cut {
+        messages.push(said);
+        left_out.extend(part);
+    }
+    messages.extend(in_part(counter, prompt::REPLY_IN_PART, &left_out));
+    let cut = Exchange { turn: exchange.turn, at: exchange.at, messages };
     (cut.tokens() <= room).then_some(cut)
 }

@@ -1,9 +1,11 @@
 //! The working context: what the model sees, under a hard budget, with an account of every token.
 //!
-//! Pure: the same state, logs and message give the same bytes (I9). Order: system (identity, rules, shown
-//! summaries, memory note) → ambient → expanded logs → open logs → active log → this turn's messages.
+//! Pure: the same state, logs and message give the same bytes (I9). Order: system (identity, rules, a person's constraints, the
+//! stance, how to reach what is not shown) → records (preferences, summaries, memories, which efforts are in play) → ambient →
+//! expanded logs → open logs → active log → this turn's messages.
 
 mod logs;
+mod records;
 mod select;
 mod shares;
 mod system;
@@ -11,9 +13,9 @@ mod this_turn;
 
 use std::sync::Arc;
 
+pub(crate) use records::standing;
 pub use select::Selection;
 pub(crate) use shares::level;
-pub(crate) use system::standing;
 
 use crate::ids::TurnNo;
 use crate::knowledge::{Knowledge, LoadCause, Loaded};
@@ -27,7 +29,9 @@ use crate::tokens::{REPLY_PRIMING, TokenCounter, Tokens};
 use crate::tools::{ToolSet, ToolSpec};
 use crate::window::Wish;
 use logs::Section;
+use records::Around;
 use shares::Demand;
+pub(crate) use this_turn::ShownTurn;
 
 /// What happens in the turn for which a context is assembled.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,7 +68,9 @@ pub struct Placed {
 pub struct WorkingContext {
     /// The system message, section by section; joined they are its text.
     pub system: Vec<(Layer, String)>,
-    /// Everything after the system message, in order.
+    /// The message of records behind it, section by section; joined they are its text. Empty if there is none.
+    pub records: Vec<(Layer, String)>,
+    /// Everything after these, in order.
     pub messages: Vec<Placed>,
     /// The tools offered.
     pub tools: Arc<[ToolSpec]>,
@@ -75,8 +81,11 @@ pub struct WorkingContext {
 impl WorkingContext {
     /// The messages as they are sent.
     pub fn request_messages(&self) -> Vec<Message> {
-        let system: String = self.system.iter().map(|(_, text)| text.as_str()).collect();
-        std::iter::once(Message::system(system))
+        let joined =
+            |sections: &[(Layer, String)]| sections.iter().map(|(_, text)| text.as_str()).collect::<String>();
+        let records = (!self.records.is_empty()).then(|| Message::user(joined(&self.records)));
+        std::iter::once(Message::system(joined(&self.system)))
+            .chain(records)
             .chain(self.messages.iter().map(|placed| placed.said.message.clone()))
             .collect()
     }
@@ -201,15 +210,16 @@ impl View<'_> {
         let budget = state.policy().context_budget();
         let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
 
-        let protocol = system::protocol(tools);
-        let note = system::note(counter, selection, tools);
+        let (protocol, note) = (system::protocol(tools), system::note(tools));
+        let around = Around::of(counter, selection, tools);
         ledger.tokens.add(Layer::Protocol, REPLY_PRIMING + system::MESSAGE_TOKENS + counter.count(&protocol));
-        ledger.tokens.add(Layer::Note, counter.count(&note));
+        ledger.tokens.add(Layer::Note, counter.count(note) + around.tokens());
         ledger.tokens.add(Layer::Tools, tools.tokens());
 
         let fixed = ledger.tokens.total();
         let room = budget - fixed;
-        let turn_part = this_turn::render(counter, this_turn, room);
+        let shown_turn = ShownTurn::of(counter, this_turn);
+        let turn_part = this_turn::render(counter, shown_turn.this_turn(), room);
         ledger.tokens.add(Layer::Message, turn_part.tokens);
         ledger.rounds_left_out = turn_part.rounds_left_out;
 
@@ -224,19 +234,25 @@ impl View<'_> {
         let sections = logs::sections(counter, selection, state, logs);
         let granted = self.grant(selection, &sections, (room - memories).percent(history_percent));
         let heading = counter.count(crate::prompt::SUMMARIES);
-        let summaries = system::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
+        let summaries = records::summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
         let logs::Rendered { mut messages, wishes } = logs::render(counter, &sections, &granted, &mut ledger);
         messages.extend(aside);
         let turn_at = messages.len();
         messages.extend(turn_part.messages);
         ledger.naive_tokens = fixed + memories + state.head().all_logs.tokens + this_turn.tokens();
 
+        let of_known = |part: fn(&Knowledge) -> Vec<(Layer, String)>| known.as_deref().map_or_else(Vec::new, part);
+        // What never changes stands before constraints, and these before the stance.
+        let ours = [(Layer::Protocol, protocol), (Layer::Note, note.to_owned())].into_iter();
+        let ours = ours.chain(of_known(Knowledge::system));
+        let mut stored = of_known(Knowledge::preferences);
+        stored.push((Layer::Summaries, summaries));
+        stored.extend(of_known(Knowledge::records));
+        let records = around.put(stored, &mut ledger);
         assert!(ledger.tokens.total() <= budget, "I1: the context exceeds its budget");
-        let ours = [(Layer::Protocol, protocol)].into_iter();
-        let system = ours.chain(known.map_or_else(Vec::new, |known| known.system()));
-        let system = system.chain([(Layer::Summaries, summaries), (Layer::Note, note)]);
         let context = WorkingContext {
-            system: system.filter(|(_, text)| !text.is_empty()).collect(),
+            system: ours.filter(|(_, text)| !text.is_empty()).collect(),
+            records,
             messages,
             tools: tools.specs().clone(),
             ledger,

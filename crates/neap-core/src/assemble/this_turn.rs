@@ -1,15 +1,37 @@
 //! The new message and the tool rounds of this turn: what the model answers now.
 
+use std::borrow::Cow;
+
 use super::shares::level;
 use super::{Placed, ThisTurn};
-use crate::excerpt::{EXCERPT_TOKENS_MIN, cut_message};
+use crate::excerpt::{Cut, EXCERPT_TOKENS_MIN, cut_message, in_part, in_part_room};
 use crate::handle::Handle;
 use crate::ledger::Layer;
 use crate::message::{Counted, ToolRound};
+use crate::prompt;
+use crate::render;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// Most of the room that this turn's messages may take from everything else, in per cent.
 const TURN_SHARE_PERCENT: u64 = 75;
+
+/// What happens in a turn, as a prompt shows it.
+pub(crate) struct ShownTurn<'a> {
+    of: ThisTurn<'a>,
+    message: Option<Cow<'a, Counted>>,
+    rounds: Cow<'a, [ToolRound]>,
+}
+
+impl<'a> ShownTurn<'a> {
+    pub(crate) fn of(counter: &dyn TokenCounter, of: ThisTurn<'a>) -> Self {
+        let message = of.message.map(|said| render::message(counter, said));
+        Self { of, message, rounds: render::rounds(counter, of.rounds) }
+    }
+
+    pub(crate) fn this_turn(&self) -> ThisTurn<'_> {
+        ThisTurn { message: self.message.as_deref(), rounds: &self.rounds, ..self.of }
+    }
+}
 
 pub(super) struct TurnPart {
     pub(super) messages: Vec<Placed>,
@@ -31,7 +53,8 @@ pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: 
         // Rounds may need room as well: with some, the message takes at most half.
         let least = message.tokens.min(EXCERPT_TOKENS_MIN);
         let max = if this_turn.rounds.is_empty() { room } else { room.percent(50).max(least) };
-        let shown = cut_message(counter, message, &Handle::Message { turn: this_turn.turn, index: 0 }, max);
+        let Cut { said: shown, .. } =
+            cut_message(counter, message, &Handle::Message { turn: this_turn.turn, index: 0 }, max);
         used += shown.tokens;
         said.push(shown);
     }
@@ -63,9 +86,15 @@ fn fit_round(
     if whole <= room {
         return Some(round.with_notes().cloned().collect());
     }
-    let costs: Vec<Tokens> = round.with_notes().map(|counted| counted.tokens).collect();
-    let level = level(room, &costs);
-    let cut: Vec<Counted> =
-        round.with_notes().map(|said| cut_message(counter, said, &Handle::Turn(this_turn.turn), level)).collect();
-    (cut.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(cut)
+    // What rules say about it is short, and ours: it is never shown in part.
+    let notes: Tokens = round.notes.iter().map(|note| note.tokens).sum();
+    let handle = Handle::Turn(this_turn.turn);
+    let around = notes + in_part_room(counter, prompt::REPLY_IN_PART, &handle, 1);
+    let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
+    let level = level(room.saturating_sub(around), &costs);
+    let cut: Vec<Cut> = round.messages().map(|said| cut_message(counter, said, &handle, level)).collect();
+    let left_out: Vec<_> = cut.iter().filter_map(|cut| cut.left_out.clone()).collect();
+    let said = cut.into_iter().map(|cut| cut.said).chain(round.notes.iter().cloned());
+    let shown: Vec<Counted> = said.chain(in_part(counter, prompt::REPLY_IN_PART, &left_out)).collect();
+    (shown.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(shown)
 }

@@ -45,7 +45,8 @@ impl Patterns {
     }
 }
 
-/// The rules that find something in what is said on a side, strictest first, then oldest.
+/// The rules that find something in what is said on a side, strictest first, then oldest. A rule that no person wrote or
+/// accepted is not in force: its words would reach every conversation.
 pub fn check<'a>(
     censors: impl IntoIterator<Item = &'a Memory>,
     compiled: &mut Patterns,
@@ -56,7 +57,7 @@ pub fn check<'a>(
     let mut hits = Vec::new();
     for memory in censors {
         let Body::Censor(censor) = &memory.body else { continue };
-        if censor.side != side || !memory.status.is_current() {
+        if censor.side != side || !memory.status.is_current() || !memory.is_a_persons() {
             continue;
         }
         if compiled.of(memory.id, &censor.pattern).is_some_and(|pattern| pattern.is_match(&text)) {
@@ -68,7 +69,8 @@ pub fn check<'a>(
     hits
 }
 
-/// A rule that no person made is watched before it blocks: it steers until it has found something once.
+/// A rule that a person accepted and did not write is watched before it blocks: it steers until it has found something
+/// once.
 fn acts(memory: &Memory, action: Action) -> Action {
     let author = memory.provenance.author;
     if memory.status == Status::Created && author != Author::Person {

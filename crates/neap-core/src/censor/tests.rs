@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::Stamp;
-use crate::memory::{Body, Censor, Lines, Memory, MemoryId, MemoryKind, Pattern, Provenance, Side, Status};
+use crate::memory::{Body, Censor, Lines, Memory, MemoryId, MemoryKind, Pattern, Provenance, Side, Status, Trust};
 
 fn words(of: &str) -> Pattern {
     Pattern::Words(of.to_owned())
@@ -125,9 +125,15 @@ fn rule(number: u32, author: Author, action: Action, status: Status) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     }
+}
+
+/// The same rule, accepted by a person.
+fn accepted(rule: Memory) -> Memory {
+    Memory { provenance: Provenance { trust: Trust::High, ..rule.provenance.clone() }, ..rule }
 }
 
 fn actions(rules: &[Memory], side: Side, text: &str) -> Vec<(u32, Action)> {
@@ -143,7 +149,7 @@ fn the_creators_right_caps_the_action() {
         [(Author::Person, Abort), (Author::Model, Refuse), (Author::Tool, Steer), (Author::Import, Steer)]
     {
         assert_eq!([Steer, Refuse, Abort].map(|action| allowed(author, action)), [Steer, Refuse.min(most), most]);
-        let active = rule(1, author, Abort, Status::Active);
+        let active = accepted(rule(1, author, Abort, Status::Active));
         assert_eq!(actions(&[active], Side::ToolCall, "push main"), [(1, most)]);
     }
 }
@@ -161,11 +167,24 @@ fn a_rule_looks_only_at_its_side() {
 /// 003, Censors, CREATED: severity = warn, monitoring; a person's rule does as it says at once.
 #[test]
 fn a_new_rule_of_a_model_is_watched_first() {
-    let of = |author, status| actions(&[rule(1, author, Action::Refuse, status)], Side::ToolCall, "push main");
+    let of = |author, status| {
+        actions(&[accepted(rule(1, author, Action::Refuse, status))], Side::ToolCall, "push main")
+    };
     assert_eq!(of(Author::Model, Status::Created), [(1, Action::Steer)]);
     assert_eq!(of(Author::Model, Status::Active), [(1, Action::Refuse)]);
     assert_eq!(of(Author::Person, Status::Created), [(1, Action::Refuse)]);
     assert_eq!(of(Author::Person, Status::Retired), []);
+}
+
+/// DESIGN, decision 25: what no person wrote or accepted says nothing in any conversation.
+#[test]
+fn a_rule_that_no_person_accepted_is_not_in_force() {
+    for author in [Author::Model, Author::Tool, Author::Import] {
+        for status in [Status::Created, Status::Active, Status::Escalated] {
+            let proposed = rule(1, author, Action::Refuse, status);
+            assert_eq!(actions(&[proposed], Side::ToolCall, "push main"), []);
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{Epoch, Sent, recall, sum};
 use crate::assemble::{
-    ALL, Assembled, BudgetTooSmall, Placed, Selection, ThisTurn, View, WorkingContext, standing,
+    ALL, Assembled, BudgetTooSmall, Placed, Selection, ShownTurn, ThisTurn, View, WorkingContext, standing,
 };
 use crate::event::EpochCause;
 use crate::ids::Stamp;
@@ -138,6 +138,7 @@ impl View<'_> {
         let epoch = Epoch {
             since: turn.turn,
             system: context.system.clone(),
+            records: context.records.clone(),
             head: head.to_vec(),
             tail: Vec::new(),
             turn: turn_part,
@@ -153,6 +154,8 @@ impl View<'_> {
 
     /// The prompt so far with what is new; none if that does not fit.
     fn longer(&self, epoch: &Epoch, selection: &Selection<'_>, turn: ThisTurn<'_>) -> Option<Draft> {
+        let shown = ShownTurn::of(self.counter, turn);
+        let turn = shown.this_turn();
         let mut next = epoch.clone();
         let mut added = Vec::new();
         if epoch.turn.is_empty() {
@@ -185,8 +188,8 @@ impl View<'_> {
         let messages = next.head.iter().cloned();
         let messages = messages.chain(next.tail.iter().map(of(Layer::Tail)));
         let messages = messages.chain(next.turn.iter().map(of(Layer::Message))).collect();
-        let (system, tools) = (next.system.clone(), self.tools.specs().clone());
-        let context = WorkingContext { system, messages, tools, ledger };
+        let (system, records) = (next.system.clone(), next.records.clone());
+        let context = WorkingContext { system, records, messages, tools: self.tools.specs().clone(), ledger };
         Some(Draft::Longer { context, epoch: Box::new(next) })
     }
 

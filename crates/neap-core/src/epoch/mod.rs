@@ -35,6 +35,7 @@ pub(crate) struct Epoch {
     /// The turn for which it was written.
     since: TurnNo,
     system: Vec<(Layer, String)>,
+    records: Vec<(Layer, String)>,
     /// What was said before that turn.
     head: Vec<Placed>,
     /// What was said since, up to the turn in progress.
@@ -59,6 +60,7 @@ pub(crate) struct Epoch {
 struct Last {
     at: Stamp,
     system: Vec<(Layer, String)>,
+    records: Vec<(Layer, String)>,
     messages: Vec<Counted>,
 }
 
@@ -71,6 +73,13 @@ impl Sent {
     /// What the growing prompt costs now; nothing if there is none.
     pub fn tokens(&self) -> Tokens {
         self.epoch.as_ref().map_or(Tokens::ZERO, Epoch::tokens)
+    }
+
+    /// How many messages are held: of the growing prompt, and of the last request.
+    pub fn messages(&self) -> usize {
+        let growing =
+            self.epoch.as_ref().map_or(0, |epoch| epoch.head.len() + epoch.tail.len() + epoch.turn.len());
+        growing + self.last.as_ref().map_or(0, |last| last.messages.len())
     }
 
     /// Forgets the prompt: the next one is written anew.
@@ -86,14 +95,15 @@ impl Sent {
         self.last = Some(Last {
             at: now,
             system: context.system.clone(),
+            records: context.records.clone(),
             messages: context.messages.iter().map(|placed| placed.said.clone()).collect(),
         });
         let cost = Cost::of_call(policy, context.tokens(), cached);
         (context, cost)
     }
 
-    /// A turn is over: what it said stays in the prompt, and so does the reply if there was one.
-    pub(crate) fn end_turn(&mut self, reply: Option<Counted>) {
+    /// A turn is over: what it said stays in the prompt, and so does the reply if there was one, as it is shown.
+    pub(crate) fn end_turn(&mut self, reply: Vec<Counted>) {
         if let Some(epoch) = &mut self.epoch {
             epoch.tail.append(&mut epoch.turn);
             epoch.tail.extend(reply);
@@ -118,16 +128,19 @@ impl Last {
     fn shared_with(&self, context: &WorkingContext) -> Tokens {
         let tokens = &context.ledger.tokens;
         let mut shared = tokens.get(Layer::Tools);
-        let same = self.system.iter().zip(&context.system).take_while(|(a, b)| a == b);
-        let (mut sections, mut of_system) = (0, Tokens::ZERO);
-        for (section, _) in same {
-            sections += 1;
-            of_system += tokens.get(section.0);
+        // The note has a section of its own in both; where only one of them is the same, that is reckoned as none.
+        for (before, now) in [(&self.system, &context.system), (&self.records, &context.records)] {
+            let same = before.iter().zip(now).take_while(|(a, b)| a == b).count();
+            let is_whole = same == now.len() && same == before.len();
+            let sections = now[..same].iter().filter(|(layer, _)| *layer != Layer::Note || is_whole);
+            let mut layers: Vec<Layer> = sections.map(|(layer, _)| *layer).collect();
+            layers.dedup();
+            shared += layers.into_iter().filter(|of| *of != Layer::Note).map(|layer| tokens.get(layer)).sum();
+            if !is_whole {
+                return shared;
+            }
         }
-        shared += of_system;
-        if sections < context.system.len() {
-            return shared;
-        }
+        shared += tokens.get(Layer::Note);
         let messages = self.messages.iter().zip(&context.messages).take_while(|(a, b)| **a == b.said);
         shared + messages.map(|(said, _)| said.tokens).sum()
     }

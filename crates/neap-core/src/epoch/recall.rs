@@ -6,6 +6,7 @@ use crate::effort::Effort;
 use crate::log::Log;
 use crate::message::{Counted, Message, Scope};
 use crate::prompt;
+use crate::render;
 
 /// Which efforts are in play, if that is no longer what the prompt says.
 pub(super) fn now(view: &View<'_>, epoch: &mut Epoch, selection: &Selection<'_>) -> Option<Counted> {
@@ -25,7 +26,7 @@ pub(super) fn summaries(view: &View<'_>, epoch: &mut Epoch, selection: &Selectio
         // What was concluded since then was seen as it happened.
         let is_seen = effort.last_active >= epoch.since || !epoch.summaries.insert(effort.id.clone());
         if let Some(summary) = effort.summary.as_ref().filter(|_| !is_seen) {
-            lines.push_str(&format!("- {}: {}\n", effort.id, summary.text));
+            lines.push_str(&summary.line(&effort.id));
         }
     }
     let text = format!("{}{lines}", prompt::RECALLED);
@@ -53,17 +54,19 @@ pub(super) fn logs(view: &View<'_>, epoch: &mut Epoch, selection: &Selection<'_>
     Some(out)
 }
 
-/// A log as one text: who said what, oldest first.
+/// A log as one text: who said what, oldest first. Only who speaks begins a line: nothing that was said can pass for the end, or
+/// for another speaker.
 fn transcript(effort: &Effort, template: &str, log: &Log) -> String {
     let mut text = prompt::fill(template, &[("id", effort.id.as_str()), ("older", "")]);
     for said in log.exchanges().flat_map(|exchange| &exchange.messages) {
-        let Message { role, content, tool_calls, .. } = &said.message;
+        let Message { role, tool_calls, .. } = &said.message;
+        let content = said.message.for_people();
         if !content.is_empty() {
-            // Only who speaks begins a line: nothing that was said can pass for the end, or for another speaker.
-            text.push_str(&format!("\n{}: {}", role.as_str(), content.replace('\n', "\n  ")));
+            text.push_str(&format!("\n{}: {}", role.as_str(), render::quoted(&content)));
         }
         for call in tool_calls {
-            text.push_str(&format!("\n{} calls {}({})", role.as_str(), call.name, call.arguments));
+            let called = render::quoted(&format!("{}({})", call.name, call.arguments));
+            text.push_str(&format!("\n{} calls {called}", role.as_str()));
         }
     }
     text.push_str(prompt::LOG_END.trim_end());

@@ -8,7 +8,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-pub use called::{Called, Moment};
+pub use called::{Called, Moment, Told};
 pub use page::{OpenWork, PARTS, Rooms, answer, bears, open_work, works};
 
 /// What is done at a moment.

@@ -5,6 +5,7 @@ use crate::ids::{EffortId, SessionId, Stamp};
 use crate::ledger::Layer;
 use crate::prompt;
 use crate::recall::{Ranked, Recollection};
+use crate::render::one_line;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// Agents cut what is longer, in characters.
@@ -89,7 +90,7 @@ pub fn works<'a>(
     let line = |(session, effort): (&SessionId, &Effort)| {
         let said = effort.summary.as_ref().map_or("(open)", |summary| summary.text.as_str());
         // On one line, which begins with ours: it can neither end the list nor speak for another.
-        format!("- {} ({session}): {}\n", effort.id, said.split_whitespace().collect::<Vec<_>>().join(" "))
+        format!("- {} ({session}): {}\n", effort.id, one_line(said))
     };
     let lines: Vec<String> = found.into_iter().take(EFFORTS_MAX).map(line).collect();
     marked(prompt::WORKS, &lines, counter, room)

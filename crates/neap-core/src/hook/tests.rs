@@ -3,9 +3,10 @@
 use super::*;
 use crate::ids::{EffortId, SessionId, Stamp};
 use crate::ingest::Item;
+use crate::prompt;
 use crate::testing::WordCounter;
 use crate::tokens::{TokenCounter as _, Tokens};
-use crate::transcript::{Program, What};
+use crate::transcript::{Program, Saying, What};
 
 const CLAUDE: &str = r#"{"session_id":"2bd1","transcript_path":"/h/.claude/projects/p/2bd1.jsonl","cwd":"/h","prompt_id":"f8bc","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"do it"}"#;
 const CODEX: &str = r#"{"session_id":"01a1","turn_id":"t-1","transcript_path":"/h/.codex/sessions/2026/11/15/rollout-2026-11-15T22-38-11-01a1.jsonl","cwd":"/h","hook_event_name":"UserPromptSubmit","model":"gpt-5-codex","prompt":"hello"}"#;
@@ -30,11 +31,16 @@ fn what_is_no_event_is_refused_and_an_unknown_moment_is_none() {
         "[]",
         "{}",
         "{\"hook_event_name\":\"Stop\"}",
-        "{\"session_id\":1,\"hook_event_name\":\"Stop\"}",
+        "{\"session_id\":true,\"hook_event_name\":\"Stop\"}",
+        "{\"session_id\":\" \",\"hook_event_name\":\"Stop\"}",
+        "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\"}",
+        "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":null}",
+        "{\"session_id\":\"s\",\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":{\"x\":1}}",
+        "{\"session_id\":\"s\",\"hook_event_name\":\"Teleport\",\"prompt\":\"lost?\"}",
     ] {
         assert!(Called::read(None, text).is_err(), "{text}");
     }
-    let odd = r#"{"session_id":"../../x","hook_event_name":"Teleport","transcript_path":null,"prompt":""}"#;
+    let odd = r#"{"session_id":"../../x","hook_event_name":"Teleport","transcript_path":null}"#;
     let called = Called::read(None, odd).expect("an event");
     assert_eq!(
         (called.moment, called.prompt.as_deref(), called.session().as_str()),
@@ -43,16 +49,46 @@ fn what_is_no_event_is_refused_and_an_unknown_moment_is_none() {
 }
 
 #[test]
-fn what_was_asked_is_taken_down_only_if_it_can_be_known_again() {
+fn what_was_asked_is_known_by_its_id_or_else_by_its_words() {
     let called = Called::read(None, CLAUDE).expect("an event");
     let told = called.told(Stamp(7)).expect("words");
-    let [record] = told.records.as_slice() else { panic!("{told:?}") };
+    let [record] = told.transcript.records.as_slice() else { panic!("{told:?}") };
     assert_eq!(record.keys, [Program::ClaudeCode.prompt_key("f8bc", "do it")]);
+    assert_eq!(told.unnamed, None);
     let What::Said(Item { .. }) = &record.what else { panic!("{record:?}") };
-    assert_eq!(Called { prompt_id: None, ..called.clone() }.told(Stamp(7)), None);
+    let told = Called { prompt_id: None, ..called.clone() }.told(Stamp(7)).expect("words");
+    assert_eq!(told.unnamed, Some(Saying::of(&called.session(), "do it")));
+    assert_eq!((told.transcript.records.len(), told.transcript.records[0].keys.len()), (1, 0));
     let compacted = Called { prompt: None, summary: Some("In short.".to_owned()), ..called };
     let told = compacted.told(Stamp(7)).expect("a summary");
-    assert_eq!(told.records[0].what, What::Compacted("In short.".to_owned()));
+    assert_eq!(told.transcript.records[0].what, What::Compacted("In short.".to_owned()));
+}
+
+/// Fields that can be done without may be anything: the prompt is read all the same.
+#[test]
+fn odd_fields_do_not_cost_a_prompt() {
+    for odd in ["null", "7", "true", "[]", "{\"a\":[1]}", "\"\"", "\"x\""] {
+        for field in ["transcript_path", "prompt_id", "turn_id", "compact_summary", "cwd", "agent_transcript_path"]
+        {
+            let json = format!(
+                r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"do it","{field}":{odd}}}"#
+            );
+            let called =
+                Called::read(Some(Program::ClaudeCode), &json).unwrap_or_else(|error| panic!("{error}: {json}"));
+            assert_eq!((called.prompt.as_deref(), called.session.as_str()), (Some("do it"), "s"), "{json}");
+        }
+    }
+    for (prompt, want) in [
+        (r#""do it""#, Some("do it")),
+        (r#"[{"type":"text","text":"do"},{"type":"text","text":"it"}]"#, Some("do\nit")),
+        (r#"{"text":"do it"}"#, Some("do it")),
+        ("12", Some("12")),
+        (r#""  ""#, None),
+    ] {
+        let json = format!(r#"{{"hook_event_name":"UserPromptSubmit","session_id":12,"prompt":{prompt}}}"#);
+        let called = Called::read(None, &json).unwrap_or_else(|error| panic!("{error}: {json}"));
+        assert_eq!((called.prompt.as_deref(), called.session.as_str()), (want, "12"), "{json}");
+    }
 }
 
 #[test]
@@ -86,7 +122,7 @@ fn open_work_is_listed_the_latest_first_within_its_room() {
     let all = vec![work("a", "old work", 1), work("b", "new work", 86_400_000)];
     let text = open_work(all.clone(), &WordCounter, Tokens(100));
     assert!(text.find("new-work (b, last 1970-01-02)") < text.find("old-work"), "{text}");
-    assert!(text.starts_with('[') && text.ends_with(']'), "{text}");
+    assert!(text.starts_with(prompt::MARK) && text.ends_with(']'), "{text}");
     assert_eq!(open_work(Vec::new(), &WordCounter, Tokens(100)), "");
     for room in 0..40 {
         assert!(WordCounter.count(&open_work(all.clone(), &WordCounter, Tokens(room))) <= Tokens(room));

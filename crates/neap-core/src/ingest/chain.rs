@@ -79,15 +79,29 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// Whose requests: a digest of the key that a caller shows, never the key. Every chain begins with it, so that two of
+/// Whose requests: a digest of what a caller shows, never the key itself. Every chain begins with it, so that two of
 /// them never share a link (I11).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Tenant(Digest);
 
 impl Tenant {
-    /// Of a key; without one, whoever is at this machine.
+    /// The one caller of one's own machine, whatever key or sign-in token a client shows.
+    pub fn local() -> Self {
+        Self::of_key(None)
+    }
+
+    /// Of a key alone, as callers were told apart before all that looks like a credential counted.
     pub fn of_key(key: Option<&str>) -> Self {
         Self(Digest::of("tenant", &[key.unwrap_or_default().as_bytes()]))
+    }
+
+    /// Of all credentials that a caller shows, each as its place, its name and its value; their order does not matter.
+    pub(super) fn of_credentials(mut parts: Vec<[&str; 3]>) -> Self {
+        parts.sort_unstable();
+        parts.dedup();
+        let parts: Vec<&[u8]> = parts.iter().flatten().map(|part| part.as_bytes()).collect();
+        Self(Digest::of("caller", &parts))
     }
 
     /// The digest.
@@ -118,6 +132,23 @@ pub struct Line {
     /// The end with what was answered, as a client may send it back; empty while there is no answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<Digest>,
+}
+
+impl Line {
+    /// Ends that are kept of one question: whoever has it answered again and again goes on from one of the last.
+    pub const ANSWERED_MAX: usize = 16;
+
+    /// With these ends as well, the newest last.
+    pub fn answered_with(mut self, ends: &[Digest]) -> Self {
+        for end in ends {
+            if !self.answered.contains(end) {
+                self.answered.push(*end);
+            }
+        }
+        let surplus = self.answered.len().saturating_sub(Self::ANSWERED_MAX);
+        self.answered.drain(..surplus);
+        self
+    }
 }
 
 /// The digests of a history.

@@ -10,6 +10,7 @@ use crate::excerpt::{EXCERPT_TOKENS_MIN, excerpt};
 use crate::handle::Handle;
 use crate::ids::TurnNo;
 use crate::prompt;
+use crate::render::{one_line, quoted};
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -97,8 +98,7 @@ fn latest(state: &SessionState, items: &[Item], room: Tokens, counter: &dyn Toke
             true => words,
             false => excerpt(counter, &words, whole, &Handle::Turn(TurnNo(turn)), most).0,
         };
-        // Only lines of ours begin with a bracket.
-        let line = format!("[{name}] {}", words.trim().replace("\n[", "\n ["));
+        let line = format!("[{name}] {}", quoted(words.trim()));
         let cost = counter.count(&line) + Tokens(2);
         if cost > left {
             break;
@@ -116,7 +116,9 @@ fn latest(state: &SessionState, items: &[Item], room: Tokens, counter: &dyn Toke
 /// Who says a block, and what.
 fn told(item: &Item, block: &Block) -> Option<(String, String)> {
     let (name, words) = match block {
-        Block::Call(call) => (format!("calls {}", call.name.replace([']', '\n'], " ")), call.arguments.clone()),
+        Block::Call(call) => {
+            (format!("calls {}", one_line(&call.name).replace(['[', ']'], " ")), call.arguments.clone())
+        }
         Block::Answer { .. } => ("result".to_owned(), block.words().into_owned()),
         Block::Text(_) | Block::Other { .. } => (item.speaker.as_str().to_owned(), block.words().into_owned()),
         Block::Thinking => return None,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::Blocks;
-use super::passed::{BROKEN_OFF, Used};
+use super::passed::Used;
 use super::signals::Signals;
 use crate::message::ToolCall;
 use crate::tokens::Tokens;
@@ -115,6 +115,15 @@ impl Block {
 }
 
 impl Block {
+    fn bytes(&self) -> usize {
+        match self {
+            Block::Text(text) => text.len(),
+            Block::Call(call) => call.arguments.len(),
+            Block::Answer { content, .. } => content.iter().map(Block::bytes).sum(),
+            Block::Thinking | Block::Other { .. } => 0,
+        }
+    }
+
     /// Whether it is a picture, a sound or a file, which no model reads as text.
     pub fn is_media(&self) -> bool {
         let Block::Other { kind, json } = self else { return false };
@@ -150,6 +159,11 @@ impl Item {
     /// All its words.
     pub fn text(&self) -> String {
         joined(&self.blocks)
+    }
+
+    /// How much is in it: its words, and what its calls say.
+    pub fn bytes(&self) -> usize {
+        self.blocks.iter().map(Block::bytes).sum()
     }
 
     /// The calls it makes.
@@ -257,14 +271,6 @@ impl Reply {
     /// Whether there is nothing in it.
     pub fn says_nothing(&self) -> bool {
         self.text.is_empty() && self.calls.is_empty()
-    }
-
-    /// Its items as they are recorded: one that broke off says so.
-    pub fn told(&self, api: Api) -> Vec<Item> {
-        match self.is_half && !self.text.is_empty() {
-            true => Self { text: format!("{}{BROKEN_OFF}", self.text), ..self.clone() }.items(api),
-            false => self.items(api),
-        }
     }
 
     /// Its items, as the client will send them back.

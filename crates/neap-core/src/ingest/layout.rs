@@ -124,6 +124,13 @@ pub struct Costs<'a> {
 }
 
 impl Frozen {
+    /// How many things it holds, and how many bytes of text.
+    pub fn held(&self) -> (usize, usize) {
+        let texts = self.short.values().chain(self.recalled.values().map(|(text, _)| text)).chain([&self.note]);
+        let entries = self.dropped.len() + self.short.len() + self.orphans.len() + self.recalled.len();
+        (entries, texts.map(|text| text.len()).sum())
+    }
+
     /// Makes a cut for good, with all that is kept shortened until it fits. Fails with the least that it can be brought to, if
     /// that is over the budget.
     pub fn new(

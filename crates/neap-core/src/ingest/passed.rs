@@ -8,9 +8,6 @@ use super::class::Class;
 use super::verdict::Verdict;
 use crate::tokens::Tokens;
 
-/// Ends what is stored of an answer that broke off.
-pub const BROKEN_OFF: &str = " [broken off]";
-
 /// What a provider says that a request used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {

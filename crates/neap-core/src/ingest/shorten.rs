@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::heard::{Block, Speaker};
 use super::layout::OnWire;
-use crate::excerpt::{EXCERPT_TOKENS_MIN, excerpt, prefix_within, whole_sentences};
+use crate::excerpt::{EXCERPT_TOKENS_MIN, excerpt, excerpt_plain, prefix_within};
 use crate::handle::Handle;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -40,8 +40,8 @@ pub(super) fn shortened(
     match block {
         Block::Call(_) => arguments(&wire, text, max),
         Block::Text(_) if speaker == Speaker::Assistant => {
-            let said = whole_sentences(&wire, text, max);
-            if said.trim().is_empty() { ELLIPSIS.to_owned() } else { said.to_owned() }
+            let said = excerpt_plain(&wire, text, whole, max).text;
+            if said.trim().is_empty() { ELLIPSIS.to_owned() } else { said }
         }
         Block::Text(_) | Block::Answer { .. } | Block::Thinking | Block::Other { .. } => {
             match max >= EXCERPT_TOKENS_MIN {

@@ -1,7 +1,7 @@
 //! Whose conversation a request says it belongs to.
 
 use super::chain::{Chain, Digest, Tenant};
-use crate::ids::SessionId;
+use crate::ids::{SessionId, safe};
 
 /// What a request says of itself, in its path, its headers and its body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,7 +70,54 @@ pub struct Identity {
     /// What told it.
     pub source: Source,
     /// The session of that name, of this tenant.
-    pub session: SessionId,
+    pub name: SessionName,
+}
+
+/// What a session is called: words for people, and a digest of all that makes it the one it is, its tenant included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionName {
+    words: String,
+    /// The words of before names were masked: streams of that time are known by them.
+    old_words: String,
+    mark: Digest,
+}
+
+impl SessionName {
+    /// The session of a history that nobody has named and nobody has heard.
+    pub fn of_history(chain: &Chain) -> Self {
+        let words = "talk".to_owned();
+        Self { old_words: words.clone(), words, mark: chain.asked() }
+    }
+
+    /// The digest. A stream that has another id, and is this session all the same, is linked to it.
+    pub fn mark(&self) -> Digest {
+        self.mark
+    }
+
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        SessionId::marked(&self.words, &self.mark)
+    }
+
+    /// Its id where the stream of that id, and of as many more, turned out to be somebody else's.
+    pub fn id_beside(&self, others: u32) -> SessionId {
+        match others {
+            0 => self.id(),
+            n => SessionId::marked(
+                &self.words,
+                &Digest::of("beside", &[self.mark.bytes().as_slice(), &n.to_le_bytes()]),
+            ),
+        }
+    }
+
+    /// Its id while ids had 32 bits of the digest. Somebody else's session may have the same: who it belongs to has to be shown otherwise.
+    pub fn old_id(&self) -> SessionId {
+        let readable = SessionId::cut(&self.old_words).map(String::from).unwrap_or_default();
+        let readable: String = readable.chars().take(54).collect();
+        let text = format!("{readable}-{}", self.mark.short());
+        // A digest has letters or digits, so a name is always left.
+        SessionId::cut(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters or digits"))
+    }
 }
 
 impl Signals {
@@ -122,27 +169,15 @@ impl Signals {
         let parts =
             [tenant.digest().bytes().as_slice(), source.label().as_bytes(), label.as_bytes(), value.as_bytes()];
         let mark = Digest::of("identity", &[parts.as_slice(), &[agent.as_bytes()]].concat());
-        // The mark alone makes it unique; the rest is for people.
-        let words: String = value.chars().take(36).collect();
-        let agent: String = agent.chars().take(9).collect();
-        let name = [label, &words, &agent].join(" ");
-        Some(Identity { source, session: session_id(&name, &mark) })
+        // The mark alone makes it unique; the rest is for people, and becomes part of a file's name: a secret is masked while it is whole.
+        let words = |value: &str, agent: &str| {
+            let value: String = value.chars().take(36).collect();
+            let agent: String = agent.chars().take(9).collect();
+            [label, &value, &agent].join(" ")
+        };
+        let (old_words, words) = (words(value, agent), words(&safe(value), &safe(agent)));
+        Some(Identity { source, name: SessionName { words, old_words, mark } })
     }
-}
-
-/// A session's id from what people call it and what makes it unique.
-fn session_id(name: &str, mark: &Digest) -> SessionId {
-    let short = mark.short();
-    let readable: String =
-        SessionId::from_name(name).map(String::from).unwrap_or_default().chars().take(54).collect();
-    let text = format!("{readable}-{short}");
-    // A digest has letters or digits, so a name is always left.
-    SessionId::from_name(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters or digits"))
-}
-
-/// The session of a history that nobody has named and nobody has heard.
-pub fn new_session(chain: &Chain) -> SessionId {
-    session_id("talk", &chain.asked())
 }
 
 /// The name in `/s/<name>/v1/…`.

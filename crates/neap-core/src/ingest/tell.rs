@@ -3,6 +3,7 @@
 use super::heard::{Block, Item, Speaker};
 use crate::event::Event;
 use crate::ids::EffortId;
+use crate::memory::Author;
 use crate::message::{Counted, Message, Role};
 use crate::route::route;
 use crate::state::SessionState;
@@ -47,8 +48,8 @@ pub fn open(state: &SessionState, name: &str) -> Option<Event> {
 }
 
 /// What happens when a message is heard. The exchange before it belongs to the effort that it was in.
-pub fn tell(state: &SessionState, message: Counted) -> Vec<Event> {
-    let mut events = told::tell(state, message);
+pub fn tell(state: &SessionState, message: Counted, author: Author) -> Vec<Event> {
+    let mut events = told::tell(state, message, author);
     for event in &mut events {
         if let Event::TurnClosed { turn, scope } = event
             && let Some(pending) = state.head().pending.get(turn)

@@ -11,7 +11,7 @@ use super::page::{Line, Part, Piece};
 use super::weigh::forms;
 use crate::excerpt::prefix_within;
 use crate::ledger::Layer;
-use crate::memory::{Action, Body, Confidence, Memory, MemoryKind, Trust};
+use crate::memory::{Action, Body, Confidence, Memory, MemoryKind};
 use crate::prompt;
 use crate::terms::terms;
 use crate::tokens::{TokenCounter, Tokens};
@@ -77,24 +77,18 @@ fn identity_within(inputs: &Inputs<'_>, cap: Tokens) -> Option<Line> {
     None
 }
 
-/// Preferences and standing rules of a person, the oldest first. What others want to be always there is always
-/// there, too, but among what is recalled, as data (see [`super::weigh`]).
+/// Preferences and standing rules of a person, the oldest first. What others propose is found like anything else.
 fn rules(inputs: &Inputs<'_>, cap: Tokens) -> Part {
     let pinned: Vec<&Memory> =
-        inputs.agent.pinned.values().filter(|m| m.kind() != MemoryKind::Censor && is_a_persons(m)).collect();
+        inputs.agent.pinned.values().filter(|m| m.kind() != MemoryKind::Censor && m.is_a_persons()).collect();
     shelf(inputs, Layer::Profile, prompt::KNOW_PROFILE, &pinned, cap)
 }
 
-/// Whether a person stands behind it: only then it may speak outside the marks of what is data.
-pub(super) fn is_a_persons(memory: &Memory) -> bool {
-    memory.provenance.trust == Trust::High
-}
-
-/// Censors of a person; those of others are in force as well, and are told when they are met. The strictest first, then those whose words are in the question, then the oldest.
+/// Censors of a person: no others are in force. The strictest first, then those whose words are in the question, then the oldest.
 fn constraints(inputs: &Inputs<'_>, cap: Tokens) -> Part {
     let asked = terms(inputs.question);
     let bearing = |memory: &Memory| terms(&memory.text()).iter().filter(|term| asked.contains(term)).count();
-    let mut censors: Vec<&Memory> = inputs.agent.censors.values().filter(|m| is_a_persons(m)).collect();
+    let mut censors: Vec<&Memory> = inputs.agent.censors.values().filter(|m| m.is_a_persons()).collect();
     censors.sort_by_cached_key(|memory| (std::cmp::Reverse((action(memory), bearing(memory))), memory.id));
     shelf(inputs, Layer::Censors, prompt::KNOW_CENSORS, &censors, cap)
 }
@@ -140,7 +134,7 @@ fn focus(inputs: &Inputs<'_>, cap: Tokens) -> Part {
         return whole(Layer::Focus, None);
     }
     let mut lines = vec![prompt::KNOW_FOCUS.to_owned()];
-    lines.extend(focus.task.iter().map(|task| format!("{task}\n")));
+    lines.extend(focus.task.iter().map(|task| format!("- {task}\n")));
     lines.extend(titled(prompt::KNOW_THREADS, focus.threads.iter().map(|thread| format!("- {}\n", thread.text))));
     whole(Layer::Focus, first_that_fit(inputs.counter, lines, 2, cap))
 }

@@ -8,7 +8,7 @@ use super::page::{Line, Page, Part, Piece};
 use super::said::Lazy;
 use super::score::Terms;
 use super::weigh::{Candidate, Weighed, forms, weigh};
-use super::{Fate, Inputs, Knowledge, LoadedItem, Placement, always};
+use super::{Fate, Inputs, Knowledge, LoadedItem, always};
 use crate::ledger::{Layer, LayerTokens};
 use crate::memory::MemoryId;
 use crate::prompt;
@@ -26,17 +26,13 @@ const RECALLED: [(Layer, &str); 4] = [
 /// Builds what is known for a question, within its budget and the room there is.
 pub fn build(inputs: &Inputs<'_>) -> Knowledge {
     let mut page = Page::new(inputs.counter, inputs.placement);
-    let marks = page.marks();
-    // Around everything the marks are paid before all else; around what is recalled, from the pool of that.
-    let around = match inputs.placement {
-        Placement::System => Tokens::ZERO,
-        Placement::Tail => marks,
-    };
+    // Marks around everything are paid before all else.
+    let around = page.marks();
     let frame = inputs.chosen.frame;
     let budget = allot(frame, inputs.question, inputs.room.saturating_sub(around));
     let fixed = always::parts(inputs, &budget);
     let paid: Tokens = fixed.iter().map(Part::tokens).sum();
-    let pool = budget.total.saturating_sub(paid).saturating_sub(marks - around);
+    let pool = budget.total.saturating_sub(paid);
 
     let mut candidates = weigh(inputs);
     let places = RECALLED.map(|(of, _)| places(&candidates, of));
@@ -60,7 +56,7 @@ pub fn build(inputs: &Inputs<'_>) -> Knowledge {
             let Terms { similarity, score, .. } = weighed.terms;
             let (id, micro) = (memory.id, detail == Detail::Micro);
             items.push(LoadedItem { id, score, similarity, micro, tokens: line.tokens });
-            sources.push((id, memory.provenance.short()));
+            sources.push((id, format!("{}, {}", memory.provenance.short(), memory.created.date())));
             pieces.push(Piece { id: Some(id), score, line: line.clone() });
         }
         page.add(Part { layer: shelf.layer, heading: shelf.heading, pieces });

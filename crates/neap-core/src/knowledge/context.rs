@@ -1,9 +1,10 @@
 //! The context for a question outside any conversation, with every candidate weighed.
 
-use super::{Focus, Inputs, Knowledge, Outlook, build, request};
+use super::{Focus, Inputs, Knowledge, Outlook, Placement, build, request};
 use crate::frame::{Chosen, select};
 use crate::ids::Stamp;
 use crate::memory::{AgentHead, RecallRequest, Recalled};
+use crate::prompt;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// A question that waits for what the store finds.
@@ -56,6 +57,12 @@ impl<'a> Asking<'a> {
         counter: &dyn TokenCounter,
         now: Stamp,
     ) -> Context {
+        // What is told includes the marks around records, which a prompt pays for elsewhere.
+        let marks = match self.outlook.placement {
+            Placement::System => counter.count(prompt::RECORDS) + counter.count(prompt::RECORDS_END),
+            Placement::Tail => Tokens::ZERO,
+        };
+        let room = room.saturating_sub(marks);
         let page = build(&Inputs {
             question: self.question,
             chosen: &self.chosen,

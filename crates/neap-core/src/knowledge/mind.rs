@@ -192,7 +192,7 @@ fn question(state: &SessionState, text: &str) -> String {
 /// What is always loaded, as it stands there: counting how often a rule was met changes nothing of it.
 fn rules(head: Option<&AgentHead>) -> Vec<(MemoryId, String)> {
     let all = head.into_iter().flat_map(|head| head.censors.values().chain(head.pinned.values()));
-    all.map(|memory| (memory.id, memory.lines.summary.clone())).collect()
+    all.filter(|memory| memory.is_a_persons()).map(|memory| (memory.id, memory.lines.summary.clone())).collect()
 }
 
 /// The record that an event changed in what it says; counting its uses does not.

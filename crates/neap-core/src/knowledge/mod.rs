@@ -43,6 +43,7 @@ use crate::frame::{Chosen, Frame};
 use crate::ids::Stamp;
 use crate::ledger::{Layer, LayerTokens};
 use crate::memory::{AgentHead, Confidence, MemoryId, MemoryKind, RecallRequest, Recalled};
+use crate::prompt;
 use crate::terms::query_terms;
 use crate::tokens::{TokenCounter, Tokens};
 use fill::kind;
@@ -144,16 +145,21 @@ impl Knowledge {
         }
     }
 
-    /// The whole page.
+    /// The whole page: the sections of the system text, then the records between their marks.
     pub fn text(&self) -> String {
-        self.sections.iter().map(|(_, text)| text.as_str()).collect()
+        if self.page.placement == Placement::Tail {
+            return joined(&self.sections);
+        }
+        let records = [self.preferences(), self.records()].concat();
+        let (open, close) = if records.is_empty() { ("", "") } else { (prompt::RECORDS, prompt::RECORDS_END) };
+        format!("{}{open}{}{close}", joined(&self.system()), joined(&records))
     }
 
     /// Only these layers of it, all marked as data: for a prompt that is not ours. Empty if they are.
     pub fn only(&self, layers: &[Layer], counter: &dyn TokenCounter) -> String {
         let mut page = Page::new(counter, Placement::Tail);
         self.page.parts.iter().filter(|part| layers.contains(&part.layer)).for_each(|part| page.add(part.clone()));
-        page.render().0.into_iter().map(|(_, text)| text).collect()
+        joined(&page.render().0)
     }
 
     /// Notes what was asked while this stayed as it is.
@@ -178,4 +184,8 @@ impl Knowledge {
         }
         (self.sections, self.tokens) = self.page.render();
     }
+}
+
+fn joined(sections: &[(Layer, String)]) -> String {
+    sections.iter().map(|(_, text)| text.as_str()).collect()
 }

@@ -1,9 +1,8 @@
 //! What is known, as text: the seed's headings in the seed's order (003, Step 6).
 //!
-//! A record's lines were made when it was written; here they only get headings and marks. Stored text stands between
-//! an opening and a closing line, and each of its own lines begins with `- ` (a procedure's block: with our heading and
-//! our label), so it can forge neither. Every piece ends in a newline and the next begins with `#`, `-` or `[`, so
-//! that counts add up.
+//! A record's lines were made when it was written; here they only get headings. Stored text stands between an opening and a
+//! closing line, and each of its own lines begins with `- ` (a procedure's block: with our heading and our label), so it can
+//! forge neither. Every piece ends in a newline and the next begins with `#`, `-` or a mark, so that counts add up.
 
 use crate::ledger::{Layer, LayerTokens};
 use crate::memory::{Confidence, MemoryId};
@@ -13,11 +12,15 @@ use crate::tokens::{TokenCounter, Tokens};
 /// Where the page stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
-    /// As sections of a system text that is ours: what is recalled is marked as data.
+    /// Who the agent is, its constraints and its stance in a system text that is ours; all that is recalled among the records,
+    /// in a message of their own (DESIGN, decision 21).
     System,
     /// As one block at the end of a prompt whose system text is not ours: all of it is marked as data.
     Tail,
 }
+
+/// The layers that are system text where that is ours: configuration, and a person's constraints.
+pub(super) const OF_SYSTEM: [Layer; 3] = [Layer::Identity, Layer::Censors, Layer::Frame];
 
 /// A text and what it costs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,8 +98,9 @@ pub(super) struct Page {
 
 impl Page {
     pub(super) fn new(counter: &dyn TokenCounter, placement: Placement) -> Self {
+        // Around records stand the marks of the message that they are in; whoever makes that message pays for them.
         let (open, close) = match placement {
-            Placement::System => (prompt::KNOW_OPEN, prompt::KNOW_CLOSE),
+            Placement::System => ("", ""),
             Placement::Tail => (prompt::KNOW_TAIL_OPEN, prompt::KNOW_TAIL_CLOSE),
         };
         let line = |text: &str| Line::new(counter, text.to_owned());
@@ -144,18 +148,10 @@ impl Page {
         self.render().1.total()
     }
 
-    fn is_marked(&self, layer: Layer) -> bool {
-        match self.placement {
-            Placement::System => super::budget::FLEXIBLE.contains(&layer),
-            Placement::Tail => true,
-        }
-    }
-
-    /// The sections, and what each costs; the first and the last of what is marked carry the marks.
+    /// The sections, and what each costs; the first and the last carry the marks.
     pub(super) fn render(&self) -> (Vec<(Layer, String)>, LayerTokens) {
-        let marked = |part: &&Part| self.is_marked(part.layer);
-        let first = self.parts.iter().find(marked).map(|part| part.layer);
-        let last = self.parts.iter().rfind(marked).map(|part| part.layer);
+        let first = self.parts.first().map(|part| part.layer);
+        let last = self.parts.last().map(|part| part.layer);
         let mut tokens = LayerTokens::default();
         let mut sections = Vec::new();
         for part in &self.parts {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use super::page::{Page, Placement};
+use super::page::{OF_SYSTEM, Page, Placement};
 use super::{Knowledge, press};
 use crate::ledger::{Layer, Ledger};
 use crate::message::{Counted, Message};
@@ -28,12 +28,35 @@ impl Knowledge {
         ledger.memories = self.items.iter().map(|item| item.id).collect();
     }
 
-    /// The page as sections of the system text; none where that is not ours.
+    /// The sections of it that are system text; none where that is not ours.
     pub(crate) fn system(&self) -> Vec<(Layer, String)> {
         match self.page.placement {
-            Placement::System => self.sections.clone(),
+            Placement::System => self.sections_of(|layer| OF_SYSTEM.contains(&layer)),
             Placement::Tail => Vec::new(),
         }
+    }
+
+    /// The person's preferences and rules, as a section of the records; none where all of it stands elsewhere.
+    pub(crate) fn preferences(&self) -> Vec<(Layer, String)> {
+        match self.page.placement {
+            Placement::System => self.sections_of(|layer| layer == Layer::Profile),
+            Placement::Tail => Vec::new(),
+        }
+    }
+
+    /// What is recalled, as sections of the records; what changes with every question comes last.
+    pub(crate) fn records(&self) -> Vec<(Layer, String)> {
+        let is_recalled = |layer: Layer| !OF_SYSTEM.contains(&layer) && layer != Layer::Profile;
+        let mut sections = match self.page.placement {
+            Placement::System => self.sections_of(is_recalled),
+            Placement::Tail => Vec::new(),
+        };
+        sections.sort_by_key(|(layer, _)| (*layer == Layer::Focus, *layer));
+        sections
+    }
+
+    fn sections_of(&self, is_wanted: impl Fn(Layer) -> bool) -> Vec<(Layer, String)> {
+        self.sections.iter().filter(|(layer, _)| is_wanted(*layer)).cloned().collect()
     }
 
     /// The page as a message of its own, where the system text is not ours.

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::Inputs;
-use super::always::is_a_persons;
 use super::fill::{Detail, Forms};
 use super::page::Line;
 use super::recency::window;
@@ -80,14 +79,9 @@ pub(super) fn weigh<'a>(inputs: &Inputs<'a>) -> Vec<Candidate<'a>> {
             *known = memory;
         }
     }
-    // What someone other than a person wants to be always there is always there, as data.
-    let insisted = |memory: &Memory| inputs.agent.pinned.contains_key(&memory.id) && !is_a_persons(memory);
-    memories.extend(inputs.agent.pinned.values().filter(|m| insisted(m)).map(|memory| (memory.id, memory)));
     let by_time = inputs.terms.is_empty() && window(inputs.question, inputs.now).is_some();
     let question = Question::new(inputs.terms, inputs.recalled);
-    let likeness = |memory: &Memory| {
-        if by_time || insisted(memory) { Confidence::FULL } else { question.similarity(memory) }
-    };
+    let likeness = |memory: &Memory| if by_time { Confidence::FULL } else { question.similarity(memory) };
     let frame = inputs.chosen.frame;
     let mut candidates: Vec<Candidate<'a>> = memories
         .into_values()
@@ -127,7 +121,7 @@ fn leave_out(candidates: &mut [Candidate<'_>], kind: MemoryKind) {
 }
 
 fn is_at_hand(inputs: &Inputs<'_>, memory: &Memory) -> bool {
-    memory.kind() == MemoryKind::Censor || (inputs.agent.pinned.contains_key(&memory.id) && is_a_persons(memory))
+    memory.kind() == MemoryKind::Censor || (inputs.agent.pinned.contains_key(&memory.id) && memory.is_a_persons())
 }
 
 fn holds(inputs: &Inputs<'_>, memory: &Memory) -> bool {

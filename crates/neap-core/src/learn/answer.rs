@@ -40,6 +40,8 @@ pub enum Answer {
         note: String,
         /// The record in one line.
         micro: String,
+        /// Whether it waits for a person to accept it.
+        waits: bool,
         /// Facts that it took the place of.
         superseded: Vec<MemoryId>,
         /// Earlier decisions like it, with how they came out.
@@ -81,7 +83,7 @@ impl Answer {
     /// What a model reads.
     pub fn to_json(&self) -> String {
         match self {
-            Answer::Learnt { id, what, note, micro: _, superseded, similar } => {
+            Answer::Learnt { id, what, note, micro: _, waits: _, superseded, similar } => {
                 let mut told = json!({"status": status_word(*what), "id": id});
                 add(&mut told, "note", (!note.is_empty()).then(|| json!(note)));
                 add(&mut told, "superseded", (!superseded.is_empty()).then(|| json!(superseded)));

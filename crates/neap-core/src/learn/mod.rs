@@ -176,7 +176,8 @@ impl Learning {
                 let record = written.chain(near).find(|memory| memory.id == id);
                 let similar = record.map_or_else(Vec::new, |new| similar_decisions(id, &new.text(), near));
                 let micro = record.map_or_else(String::new, |memory| memory.lines.micro.trim_end().to_owned());
-                let answer = Answer::Learnt { id, what, note, micro, superseded, similar };
+                let waits = record.is_some_and(Memory::is_proposal);
+                let answer = Answer::Learnt { id, what, note, micro, waits, superseded, similar };
                 let by_person = draft.provenance.author == Author::Person;
                 let holds = (by_person && what == WhatLearnt::Confirmed).then_some(id);
                 self.settle(desk, Settling::new(writes, Box::new(answer), holds))

@@ -145,7 +145,10 @@ pub(super) fn amendment(
 ) -> Result<Vec<MemoryWrite>, Refusal> {
     let (counter, now) = (desk.counter, desk.now);
     match how {
-        Amendment::Confirm => amend::confirm(memory, by, counter, now),
+        Amendment::Confirm => {
+            let known = head(desk).cloned().unwrap_or_default();
+            amend::confirm(&known, memory, by, counter, now)
+        }
         Amendment::Review { outcome, notes } => amend::review(memory, by.author, *outcome, notes, counter, now),
         Amendment::CarryOut => amend::carried_out(memory, counter, now),
         Amendment::Edit(edit) => {

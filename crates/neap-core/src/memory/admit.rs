@@ -1,10 +1,10 @@
 //! What may be remembered: drafts are tidied, masked and measured before any rule looks at them.
 
-use super::mask::{holds_key, mask};
 use super::{Body, MemoryDraft, MemoryId, MemoryKind, Pattern};
 use crate::censor::compile;
 use crate::ids::Stamp;
 use crate::reference::words;
+use crate::secrets::{holds_key, mask};
 use crate::tools::Refusal;
 
 /// Longest text of one field, in characters; a fact is a sentence or two.
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn texts_are_tidied_and_masked_in_every_field() {
-        let key = format!("ghp_{}", "a1B2".repeat(9));
+        let key = format!("ghp_{}", "aB3dE6gH9jK2".repeat(3));
         let mut draft = decision(&format!("Use\u{2028}{key}\u{202e}\t now"), Outcome::Pending);
         if let Body::Decision(decision) = &mut draft.body {
             decision.context = format!("one \r\n\x07two {key}");
@@ -367,9 +367,12 @@ mod tests {
         let (draft, masked) = admit(draft).unwrap();
         assert_eq!((masked, draft.domain.as_deref()), (4, Some("storage")));
         let Body::Decision(decision) = draft.body else { panic!("another kind") };
-        assert_eq!(decision.description, "Use [masked] now");
-        assert_eq!(decision.context, "one\n\ntwo [masked]");
-        assert_eq!((decision.reasons[0].text.as_str(), decision.alternatives.len()), ("[masked]", 1));
+        assert_eq!(decision.description, "Use [masked: github token] now");
+        assert_eq!(decision.context, "one\n\ntwo [masked: github token]");
+        assert_eq!(
+            (decision.reasons[0].text.as_str(), decision.alternatives.len()),
+            ("[masked: github token]", 1)
+        );
         let mut rule = censor("x", Action::Steer, Author::Person);
         if let Body::Censor(censor) = &mut rule.body {
             censor.pattern = Pattern::Regex("ghp_[A-Za-z0-9]{36}|password=\\S+".into());

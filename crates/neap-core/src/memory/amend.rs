@@ -41,10 +41,19 @@ impl Edit {
 /// What changes give.
 type Writes = Result<Vec<MemoryWrite>, Refusal>;
 
-/// Someone says that a fact still holds.
+/// Someone says that a fact still holds; a person accepts what waited for one (see [`Memory::is_proposal`]).
 ///
 /// In one turn, or from one file, that counts once; who wrote it there has not met it again.
-pub fn confirm(memory: &Memory, by: &Provenance, counter: &dyn TokenCounter, now: Stamp) -> Writes {
+pub fn confirm(
+    agent: &AgentHead,
+    memory: &Memory,
+    by: &Provenance,
+    counter: &dyn TokenCounter,
+    now: Stamp,
+) -> Writes {
+    if by.author.may_pin() && memory.is_proposal() && memory.status.is_current() {
+        return accept(agent, memory, by, counter, now);
+    }
     let mut after = memory.clone();
     let Body::Fact(fact) = &mut after.body else { return Err(not_a(memory, MemoryKind::Fact, "confirmed")) };
     if !memory.status.is_current() {
@@ -57,6 +66,25 @@ pub fn confirm(memory: &Memory, by: &Provenance, counter: &dyn TokenCounter, now
     fact.confirmations = fact.confirmations.saturating_add(1);
     fact.last_confirmed = Some(now);
     fact.last_confirmed_by = Some(by.clone());
+    trusted(&mut after, by.author);
+    Ok(settled(changed(Change::Confirmed, memory, after, counter, now), counter, now))
+}
+
+/// A person takes up what somebody else proposed: it is always loaded from now on, or in force as a rule.
+fn accept(agent: &AgentHead, memory: &Memory, by: &Provenance, counter: &dyn TokenCounter, now: Stamp) -> Writes {
+    let mut after = memory.clone();
+    if memory.pin_asked || memory.pinned {
+        room_to_pin(agent, memory.id)?;
+        (after.pinned, after.pin_asked) = (true, false);
+    }
+    if memory.kind() == MemoryKind::Censor {
+        super::remember::room_for_censor(agent, by.author)?;
+    }
+    if let Body::Fact(fact) = &mut after.body {
+        fact.confirmations = fact.confirmations.saturating_add(1);
+        fact.last_confirmed = Some(now);
+        fact.last_confirmed_by = Some(by.clone());
+    }
     trusted(&mut after, by.author);
     Ok(settled(changed(Change::Confirmed, memory, after, counter, now), counter, now))
 }
@@ -127,12 +155,18 @@ pub fn edit(agent: &AgentHead, memory: &Memory, edit: Edit, counter: &dyn TokenC
         provenance: memory.provenance.clone(),
     };
     let (draft, masked) = admit(draft)?;
-    if draft.pinned && !memory.pinned {
-        room_to_pin(agent, memory.id)?;
-    }
     let mut after = memory.clone();
+    if draft.pinned && !memory.pinned {
+        let is_decided = edit.by.may_pin();
+        if is_decided {
+            room_to_pin(agent, memory.id)?;
+        }
+        (after.pinned, after.pin_asked) = (is_decided, !is_decided);
+    } else if edit.pinned == Some(false) {
+        (after.pinned, after.pin_asked) = (false, false);
+    }
     after.body = with_counts_of(&memory.body, draft.body);
-    (after.tags, after.domain, after.pinned) = (draft.tags, draft.domain, draft.pinned);
+    (after.tags, after.domain) = (draft.tags, draft.domain);
     (after.valid_from, after.valid_until) = (draft.valid_from, draft.valid_until);
     after.masked = after.masked.saturating_add(masked);
     trusted(&mut after, edit.by);
@@ -317,15 +351,17 @@ pub fn undo(
     if restored.pinned && restored.status.is_current() {
         room_to_pin(agent, restored.id)?;
     }
-    if restored.kind() == MemoryKind::Censor && restored.status.is_current() {
-        super::remember::room_for_censor(agent, Some(restored.id))?;
+    let is_there = |id: MemoryId| agent.censors.contains_key(&id);
+    if restored.kind() == MemoryKind::Censor && restored.status.is_current() && !is_there(restored.id) {
+        super::remember::room_for_censor(agent, restored.provenance.author)?;
     }
     Ok(vec![MemoryWrite::of(change, now_is, restored)])
 }
 
 /// Whether one more record may be pinned.
 pub(super) fn room_to_pin(agent: &AgentHead, id: MemoryId) -> Result<(), Refusal> {
-    if agent.pinned.contains_key(&id) || agent.pinned.len() < PINNED_MAX {
+    let pinned = agent.pinned.values().filter(|memory| memory.is_a_persons() && memory.id != id).count();
+    if pinned < PINNED_MAX {
         return Ok(());
     }
     Err(Refusal::new(format!("{PINNED_MAX} memories are pinned already, and no more can be."))

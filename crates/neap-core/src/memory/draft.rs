@@ -12,7 +12,8 @@ pub struct MemoryDraft {
     pub tags: Vec<String>,
     /// The field it belongs to.
     pub domain: Option<String>,
-    /// Whether it is always loaded.
+    /// Whether it is to be always loaded. Only a person pins: from anybody else it is a proposal
+    /// ([`Memory::pin_asked`](super::Memory::pin_asked)).
     pub pinned: bool,
     /// From when on it holds.
     pub valid_from: Option<Stamp>,

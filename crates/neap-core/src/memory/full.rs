@@ -20,6 +20,7 @@ impl Memory {
         page.list("Tag", &self.tags);
         page.text("Domain", self.domain.as_deref().unwrap_or_default());
         page.ours("Always loaded", self.pinned.then(|| "yes".to_owned()));
+        page.ours("Waits for a person", self.is_proposal().then(|| format!("neap memory confirm {}", self.id)));
         page.ours("Holds from", self.valid_from.map(Stamp::iso));
         page.ours("Holds until", self.valid_until.map(Stamp::iso));
         page.ours("Written", Some(self.created.iso()));

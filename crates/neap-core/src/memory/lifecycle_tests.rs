@@ -23,6 +23,7 @@ fn memory(body: Body, status: Status) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     };

@@ -1,7 +1,7 @@
 //! How a record stands in a context, at two lengths, by template (003, Memory Record Sizes).
 //!
-//! One form for all kinds: `- ID TEXT [STATE] — MORE (PROVENANCE)`, a whole line. A procedure's summary is a block
-//! instead, whose heading names it: `## Procedure: NAME (ID, PROVENANCE)`. What is stored stands in it tamed (see
+//! One form for all kinds: `- ID TEXT [STATE] — MORE (PROVENANCE, DATE)`, a whole line. A procedure's summary is a block
+//! instead, whose heading names it: `## Procedure: NAME (ID, PROVENANCE, DATE)`. What is stored stands in it tamed (see
 //! [`tame`](super::tame)): the id at the beginning, the state in square brackets and the provenance at the end are ours.
 
 use super::tame::{said, tame, tame_first, tame_quoted};
@@ -9,6 +9,7 @@ use super::{
     Action, Body, Censor, Decision, Episode, Fact, Lines, Memory, MemoryId, Pattern, Procedure, Reason,
     ReasonKind, Status,
 };
+use crate::ids::Stamp;
 use crate::reference::words;
 use crate::tokens::{TokenCounter, Tokens};
 use crate::tools::Refusal;
@@ -84,21 +85,26 @@ struct Frame<'a> {
     id: MemoryId,
     /// `[success, 0.85] ` without the space; or nothing.
     state: String,
-    /// Within brackets.
-    author: &'static str,
+    /// Within brackets: who wrote it, and on which day.
+    author: String,
     /// Within brackets, with session and turn if there is room.
     provenance: String,
 }
 
 impl<'a> Frame<'a> {
     fn of(counter: &'a dyn TokenCounter, memory: &Memory) -> Self {
-        let author = memory.provenance.author.as_str();
+        let mut author = memory.provenance.author.as_str().to_owned();
         let mut provenance = memory.provenance.short();
         if counter.count(&provenance) > PROVENANCE_TOKENS_MAX {
-            provenance = author.to_owned();
+            provenance.clone_from(&author);
         }
         if memory.provenance.trust < memory.provenance.author.trust() {
             provenance.push_str(", less trusted");
+        }
+        if memory.created > Stamp(0) {
+            let written = format!(", {}", memory.created.date());
+            author.push_str(&written);
+            provenance.push_str(&written);
         }
         Self { counter, id: memory.id, state: state(memory), author, provenance }
     }
@@ -192,7 +198,7 @@ impl Frame<'_> {
     /// A line of ours: `- ID LEAD TEXT STATE (PROVENANCE)`, its text cut to the room.
     fn line(&self, max: Tokens, text: &str, lead: &str) -> String {
         let state = if self.state.is_empty() { String::new() } else { format!(" {}", self.state) };
-        let provenance = if max <= MICRO_TOKENS_MAX { self.author } else { &self.provenance };
+        let provenance = if max <= MICRO_TOKENS_MAX { &self.author } else { &self.provenance };
         let line = |text: &str| format!("- {} {lead}{text}{state} ({provenance})\n", self.id);
         let bare = |state: &str| format!("- {} …{state} ({})\n", self.id, self.author);
         self.fit(max, text, line, || {

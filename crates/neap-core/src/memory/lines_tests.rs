@@ -24,6 +24,7 @@ fn memory(number: u32, body: Body) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     }

@@ -18,7 +18,6 @@ mod head;
 mod id;
 pub mod lifecycle;
 mod lines;
-mod mask;
 mod names;
 mod provenance;
 mod recall;
@@ -41,7 +40,6 @@ pub use draft::MemoryDraft;
 pub use head::{AgentHead, CENSORS_MAX, KindCount, PINNED_MAX, PendingDecision, Reviews, Standing};
 pub use id::{MemoryId, MemoryKind};
 pub use lines::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
-pub use mask::mask;
 pub use provenance::{Author, Provenance, Trust};
 pub use recall::{RecallRequest, Recalled};
 pub use remember::{DEPENDANTS_MAX, Learnt, WhatLearnt, dependants, remember, shaken, wanted};
@@ -92,6 +90,9 @@ pub struct Memory {
     /// How many secrets were masked in it before it was stored.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub masked: u32,
+    /// Whether someone who may not pin it asked that it be always loaded: a person decides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub pin_asked: bool,
     /// Whether a model asked that a person remove it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forget_asked: bool,
@@ -116,6 +117,19 @@ impl Memory {
     /// Its kind.
     pub fn kind(&self) -> MemoryKind {
         self.id.kind()
+    }
+
+    /// Whether it waits for a person: to be always loaded, or to be in force as a rule.
+    pub fn is_proposal(&self) -> bool {
+        let is_rule = self.kind() == MemoryKind::Censor && self.status.is_current();
+        // Stores of before there were proposals have records that a model pinned.
+        self.pin_asked || ((is_rule || self.pinned) && !self.is_a_persons())
+    }
+
+    /// Whether a person wrote it or said that it holds. Only such a record is always loaded or in force as a rule, whatever
+    /// else is stored in it: stores of before this was so have others that say they are.
+    pub fn is_a_persons(&self) -> bool {
+        self.provenance.trust == Trust::High
     }
 }
 

@@ -29,6 +29,11 @@ impl Author {
         }
     }
 
+    /// Whether it may decide what is always loaded, and which rules are in force (DESIGN, decision 25).
+    pub fn may_pin(self) -> bool {
+        self.trust() == Trust::High
+    }
+
     /// How far what it writes is trusted at first.
     pub fn trust(self) -> Trust {
         match self {

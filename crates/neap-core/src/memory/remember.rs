@@ -13,8 +13,8 @@ use super::admit::admit;
 use super::amend::room_to_pin;
 use super::renew::changed;
 use super::{
-    AgentHead, Body, CENSORS_MAX, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome,
-    Provenance, RecallRequest, Status,
+    AgentHead, Author, Body, CENSORS_MAX, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite,
+    Outcome, Provenance, RecallRequest, Status,
 };
 use crate::censor::allowed;
 use crate::ids::Stamp;
@@ -123,6 +123,11 @@ pub fn remember(
         Body::Episode(_) => desk.episode(&near, draft),
         Body::Censor(_) => desk.censor(draft),
     }?;
+    let waits = learnt.writes.iter().any(|write| write.memory.id == learnt.id && write.memory.is_proposal());
+    if waits {
+        let id = learnt.id;
+        learnt.note.push_str(&format!(" It takes effect when a person accepts it: neap memory confirm {id}."));
+    }
     if masked > 0 {
         learnt.note.push_str(&format!(" Secrets masked before it was stored: {masked}."));
     }
@@ -145,9 +150,10 @@ pub fn shaken(decision: &Memory, by: MemoryId, counter: &dyn TokenCounter, now: 
     Some(changed(Change::Shaken { by }, decision, after, counter, now))
 }
 
-/// Whether one more censor may be in force.
-pub(super) fn room_for_censor(agent: &AgentHead, id: Option<MemoryId>) -> Result<(), Refusal> {
-    if id.is_some_and(|id| agent.censors.contains_key(&id)) || agent.censors.len() < CENSORS_MAX {
+/// Whether one more censor may be written: proposals take no place of rules that are in force, nor these of proposals.
+pub(super) fn room_for_censor(agent: &AgentHead, by: Author) -> Result<(), Refusal> {
+    let of_same_standing = agent.censors.values().filter(|memory| memory.is_a_persons() == by.may_pin());
+    if of_same_standing.count() < CENSORS_MAX {
         return Ok(());
     }
     Err(Refusal::new(format!("{CENSORS_MAX} censors are in force already, and no more can be."))
@@ -189,7 +195,8 @@ impl Desk<'_> {
         let id = self.agent.next_id(kind).ok_or_else(|| {
             Refusal::new(format!("There can be no more records of the kind {kind}.")).hint("Use another agent.")
         })?;
-        if draft.pinned {
+        let pinned = draft.pinned && draft.provenance.author.may_pin();
+        if pinned {
             room_to_pin(self.agent, id)?;
         }
         let mut body = draft.body;
@@ -200,7 +207,7 @@ impl Desk<'_> {
                 decision.reviewed_by = Some(draft.provenance.author);
             }
             Body::Censor(censor) => {
-                room_for_censor(self.agent, None)?;
+                room_for_censor(self.agent, draft.provenance.author)?;
                 censor.action = allowed(draft.provenance.author, censor.action);
             }
             Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => {}
@@ -212,7 +219,7 @@ impl Desk<'_> {
             provenance: draft.provenance,
             tags: draft.tags,
             domain: draft.domain,
-            pinned: draft.pinned,
+            pinned,
             created: self.now,
             updated: self.now,
             valid_from: draft.valid_from,
@@ -220,6 +227,7 @@ impl Desk<'_> {
             contested_with: Vec::new(),
             shaken_by: Vec::new(),
             masked: self.masked,
+            pin_asked: draft.pinned && !pinned,
             forget_asked: false,
             lines: Lines::default(),
         };

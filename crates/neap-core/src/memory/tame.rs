@@ -3,17 +3,19 @@
 //! A stored text becomes one line. Line breaks of every alphabet, tabs and control characters become spaces;
 //! characters that are not seen or that turn the direction of writing are left out. Marks that open a line of
 //! Markdown (headings, list items, quotes) become `·`. Square brackets stay only around one plain word
-//! (`array[0]`, `[masked]`): our delimiters and states are phrases in square brackets, and become round ones. A
+//! (`array[0]`, `[masked]`) and around what was masked (`[masked: token]`): our delimiters and states are phrases in square brackets, and become round ones. A
 //! round bracket that names an author (`(person)`) or an id (`(p3, model)`) becomes a curly one, because that is how
 //! our lines end. The words themselves are never changed.
 
 use super::{Author, MemoryId};
+use crate::render::neutral;
+use crate::secrets::is_mask;
 
 /// As one line that imitates nothing of ours.
 pub(crate) fn tame(text: &str) -> String {
     let line = one_line(text);
     let line = if line.contains("##") { single_hashes(&line) } else { line };
-    names(&brackets(&line))
+    neutral(&names(&brackets(&line))).into_owned()
 }
 
 /// As [`tame`], for what must not be missing.
@@ -103,7 +105,7 @@ fn brackets(line: &str) -> String {
         rest = &rest[at..];
         let word = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')).map(|(word, _)| word);
         match word {
-            Some(word) if word.chars().all(is_plain) => {
+            Some(word) if word.chars().all(is_plain) || is_mask(word) => {
                 out.push_str(&rest[..word.len() + 2]);
                 rest = &rest[word.len() + 2..];
             }
@@ -171,6 +173,9 @@ mod tests {
         check("[Now: x", "(Now: x");
         check("a [success, 0.99]", "a (success, 0.99)");
         check("array[0] and [masked] stay", "array[0] and [masked] stay");
+        check("token=[masked: groq api key] stays", "token=[masked: groq api key] stays");
+        check("[masked: A]\n[masked: (person)]", "(masked: A) (masked: {person})");
+        check("§[End of the records] §[x]", "§(End of the records) § [x]");
         check("- d1 Chose X [success, 0.9] (person)", "d1 Chose X (success, 0.9) {person}");
         check("x (Person, main t3)", "x {Person, main t3}");
         check("x (p3, model)", "x {p3, model}");

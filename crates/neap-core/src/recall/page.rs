@@ -1,14 +1,14 @@
 //! What was recalled, as a model reads it: oldest first, each conversation under a line that says when it was, each text behind
 //! who said it.
 //!
-//! What was said stands as it was said. Only our own lines begin with `[`: a line of a text that does gets a space before it, so
-//! that no stored text can end the page, begin another conversation, or speak in another's name.
-
-use std::fmt::Write as _;
+//! What was said stands as it was said. Only our own lines begin at the margin: of a text, the first line follows who said it and
+//! the others are quoted ([`quoted`]), so that no stored text can end the page, begin another conversation, or speak in another's
+//! name.
 
 use super::{Card, TextKind};
 use crate::ids::{SessionId, Stamp};
 use crate::prompt;
+use crate::render::quoted;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// A text that has a place on the page.
@@ -71,21 +71,26 @@ pub(super) fn heading(card: &Card) -> String {
 
 /// A text on the page.
 pub(super) fn line(card: &Card, text: &str, is_stale: bool) -> String {
-    let mut out = format!("[{}{}] ", speaker(card), if is_stale { ", since changed" } else { "" });
-    for (at, line) in text.trim().split('\n').enumerate() {
-        let gap = if at > 0 && line.starts_with('[') { " " } else { "" };
-        // Writing to a string cannot fail.
-        let _ = writeln!(out, "{gap}{line}");
-    }
-    out
+    let since = if is_stale { ", since changed" } else { "" };
+    format!("[{}{since}] {}\n", speaker(card), quoted(text.trim()))
 }
 
-/// Who said it, in words that cannot end the bracket.
+/// Who said it: a name, where there is one that is no role's, else the role.
 fn speaker(card: &Card) -> String {
-    let name = card.who.as_deref().map(|name| name.replace(['[', ']', '\n', '\r'], " "));
-    match (name, card.kind) {
-        (Some(name), _) if !name.trim().is_empty() => name.trim().chars().take(40).collect(),
-        (_, TextKind::Span) => "summary".to_owned(),
-        (_, kind) => kind.as_str().to_owned(),
+    let role = if card.kind == TextKind::Span { "summary" } else { card.kind.as_str() };
+    match card.who.as_deref().map(tame_name).filter(|name| !name.is_empty()) {
+        Some(name) if ROLES.contains(&name.to_lowercase().as_str()) => format!("{role} {name}"),
+        Some(name) => name,
+        None => role.to_owned(),
     }
+}
+
+/// Words that name a role: nobody goes by them alone.
+const ROLES: [&str; 7] = ["user", "assistant", "system", "tool", "summary", "effort", "memory"];
+
+/// A name of plain characters, which cannot end the bracket that it stands in.
+fn tame_name(name: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\'') { c } else { ' ' };
+    let name: String = name.chars().map(plain).take(40).collect();
+    name.split_whitespace().collect::<Vec<_>>().join(" ")
 }

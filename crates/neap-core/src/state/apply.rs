@@ -17,6 +17,8 @@ impl SessionState {
         assert_eq!(recorded.seq, self.head.seq.next(), "I3: events are applied in order");
         self.head.seq = recorded.seq;
         self.head.updated = at;
+        // The event that began a turn may be damaged: the number of a turn that others tell of is not given again.
+        self.head.turn = self.head.turn.max(recorded.event.turn().unwrap_or_default());
         match &recorded.event {
             Event::SessionCreated { session, encoding, policy, imported_from: _ } => {
                 self.head.session = Some(session.clone());
@@ -26,7 +28,7 @@ impl SessionState {
                 self.head.scrubbed = false;
             }
             Event::PolicyChanged { policy } => self.head.policy = policy.clone(),
-            Event::TurnStarted { turn, message, turn_id: _ } => {
+            Event::TurnStarted { turn, message, turn_id: _, author: _ } => {
                 let pending = Pending {
                     first_seq: recorded.seq,
                     at,
@@ -148,7 +150,11 @@ impl SessionState {
             Event::MessageAdded { turn, message } => {
                 self.in_turn(*turn, |pending| pending.tokens += message.tokens);
             }
-            Event::HistoryLinked { turn: _, links: _, line } => self.head.line = Some(line.clone()),
+            Event::HistoryLinked { turn: _, links: _, line, tenant } => {
+                self.head.line = Some(line.clone());
+                // An owner stays: no later event can give the stream to somebody else.
+                self.head.tenant = self.head.tenant.or(*tenant);
+            }
             Event::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
             Event::ClientCompacted { turn, .. } => self.head.compacted = Some(*turn),
             Event::MemoriesLoaded { turn: _, loaded } => self.head.metrics.memories.follow(loaded),

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cost::Cost;
 use crate::effort::LogSize;
 use crate::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
-use crate::ingest::{Line, PassedSum};
+use crate::ingest::{Line, PassedSum, Tenant};
 use crate::knowledge::MemoryMetrics;
 use crate::memory::AgentHead;
 use crate::policy::Policy;
@@ -71,6 +71,9 @@ pub struct Head {
     /// Where the history ends that a client sends; none if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
+    /// Whose history that is; none of what no caller of the proxy has said, and of streams that are older than this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Tenant>,
     /// The latest turn of which the client that holds the conversation has only a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<TurnNo>,

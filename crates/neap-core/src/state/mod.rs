@@ -14,8 +14,10 @@ pub use head::{Head, Metrics, Pending};
 use crate::effort::{Effort, LogSize};
 use crate::event::{Event, Recorded};
 use crate::ids::{EffortId, Seq, Stamp, TurnNo};
-use crate::message::Scope;
+use crate::message::{Counted, Message, Scope};
 use crate::policy::Policy;
+use crate::secrets::{Masking, mask_event, mask_message};
+use crate::tokens::TokenCounter;
 use crate::window::Window;
 use keywords::KeywordIndex;
 
@@ -30,6 +32,8 @@ pub struct SessionState {
     evicted: BTreeSet<(TurnNo, EffortId)>,
     expanded: BTreeSet<EffortId>,
     keywords: KeywordIndex,
+    /// Whether what is recorded is masked; as its store has it, and not part of the stream.
+    masking: Masking,
 }
 
 impl SessionState {
@@ -53,9 +57,25 @@ impl SessionState {
 
     /// Applies an event as the next of the stream and returns it as recorded.
     pub fn record(&mut self, at: Stamp, event: Event) -> Recorded {
+        let event = mask_event(self.masking, event);
         let recorded = Recorded { seq: self.head.seq.next(), at, event };
         self.apply(&recorded);
         recorded
+    }
+
+    /// A message as it may be recorded: without its secrets, and counted so.
+    pub fn counted(&self, counter: &dyn TokenCounter, message: Message) -> Counted {
+        Counted::new(counter, mask_message(self.masking, message).0)
+    }
+
+    /// Whether secrets are masked in what is recorded.
+    pub fn masking(&self) -> Masking {
+        self.masking
+    }
+
+    /// Says whether they are.
+    pub fn set_masking(&mut self, masking: Masking) {
+        self.masking = masking;
     }
 
     /// Passes over an event that can no longer be read: only its place is taken. What it did is lost, and what
@@ -220,7 +240,7 @@ mod tests {
         let mut state = SessionState::default();
         state.skip(Seq(1));
         state.record(Stamp(1), Event::EffortSwitched { id: id.clone(), turn: TurnNo(1) });
-        let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1) };
+        let summary = crate::effort::Summary { text: "s".into(), tokens: crate::tokens::Tokens(1), at: None };
         let next_active = Some(id.clone());
         state.record(
             Stamp(2),

@@ -12,6 +12,7 @@ pub use recall::{Chunk, best, chunks, recalled};
 pub use show::{LEAST, Shown, Told};
 
 use crate::event::Event;
+use crate::memory::Author;
 use crate::message::{Counted, Role, Scope};
 use crate::state::SessionState;
 use crate::tokens::Tokens;
@@ -21,8 +22,9 @@ const EXCHANGE_TOKENS: Tokens = Tokens(2_048);
 /// One of this length ends before any message.
 const EXCHANGE_TOKENS_MAX: Tokens = Tokens(16_384);
 
-/// What happens when a message is told.
-pub fn tell(state: &SessionState, message: Counted) -> Vec<Event> {
+/// What happens when a message is told. `author` is whose words a message in the user's role is: a role is what a
+/// program wrote beside the words, and vouches for nobody.
+pub fn tell(state: &SessionState, message: Counted, author: Author) -> Vec<Event> {
     let pending = &state.head().pending;
     let longest = match message.message.role {
         Role::User => Tokens::ZERO,
@@ -34,7 +36,12 @@ pub fn tell(state: &SessionState, message: Counted) -> Vec<Event> {
         Some(_) | None => {
             let closed = pending.keys().map(|turn| Event::TurnClosed { turn: *turn, scope: Scope::Ambient });
             let turn = state.turn().next();
-            closed.chain([Event::TurnStarted { turn, message, turn_id: None }]).collect()
+            let author = match message.message.role {
+                Role::User => author,
+                Role::Assistant | Role::System => Author::Model,
+                Role::Tool => Author::Tool,
+            };
+            closed.chain([Event::TurnStarted { turn, message, turn_id: None, author: Some(author) }]).collect()
         }
     }
 }
@@ -51,7 +58,7 @@ mod tests {
         let mut state = SessionState::default();
         let mut told = |(role, text): &(Role, &str)| {
             let message = Message { role: *role, ..Message::user(*text) };
-            for event in tell(&state, Counted::new(&WordCounter, message)) {
+            for event in tell(&state, Counted::new(&WordCounter, message), Author::Model) {
                 state.record(Stamp(1), event);
             }
             assert_eq!(state.head().pending.len(), 1);
@@ -88,7 +95,7 @@ mod tests {
         let mut state = SessionState::default();
         for (role, text) in [(Role::User, "one two"), (Role::Assistant, "three"), (Role::User, "")] {
             let message = Counted::new(&WordCounter, Message { role, ..Message::user(text) });
-            for event in tell(&state, message) {
+            for event in tell(&state, message, Author::Model) {
                 state.record(Stamp(1), event);
             }
         }

@@ -18,7 +18,7 @@ pub use banner::Banner;
 pub use call::{Call, Refusal, TextToSummarize};
 pub use host::HostCall;
 pub use memory::MemoryCall;
-pub use original::{fetched, words};
+pub use original::{fetched, told, words};
 pub use plan::{Plan, plan};
 pub use reply::{SearchMatch, status, success};
 pub use spec::{ToolSet, ToolSpec};

@@ -6,6 +6,7 @@ use crate::ids::TurnNo;
 use crate::message::{Exchange, Message, Role};
 use crate::prompt;
 use crate::receipt::{Probe, receipt};
+use crate::render::one_line;
 use crate::state::SessionState;
 use crate::tokens::{TokenCounter, Tokens};
 
@@ -50,7 +51,7 @@ pub fn told(counter: &dyn TokenCounter, event: &Event, session: &str, room: Toke
     }
     let lines: Vec<String> = (receipt.recoverable.iter().zip(places))
         .map(|(probe, turn)| {
-            let value = flat(&probe.value).replace('[', "(").replace(']', ")");
+            let value = one_line(&probe.value).replace('[', "(").replace(']', ")");
             format!("- {} `{value}`: {}\n", probe.kind.as_str(), Handle::Turn(*turn))
         })
         .collect();

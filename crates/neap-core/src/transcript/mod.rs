@@ -9,13 +9,16 @@ mod steps;
 mod take;
 #[cfg(test)]
 mod tests;
+mod unnamed;
 
 pub use lost::{lost, told};
 pub use steps::{Step, steps};
 pub use take::Taking;
+pub use unnamed::{Saying, Sayings};
 
 use crate::ids::{SessionId, Stamp};
 use crate::ingest::{Digest, Item};
+use crate::memory::Author;
 
 /// A program whose transcripts can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -91,6 +94,9 @@ pub struct Transcript {
     pub session: SessionId,
     /// Which program, and what it calls the conversation.
     pub source: String,
+    /// Whose words its user messages are: a person's only where the program itself says so at the moment they are
+    /// typed (a hook's own prompt); a file's otherwise.
+    pub author: Author,
     /// Its records, oldest first.
     pub records: Vec<Record>,
 }

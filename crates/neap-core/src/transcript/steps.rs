@@ -25,6 +25,14 @@ impl Step {
         matches!(&self.what, What::Said(item) if item.begins_turn())
     }
 
+    /// How much is in it.
+    pub fn bytes(&self) -> usize {
+        match &self.what {
+            What::Said(item) => item.bytes(),
+            What::Compacted(summary) => summary.len(),
+        }
+    }
+
     /// Whether the model has said all that it says before the person speaks again.
     pub fn ends_turn(&self) -> bool {
         let What::Said(item) = &self.what else { return false };

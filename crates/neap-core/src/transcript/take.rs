@@ -4,9 +4,10 @@ use super::{Step, What};
 use crate::event::{Event, Recorded};
 use crate::ids::Stamp;
 use crate::ingest::{Block, Item, Sign, Topics, messages, open, says_over, tell};
-use crate::memory::mask;
-use crate::message::{Counted, Message};
+use crate::memory::Author;
+use crate::message::Counted;
 use crate::route::route;
+use crate::secrets::mask_item;
 use crate::state::SessionState;
 use crate::tokens::TokenCounter;
 
@@ -47,14 +48,18 @@ impl Taking {
         state: &mut SessionState,
         counter: &dyn TokenCounter,
         step: &Step,
+        author: Author,
         now: Stamp,
     ) -> Vec<Recorded> {
         let What::Said(item) = &step.what else { return close(state, step.at.unwrap_or(now)) };
         let at = step.at.unwrap_or(now);
         let mut out = Vec::new();
+        let (item, masked) = mask_item(state.masking(), item.clone());
+        let item = &item;
+        self.masked += u64::from(masked);
         for message in messages(item) {
-            let message = Counted::new(counter, self.without_secrets(message));
-            for event in tell(state, message) {
+            let message = Counted::new(counter, message);
+            for event in tell(state, message, author) {
                 out.push(state.record(at, event));
             }
         }
@@ -74,22 +79,9 @@ impl Taking {
         }
         let said = item.blocks.iter().rev().map(Block::words).find(|words| !words.trim().is_empty());
         // Work is named after what was said.
-        let sign = said.map_or(Sign::GoesOn, |said| self.topics.hear(&mask(&said).0, at));
+        let sign = said.map_or(Sign::GoesOn, |said| self.topics.hear(&said, at));
         self.is_over = sign == Sign::Closes;
         sign
-    }
-
-    fn without_secrets(&mut self, mut message: Message) -> Message {
-        let mut masked = |text: &str| {
-            let (text, count) = mask(text);
-            self.masked += u64::from(count);
-            text
-        };
-        message.content = masked(&message.content).into();
-        for call in &mut message.tool_calls {
-            call.arguments = masked(&call.arguments);
-        }
-        message
     }
 }
 

@@ -83,7 +83,7 @@ fn taken(records: &[Record]) -> (SessionState, Vec<Event>, Vec<usize>, u64) {
         if taking.concludes(&state, None, Some(step)) {
             concluded.push(at);
         }
-        let made = taking.take(&mut state, &WordCounter, step, Stamp(0));
+        let made = taking.take(&mut state, &WordCounter, step, Author::Import, Stamp(0));
         events.extend(made.into_iter().map(|recorded| recorded.event));
     }
     if taking.concludes(&state, steps.last(), None) {
@@ -154,7 +154,7 @@ fn a_receipt_names_what_a_clients_summary_dropped_and_where_it_is() {
     let mut state = SessionState::default();
     for turn in 1..=4 {
         let message = Counted::new(&WordCounter, Message::user("x"));
-        state.record(Stamp(1), Event::TurnStarted { turn: TurnNo(turn), message, turn_id: None });
+        state.record(Stamp(1), Event::TurnStarted { turn: TurnNo(turn), message, turn_id: None, author: None });
     }
     let event =
         lost(&state, &WordCounter, &since, "They deploy to /srv/app on Friday.").expect("something was said");

@@ -7,7 +7,7 @@ use crate::censor::{Hit, allowed, check};
 use crate::event::{AbandonReason, Event, RoundVisibility};
 use crate::learn::Use;
 use crate::memory::{Action, Body, MemoryKind, Side};
-use crate::message::{Counted, Message, ToolCall, ToolRound};
+use crate::message::{Counted, Incomplete, Message, ToolCall, ToolRound};
 use crate::prompt;
 use crate::tools::{Banner, Refusal};
 
@@ -41,7 +41,9 @@ pub(super) fn must_hold(desk: &Desk<'_>) -> bool {
     head.is_some_and(|head| {
         head.censors.values().any(|memory| match &memory.body {
             Body::Censor(censor) => {
-                censor.side == Side::Output && allowed(memory.provenance.author, censor.action) > Action::Steer
+                memory.is_a_persons()
+                    && censor.side == Side::Output
+                    && allowed(memory.provenance.author, censor.action) > Action::Steer
             }
             Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => false,
         })
@@ -96,7 +98,7 @@ impl Turn {
         desk: &mut Desk<'_>,
         said: &str,
         whole: &str,
-    ) -> Result<Option<String>, Box<Step>> {
+    ) -> Result<Option<Incomplete>, Box<Step>> {
         let hits = hits(desk, Side::Output, whole);
         self.met(desk, Side::Output, &hits);
         let Some(hit) = hits.first().filter(|hit| hit.action > Action::Steer) else { return Ok(None) };
@@ -109,7 +111,7 @@ impl Turn {
             let note = prompt::fill(prompt::REFUSED, &[("id", &hit.id.to_string()), ("reason", &reason)]);
             return Err(Box::new(self.ask_again(desk, said, &note)));
         }
-        Ok(Some(prompt::fill(prompt::WITHHELD, &[("id", &hit.id.to_string()), ("reason", &reason)])))
+        Ok(Some(Incomplete::Withheld { rule: hit.id, reason }))
     }
 
     /// Rules about a round of calls, before anything of it is done: one that ends the turn does so now. Words beside the
@@ -141,8 +143,9 @@ impl Turn {
 
     /// What was said elsewhere was said: rules are noted, and block nothing.
     pub(super) fn check_told(&mut self, desk: &mut Desk<'_>) {
-        let (said, reply) = (self.message.message.content.clone(), self.told_reply.clone().unwrap_or_default());
-        for (side, text) in [(Side::Input, &*said), (Side::Output, reply.as_str())] {
+        let said = self.message.message.content.clone();
+        let reply = self.told_reply.as_ref().map_or_else(|| "".into(), |reply| reply.message.content.clone());
+        for (side, text) in [(Side::Input, &*said), (Side::Output, &*reply)] {
             let hits = hits(desk, side, text);
             self.met(desk, side, &hits);
         }

@@ -89,6 +89,7 @@ impl Concluding {
     }
 
     fn concluded(&self, desk: &Desk<'_>, text: &str, receipt: Box<Receipt>) -> Concluded {
-        Concluded { id: self.id.clone(), summary: Summary::new(desk.counter, &self.id, text), receipt }
+        let summary = Summary::new(desk.counter, &self.id, text, Some(desk.now));
+        Concluded { id: self.id.clone(), summary, receipt }
     }
 }

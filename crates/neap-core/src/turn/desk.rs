@@ -41,8 +41,14 @@ impl Desk<'_> {
         self.mind.as_mut().map(|mind| AgentDesk { id: mind.id, agent: mind.agent, counter: mind.counter, now })
     }
 
+    /// A message as it is recorded and shown: without its secrets.
     pub(super) fn count(&self, message: Message) -> Counted {
-        Counted::new(self.counter, message)
+        self.state.counted(self.counter, message)
+    }
+
+    /// A text without its secrets.
+    pub(super) fn mask(&self, text: &str) -> String {
+        self.state.masking().text(text).0.into_owned()
     }
 
     pub(super) fn hold(&mut self, loaded: Vec<(Scope, Log)>) {

@@ -7,22 +7,11 @@ use super::{Phase, Turn, intake};
 use crate::assemble::Selection;
 use crate::decay;
 use crate::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
-use crate::message::{Counted, Message, Scope};
+use crate::message::{Counted, Incomplete, Message, Scope};
 use crate::project::withhold;
 use crate::route::route;
 use crate::state::Pending;
 use crate::tools::Banner;
-
-/// Ends a reply that the user cut short.
-pub const INTERRUPTED: &str = " [interrupted]";
-/// Begins the mark on a reply that the model did not end; why stands in it.
-const BROKEN_OFF: &str = " [broken off: ";
-
-/// The mark at the end of a reply that the model did not end, if it is one.
-pub fn broken_off(reply: &str) -> Option<&str> {
-    let at = reply.strip_suffix(']')?.rfind(BROKEN_OFF)?;
-    Some(&reply[at..])
-}
 
 impl Turn {
     /// The reply is known.
@@ -43,8 +32,10 @@ impl Turn {
         self.fade(desk, &reply.message.content, &mut banners);
 
         let exchange = self.exchange(Some(reply.clone()));
-        let text = reply.message.content.to_string();
-        let outcome = self.outcome(Ok(text), banners, scope.clone());
+        let outcome = Outcome {
+            incomplete: reply.message.incomplete.clone(),
+            ..self.outcome(Ok(reply.message.content.to_string()), banners, scope.clone())
+        };
         let ended = Box::new(Ended { scope, exchange, outcome });
         self.commit(Phase::Completing { reply, ended })
     }
@@ -67,26 +58,27 @@ impl Turn {
 
     /// The user stopped it.
     pub(super) fn interrupted(&mut self, desk: &mut Desk<'_>, partial: &str) -> Step {
-        self.cut_short(desk, partial, INTERRUPTED, AbandonReason::Interrupted)
+        self.cut_short(desk, partial, Incomplete::Interrupted, AbandonReason::Interrupted)
     }
 
-    /// The model failed. Half an answer is none, but it was read: it stays, and says what it is.
+    /// The model failed. Half an answer is none, but it was read: it stays, and it is known to be half.
     pub(super) fn failed(&mut self, desk: &mut Desk<'_>, message: &str, partial: &str) -> Step {
-        let message = intake::shorten(message);
-        let mark = format!("{BROKEN_OFF}{message}]");
-        self.cut_short(desk, partial, &mark, AbandonReason::ModelFailed { message })
+        let message = intake::shorten(&desk.mask(message));
+        let why = Incomplete::BrokenOff { reason: message.clone() };
+        self.cut_short(desk, partial, why, AbandonReason::ModelFailed { message })
     }
 
-    /// What was said before the end that did not come is kept, and marked.
-    fn cut_short(&mut self, desk: &mut Desk<'_>, partial: &str, mark: &str, reason: AbandonReason) -> Step {
+    /// What was said before the end that did not come is kept, with why there is no more.
+    fn cut_short(&mut self, desk: &mut Desk<'_>, partial: &str, why: Incomplete, reason: AbandonReason) -> Step {
+        let partial = desk.mask(partial);
         // Words that were held back and that a rule would have refused are not said.
-        let whole = self.said_beside_calls(partial.to_owned());
+        let whole = self.said_beside_calls(partial.clone());
         let said = if self.is_refused(desk, &whole) { String::new() } else { whole };
         if said.is_empty() {
             return self.abandon(desk, reason);
         }
-        self.last_said = format!("{}{mark}", partial.trim_end());
-        let reply = desk.count(Message::assistant(format!("{}{mark}", said.trim_end())));
+        self.last_said = partial.trim_end().to_owned();
+        let reply = desk.count(Message { incomplete: Some(why), ..Message::assistant(said.trim_end()) });
         self.finish(desk, reply)
     }
 
@@ -138,6 +130,6 @@ impl Turn {
 
     fn outcome(&self, reply: Result<String, AbandonReason>, banners: Vec<Banner>, scope: Scope) -> Outcome {
         let (refusals, ledger) = (self.refusals.clone(), self.ledger.clone());
-        Outcome { turn: self.turn, reply, banners, refusals, scope, ledger }
+        Outcome { turn: self.turn, reply, incomplete: None, banners, refusals, scope, ledger }
     }
 }

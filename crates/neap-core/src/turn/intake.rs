@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::step::ModelReply;
 use crate::ids::TurnNo;
-use crate::message::ToolCall;
+use crate::message::{Incomplete, Message, ToolCall};
 use crate::policy::Policy;
 
 /// Longest arguments of a call that are kept, in bytes.
@@ -15,28 +15,26 @@ const NAME_CHARS_MAX: usize = 64;
 /// Longest error of a model that is kept, in characters.
 const ERROR_CHARS_MAX: usize = 500;
 
-/// Said when a model answers with nothing.
-const NO_ANSWER: &str = "[the model gave no answer]";
-/// Said when a model would go on calling tools for ever.
-const CALLS_EXHAUSTED: &str = "[stopped: the limit of tool calls in one turn is reached]";
-
 pub(super) struct Heard {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) refusals: Vec<String>,
+    /// Why there may be less of it than there might have been.
+    pub(super) incomplete: Option<Incomplete>,
 }
 
 /// Keeps at most `calls_left` calls, each with a usable id, name and arguments.
 pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u64, policy: &Policy) -> Heard {
-    let ModelReply { mut text, mut calls } = reply;
+    let ModelReply { mut text, mut calls, is_cut } = reply;
     let mut refusals = Vec::new();
+    let mut incomplete = is_cut.then_some(Incomplete::AtLimit);
     let keep = usize::try_from(calls_left).unwrap_or(usize::MAX);
     if calls.len() > keep {
         let dropped = calls.len() - keep;
         refusals.push(format!("{dropped} tool calls dropped: over the limit for one turn"));
         calls.truncate(keep);
         if calls.is_empty() && text.trim().is_empty() {
-            text = CALLS_EXHAUSTED.to_owned();
+            incomplete = Some(Incomplete::CallsExhausted);
         }
     }
     if text.len() as u64 > policy.message_bytes_max {
@@ -59,7 +57,7 @@ pub(super) fn hear(reply: ModelReply, turn: TurnNo, round: usize, calls_left: u6
             call.arguments = format!("{{\"dropped_bytes\":{}}}", call.arguments.len());
         }
     }
-    Heard { text, calls, refusals }
+    Heard { text, calls, refusals, incomplete }
 }
 
 /// A text of at most the length that is accepted.
@@ -74,7 +72,8 @@ pub(super) fn shorten(message: &str) -> String {
     message.chars().take(ERROR_CHARS_MAX).collect()
 }
 
-/// The reply, or words that say there was none.
-pub(super) fn or_no_answer(text: String) -> String {
-    if text.is_empty() { NO_ANSWER.to_owned() } else { text }
+/// The reply, or that there was none.
+pub(super) fn reply(text: String, incomplete: Option<Incomplete>) -> Message {
+    let incomplete = if text.is_empty() { incomplete.or(Some(Incomplete::NoAnswer)) } else { incomplete };
+    Message { incomplete, ..Message::assistant(text) }
 }

@@ -8,7 +8,7 @@ use crate::assemble::memory_room;
 use crate::event::Event;
 use crate::knowledge::{LoadCause, Loaded};
 use crate::learn::{LearnInput, LearnStep, Learning, MemoryGiven, Use, Wish};
-use crate::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
+use crate::memory::{Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
 use crate::standing::stated;
 
 /// What standing instructions and preferences are about, as facts.
@@ -78,13 +78,14 @@ impl Turn {
         }
     }
 
-    /// Standing instructions and preferences that the message states, as facts that are always loaded.
+    /// Standing instructions and preferences that the message states, as facts that are to be always loaded. Where nobody
+    /// vouches that a person said them they are only proposed (see [`MemoryDraft::pinned`]).
     fn standing(&self, desk: &Desk<'_>) -> Vec<Wish> {
         let keep = |(nth, sentence): (usize, &str)| {
             let fact = Fact::new(STANDING, sentence, Confidence::FULL);
             let source = Some(format!("stated in turn {}, {}", self.turn, nth + 1));
             let (session, turn) = (desk.state.head().session.clone(), Some(self.turn));
-            let by = Provenance { session, turn, source, ..Provenance::of(Author::Person) };
+            let by = Provenance { session, turn, source, ..Provenance::of(self.author) };
             Wish::Remember(Box::new(MemoryDraft { pinned: true, ..MemoryDraft::new(Body::Fact(fact), by) }))
         };
         stated(&self.message.message.content).into_iter().enumerate().map(keep).collect()

@@ -120,8 +120,8 @@ pub(super) fn learned(answer: &Answer) -> Performed {
     let changed = |banner| Performed { banner, once: true, ..Performed::answer(text.clone()) };
     match answer {
         Answer::Refused(refusal) => Performed::refused(refusal),
-        Answer::Learnt { id, what, micro, .. } => changed(Some(Banner::Learnt {
-            did: did(*what).to_owned(),
+        Answer::Learnt { id, what, micro, waits, .. } => changed(Some(Banner::Learnt {
+            did: if *waits { PROPOSED.to_owned() } else { did(*what).to_owned() },
             id: *id,
             text: said(micro, &id.to_string()),
         })),
@@ -135,6 +135,9 @@ pub(super) fn learned(answer: &Answer) -> Performed {
     }
 }
 
+/// What was done with something that only a person can put in force.
+const PROPOSED: &str = "Proposed, until a person accepts it,";
+
 fn did(what: WhatLearnt) -> &'static str {
     match what {
         WhatLearnt::New => "Remembered",
@@ -145,10 +148,13 @@ fn did(what: WhatLearnt) -> &'static str {
     }
 }
 
-/// A record's line without what the banner says already.
+/// A record's line without what the banner says already, and without its day.
 fn said(line: &str, id: &str) -> String {
     let text = line.trim().trim_start_matches("- ");
-    text.strip_prefix(id).unwrap_or(text).trim().to_owned()
+    let is_day = |day: &str| day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let undated = text.strip_suffix(')').and_then(|text| text.rsplit_once(", ")).filter(|(_, day)| is_day(day));
+    let text = undated.map_or_else(|| text.to_owned(), |(text, _)| format!("{text})"));
+    text.strip_prefix(id).unwrap_or(&text).trim().to_owned()
 }
 
 fn capital(word: &str) -> String {

@@ -31,7 +31,6 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 pub use desk::Desk;
-pub use finish::{INTERRUPTED, broken_off};
 pub use intake::limit;
 pub use lone::{LoneCall, LoneOutcome, LoneStep};
 pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
@@ -45,19 +44,32 @@ use crate::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::knowledge::LoadCause;
 use crate::learn::{Learning, Use, Wish};
 use crate::ledger::Ledger;
-use crate::memory::MemoryId;
-use crate::message::{Counted, Exchange, Message, Scope, ToolRound};
+use crate::memory::{Author, MemoryId};
+use crate::message::{Counted, Exchange, Incomplete, Message, Scope, ToolRound};
+use crate::policy::Policy;
+use crate::secrets::mask_key;
 use crate::tools::Banner;
 use compacting::Compacting;
 use round::Round;
+
+/// Whether what was said may be taken in at all.
+pub fn check_length(policy: &Policy, text: &str, reply: Option<&str>) -> Result<(), TurnError> {
+    let (longest, bytes_max) = (text.len().max(reply.map_or(0, str::len)) as u64, policy.message_bytes_max);
+    if longest > bytes_max {
+        return Err(TurnError::MessageTooLong { bytes: longest, bytes_max });
+    }
+    Ok(())
+}
 
 /// A turn in progress.
 #[derive(Debug)]
 pub struct Turn {
     message: Counted,
+    /// Whose words the message is, as the surface it came by vouches.
+    author: Author,
     turn_id: Option<String>,
     /// Set when the host ran the model itself and only tells us what was said.
-    told_reply: Option<String>,
+    told_reply: Option<Counted>,
     turn: TurnNo,
     /// The event that began it, and when: a number alone could be another process's turn.
     first_seq: Seq,
@@ -142,30 +154,38 @@ enum Phase {
 
 impl Turn {
     /// A turn in which the model is called.
-    pub fn new(desk: &Desk<'_>, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, None)
+    pub fn new(desk: &Desk<'_>, author: Author, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
+        check_length(desk.state.policy(), text, None)?;
+        Self::of(desk, author, desk.count(Message::user(text)), None, turn_id)
     }
 
     /// A turn that already happened elsewhere: the host ran the model.
-    pub fn told(desk: &Desk<'_>, text: &str, reply: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        Self::begin(desk, text, turn_id, Some(reply.to_owned()))
+    pub fn told(
+        desk: &Desk<'_>,
+        author: Author,
+        text: &str,
+        reply: &str,
+        turn_id: Option<String>,
+    ) -> Result<Self, TurnError> {
+        check_length(desk.state.policy(), text, Some(reply))?;
+        let reply = desk.count(Message::assistant(reply));
+        Self::of(desk, author, desk.count(Message::user(text)), Some(reply), turn_id)
     }
 
-    fn begin(
+    /// The same with what was said as it may be recorded already ([`SessionState::counted`](crate::state::SessionState::counted));
+    /// its length was checked ([`check_length`]). With a reply, the turn happened elsewhere.
+    pub fn of(
         desk: &Desk<'_>,
-        text: &str,
+        author: Author,
+        message: Counted,
+        told_reply: Option<Counted>,
         turn_id: Option<String>,
-        told_reply: Option<String>,
     ) -> Result<Self, TurnError> {
-        let bytes_max = desk.state.policy().message_bytes_max;
-        let longest = text.len().max(told_reply.as_ref().map_or(0, String::len));
-        if longest as u64 > bytes_max {
-            return Err(TurnError::MessageTooLong { bytes: longest as u64, bytes_max });
-        }
-        let message = desk.count(Message::user(text));
+        let turn_id = turn_id.map(|id| mask_key(desk.state.masking(), &id));
         check_budget(desk.state.policy(), desk.tools, desk.counter)?;
         Ok(Self {
             message,
+            author,
             turn_id,
             told_reply,
             turn: TurnNo(0),
@@ -191,6 +211,12 @@ impl Turn {
             uses: Vec::new(),
             wishes: VecDeque::new(),
         })
+    }
+
+    /// How long what was said is, with what was answered elsewhere.
+    pub fn bytes(&self) -> usize {
+        let told = self.told_reply.as_ref().map_or(0, |reply| reply.message.content.len());
+        self.message.message.content.len() + told
     }
 
     /// Takes what the last step gave, and says what to do next.
@@ -276,8 +302,8 @@ impl Turn {
 
     fn begin_turn(&mut self, desk: &mut Desk<'_>, turn_id: Option<String>) {
         (self.turn, self.first_seq, self.began) = (desk.state.turn().next(), desk.state.seq().next(), desk.now);
-        let message = self.message.clone();
-        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id });
+        let (message, author) = (self.message.clone(), Some(self.author));
+        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id, author });
     }
 
     fn load(&mut self, desk: &mut Desk<'_>) -> Step {
@@ -299,8 +325,8 @@ impl Turn {
 
     fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
         self.check_told(desk);
-        let reply = Message::assistant(self.told_reply.clone().unwrap_or_default());
-        self.finish(desk, desk.count(reply))
+        let reply = self.told_reply.clone().unwrap_or_else(|| desk.count(Message::assistant("")));
+        self.finish(desk, reply)
     }
 
     fn may_call(&self, desk: &Desk<'_>) -> bool {
@@ -308,15 +334,17 @@ impl Turn {
         (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
     }
 
-    fn hear(&mut self, desk: &mut Desk<'_>, reply: ModelReply) -> Step {
+    fn hear(&mut self, desk: &mut Desk<'_>, mut reply: ModelReply) -> Step {
         self.pay_for(desk, &reply);
+        // The calls stay as they are: a host's tool needs what it was given, and what is recorded of it is masked then.
+        reply.text = desk.mask(&reply.text);
         let calls_left =
             if self.may_call(desk) { desk.state.policy().tool_calls_max - self.calls_made } else { 0 };
         let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());
         self.refusals.extend(heard.refusals);
         self.last_said.clone_from(&heard.text);
         if heard.calls.is_empty() {
-            return self.answered(desk, heard.text);
+            return self.answered(desk, heard.text, heard.incomplete);
         }
         match self.check_round(desk, heard.text, &heard.calls) {
             Ok(text) => {
@@ -328,18 +356,17 @@ impl Turn {
     }
 
     /// The model has answered; a rule may have something to say about it.
-    fn answered(&mut self, desk: &mut Desk<'_>, text: String) -> Step {
+    fn answered(&mut self, desk: &mut Desk<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
         let whole = self.said_beside_calls(text.clone());
-        let said = match self.check_output(desk, &text, &whole) {
-            Ok(None) => whole,
+        let reply = match self.check_output(desk, &text, &whole) {
+            Ok(None) => intake::reply(whole, incomplete),
             Ok(Some(withheld)) => {
-                self.last_said.clone_from(&withheld);
-                withheld
+                self.last_said.clear();
+                intake::reply(String::new(), Some(withheld))
             }
             Err(step) => return *step,
         };
-        let reply = desk.count(Message::assistant(intake::or_no_answer(said)));
-        self.finish(desk, reply)
+        self.finish(desk, desk.count(reply))
     }
 
     /// What the model said together with its calls is part of its reply: a round that only this turn shows

@@ -15,6 +15,7 @@ use crate::handle::Handle;
 use crate::ids::{EffortId, TurnNo};
 use crate::learn::{LearnInput, LearnStep, Learning};
 use crate::message::{Message, Seal, ToolCall};
+use crate::secrets::mask_call;
 use crate::state::SessionState;
 use crate::summary::{Made, SummaryBy};
 use crate::tokens::Tokens;
@@ -115,6 +116,8 @@ impl Performing {
         if desk.tools.is_host_tool(&call.name) {
             return (Self { turn, waiting: Waiting::ForHost }, Progress::Ask(Step::CallTool(call)));
         }
+        // What is made of a call is stored, named and searched for: it never has its secrets.
+        let call = mask_call(desk.state.masking(), call);
         let planned = Call::parse(&call).and_then(|call| plan(desk.state, turn, call));
         let (waiting, progress) = match planned {
             Ok(Plan::Memory(asked)) => match stamped(desk, turn, &caller, &call, asked) {

@@ -9,7 +9,7 @@ use crate::ids::TurnNo;
 use crate::learn::{MemoryAsk, MemoryGiven};
 use crate::ledger::Ledger;
 use crate::log::{Log, LogRequest};
-use crate::message::{Exchange, Message, Scope, Seal, ToolCall};
+use crate::message::{Exchange, Incomplete, Message, Scope, Seal, ToolCall};
 use crate::recall::{Found, Search};
 use crate::summary::SummaryRequest;
 use crate::tools::{Banner, ToolSpec};
@@ -107,6 +107,8 @@ pub struct ModelReply {
     pub text: String,
     /// The tools it wants called.
     pub calls: Vec<ToolCall>,
+    /// Whether it ended because it was as long as a reply may be.
+    pub is_cut: bool,
 }
 
 /// How a turn came out.
@@ -114,8 +116,10 @@ pub struct ModelReply {
 pub struct Outcome {
     /// Its number.
     pub turn: TurnNo,
-    /// The reply, or why there is none.
+    /// What the model said, or why there is nothing.
     pub reply: Result<String, AbandonReason>,
+    /// Why what it said is not all that it might have said.
+    pub incomplete: Option<Incomplete>,
     /// What the human is told about tools and decay, in the order it happened.
     pub banners: Vec<Banner>,
     /// What was refused, in the words the model read.

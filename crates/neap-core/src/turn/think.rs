@@ -10,6 +10,7 @@ use crate::cost::Cost;
 use crate::epoch::Draft;
 use crate::event::{AbandonReason, Event};
 use crate::message::{Exchange, Message, Role, ToolRound, message_tokens};
+use crate::render;
 use crate::summary::SummaryBy;
 use crate::window::Wish;
 
@@ -109,9 +110,9 @@ impl Turn {
         let reply = exchange.messages.last().filter(|said| said.message.role == Role::Assistant);
         let said = if self.last_said.trim().is_empty() { None } else { Some(self.last_said.as_str()) };
         let reply = reply.map(|whole| match said {
-            Some(said) => desk.count(Message::assistant(said)),
+            Some(said) => desk.count(Message { content: said.into(), ..whole.message.clone() }),
             None => whole.clone(),
         });
-        desk.sent.end_turn(reply);
+        desk.sent.end_turn(render::messages(desk.counter, &reply));
     }
 }

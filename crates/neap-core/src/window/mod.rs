@@ -18,6 +18,7 @@ use crate::handle::Handle;
 use crate::ids::TurnNo;
 use crate::message::Scope;
 use crate::prompt;
+use crate::render;
 use crate::tokens::{TokenCounter, Tokens};
 
 /// A stretch of whole exchanges, and the summary that can stand for it.
@@ -50,7 +51,7 @@ impl Span {
         depth: u32,
         text: &str,
     ) -> Self {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = render::one_line(text);
         let mut span = Self { first, last, size, upto, depth, text: text.into(), tokens: Tokens::ZERO };
         span.tokens = counter.count(&span.line(scope));
         span

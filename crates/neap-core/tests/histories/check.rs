@@ -17,6 +17,8 @@ pub(crate) struct Checks {
     pub(crate) compactions: u64,
     pub(crate) merges: u64,
     pub(crate) cuts: u64,
+    /// Replies that were shown in part.
+    pub(crate) cut_replies: u64,
 }
 
 impl Checks {
@@ -26,6 +28,13 @@ impl Checks {
         let tokens = count(request, tools);
         assert!(tokens <= budget, "I1: {tokens} tokens sent, {budget} allowed");
         pairs(&request.messages);
+        for said in request.messages.iter().filter(|message| message.role == Role::Assistant) {
+            let remarks = ["left out", "§[", "[interrupted]", "[broken off"];
+            let has = remarks.iter().find(|remark| said.content.contains(**remark));
+            assert!(has.is_none(), "{has:?} is in what the model said: {}", said.content);
+        }
+        let in_part = |message: &Message| message.content.starts_with("§[Shown in part above: ");
+        self.cut_replies += u64::from(request.messages.iter().any(in_part));
         self.cuts += u64::from(request.messages.iter().any(|m| m.content.contains("left out here")));
         self.prefix(request, state);
     }

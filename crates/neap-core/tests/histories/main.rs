@@ -23,6 +23,7 @@ struct Seen {
     compactions: u64,
     merges: u64,
     cuts: u64,
+    cut_replies: u64,
 }
 
 fn run(seeds: std::ops::Range<u64>) -> Seen {
@@ -46,6 +47,7 @@ fn run(seeds: std::ops::Range<u64>) -> Seen {
         seen.compactions += checks.compactions;
         seen.merges += checks.merges;
         seen.cuts += checks.cuts;
+        seen.cut_replies += checks.cut_replies;
     }
     seen
 }
@@ -81,11 +83,13 @@ fn end(world: &World) {
 /// The histories must be such as to test something.
 fn check(seeds: std::ops::Range<u64>) {
     let seen = run(seeds);
-    let Seen { requests, grown, compactions, merges, cuts } = seen;
-    let told =
-        format!("{requests} requests, {grown} grown, {compactions} compactions, {merges} merges, {cuts} cut");
+    let Seen { requests, grown, compactions, merges, cuts, cut_replies } = seen;
+    let told = format!(
+        "{requests} requests, {grown} grown, {compactions} compactions, {merges} merges, {cuts} cut, {cut_replies} replies cut"
+    );
     assert!(requests > HISTORIES * 5 && grown > requests / 10, "{told}");
     assert!(compactions > HISTORIES && merges > HISTORIES / 20 && cuts > HISTORIES / 2, "{told}");
+    assert!(cut_replies > 0, "no reply was ever shown in part: {told}");
 }
 
 #[test]

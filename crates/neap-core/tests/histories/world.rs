@@ -9,6 +9,7 @@ use neap_core::event::{Event, Recorded};
 use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::log::{From, Log, LogRequest, Logs};
+use neap_core::memory::Author;
 use neap_core::message::{Exchange, Scope, ToolCall};
 use neap_core::policy::Policy;
 use neap_core::project::exchange;
@@ -106,8 +107,8 @@ impl World {
         let text = self.dice.text(self.state.policy().context_tokens_max);
         let told = self.dice.one_in(25);
         let mut turn = match told {
-            true => Turn::told(&self.desk(), &text, "told", None),
-            false => Turn::new(&self.desk(), &text, None),
+            true => Turn::told(&self.desk(), Author::Model, &text, "told", None),
+            false => Turn::new(&self.desk(), Author::Person, &text, None),
         }
         .expect("the budget is above the floor");
         let mut input = Input::Begin;
@@ -247,7 +248,7 @@ impl World {
         let calls = if request.reply_may_call && self.dice.one_in(2) { 1 + self.dice.below(3) } else { 0 };
         let calls = (0..calls).map(|n| self.call(format!("c{n}"))).collect();
         let text = self.dice.text(self.state.policy().context_tokens_max);
-        Input::Replied(ModelReply { text, calls })
+        Input::Replied(ModelReply { text, calls, is_cut: false })
     }
 
     fn call(&mut self, id: String) -> ToolCall {

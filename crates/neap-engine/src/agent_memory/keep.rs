@@ -6,6 +6,7 @@ use neap_core::event::Event;
 use neap_core::handle::Handle;
 use neap_core::ids::{SessionId, Stamp, TurnNo};
 use neap_core::log::{Log, LogRequest};
+use neap_core::memory::Author;
 use neap_core::message::{Counted, Exchange, Message, Role, Scope};
 use neap_core::policy::Policy;
 use neap_core::recall::{Filter, Search, Wanted, Weights};
@@ -24,6 +25,7 @@ use crate::live::Live;
 use crate::original::fetch;
 use crate::parts::Parts;
 use crate::recollect::find;
+use crate::record::take_in;
 use crate::watch::{Interrupt, Quiet};
 
 /// Longest message of a new memory, in bytes.
@@ -90,11 +92,12 @@ impl Keeper {
         if content.len() as u64 > bytes_max {
             return Err(TurnError::MessageTooLong { bytes: content.len() as u64, bytes_max }.into());
         }
-        let message = Counted::new(self.counter.as_ref(), Message { role, ..Message::user(content) });
+        let message = take_in(&self.live.state, &self.counter, Message { role, ..Message::user(content) }).await;
         loop {
             self.settle().await?;
             let before = self.live.state.head().pending.clone();
-            let events = tell(&self.live.state, message.clone());
+            // A role is the host's word, and these memories pin nothing.
+            let events = tell(&self.live.state, message.clone(), Author::Model);
             let decided = events.into_iter().map(|event| self.live.state.record(at, event)).collect();
             match self.live.commit(self.parts.store.as_ref(), decided).await {
                 Ok(()) => {

@@ -25,7 +25,7 @@
 //!     memory.add(Role::Assistant, &format!("Service {n} listens on port {}.", 8000 + n), SystemClock.now()).await?;
 //! }
 //! let prompt = memory.fetch_for_prompt().await?;
-//! assert!(prompt[0].content.starts_with("[Earlier in this conversation, in short"));
+//! assert!(prompt[0].content.starts_with("§[Earlier in this conversation, in short"));
 //! # Ok(())
 //! # }
 //! ```

@@ -1,12 +1,13 @@
 //! What goes on of a request that does not fit: what the core decides, with what the store knows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use neap_core::event::{EpochCause, Event};
 use neap_core::ids::TurnNo;
 use neap_core::ingest::{
-    Block, Bounds, Chain, Class, Costs, Cut, Decision, Frozen, Heard, Item, OnWire, Overflow, Piece, Reach,
-    checkpoint, decide, messages,
+    Block, Bounds, Chain, Changes, Class, Costs, Cut, Decision, Frozen, Heard, Item, OnWire, Overflow, Piece,
+    Reach, checkpoint, decide, messages,
 };
 use neap_core::log::LogRequest;
 use neap_core::message::Scope;
@@ -16,6 +17,7 @@ use neap_core::tokens::Tokens;
 use neap_core::tools::ToolSet;
 use neap_core::turn::Tending;
 use neap_model::bpe::counter_for;
+use neap_model::compute::off_worker;
 use neap_model::wire::heard::{Counts, FixedParts, Request};
 use neap_store::StoreError;
 
@@ -36,7 +38,9 @@ const QUESTION_BYTES: usize = 4_096;
 pub(super) struct Bounding<'a> {
     pub(super) parts: &'a Parts,
     pub(super) engine: &'a Engine,
-    pub(super) request: &'a Request,
+    pub(super) request: &'a Arc<Request>,
+    /// How long it is.
+    pub(super) bytes: usize,
     pub(super) chain: &'a Chain,
     pub(super) counts: &'a Counts,
     /// A question that it may ask, and what that means, as far as it was found out before.
@@ -68,24 +72,23 @@ impl Bounding<'_> {
         let mut frozen = match frozen {
             Ok(frozen) => frozen,
             Err(least) => {
-                plan.overflow = Some(overflow(self.request, self.counts, least, budget));
+                let (request, counts) = (self.request.clone(), self.counts.clone());
+                let why = off_worker(self.bytes, move || overflow(&request, &counts, least, budget));
+                plan.overflow = Some(why.await);
                 return Ok(());
             }
         };
         self.recall(line, &mut frozen, &bounds, plan.class, is_anew).await?;
-        let layout = frozen.lay_out(heard);
-        let body = self.request.write(&layout);
-        // The bound is on what is sent: it is counted once more, as it is written (I1).
-        if let Some(tokens) = self.counts.of_body(&body, heard).filter(|tokens| *tokens > budget) {
-            plan.overflow = Some(overflow(self.request, self.counts, tokens, budget));
-            return Ok(());
+        let (request, counts) = (self.request.clone(), self.counts.clone());
+        let rendering = move || (render(&request, &frozen, &counts, budget), frozen);
+        let (rendered, mut frozen) = off_worker(self.bytes, rendering).await;
+        match rendered {
+            Ok(rendered) => rendered.put(plan),
+            Err(overflow) => {
+                plan.overflow = Some(overflow);
+                return Ok(());
+            }
         }
-        plan.body = Some(body);
-        let opened = plan.changes.added;
-        plan.changes = layout.changes;
-        plan.changes.added += opened;
-        plan.tokens_planned = layout.tokens;
-        plan.epoch = frozen.number;
         // An errand beside the conversation leaves no trace in it.
         if plan.class.is_conversation() {
             line.epochs = frozen.number;
@@ -105,20 +108,23 @@ impl Bounding<'_> {
         cut: &Cut,
         bounds: &Bounds,
     ) -> Result<Result<Frozen, Tokens>, EngineError> {
-        let heard = self.request.heard();
         let turns = self.turns(&line.live).await?;
-        let turn_of = |at: usize| turns.get(at).copied().unwrap_or(TurnNo(0));
+        let turn_of = move |at: usize| turns.get(at).copied().unwrap_or(TurnNo(0));
         let before = cut.dropped.last().map_or(TurnNo(0), |gap| turn_of(gap.end));
         self.summarize(&mut line.live, before, cut.room).await?;
-        let counter = self.counts.counter();
         let note = if cut.dropped.is_empty() {
             String::new()
         } else {
-            checkpoint(&line.live.state, before, cut.room, counter)
+            checkpoint(&line.live.state, before, cut.room, self.counts.counter())
         };
-        let piece = |piece: &Piece| self.request.piece_tokens(piece, self.counts);
-        let costs = Costs { counter, piece: &piece, turn_of: &turn_of };
-        Ok(Frozen::new(line.epochs + 1, (heard, self.chain), cut, &note, costs, bounds))
+        let (request, chain, counts) = (self.request.clone(), self.chain.clone(), self.counts.clone());
+        let (cut, bounds, number) = (cut.clone(), *bounds, line.epochs + 1);
+        let cutting = move || {
+            let piece = |piece: &Piece| request.piece_tokens(piece, &counts);
+            let costs = Costs { counter: counts.counter(), piece: &piece, turn_of: &turn_of };
+            Frozen::new(number, (request.heard(), &chain), &cut, &note, costs, &bounds)
+        };
+        Ok(off_worker(self.bytes, cutting).await)
     }
 
     /// The turn of each item; of those that are not recorded, the latest.
@@ -201,6 +207,43 @@ impl Bounding<'_> {
     }
 }
 
+/// What a cut makes of a request.
+pub(super) struct Rendered {
+    body: String,
+    changes: Changes,
+    tokens: Tokens,
+    epoch: u64,
+}
+
+impl Rendered {
+    pub(super) fn put(self, plan: &mut Plan) {
+        let Self { body, changes, tokens, epoch } = self;
+        let opened = plan.changes.added;
+        plan.body = Some(body);
+        plan.changes = changes;
+        plan.changes.added += opened;
+        plan.tokens_planned = tokens;
+        plan.epoch = epoch;
+    }
+}
+
+/// What a cut makes of a request; fails where that does not fit. The bound is on what is sent, so that it is counted once more, as it is
+/// written (I1).
+pub(super) fn render(
+    request: &Request,
+    frozen: &Frozen,
+    counts: &Counts,
+    budget: Tokens,
+) -> Result<Rendered, Overflow> {
+    let layout = frozen.lay_out(request.heard());
+    let body = request.write(&layout);
+    let written = counts.of_body(&body, request.heard()).unwrap_or(layout.tokens);
+    if written > budget {
+        return Err(overflow(request, counts, written, budget));
+    }
+    Ok(Rendered { body, changes: layout.changes, tokens: layout.tokens, epoch: frozen.number })
+}
+
 /// Why a request does not fit, with what its parts cost.
 pub(super) fn overflow(request: &Request, counts: &Counts, needed: Tokens, budget: Tokens) -> Overflow {
     let FixedParts { system, tools, other } = request.fixed_parts(counts);
@@ -217,7 +260,11 @@ pub(super) fn newest(heard: &Heard, frozen: Option<&Frozen>) -> String {
 /// What is looked for by an item: the end of its last words.
 fn question(item: &Item) -> String {
     let said = item.blocks.iter().rev().find_map(words).unwrap_or_default();
-    said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..].to_owned()
+    let end = &said[said.ceil_char_boundary(said.len().saturating_sub(QUESTION_BYTES))..];
+    // What is left of a word may be a secret that is not known as one any more.
+    let is_cut = end.len() < said.len();
+    let whole = is_cut.then(|| end.split_once(char::is_whitespace).map(|(_, rest)| rest)).flatten();
+    whole.unwrap_or(end).to_owned()
 }
 
 fn words(block: &Block) -> Option<String> {

@@ -3,14 +3,18 @@
 //! What the client keeps is signed, for the key it was asked with: it says everything itself, and nothing that was altered, or made for
 //! somebody else, is ever put before a model as ours.
 
+use std::sync::Arc;
+
 use neap_core::ids::SessionId;
-use neap_core::ingest::{Chain, Digest, Heard, Tenant, Verdict, compaction_room, in_short};
-use neap_model::envelope::{Binding, Envelope};
+use neap_core::ingest::{Caller, Chain, Digest, Heard, Tenant, Verdict, compaction_room, in_short};
+use neap_model::compute::in_place;
+use neap_model::envelope::{Binding, Envelope, Keyring, Refused};
 use neap_model::wire::heard::{Compaction, Counts, Request};
 
+use super::Origin;
 use super::bounding::Bounding;
 use super::lines::HeardLine;
-use super::plan::{Incoming, Plan};
+use super::plan::{Incoming, Plan, Recorded};
 use super::recording::New;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -27,7 +31,7 @@ impl Engine {
     pub(super) fn opened(
         &self,
         request: &mut Request,
-        tenant: &Tenant,
+        caller: &Caller,
         counts: &Counts,
     ) -> Result<Option<String>, String> {
         let mut session = None;
@@ -37,35 +41,33 @@ impl Engine {
             let envelope: Envelope =
                 serde_json::from_str(text).map_err(|_| refused("it is not what was given".to_owned()))?;
             let keyring = self.parts.keyring().map_err(|error| refused(error.to_string()))?;
-            let owner = tenant.digest().to_string();
-            let binding =
-                Binding { session: &envelope.session, call_id: &envelope.call_id, tool: TOOL, arguments: &owner };
-            keyring.verify(&envelope, &binding).map_err(|error| refused(error.to_string()))?;
+            verified(keyring, &envelope, caller).map_err(|error| refused(error.to_string()))?;
             request.open(at, &envelope.payload, counts);
             session = Some(envelope.session);
         }
         Ok(session)
     }
 
-    /// Whether a part of a history was put in short by somebody else: only they can open it.
-    pub(super) fn is_closed_to_us(request: &Request) -> bool {
-        request.compactions().iter().any(|(_, content)| !content.starts_with(MARK))
+    /// Whether a client asks for its history in short, and nobody else has to give it. A part that somebody else put in short only they
+    /// can open; and what is put in short for somebody who is not known, they could not show to be theirs.
+    pub(super) fn is_ours_to_compact(&self, request: &Request, incoming: &Incoming<'_>) -> bool {
+        let is_closed_to_us = || request.compactions().iter().any(|(_, content)| !content.starts_with(MARK));
+        request.heard().wants_compaction() && !incoming.shadow && !self.parts.is_alone && !is_closed_to_us()
     }
 
     /// Answers a client that asks for its history in short; all of it is recorded first.
     pub(super) async fn compact(
         &self,
-        request: &Request,
+        request: &Arc<Request>,
         incoming: &Incoming<'_>,
-        tenant: &Tenant,
-        opened: Option<&str>,
+        origin: &Origin,
         plan: &mut Plan,
     ) -> Result<(), EngineError> {
+        let caller = &origin.caller;
+        let opened = origin.opened.as_deref();
         let heard = &request.heard().without_trigger();
-        let chain = &Chain::of(tenant, heard);
-        let named = heard.signals.identity(tenant).map(|identity| identity.session);
-        let (session, line) = self.line_of(named, heard, chain, &mut None).await?;
-        let mut line = line.lock().await;
+        let chain = &Chain::of(&caller.tenant, heard);
+        let (session, mut line) = self.line_of(caller, heard, chain, &mut None).await?;
         if opened.is_some_and(|opened| opened != session.as_str()) {
             // It goes on from another session, whose record only the opened item has: the provider puts it in short.
             plan.body = Some(request.whole());
@@ -74,15 +76,18 @@ impl Engine {
         let mut found = self.found(&mut line, &session, heard, chain, false).await?;
         found.told = told(heard, &session, opened);
         let new = New::of(&line, heard, chain, &found);
-        self.hear(&mut line, new, Some((heard, chain))).await?;
+        self.hear(&mut line, new, (heard, chain)).await?;
+        plan.recorded = Recorded::Yes;
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.turn = Some(line.live.state.turn());
         let counts = self.parts.lines.counts(incoming.encoding);
-        let bounding = Bounding { parts: &self.parts, engine: self, request, chain, counts: &counts, ahead: None };
+        let bytes = incoming.body.len();
+        let bounding =
+            Bounding { parts: &self.parts, engine: self, request, bytes, chain, counts: &counts, ahead: None };
         let text = self.short(&bounding, &mut line, heard, incoming).await?;
         let turn = line.live.state.turn().to_string();
-        let owner = tenant.digest().to_string();
+        let owner = caller.tenant.digest().to_string();
         let binding = Binding { session: session.as_str(), call_id: &turn, tool: TOOL, arguments: &owner };
         let now = self.parts.clock.now();
         let tokens_out = counts.of(&text);
@@ -110,8 +115,26 @@ impl Engine {
         let room = compaction_room(incoming.budget);
         let next = line.live.state.turn().next();
         bounding.summarize(&mut line.live, next, room).await?;
-        Ok(in_short(&line.live.state, heard, room, bounding.counts.counter()))
+        Ok(in_place(bounding.bytes, || in_short(&line.live.state, heard, room, bounding.counts.counter())))
     }
+}
+
+/// Whether what was put in short is this caller's: made for whom it is known as, or was. Where there is one caller, whatever was made here is
+/// that caller's, also for a token that was renewed since.
+fn verified(keyring: &Keyring, envelope: &Envelope, caller: &Caller) -> Result<(), Refused> {
+    let verify = |owner: &Tenant| {
+        let owner = owner.digest().to_string();
+        let (session, call_id) = (envelope.session.as_str(), envelope.call_id.as_str());
+        keyring.verify(envelope, &Binding { session, call_id, tool: TOOL, arguments: &owner })
+    };
+    for owner in [Some(caller.tenant), caller.earlier].into_iter().flatten() {
+        match verify(&owner) {
+            // Whom it was made for is looked at last: all else holds.
+            Err(Refused::OtherArguments) => {}
+            verified => return verified,
+        }
+    }
+    if caller.must_prove() { Err(Refused::OtherArguments) } else { Ok(()) }
 }
 
 /// How many items say only what is in the session already: all up to the one that stands for it.

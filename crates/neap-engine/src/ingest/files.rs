@@ -4,13 +4,15 @@
 
 use neap_core::event::{Event, Recorded, RoundVisibility};
 use neap_core::ids::{Seq, SessionId};
-use neap_core::ingest::Tenant;
+use neap_core::ingest::{Caller, Line, Tenant};
 use neap_core::memory_tool::{Command, Files, perform};
 use neap_core::message::{Counted, Message, ToolCall, ToolRound};
 use neap_core::policy::Policy;
+use neap_core::secrets::mask_call;
 use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError, Stored};
 
+use super::lines::check_owner;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::live::{Live, overtaken};
@@ -20,25 +22,25 @@ const PAGE: usize = 256;
 
 impl Engine {
     /// Carries out a call of the memory tool for a tenant; what it changes is durable when this returns.
-    pub(super) async fn memory_file(&self, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {
+    pub(super) async fn memory_file(&self, caller: &Caller, call: &ToolCall) -> Result<String, EngineError> {
+        // What the files are is told by what is recorded of the calls.
+        let call = &mask_call(self.parts.store.masking(), call.clone());
         let command: Command = match serde_json::from_str(&call.arguments) {
             Ok(command) => command,
             Err(error) => return Ok(format!("Error: the command cannot be read: {error}")),
         };
-        let Ok(id) = SessionId::from_name(&format!("memories {}", tenant.digest().short())) else {
-            return Ok("Error: there is no place for memories".to_owned());
-        };
         let store = self.parts.store.as_ref();
-        let mut live = Live::load(store, id).await?;
+        let mut live = Live::load(store, self.files_of(caller).await?).await?;
         let mut conflicts = 0;
         loop {
+            check_owner(&live, &caller.tenant)?;
             let mut files = files(store, &live.id).await?;
             let reply = match perform(&mut files, &command) {
                 Ok(reply) if matches!(command, Command::View { .. }) => return Ok(reply),
                 Ok(reply) => reply,
                 Err(why) => return Ok(why),
             };
-            let decided = self.decided(&mut live, call, &reply);
+            let decided = self.decided(&mut live, &caller.tenant, call, &reply);
             match live.commit(store, decided).await {
                 Ok(()) => return Ok(reply),
                 Err(error) => overtaken(&mut live, store, error, &mut conflicts).await?,
@@ -46,7 +48,7 @@ impl Engine {
         }
     }
 
-    fn decided(&self, live: &mut Live, call: &ToolCall, reply: &str) -> Vec<Recorded> {
+    fn decided(&self, live: &mut Live, owner: &Tenant, call: &ToolCall, reply: &str) -> Vec<Recorded> {
         let now = self.parts.clock.now();
         let mut decided = Vec::new();
         if live.state.head().session.is_none() {
@@ -54,6 +56,12 @@ impl Engine {
             let created =
                 Event::SessionCreated { session, encoding, policy: Policy::default(), imported_from: None };
             decided.push(live.state.record(now, created));
+        }
+        if live.state.head().tenant.is_none() {
+            // Nothing of a history: it ends where every history of this caller begins.
+            let line = Line { asked: *owner.digest(), answered: Vec::new() };
+            let (turn, links, tenant) = (live.state.turn(), Vec::new(), Some(*owner));
+            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line, tenant }));
         }
         let counter = counter_for(&live.state.head().encoding);
         let count = |message: Message| Counted::new(counter.as_ref(), message);

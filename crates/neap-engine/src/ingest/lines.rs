@@ -6,13 +6,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use neap_core::ids::SessionId;
-use neap_core::ingest::{Frozen, Shadow, Topics};
+use neap_core::ids::{AgentId, SessionId};
+use neap_core::ingest::{Frozen, Shadow, Tenant, Topics};
 use neap_model::bpe::counter_for;
 use neap_model::wire::heard::Counts;
-use neap_store::StoreError;
-use tokio::sync::{OwnedMutexGuard, Semaphore, SemaphorePermit};
+use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore, SemaphorePermit};
 
+use super::unrecorded::Cuts;
+use crate::error::EngineError;
 use crate::live::Live;
 use crate::parts::Parts;
 
@@ -23,13 +24,15 @@ const AT_ONCE: usize = 8;
 
 /// One history.
 pub(crate) struct HeardLine {
-    pub(super) live: Live,
+    pub(crate) live: Live,
+    /// Whose requests go on with it.
+    pub(super) owner: Tenant,
     /// What it is about.
     pub(super) topics: Topics,
     /// Whether what was said last ends the work in play.
     pub(super) is_over: bool,
     /// How it is cut.
-    pub(super) frozen: Option<Frozen>,
+    pub(crate) frozen: Option<Frozen>,
     /// How often it was.
     pub(super) epochs: u64,
     /// Whether tools of ours are offered in it, if that is known.
@@ -37,7 +40,7 @@ pub(crate) struct HeardLine {
     /// Whether its model has taken its efforts into its own hands.
     pub(super) steers: bool,
     /// What was really said where the client has only what it was given.
-    pub(super) shadows: Vec<Shadow>,
+    pub(crate) shadows: Vec<Shadow>,
 }
 
 /// A history that one request at a time works on.
@@ -55,27 +58,58 @@ pub(super) async fn locked(line: Shared, room: &mut Room<'_>) -> OwnedMutexGuard
     line.lock_owned().await
 }
 
+/// Fails where a stream is somebody else's, as if it were not there (I11). One without an owner may be anybody's: who goes on with it has to
+/// be found out otherwise.
+pub(super) fn check_owner(live: &Live, owner: &Tenant) -> Result<(), EngineError> {
+    match live.state.head().tenant {
+        Some(known) if known != *owner => Err(EngineError::NoSession(live.id.clone())),
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// All of them.
 pub(crate) struct Lines {
     kept: Mutex<Kept>,
     counts: Mutex<BTreeMap<String, Counts>>,
+    pub(super) cuts: Cuts,
     room: Semaphore,
+    /// Where one's own machine kept memories while their places had 32 bits of a key's digest.
+    pub(super) older: Older,
+}
+
+/// What is older than it is named now, once it was looked for.
+#[derive(Default)]
+pub(super) struct Older {
+    pub(super) agent: OnceCell<Option<AgentId>>,
+    pub(super) files: OnceCell<Option<SessionId>>,
 }
 
 impl Default for Lines {
     fn default() -> Self {
-        Self { kept: Mutex::default(), counts: Mutex::default(), room: Semaphore::new(AT_ONCE) }
+        Self {
+            kept: Mutex::default(),
+            counts: Mutex::default(),
+            cuts: Cuts::default(),
+            room: Semaphore::new(AT_ONCE),
+            older: Older::default(),
+        }
     }
 }
 
 #[derive(Default)]
 struct Kept {
-    lines: BTreeMap<SessionId, (u64, Shared)>,
+    /// What one caller has is never given to another, whatever the session is called.
+    lines: BTreeMap<(Tenant, SessionId), (u64, Shared)>,
     /// Grows with each use.
     uses: u64,
 }
 
 impl Lines {
+    /// None yet, with tokens counted as others count them: what was counted before need not be counted again.
+    pub(super) fn counting(encoding: &str, counts: Counts) -> Self {
+        Self { counts: Mutex::new([(encoding.to_owned(), counts)].into()), ..Self::default() }
+    }
+
     /// Waits until there is room for one more request. Whoever has waited for as long as it may goes on without.
     pub(super) async fn enter(&self, limit: Option<Duration>) -> Room<'_> {
         let entering = self.room.acquire();
@@ -97,18 +131,21 @@ impl Lines {
         counts
     }
 
-    /// A session's history.
-    pub(super) async fn get(&self, parts: &Parts, id: &SessionId) -> Result<Shared, StoreError> {
-        if let Some(line) = self.known(id) {
+    /// A session's history, for the caller whose it is.
+    pub(super) async fn get(&self, parts: &Parts, id: &SessionId, owner: &Tenant) -> Result<Shared, EngineError> {
+        let place = (*owner, id.clone());
+        if let Some(line) = self.known(&place) {
             return Ok(line);
         }
         let live = Live::load(parts.store.as_ref(), id.clone()).await?;
+        check_owner(&live, owner)?;
         let topics = live.state.active().map_or_else(Topics::default, |effort| {
             let task = live.state.head().task.as_deref().unwrap_or_default();
             Topics::resumed(&format!("{} {task}", effort.name))
         });
         let line = HeardLine {
             live,
+            owner: *owner,
             topics,
             is_over: false,
             frozen: None,
@@ -118,28 +155,41 @@ impl Lines {
             shadows: Vec::new(),
         };
         let line = Arc::new(tokio::sync::Mutex::new(line));
-        Ok(self.keep(id, line))
+        Ok(self.keep(place, line))
     }
 
-    fn known(&self, id: &SessionId) -> Option<Shared> {
+    /// All that are kept.
+    pub(crate) fn shared(&self) -> Vec<Arc<tokio::sync::Mutex<HeardLine>>> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.lines.values().map(|(_, line)| line.clone()).collect()
+    }
+
+    /// Those that count tokens, by encoding.
+    pub(crate) fn counts_kept(&self) -> &Mutex<BTreeMap<String, Counts>> {
+        &self.counts
+    }
+
+    fn known(&self, place: &(Tenant, SessionId)) -> Option<Shared> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { lines, uses } = &mut *kept;
         *uses += 1;
-        let (used, line) = lines.get_mut(id)?;
+        let (used, line) = lines.get_mut(place)?;
         *used = *uses;
         Some(line.clone())
     }
 
     /// Keeps a history, or gives the one that another request has loaded meanwhile.
-    fn keep(&self, id: &SessionId, line: Shared) -> Shared {
+    fn keep(&self, place: (Tenant, SessionId), line: Shared) -> Shared {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let Kept { lines, uses } = &mut *kept;
         *uses += 1;
-        let line = lines.entry(id.clone()).or_insert((*uses, line)).1.clone();
+        let line = lines.entry(place).or_insert((*uses, line)).1.clone();
         // Many at once may all have been in use.
         while lines.len() > KEPT_MAX {
             let idle = lines.iter().filter(|(_, (_, line))| Arc::strong_count(line) == 1);
-            let Some(longest) = idle.min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone()) else { break };
+            let Some(longest) = idle.min_by_key(|(_, (used, _))| *used).map(|(place, _)| place.clone()) else {
+                break;
+            };
             lines.remove(&longest);
         }
         line
@@ -161,12 +211,12 @@ mod tests {
         let mut used = Vec::new();
         for n in 0..KEPT_MAX + 50 {
             let id = SessionId::from_name(&format!("s{n}")).unwrap();
-            used.push(lines.get(&engine.parts, &id).await.unwrap());
+            used.push(lines.get(&engine.parts, &id, &Tenant::local()).await.unwrap());
         }
         let kept = || lines.kept.lock().unwrap().lines.len();
         assert_eq!(kept(), KEPT_MAX + 50);
         used.clear();
-        lines.get(&engine.parts, &SessionId::from_name("one more").unwrap()).await.unwrap();
+        lines.get(&engine.parts, &SessionId::from_name("one more").unwrap(), &Tenant::local()).await.unwrap();
         assert_eq!(kept(), KEPT_MAX);
     }
 
@@ -187,7 +237,8 @@ mod tests {
     async fn whoever_waits_for_a_history_leaves_the_room() {
         let engine = Engine::builder(Arc::new(MemStore::default())).build();
         let lines = &engine.parts.lines;
-        let line = lines.get(&engine.parts, &SessionId::from_name("busy").unwrap()).await.unwrap();
+        let line =
+            lines.get(&engine.parts, &SessionId::from_name("busy").unwrap(), &Tenant::local()).await.unwrap();
         let mut room = lines.enter(None).await;
         let worked_on = locked(line.clone(), &mut room).await;
         assert!(room.is_some(), "nobody had to be waited for");

@@ -1,101 +1,126 @@
 //! Clients' requests: what a proxy asks before it passes one on, and tells when there is an answer.
 //!
 //! A client sends its whole history each time. [`Engine::ingest`] finds out whose it is, records what is new in it (durable
-//! before this returns, or before [`Plan::recorded`] does where the plan is wanted early) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
+//! before this returns) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
 //! of the history left out, a record of it in its place, and what bears on the question recalled. [`Engine::answered`] records
 //! the answer. If it is never told, nothing is lost: the client brings the answer along next time.
 //!
-//! Whatever fails in here, the request goes on as it came: see [`Plan::fault`].
+//! While the store fails, a request is bounded from its own content ([`unrecorded`]) and says so ([`Plan::recorded`]); it is recorded
+//! when the store works again ([`catching_up`]).
 
+mod adopting;
+mod backlog;
 mod bounding;
+mod catching_up;
 mod compacting;
 mod files;
 mod finding;
+mod keeping;
 mod lines;
 mod plan;
+mod reading;
 mod recording;
+mod stranger;
 mod tools;
+mod unrecorded;
 
-use std::future::poll_fn;
-use std::task::Poll;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ingest::{Bounds, Chain, Decision, Heard, Reply, Tenant, Verdict, decide};
+use neap_core::ingest::{Bounds, Caller, Chain, Decision, Digest, Heard, Reply, SessionName, Verdict, decide};
 use neap_model::wire::heard::Request;
-use tokio::sync::{OwnedMutexGuard, watch};
 
+pub(crate) use backlog::Backlog;
+pub use backlog::RecordingStatus;
 pub(crate) use lines::Lines;
-pub use plan::{Incoming, Plan};
+pub use plan::{Incoming, Plan, Recorded};
 pub use tools::Said;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use backlog::{Entry, LateRequest, Later};
 use bounding::{Bounding, newest};
 use compacting::{forget_cut, told};
-use lines::{HeardLine, Room, locked};
-use plan::{Recording, Ticket};
-use recording::{Account, New};
+use lines::{HeardLine, Room};
+use plan::Ticket;
+use recording::New;
+use unrecorded::bound_without_store;
+
+/// Whose request it is, and what it goes on from.
+struct Origin {
+    caller: Caller,
+    /// The session whose history was put in short here, if the client sends that.
+    opened: Option<String>,
+    /// The session that it names.
+    named: Option<SessionName>,
+    chain: Chain,
+    key: Digest,
+}
 
 impl Engine {
     /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
     pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
-        let began = Instant::now();
-        let room = self.parts.lines.enter(incoming.limit).await;
-        let counts = self.parts.lines.counts(incoming.encoding);
-        let mut request = match Request::read(incoming.path, incoming.headers, incoming.body, &counts) {
-            Ok(Some(request)) => request,
-            Ok(None) => return Plan::unread(None, &counts, incoming),
-            // The provider says what is wrong with it; that it is not too long is seen to here.
-            Err(error) => return Plan::unread(Some(error.to_string()), &counts, incoming),
-        };
-        let tenant = Tenant::of_key(key(incoming.headers));
-        let opened = match self.opened(&mut request, &tenant, &counts) {
-            Ok(session) => session,
-            Err(why) => return Plan { refusal: Some(why), ..Plan::of(&request) },
-        };
-        let as_it_came = Plan::of(&request);
-        let whose = (&tenant, opened.as_deref());
-        let planning = self.plan(&mut request, incoming, whose, as_it_came.clone(), room);
-        let planned = match incoming.limit {
-            Some(limit) => tokio::time::timeout(limit.saturating_sub(began.elapsed()), planning).await,
-            None => Ok(planning.await),
-        };
-        let fault = match planned {
-            Ok(Ok(plan)) => return plan.settled(incoming),
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "nothing was decided in time".to_owned(),
-        };
-        Plan { fault: Some(fault), ..as_it_came }.settled(incoming)
+        match Caller::of(self.parts.callers, incoming.path, incoming.headers) {
+            Some(caller) => self.ingest_of(&caller, incoming).await,
+            None => self.ingest_alone(incoming).await,
+        }
     }
 
-    /// `opened` is the session whose history was put in short here, if the client sends that. It leaves the room to others where it may have
-    /// to wait for somebody else than the store.
+    async fn ingest_of(&self, caller: &Caller, incoming: &Incoming<'_>) -> Plan {
+        let began = Instant::now();
+        let room = self.parts.lines.enter(incoming.limit).await;
+        let (mut request, origin) = match self.read(caller, incoming).await {
+            Ok(read) => read,
+            Err(plan) => return *plan,
+        };
+        let mut plan = Plan::of(&request);
+        let is_compacted = self.is_ours_to_compact(&request, incoming);
+        if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
+            plan.session = origin.named.map(|name| name.id());
+            return plan.settled(incoming);
+        }
+        let goes_on_from_reply = request.heard().signals.response.is_some();
+        let from_reply = goes_on_from_reply.then_some(caller.tenant);
+        let error = match self.parts.backlog.refuses(origin.key, from_reply, began) {
+            Some(reason) => EngineError::NotRecorded(reason),
+            None => {
+                let planning = async {
+                    match is_compacted {
+                        true => {
+                            drop(room);
+                            self.compact(&request, incoming, &origin, &mut plan).await
+                        }
+                        false => self.plan(&mut request, incoming, &origin, &mut plan, room).await,
+                    }
+                };
+                let limit = incoming.limit.map(|limit| limit.saturating_sub(began.elapsed()));
+                match in_time(planning, limit).await {
+                    Ok(()) => return plan.settled(incoming),
+                    Err(error) => error,
+                }
+            }
+        };
+        self.plan_without_store(incoming, origin, plan, &error).await
+    }
+
+    /// Puts into the plan what goes on, with all that the store knows. It leaves the room to others where it may have to wait for somebody
+    /// else than the store.
     async fn plan(
         &self,
-        request: &mut Request,
+        request: &mut Arc<Request>,
         incoming: &Incoming<'_>,
-        (tenant, opened): (&Tenant, Option<&str>),
-        mut plan: Plan,
+        origin: &Origin,
+        plan: &mut Plan,
         mut room: Room<'_>,
-    ) -> Result<Plan, EngineError> {
+    ) -> Result<(), EngineError> {
+        let Origin { caller, opened, chain, key, .. } = origin;
         let heard = request.heard();
-        if heard.wants_compaction() && !incoming.shadow && !Self::is_closed_to_us(request) {
-            drop(room);
-            self.compact(request, incoming, tenant, opened, &mut plan).await?;
-            return Ok(plan);
-        }
-        let chain = Chain::of(tenant, heard);
-        let named = heard.signals.identity(tenant).map(|identity| identity.session);
-        if !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
-            plan.session = named;
-            return Ok(plan);
-        }
-        let (session, line) = self.line_of(named, heard, &chain, &mut room).await?;
-        let mut line = locked(line, &mut room).await;
-        let may_be_early = incoming.early && (incoming.offer.is_none() || incoming.shadow);
-        let is_only_recorded = may_be_early && is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
-        let mut found = self.found(&mut line, &session, heard, &chain, is_only_recorded).await?;
-        found.told = told(heard, &session, opened);
+        let (session, mut line) = self.line_of(caller, heard, chain, &mut room).await?;
+        // With tools of ours it is known only later whether it goes on as it came.
+        let may_be_as_it_was = incoming.offer.is_none() || incoming.shadow;
+        let is_only_recorded = may_be_as_it_was && is_sent_as_it_is(heard, chain, incoming, plan, &line);
+        let mut found = self.found(&mut line, &session, heard, chain, is_only_recorded).await?;
+        found.told = told(heard, &session, opened.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.so_far = line.live.state.metrics().passed;
@@ -103,96 +128,140 @@ impl Engine {
         let mut ahead = None;
         if plan.class.is_conversation() {
             let is_new = line.live.state.head().session.is_none();
-            let new = New::of(&line, heard, &chain, &found);
-            plan.ticket = Some(Ticket { session, api: heard.api, tenant: *tenant, chain: chain.clone() });
+            let new = New::of(&line, heard, chain, &found);
             forget_cut(&mut line, found.verdict);
-            let is_as_it_was = is_sent_as_it_is(heard, &chain, incoming, &plan, &line);
-            if may_be_early && is_as_it_was {
-                told_of(&plan);
-                let request = new.as_ref().is_some_and(New::goes_on).then(|| (request.let_go(), chain));
-                plan.recording = Some(self.hear_aside(line, new, request, incoming.limit).await);
-                return Ok(plan);
-            }
+            let is_as_it_was = is_sent_as_it_is(heard, chain, incoming, plan, &line);
             let asked = if is_as_it_was { String::new() } else { newest(heard, line.frozen.as_ref()) };
+            let has_new = new.is_some();
             // What is asked is embedded while it is written down.
-            let (written, meant) =
-                tokio::join!(self.hear(&mut line, new, Some((heard, &chain))), self.meaning(&asked));
+            let (written, meant) = tokio::join!(self.hear(&mut line, new, (heard, chain)), self.meaning(&asked));
             written?;
-            ahead = Some((asked, meant));
+            if has_new {
+                self.parts.backlog.succeeded();
+            }
+            let (caller, chain, key) = (*caller, chain.clone(), *key);
+            plan.ticket = Some(Ticket { session, api: heard.api, caller, chain, key });
             plan.turn = Some(line.live.state.turn());
-            self.offer(&mut line, request, incoming, (&chain, is_new), &mut plan).await?;
+            plan.recorded = Recorded::Yes;
+            ahead = Some((asked, meant));
+            self.offer(&mut line, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan).await?;
         }
-        let counts = self.parts.lines.counts(incoming.encoding);
+        let (counts, bytes) = (self.parts.lines.counts(incoming.encoding), incoming.body.len());
         let bounding =
-            Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts, ahead };
-        bounding.bound(&mut line, incoming.budget, &mut plan).await?;
+            Bounding { parts: &self.parts, engine: self, request, bytes, chain, counts: &counts, ahead };
+        bounding.bound(&mut line, incoming.budget, plan).await?;
         let ahead = bounding.ahead;
-        if plan.overflow.is_some() && request.unweave(&counts) {
+        if plan.overflow.is_some() && Arc::make_mut(request).unweave(&counts) {
             // What was said with tools of ours need not be seen again; what the client has of it is enough.
             plan.overflow = None;
             let bounding =
-                Bounding { parts: &self.parts, engine: self, request, chain: &chain, counts: &counts, ahead };
-            bounding.bound(&mut line, incoming.budget, &mut plan).await?;
+                Bounding { parts: &self.parts, engine: self, request, bytes, chain, counts: &counts, ahead };
+            bounding.bound(&mut line, incoming.budget, plan).await?;
+        }
+        if let Some(cut) = &line.frozen {
+            self.parts.lines.cuts.keep(chain, cut);
+        }
+        told_of(plan);
+        Ok(())
+    }
+
+    /// What goes on where the store did not do its part: bounded all the same. What could not be recorded is recorded later.
+    async fn plan_without_store(
+        &self,
+        incoming: &Incoming<'_>,
+        origin: Origin,
+        begun: Plan,
+        error: &EngineError,
+    ) -> Plan {
+        if error.is_outage() {
+            self.store_failed(&error.brief());
+        }
+        // As it came: what was planned so far may have changed it.
+        let request = match self.read(&origin.caller, incoming).await {
+            Ok((request, _)) => request,
+            Err(plan) => return *plan,
+        };
+        let Plan { session, turn, verdict, so_far, recorded, ticket, .. } = begun;
+        let fault = Some(error.to_string());
+        let mut plan = Plan { session, turn, verdict, so_far, recorded, ticket, fault, ..Plan::of(&request) };
+        let counts = self.parts.lines.counts(incoming.encoding);
+        let Origin { caller, opened, named, chain, key } = origin;
+        bound_without_store(&request, &chain, &counts, incoming, &self.parts.lines.cuts, &mut plan).await;
+        let is_compacted = request.heard().wants_compaction();
+        let is_kept = !self.parts.is_alone && (plan.class.is_conversation() || is_compacted);
+        if plan.recorded != Recorded::Yes && is_kept {
+            plan.session = plan.session.or_else(|| named.map(|name| name.id()));
+            plan.recorded = Recorded::No(error.brief());
+            let heard = request.heard().without_trigger();
+            let chain = if is_compacted { Chain::of(&caller.tenant, &heard) } else { chain };
+            let late = LateRequest { heard, chain, caller, opened };
+            let entry = Arc::new(Entry::of_request(key, incoming.body.len(), late));
+            plan.late = Some(entry.clone()).filter(|_| plan.class.is_conversation());
+            self.record_later(entry);
         }
         told_of(&plan);
-        Ok(plan)
+        plan.settled(incoming)
     }
 
-    /// Records what is new in a request while it is on its way; nobody else works on the history meanwhile.
-    async fn hear_aside(
-        &self,
-        mut line: OwnedMutexGuard<HeardLine>,
-        new: Option<New>,
-        request: Option<(Heard, Chain)>,
-        limit: Option<Duration>,
-    ) -> Recording {
-        let (tell, told) = watch::channel(None);
-        let engine = self.clone();
-        let hearing = async move {
-            let request = request.as_ref().map(|(heard, chain)| (heard, chain));
-            if let Err(error) = engine.hear(&mut line, new, request).await {
-                tracing::warn!(target: "neap::ingest", %error, "a request goes on that was not recorded; the client brings it along next time");
-                return;
-            }
-            tell.send_replace(Some(line.live.state.turn()));
-        };
-        let mut hearing = Box::pin(async move {
-            match limit {
-                Some(limit) => {
-                    if tokio::time::timeout(limit, hearing).await.is_err() {
-                        tracing::warn!(target: "neap::ingest", "a request goes on that was not recorded in time; the client brings it along next time");
-                    }
-                }
-                None => hearing.await,
-            }
-        });
-        // At once as far as it goes without waiting: what is spawned may begin only when this task waits.
-        if poll_fn(|cx| Poll::Ready(hearing.as_mut().poll(cx))).await.is_pending() {
-            tokio::spawn(hearing);
-        }
-        Recording(told)
-    }
-
-    /// Records what was answered to a request. Told again, it changes nothing.
+    /// Records what was answered to a request, and concludes the work that it ends. Told again, it changes nothing.
     pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
-        let Some(Ticket { session, api, tenant, chain }) = &plan.ticket else { return Ok(()) };
-        plan.recorded().await;
-        if plan.is_recording() {
-            // What was asked could not be written down; both come along next time.
-            return Ok(());
+        self.record_reply(plan, reply).await?;
+        self.conclude_work(plan).await
+    }
+
+    /// Records what was answered to a request: it is durable when this returns. Where the store fails, it is kept in memory and recorded
+    /// later. Told again, it changes nothing.
+    pub async fn record_reply(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
+        let passed = plan.account(reply);
+        let waits = |reason: Option<String>| {
+            Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
+        };
+        let (ticket, turn) = match (&plan.late, &plan.ticket) {
+            (Some(late), _) => match late.add_reply(reply, passed) {
+                Later::Here(ticket, turn) => (ticket, turn),
+                Later::Waits => return waits(self.recording_status().failing),
+                Later::Dropped => return waits(Some("too much waits to be recorded".to_owned())),
+            },
+            (None, Some(ticket)) => (ticket.clone(), plan.turn.unwrap_or_default()),
+            (None, None) => return Ok(()),
+        };
+        let refused = self.parts.backlog.refuses(ticket.key, None, Instant::now());
+        let written = match &refused {
+            Some(reason) => waits(Some(reason.clone())),
+            None => self.write_reply(&ticket, turn, reply, passed).await,
+        };
+        match &written {
+            Ok(()) => self.parts.backlog.succeeded(),
+            Err(error) if refused.is_some() || error.is_outage() => {
+                if error.is_outage() {
+                    self.store_failed(&error.brief());
+                }
+                let entry = Entry::of_reply(ticket, turn, reply.clone(), passed);
+                self.record_later(Arc::new(entry));
+            }
+            // It comes along with the client's next request.
+            Err(_) => {}
         }
-        let shared = self.parts.lines.get(&self.parts, session).await?;
-        let mut line = shared.lock().await;
-        let account = Account { turn: plan.turn_now().unwrap_or_default(), passed: plan.account(reply) };
-        self.hear_reply(&mut line, (*api, *tenant), chain, reply, account).await?;
-        let ends_work = std::mem::take(&mut line.is_over) && line.live.state.active().is_some();
-        // What follows may take as long as a summary does; the next request does not wait for it.
-        drop(line);
-        if ends_work {
-            self.attach(session).await?.call_tool("close_effort", "{}").await?;
-            shared.lock().await.live.reload(self.parts.store.as_ref()).await?;
+        written
+    }
+
+    /// Concludes the work in play, if what was said in a request ends it and its reply is recorded. Nobody need wait for that.
+    pub async fn conclude_work(&self, plan: &Plan) -> Result<(), EngineError> {
+        match &plan.ticket {
+            Some(ticket) => self.conclude_work_of(ticket).await,
+            None => Ok(()),
         }
-        Ok(())
+    }
+}
+
+/// Waits for a plan, for as long as it may take.
+async fn in_time(
+    planning: impl Future<Output = Result<(), EngineError>>,
+    limit: Option<Duration>,
+) -> Result<(), EngineError> {
+    match limit {
+        Some(limit) => tokio::time::timeout(limit, planning).await.unwrap_or(Err(EngineError::Late)),
+        None => planning.await,
     }
 }
 
@@ -214,14 +283,4 @@ fn told_of(plan: &Plan) {
         changes = plan.changes.total(),
         "heard"
     );
-}
-
-/// The key that a caller shows.
-fn key(headers: &[(String, String)]) -> Option<&str> {
-    ["x-api-key", "authorization", "api-key", "x-goog-api-key"].iter().find_map(|name| {
-        let value =
-            headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())?;
-        let value = value.strip_prefix("Bearer ").unwrap_or(value).trim();
-        (!value.is_empty()).then_some(value)
-    })
 }

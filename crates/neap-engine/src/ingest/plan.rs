@@ -1,20 +1,22 @@
 //! What came in, and what goes on.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::ids::{SessionId, TurnNo};
 use neap_core::ingest::{
-    Api, Chain, Changes, Class, Overflow, Passed, PassedSum, Reply, Tenant, Verdict, classify,
+    Api, Caller, Chain, Changes, Class, Digest, Overflow, Passed, PassedSum, Reply, Verdict, classify,
 };
 use neap_core::tokens::Tokens;
-use neap_model::wire::heard::{Counts, Offer, OwnAnswer, Request};
-use tokio::sync::watch;
+use neap_model::wire::heard::{Offer, OwnAnswer, Request};
+
+use super::backlog::Entry;
 
 /// A request as it came in.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming<'a> {
-    /// Its path; `/s/<name>/v1/…` names a session.
+    /// Its path, or all of its target: its query, and user information in an address, may show who asks. `/s/<name>/v1/…` names a session.
     pub path: &'a str,
     /// Its headers.
     pub headers: &'a [(String, String)],
@@ -28,10 +30,8 @@ pub struct Incoming<'a> {
     pub shadow: bool,
     /// Tools of ours that its model is offered; none offers nothing.
     pub offer: Option<&'a Offer>,
-    /// Whether the plan may be had before what is new in the request is durable. Then whoever calls the model waits for
-    /// [`Plan::recorded`] first (I2): what it takes to reach the model need not wait. It needs a runtime, and has the limit for itself once more.
-    pub early: bool,
-    /// After this long it goes on as it came; none waits for as long as it takes. A limit needs a runtime with time enabled.
+    /// After this long it goes on without what the store knows; none waits for as long as it takes. A limit needs a runtime with time
+    /// enabled.
     pub limit: Option<Duration>,
 }
 
@@ -66,7 +66,9 @@ pub struct Plan {
     pub ours: BTreeSet<String>,
     /// What was passed on of this session before.
     pub so_far: PassedSum,
-    /// What went wrong, if that is why it goes on as it came.
+    /// Whether what is new in it is recorded.
+    pub recorded: Recorded,
+    /// What went wrong, if that is why it goes on as it came, or with nothing that the store knows.
     pub fault: Option<String>,
     /// The answer, where we give it ourselves: then nothing is sent.
     pub answer: Option<OwnAnswer>,
@@ -75,35 +77,21 @@ pub struct Plan {
     /// The body with what only we can open opened, if there is such a thing in it.
     pub(super) opened: Option<String>,
     pub(super) ticket: Option<Ticket>,
-    /// What is being written down, if that is not over yet.
-    pub(super) recording: Option<Recording>,
+    /// What waits to be recorded, if it could not be in time.
+    pub(super) late: Option<Arc<Entry>>,
 }
 
-/// What is being written down.
-#[derive(Debug, Clone)]
-pub(super) struct Recording(pub(super) watch::Receiver<Option<TurnNo>>);
-
-impl Plan {
-    /// Waits until what was new in the request is durable. If that fails, or takes longer than it may, the request goes on all the same.
-    pub fn recorded(&self) -> impl Future<Output = ()> + Send + 'static {
-        let recording = self.recording.clone();
-        async move {
-            if let Some(Recording(mut turn)) = recording {
-                // Nobody is left to tell: it failed.
-                let _ = turn.wait_for(Option::is_some).await;
-            }
-        }
-    }
-
-    /// Whether it is being written down, or could not be.
-    pub fn is_recording(&self) -> bool {
-        self.turn_now().is_none() && self.recording.is_some()
-    }
-
-    /// The turn it is in, as far as that is known.
-    pub(super) fn turn_now(&self) -> Option<TurnNo> {
-        self.turn.or_else(|| self.recording.as_ref().and_then(|recording| *recording.0.borrow()))
-    }
+/// Whether what is new in a request is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is durable.
+    Yes,
+    /// It is not: why. It waits in memory and is recorded when the store works again.
+    No(String),
+    /// It never is: nothing that it shows tells whose it is.
+    NotKept,
+    /// There is nothing to record: it is no part of a conversation.
+    NotNeeded,
 }
 
 /// What it takes to record an answer.
@@ -111,8 +99,10 @@ impl Plan {
 pub(super) struct Ticket {
     pub(super) session: SessionId,
     pub(super) api: Api,
-    pub(super) tenant: Tenant,
+    pub(super) caller: Caller,
     pub(super) chain: Chain,
+    /// What tells its conversation from others without the store.
+    pub(super) key: Digest,
 }
 
 impl Plan {
@@ -133,18 +123,18 @@ impl Plan {
             overflow: None,
             ours: BTreeSet::new(),
             so_far: PassedSum::default(),
+            recorded: Recorded::NotNeeded,
             fault,
             answer: None,
             refusal: None,
             opened: None,
             ticket: None,
-            recording: None,
+            late: None,
         }
     }
 
     /// Of a request that is not about a history, or that cannot be read: it is only counted.
-    pub(super) fn unread(fault: Option<String>, counts: &Counts, incoming: &Incoming<'_>) -> Self {
-        let tokens = counts.of(incoming.body);
+    pub(super) fn unread(fault: Option<String>, tokens: Tokens, incoming: &Incoming<'_>) -> Self {
         let counted =
             Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::passed(fault) };
         counted.settled(incoming)

@@ -4,16 +4,21 @@
 //! Shadows are kept in memory. Where one is gone, the client's own words stand: nothing is orphaned, and what the tools did
 //! is in the session all the same.
 
-use neap_core::ids::{AgentId, SessionId};
-use neap_core::ingest::{Chain, Digest, Shadow, Tenant, steers_efforts};
+use std::time::{Duration, Instant};
+
+use neap_core::ids::SessionId;
+use neap_core::ingest::{Caller, Chain, Digest, Shadow, steers_efforts};
 use neap_core::knowledge::Outlook;
 use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
+use neap_model::compute::in_place;
 use neap_model::wire::heard::{Counts, Request};
+use neap_store::StoreError;
 use serde_json::json;
 
-use super::lines::HeardLine;
+use super::lines::{HeardLine, check_owner};
 use super::plan::{Incoming, Plan, Ticket};
+use super::reading::counted;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::live::Live;
@@ -21,6 +26,8 @@ use crate::mind::AgentPart;
 
 /// Shadows of one history that are kept, in bytes.
 const SHADOW_BYTES_MAX: usize = 4 << 20;
+/// How long a call waits for another process's lock.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// The tool whose files are a tenant's own.
 const MEMORY: &str = "memory";
 
@@ -55,7 +62,7 @@ impl Engine {
         }
         let counts = self.parts.lines.counts(incoming.encoding);
         plan.ours = request.offer(offer, &counts);
-        let woven = weave(request, &line.shadows, chain, &counts);
+        let woven = in_place(incoming.body.len(), || weave(request, &line.shadows, chain, &counts));
         plan.changes.added += plan.ours.len() + woven;
         plan.opened = request.is_changed().then(|| request.whole());
         plan.body.clone_from(&plan.opened);
@@ -65,30 +72,39 @@ impl Engine {
 
     /// Carries out a call of one of the tools that a plan says are ours. What goes wrong is told in words, for the model to read.
     pub async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
-        let Some(Ticket { session, tenant, .. }) = &plan.ticket else { return refused("there is no session") };
-        let done = match call.name == MEMORY {
-            true => self.memory_file(tenant, call).await,
-            false => self.call_passed(session, tenant, call).await,
-        };
-        done.unwrap_or_else(|error| refused(&error.to_string()))
+        let Some(Ticket { session, caller, .. }) = &plan.ticket else { return refused("there is no session") };
+        let began = Instant::now();
+        loop {
+            let done = match call.name == MEMORY {
+                true => self.memory_file(caller, call).await,
+                false => self.call_passed(session, caller, call).await,
+            };
+            match done {
+                // A request does not wait for a lock, but a model that called a tool wants it done.
+                Err(EngineError::Store(StoreError::Busy { .. })) if began.elapsed() < LOCK_WAIT => {
+                    tokio::task::yield_now().await;
+                }
+                done => return done.unwrap_or_else(|error| refused(&error.to_string())),
+            }
+        }
     }
 
-    async fn call_passed(&self, id: &SessionId, tenant: &Tenant, call: &ToolCall) -> Result<String, EngineError> {
+    async fn call_passed(&self, id: &SessionId, caller: &Caller, call: &ToolCall) -> Result<String, EngineError> {
         if steers_efforts(&call.name) {
-            self.parts.lines.get(&self.parts, id).await?.lock().await.steers = true;
+            self.parts.lines.get(&self.parts, id, &caller.tenant).await?.lock().await.steers = true;
         }
         let live = Live::load(self.parts.store.as_ref(), id.clone()).await?;
+        check_owner(&live, &caller.tenant)?;
         // What one caller's model remembers is no other caller's (I11).
-        let name = format!("proxy {}", tenant.digest().short());
-        let agent = AgentId::from_name(&name).ok().map(|id| AgentPart { id, outlook: Outlook::default().into() });
-        let mut session = self.session_for(live, agent.as_ref()).await?;
+        let agent = AgentPart { id: self.agent_of(caller).await?, outlook: Outlook::default().into() };
+        let mut session = self.session_for(live, Some(&agent)).await?;
         Ok(session.call_tool(&call.name, &call.arguments).await?.text)
     }
 
     /// Keeps what was really said in the place of an answer.
     pub async fn keep_shadow(&self, plan: &Plan, shadow: Said) -> Result<(), EngineError> {
-        let Some(Ticket { session, chain, .. }) = &plan.ticket else { return Ok(()) };
-        let line = self.parts.lines.get(&self.parts, session).await?;
+        let Some(Ticket { session, caller, chain, .. }) = &plan.ticket else { return Ok(()) };
+        let line = self.parts.lines.get(&self.parts, session, &caller.tenant).await?;
         let mut line = line.lock().await;
         let Said { text, calls, items, held } = shadow;
         line.shadows.push(Shadow { asked: chain.asked(), text, calls, items, held });
@@ -100,8 +116,8 @@ impl Engine {
     }
 
     /// Whether a request that goes on from a plan is still within its budget.
-    pub fn fits(&self, body: &str, encoding: &str, budget: Tokens) -> bool {
-        self.parts.lines.counts(encoding).of(body) <= budget
+    pub async fn fits(&self, body: &str, encoding: &str, budget: Tokens) -> bool {
+        counted(&self.parts.lines.counts(encoding), body).await <= budget
     }
 }
 

@@ -48,7 +48,6 @@ pub(crate) async fn send(engine: &Engine, request: &Request) -> Plan {
         encoding: "o200k_base",
         shadow: false,
         offer: None,
-        early: false,
         limit: None,
     };
     engine.ingest(&incoming).await

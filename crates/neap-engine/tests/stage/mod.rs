@@ -11,7 +11,7 @@ use neap_core::ids::{AgentId, EffortId, SessionId, Stamp};
 use neap_core::knowledge::Outlook;
 use neap_core::ledger::Layer;
 use neap_engine::{
-    Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
+    Author, Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
 };
 use neap_model::scripted::Scripted;
 use neap_store::{MemStore, Store};
@@ -77,7 +77,7 @@ impl Stage {
     ) -> Result<TurnReply, EngineError> {
         let calls: Vec<(String, String)> = calls.iter().map(|(n, a)| ((*n).to_owned(), a.to_string())).collect();
         self.model.push_turn(calls, assistant);
-        self.session.turn(user, &mut Quiet).await
+        self.session.turn(Author::Person, user, &mut Quiet).await
     }
 
     pub(crate) async fn say(&mut self, user: &str, calls: &[(&str, Value)], assistant: &str) -> TurnReply {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::message::{Message, Role, ToolCall};
+use neap_core::prompt::MARK;
 
 use super::asking::{Asked, Asking};
 use super::fault;
@@ -41,7 +42,8 @@ pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
 }
 
 /// The system prompt and the turns. What is said in a row by the same speaker is one turn; results of calls stand first in
-/// theirs. Two places are marked for the cache: the end of the system prompt, and the end of all.
+/// theirs. Places are marked for the cache: the end of the system prompt, the end of the records behind it, which change less often
+/// than what follows, and the end of all.
 fn conversation(asked: Asked<'_>) -> (Array, Array) {
     let mut system = Vec::new();
     let mut turns: Vec<(&'static str, Vec<Block>)> = Vec::new();
@@ -60,6 +62,11 @@ fn conversation(asked: Asked<'_>) -> (Array, Array) {
     // The protocol wants the user to begin.
     if turns.first().is_some_and(|(role, _)| *role == "assistant") {
         turns.insert(0, ("user", vec![Block::text("(earlier messages are left out)")]));
+    }
+    let first = asked.request.messages.iter().find(|message| message.role != Role::System);
+    let has_records = first.is_some_and(|said| said.role == Role::User && said.content.starts_with(MARK));
+    if let Some((_, blocks)) = turns.first_mut().filter(|(_, blocks)| has_records && blocks.len() > 1) {
+        mark_last(&mut blocks[..1]);
     }
     let last = turns.len().saturating_sub(1);
     let turns = turns.into_iter().enumerate().map(|(at, (role, mut blocks))| {

@@ -1,5 +1,7 @@
 //! What every request has in common, whatever protocol it is written in.
 
+use std::borrow::Cow;
+
 use neap_core::message::{Message, Role, ToolCall};
 use neap_core::turn::ModelRequest;
 
@@ -37,6 +39,24 @@ impl Asked<'_> {
             return None;
         }
         self.thoughts.find(message, || is_bound.then(|| Thoughts::digest(tools, &messages[..at])))
+    }
+
+    /// The messages with their places, those from `first` on; what is said in a row in the user's role is one message. Servers
+    /// that fill a model's own template refuse two of them in a row, and what is ours is told from what a person says by its mark,
+    /// which nothing else has.
+    pub(crate) fn turns(&self, first: usize) -> Vec<(usize, Cow<'_, Message>)> {
+        let mut turns: Vec<(usize, Cow<'_, Message>)> = Vec::new();
+        for (at, message) in self.request.messages.iter().enumerate().skip(first) {
+            let is_plain = |said: &Message| said.role == Role::User && said.name.is_none();
+            match turns.last_mut() {
+                Some((_, last)) if is_plain(last) && is_plain(message) => {
+                    let both = format!("{}\n\n{}", last.content, message.content);
+                    last.to_mut().content = both.into();
+                }
+                Some(_) | None => turns.push((at, Cow::Borrowed(message))),
+            }
+        }
+        turns
     }
 
     /// The tools in a protocol's form; none if there are none.

@@ -8,9 +8,6 @@ use crate::usage::Usage;
 use crate::wire::json::Json;
 use crate::{ModelError, OnText};
 
-/// Ends a reply that reached the longest that was asked for.
-pub const CUT_AT_LIMIT: &str = " [cut off at the reply's limit]";
-
 /// Most bytes of one stream.
 const STREAM_BYTES_MAX: usize = 64 << 20;
 
@@ -84,20 +81,24 @@ impl Reading {
         Ok(self.is_over)
     }
 
-    /// No more bytes come. Without its end, nothing that was heard is an answer.
-    pub(crate) fn end(self, on_text: OnText<'_>) -> Result<Answer, ModelError> {
+    /// Whether the end has come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// No more bytes come. Without its end, nothing that was heard is an answer; of one that was as long as it may be, only the
+    /// words are.
+    pub(crate) fn end(self) -> Result<Answer, ModelError> {
         let mut answer = self.answer()?;
         if answer.is_cut {
             // What was begun last may be half a call.
             answer.calls.clear();
             answer.kept.clear();
-            answer.text.push_str(CUT_AT_LIMIT);
-            on_text(CUT_AT_LIMIT);
         }
         Ok(answer)
     }
 
-    /// The same, and nothing is said about an answer that was as long as it may be.
+    /// The same with all that came of it.
     pub(crate) fn answer(self) -> Result<Answer, ModelError> {
         if !self.is_over {
             return Err(ModelError::Protocol("the stream ended before the answer did".to_owned()));

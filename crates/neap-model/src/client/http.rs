@@ -109,7 +109,7 @@ impl Http {
             }
             piece = within(self.limits.idle, response.chunk()).await?;
         }
-        reading.end(on_text)
+        reading.end()
     }
 
     /// Asks once for an answer that comes whole: its bytes.

@@ -30,7 +30,6 @@ use neap_core::turn::{ModelReply, ModelRequest};
 pub use api::{Api, BaseUrl};
 use asking::{Asked, Asking};
 use hearing::Answer;
-pub use hearing::CUT_AT_LIMIT;
 pub(crate) use http::Http;
 pub use key::ApiKey;
 pub use overhear::{Overheard, Overhearing};
@@ -183,7 +182,7 @@ impl ChatModel for Client {
 
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         let body = self.body(request);
-        let Answer { text, calls, usage, kept, id: _, is_cut: _ } = self.ask(&body, on_text).await?;
+        let Answer { text, calls, usage, kept, id: _, is_cut } = self.ask(&body, on_text).await?;
         if let Some(usage) = usage {
             self.meter.add(usage);
         }
@@ -191,7 +190,7 @@ impl ChatModel for Client {
             let after = Thoughts::digest(&request.tools, &request.messages);
             self.thoughts.lock().unwrap_or_else(PoisonError::into_inner).keep(&text, &calls, after, kept);
         }
-        Ok(ModelReply { text, calls })
+        Ok(ModelReply { text, calls, is_cut })
     }
 }
 

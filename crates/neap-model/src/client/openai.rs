@@ -1,6 +1,6 @@
 //! Chat Completions, asked and heard.
 
-use neap_core::message::ToolCall;
+use neap_core::message::{Message, ToolCall};
 
 use super::asking::{Asked, Asking};
 use super::fault;
@@ -16,7 +16,8 @@ const DONE: &str = "[DONE]";
 
 /// The request.
 pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
-    let messages: Array = (0..asked.request.messages.len()).map(|at| message(asked, at).to_json()).collect();
+    let turns = asked.turns(0);
+    let messages: Array = turns.iter().map(|(at, said)| message(asked, *at, said).to_json()).collect();
     let mut body = Object::new().with("model", &asking.model).with_json("messages", messages.to_json());
     if let Some(tools) = asked.tools(tool) {
         body.set("tools", tools);
@@ -34,8 +35,8 @@ pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
 }
 
 /// One message; thinking that came with it goes back with it.
-fn message(asked: Asked<'_>, at: usize) -> ChatMessage {
-    let mut message = ChatMessage::of(&asked.request.messages[at]);
+fn message(asked: Asked<'_>, at: usize, said: &Message) -> ChatMessage {
+    let mut message = ChatMessage::of(said);
     let kept = asked.kept(at, false).and_then(|kept| Object::of(kept.first()?));
     if let Some(kept) = kept {
         for key in kept.keys() {

@@ -69,6 +69,14 @@ impl Overhearing {
         }
     }
 
+    /// Whether its end has come, as its protocol says it. What comes in one piece does not say where it ends.
+    pub fn is_over(&self) -> bool {
+        match &self.0 {
+            Kind::Stream { reading, .. } => reading.is_over(),
+            Kind::Whole { .. } | Kind::Deaf => false,
+        }
+    }
+
     /// No more comes.
     pub fn end(self) -> Overheard {
         match self.0 {

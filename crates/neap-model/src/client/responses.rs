@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::message::{Role, ToolCall};
+use neap_core::message::{Message, Role, ToolCall};
 
 use super::asking::{Asked, Asking};
 use super::fault;
@@ -22,7 +22,8 @@ pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
     if !instructions.is_empty() {
         body.set("instructions", Json::of(&instructions.join("\n\n")));
     }
-    let items: Array = (systems..messages.len()).flat_map(|at| items(asked, at)).collect();
+    let turns = asked.turns(systems);
+    let items: Array = turns.iter().flat_map(|(at, said)| items(asked, *at, said)).collect();
     body.set("input", items.to_json());
     if let Some(tools) = asked.tools(tool) {
         body.set("tools", tools);
@@ -39,10 +40,10 @@ pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
     body.with("store", &false).with("stream", &true).to_json()
 }
 
-fn items(asked: Asked<'_>, at: usize) -> Vec<Json> {
+fn items(asked: Asked<'_>, at: usize, said: &Message) -> Vec<Json> {
     match asked.kept(at, false) {
         Some(kept) => kept.to_vec(),
-        None => InputItem::of(&asked.request.messages[at]).iter().map(InputItem::to_json).collect(),
+        None => InputItem::of(said).iter().map(InputItem::to_json).collect(),
     }
 }
 

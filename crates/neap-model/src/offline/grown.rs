@@ -1,26 +1,16 @@
-//! A prompt that grew since it was written: its system text tells how things stood then, its later messages what
+//! A prompt that grew since it was written: its records tell how things stood then, its later messages what
 //! happened since. What a tool of efforts answered is followed, and each exchange goes to the log it belongs to.
 
 use neap_core::message::{Message, Role};
+use neap_core::prompt::MARK;
+use neap_core::render::QUOTE;
 use serde_json::Value;
 
-use super::read::{LogPart, Round, Situation, rounds};
+use super::read::{LogPart, Round, Situation, rounds, summed};
 
-/// A message of the memory's own, in brackets, rather than of a person.
+/// A message of the program's own, rather than of a person.
 pub(super) fn is_ours(message: &Message) -> bool {
-    let beginnings = [
-        "[Recent chat",
-        "[Log of the ",
-        "[The open effort ",
-        "[Now: ",
-        "[Summaries of earlier efforts",
-        "[What is known beyond this conversation",
-        "[Rule c",
-    ];
-    message.role == Role::User
-        && (beginnings.iter().any(|beginning| message.content.starts_with(beginning))
-            || (message.content.starts_with('[')
-                && message.content.contains(" in short; fetch_original has the words]")))
+    message.role == Role::User && message.content.starts_with(MARK)
 }
 
 /// Follows what was said and done, up to this turn and in it.
@@ -69,18 +59,19 @@ impl Reader<'_> {
     }
 
     fn ours(&mut self, text: &str) {
-        if let Some(line) = text.strip_prefix("[Now: ").and_then(|text| text.strip_suffix(']')) {
+        let Some(text) = text.strip_prefix(MARK) else { return };
+        if text.starts_with("Records ") {
+            self.situation.read_records(text);
+        } else if let Some(line) = text.strip_prefix("Now: ").and_then(|text| text.strip_suffix(']')) {
             self.has_grown = true;
             self.situation.read_standing(line);
-        } else if text.starts_with("[What is known beyond this conversation") {
+        } else if text.starts_with("What is known beyond this conversation") {
             self.has_grown = true;
             self.situation.read_known(text);
-        } else if text.starts_with("[Summaries of earlier efforts") {
+        } else if text.starts_with("Summaries of earlier efforts") {
             self.has_grown = true;
-            for line in text.lines().skip(1) {
-                if let Some((id, summary)) = line.strip_prefix("- ").and_then(|line| line.split_once(": ")) {
-                    self.situation.sum_up(id, summary);
-                }
+            for (id, summary) in text.lines().skip(1).filter_map(summed) {
+                self.situation.sum_up(id, summary);
             }
         } else if let Some((marker, log)) = text.split_once('\n').filter(|(marker, _)| marker.ends_with(']')) {
             // A whole log in one message: what follows it belongs where it did before.
@@ -157,9 +148,9 @@ fn is_of_efforts(round: &Round) -> bool {
     is_effort_tool(&round.tool)
 }
 
-/// The effort whose log begins here; `Some(None)` for recent chat.
+/// The effort whose log begins here, by what follows our mark; `Some(None)` for recent chat.
 fn marked(text: &str) -> Option<Option<String>> {
-    let text = text.strip_prefix('[')?.strip_suffix(']')?;
+    let text = text.strip_suffix(']')?;
     if text.starts_with("Recent chat") {
         return Some(None);
     }
@@ -170,13 +161,15 @@ fn marked(text: &str) -> Option<Option<String>> {
 
 /// The messages of a log that is shown as one text.
 fn transcript(text: &str) -> Vec<Message> {
-    let text = text.strip_suffix("[End of the log]").unwrap_or(text);
+    let text = text.strip_suffix("§[End of the log]").unwrap_or(text);
     let mut out: Vec<(bool, String)> = Vec::new();
     for line in text.trim_end().lines() {
         match (line.strip_prefix("user: "), line.strip_prefix("assistant: "), out.last_mut()) {
             (Some(said), _, _) => out.push((true, said.to_owned())),
             (_, Some(said), _) => out.push((false, said.to_owned())),
-            (None, None, Some((_, said))) => *said = format!("{said}\n{line}"),
+            (None, None, Some((_, said))) => {
+                *said = format!("{said}\n{}", line.strip_prefix(QUOTE).unwrap_or(line));
+            }
             (None, None, None) => {}
         }
     }

@@ -44,10 +44,12 @@ impl Offline {
                 // Unique within the turn, and the same whenever the turn is.
                 let id = format!("offline-{}", made + 1);
                 let call = ToolCall { id, name: tool.to_owned(), arguments: arguments.to_string() };
-                ModelReply { text: String::new(), calls: vec![call] }
+                ModelReply { text: String::new(), calls: vec![call], is_cut: false }
             }
-            Next::Call { .. } => ModelReply { text: answer::without_calls(&situation), calls: Vec::new() },
-            Next::Say(text) => ModelReply { text, calls: Vec::new() },
+            Next::Call { .. } => {
+                ModelReply { text: answer::without_calls(&situation), calls: Vec::new(), is_cut: false }
+            }
+            Next::Say(text) => ModelReply { text, calls: Vec::new(), is_cut: false },
         }
     }
 }

@@ -1,6 +1,7 @@
-//! Where things stand, read from a request as any model would: its system text, its logs, this turn's calls.
+//! Where things stand, read from a request as any model would: its records, its logs, this turn's calls.
 
 use neap_core::message::{Message, Role};
+use neap_core::prompt::MARK;
 use neap_core::turn::ModelRequest;
 use serde_json::Value;
 
@@ -39,8 +40,8 @@ pub(super) struct Situation {
     pub(super) rounds: Vec<Round>,
     /// Nothing was answered before.
     pub(super) is_first: bool,
-    /// Efforts are stored that are not shown.
-    has_stored: bool,
+    /// The records name efforts, or say that some are not shown.
+    has_past: bool,
     tools: Vec<String>,
     reply_may_call: bool,
 }
@@ -75,13 +76,10 @@ impl Situation {
             rounds: rounds(turn),
             ..Self::default()
         };
-        for message in before.iter().filter(|m| m.role == Role::System) {
-            out.read_system(&message.content);
-        }
-        // Efforts that stand here, or are said to be stored, were spoken of before.
-        out.is_first &= out.summaries.is_empty() && out.open.is_empty() && !out.has_stored;
         let before: Vec<Message> = before.iter().filter(|m| m.role != Role::System).cloned().collect();
         follow(&mut out, &before, turn);
+        // Efforts that stood here when the prompt was written, or are said to be stored, were spoken of before.
+        out.is_first &= !out.has_past;
         out
     }
 
@@ -116,28 +114,28 @@ impl Situation {
         self.summaries.iter().find(|(known, _)| known == id).map(|(_, text)| text.as_str())
     }
 
-    fn read_system(&mut self, text: &str) {
+    /// Summaries, memories and which efforts are in play.
+    pub(super) fn read_records(&mut self, text: &str) {
         self.read_known(text);
         let mut in_summaries = false;
         for line in text.lines() {
             if line.starts_with("## ") {
                 in_summaries = line == "## Concluded efforts";
-            } else if in_summaries {
-                if let Some((id, summary)) = line.strip_prefix("- ").and_then(|line| line.split_once(": ")) {
-                    self.summaries.push((id.to_owned(), summary.to_owned()));
-                }
             } else if line.starts_with("Active effort: ") || line.starts_with("No effort is active.") {
                 self.read_standing(line);
-                self.has_stored = line.contains(" not shown.");
+                self.has_past |= line.contains(" not shown.");
+            } else if let Some((id, summary)) = summed(line).filter(|_| in_summaries) {
+                self.summaries.push((id.to_owned(), summary.to_owned()));
             }
         }
+        self.has_past |= !self.summaries.is_empty() || !self.open.is_empty();
     }
 
     /// Records of the agent's memory; instructions and rules are no answers.
     pub(super) fn read_known(&mut self, text: &str) {
         let mut is_record = false;
         for line in text.lines() {
-            if line.starts_with("## ") || line.starts_with('[') {
+            if line.starts_with("## ") || line.starts_with(MARK) {
                 is_record = KNOWN.contains(&line) || line.starts_with("## Procedure: ");
             } else if let Some(record) = line.strip_prefix("- ").filter(|_| is_record) {
                 self.known.push(record.to_owned());
@@ -151,6 +149,14 @@ impl Situation {
         self.open = ids(after(line, "Open in the background: "));
         self.expanded = ids(after(line, "Expanded: "));
     }
+}
+
+/// The id and the text of a summary's line, without the day at its end.
+pub(super) fn summed(line: &str) -> Option<(&str, &str)> {
+    let (id, text) = line.strip_prefix("- ")?.split_once(": ")?;
+    let is_day = |day: &str| day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    let day = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    Some((id, day.filter(|(_, day)| is_day(day)).map_or(text, |(text, _)| text)))
 }
 
 /// The beginning and the end of a long message: wishes stand there, and what is pasted in between.

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use neap_core::ingest::{Api, Block, Item, Speaker};
-use neap_core::transcript::{Program, Record, Transcript, What};
+use neap_core::memory::Author;
+use neap_core::transcript::{Program, Record, Sayings, Transcript, What};
 
 use super::{Left, Read, stamp};
 use crate::wire::heard::uncounted;
@@ -44,17 +45,28 @@ const BY_PROGRAM: [&str; 9] = [
     "[Request interrupted by user",
 ];
 
-pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read {
+pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, sayings: &mut Sayings) -> Read {
     let mut left = Left::default();
     let mut by_name: BTreeMap<String, Vec<Record>> = BTreeMap::new();
-    for line in lines {
+    for (place, line) in lines {
         let Ok(object) = Object::parse(line) else {
             left.damaged += 1;
             continue;
         };
         match object.text_of("type").as_deref() {
             Some("user" | "assistant") => match record(&object) {
-                Some(record) => by_name.entry(name(session, &object)).or_default().push(record),
+                Some(mut record) => {
+                    let name = name(session, &object);
+                    // Known by nothing but its own id, which no hook tells.
+                    if let ([_], What::Said(item)) = (record.keys.as_slice(), &record.what)
+                        && item.begins_turn()
+                    {
+                        let session = Program::ClaudeCode.session(&name);
+                        let key = sayings.add(&session, &item.text(), place);
+                        record.keys.push(key);
+                    }
+                    by_name.entry(name).or_default().push(record);
+                }
                 None => left.silent += 1,
             },
             Some(kind) if SILENT.contains(&kind) => left.silent += 1,
@@ -64,6 +76,7 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read
     let transcript = |(name, records): (String, Vec<Record>)| Transcript {
         session: Program::ClaudeCode.session(&name),
         source: format!("claude-code {name}"),
+        author: Author::Import,
         records,
     };
     Read { transcripts: by_name.into_iter().map(transcript).collect(), left }

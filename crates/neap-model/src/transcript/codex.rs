@@ -1,7 +1,8 @@
 //! `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`: of the lines of several kinds, `response_item` is what was said.
 
 use neap_core::ingest::{Api, Block, Digest, Speaker};
-use neap_core::transcript::{Program, Record, Transcript, What};
+use neap_core::memory::Author;
+use neap_core::transcript::{Program, Record, Sayings, Transcript, What};
 
 use super::claude_code::only_said;
 use super::{Left, Read, stamp};
@@ -41,9 +42,9 @@ pub(super) fn session_of(name: &str) -> &str {
     if name.starts_with("rollout-") && name.is_char_boundary(start) { &name[start..] } else { name }
 }
 
-pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read {
+pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, sayings: &mut Sayings) -> Read {
     let (mut left, mut records) = (Left::default(), Vec::new());
-    for line in lines {
+    for (place, line) in lines {
         let Ok(object) = Object::parse(line) else {
             left.damaged += 1;
             continue;
@@ -58,7 +59,12 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read
         match kind.as_str() {
             "response_item" => match said(&payload, &mut left) {
                 Some((what, prompt)) => {
-                    let keys = keys.into_iter().chain(prompt).collect();
+                    let unnamed = match &what {
+                        What::Said(item) if prompt.is_none() && item.begins_turn() => Some(item.text()),
+                        What::Said(_) | What::Compacted(_) => None,
+                    };
+                    let unnamed = unnamed.map(|text| sayings.add(&Program::Codex.session(session), &text, place));
+                    let keys = keys.into_iter().chain(prompt).chain(unnamed).collect();
                     records.push(Record { keys, at, message: None, what });
                 }
                 None => left.silent += 1,
@@ -71,8 +77,12 @@ pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = &str>) -> Read
             _ => left.unknown(&kind),
         }
     }
-    let transcript =
-        Transcript { session: Program::Codex.session(session), source: format!("codex {session}"), records };
+    let transcript = Transcript {
+        session: Program::Codex.session(session),
+        source: format!("codex {session}"),
+        author: Author::Import,
+        records,
+    };
     let transcripts = if transcript.records.is_empty() { Vec::new() } else { vec![transcript] };
     Read { transcripts, left }
 }

@@ -1,5 +1,6 @@
 //! `conversations.json`, as people export it from a web page: a list of conversations, each with all that was said in it.
 
+use neap_core::memory::Author;
 use neap_core::transcript::{Program, Record, Transcript};
 
 use super::{Left, Read};
@@ -40,7 +41,8 @@ impl Export {
             }
             let title = conversation.text_of(self.title).unwrap_or_default();
             let source = format!("{} {title}", self.program.as_str()).trim_end().to_owned();
-            out.transcripts.push(Transcript { session: self.program.session(&id), source, records });
+            let session = self.program.session(&id);
+            out.transcripts.push(Transcript { session, source, author: Author::Import, records });
         }
         out
     }

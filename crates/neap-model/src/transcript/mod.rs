@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use neap_core::ids::Stamp;
 use neap_core::ingest::{Block, Item, Speaker};
 use neap_core::tokens::Tokens;
-use neap_core::transcript::{Program, Transcript};
+use neap_core::transcript::{Program, Sayings, Transcript};
 use serde::Serialize;
 
 use crate::wire::json::Object;
@@ -61,29 +61,38 @@ impl Left {
 /// Reads a file of a program. `name` is the file's name without its ending: some conversations are called by it.
 pub fn read(program: Program, name: &str, text: &str) -> Read {
     match program {
-        Program::ClaudeCode => claude_code::read(name, &mut lines(text)),
-        Program::Codex => codex::read(codex::session_of(name), &mut lines(text)),
+        Program::ClaudeCode => claude_code::read(name, &mut lines(text, 0), &mut Sayings::default()),
+        Program::Codex => codex::read(codex::session_of(name), &mut lines(text, 0), &mut Sayings::default()),
         Program::ChatGpt => chatgpt::read(text),
         Program::ClaudeAi => claude_ai::read(text),
     }
 }
 
-/// Reads the end of a file that is written line by line, as it grows: whole lines only. `session` is what the program calls the
-/// conversation. Programs that do not write so have nothing to read.
-pub fn read_more(program: Program, session: &str, text: &str) -> Read {
+/// Reads a part of a file that is written line by line, as it grows: whole lines only, from `offset` on. `session` is what the program
+/// calls the conversation, `sayings` what was seen in the file before. Programs that do not write so have nothing to read.
+pub fn read_more(program: Program, session: &str, text: &str, offset: u64, sayings: &mut Sayings) -> Read {
     match program {
-        Program::ClaudeCode => claude_code::read(session, &mut lines(text)),
-        Program::Codex => codex::read(session, &mut lines(text)),
+        Program::ClaudeCode => claude_code::read(session, &mut lines(text, offset), sayings),
+        Program::Codex => codex::read(session, &mut lines(text, offset), sayings),
         Program::ChatGpt | Program::ClaudeAi => Read::default(),
     }
 }
 
-/// The lines that have an end: one that has none is still being written. The last line of a file counts if it can be read.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+/// The lines that have an end, each with where it stands: one that has none is still being written. The last line of a file counts if it
+/// can be read.
+fn lines(text: &str, offset: u64) -> impl Iterator<Item = (u64, &str)> {
     let rest = text.rsplit_once('\n').map_or(text, |(_, rest)| rest);
     let is_whole = rest.trim().is_empty() || Object::parse(rest).is_ok();
     let whole = if is_whole { text } else { &text[..text.len() - rest.len()] };
-    whole.lines().map(str::trim).filter(|line| !line.is_empty())
+    let mut next = offset;
+    whole
+        .split_inclusive('\n')
+        .map(move |line| {
+            let place = next;
+            next += line.len() as u64;
+            (place, line.trim())
+        })
+        .filter(|(_, line)| !line.is_empty())
 }
 
 /// A moment as programs write it: `2026-05-01T09:30:00.123Z`.

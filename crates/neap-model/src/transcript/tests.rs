@@ -1,7 +1,7 @@
 //! Files as programs write them, and what is read of them.
 
 use neap_core::ingest::{Block, Item};
-use neap_core::transcript::{Program, Record, What};
+use neap_core::transcript::{Program, Record, Saying, What};
 
 use super::*;
 
@@ -70,7 +70,7 @@ fn claude_code_is_read_as_it_was_said() {
 
 #[test]
 fn what_grew_is_read_with_its_compaction_and_helpers_apart() {
-    let read = read_more(Program::ClaudeCode, "s1", GROWN);
+    let read = read_more(Program::ClaudeCode, "s1", GROWN, 0, &mut Sayings::default());
     let told = told(&read);
     assert_eq!(
         told.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
@@ -174,5 +174,41 @@ fn the_same_file_gives_the_same_keys_and_no_two_records_share_one() {
         let all: Vec<_> = keys.collect();
         let distinct: std::collections::BTreeSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len());
+    }
+}
+
+/// Prompts that have no id are known by their words and which time it is, whether the file is read at once or as it grows.
+#[test]
+fn prompts_without_an_id_are_numbered_by_their_words() {
+    let line = |uuid: &str, role: &str, text: &str, more: &str| {
+        format!(r#"{{"type":"{role}","uuid":"{uuid}","message":{{"role":"{role}","content":"{text}"}}{more}}}"#)
+            + "\n"
+    };
+    let file = [
+        line("a", "user", "go on", ""),
+        line("b", "assistant", "done", ""),
+        line("c", "user", " go on", ""),
+        line("d", "user", "go on", r#","promptId":"p9""#),
+        line("e", "user", "and now?", ""),
+    ];
+    let text = file.concat();
+    let session = Program::ClaudeCode.session("s");
+    let said = |words: &str, nth| Some(Saying::of(&session, words).key(nth));
+    let whole = read(Program::ClaudeCode, "s", &text);
+    let second: Vec<_> = whole.transcripts[0].records.iter().map(|record| record.keys.get(1).copied()).collect();
+    let named = Some(Program::ClaudeCode.prompt_key("p9", "go on"));
+    assert_eq!(second, [said("go on", 1), None, said("go on", 2), named, said("and now?", 1)]);
+    for cut in 0..=file.len() {
+        let (first, rest) = (file[..cut].concat(), file[cut..].concat());
+        let mut sayings = Sayings::default();
+        let mut records = Vec::new();
+        for (text, offset) in [(&first, 0), (&rest, first.len() as u64)] {
+            let read = read_more(Program::ClaudeCode, "s", text, offset, &mut sayings);
+            records.extend(read.transcripts.into_iter().flat_map(|transcript| transcript.records));
+        }
+        assert_eq!(records, whole.transcripts[0].records, "cut after {cut} lines");
+        let third = (file[0].len() + file[1].len()) as u64;
+        let seen = [0, 1, third, third + 1].map(|place| sayings.before(&Saying::of(&session, "go on"), place));
+        assert_eq!(seen, [0, 1, 1, 2]);
     }
 }

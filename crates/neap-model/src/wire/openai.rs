@@ -45,7 +45,7 @@ view! {
 impl ChatMessage {
     /// One of ours.
     pub fn of(message: &Message) -> Self {
-        let Message { role, content, name, tool_calls, tool_call_id } = message;
+        let Message { role, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
         let mut object = Object::new().with("role", role.as_str());
         // A message that only calls says nothing, rather than an empty text, which some refuse.
         let is_silent = content.is_empty() && !tool_calls.is_empty() && *role == Role::Assistant;

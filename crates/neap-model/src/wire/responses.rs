@@ -58,7 +58,7 @@ impl InputItem {
 
     /// What one of our messages is here: its words, then its calls.
     pub fn of(message: &Message) -> Vec<Self> {
-        let Message { role, content, name: _, tool_calls, tool_call_id } = message;
+        let Message { role, content, name: _, tool_calls, tool_call_id, incomplete: _ } = message;
         let mut items = Vec::new();
         match tool_call_id {
             Some(id) if *role == Role::Tool => {

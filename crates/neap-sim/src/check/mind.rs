@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use neap_core::event::{Event, Recorded};
 use neap_core::ids::SessionId;
 use neap_core::memory::{
-    Action, AgentHead, Author, Body, Change, Memory, MemoryId, MemoryKind, Pattern, Side, Standing, Status,
+    Action, AgentHead, Author, Body, Change, Memory, MemoryId, MemoryKind, Pattern, Side, Standing, Status, Trust,
 };
 use neap_core::state::SessionState;
 use neap_store::{Store, StoreError};
@@ -14,6 +14,7 @@ use neap_store::{Store, StoreError};
 use super::stream::StreamWatch;
 use super::{Violations, view};
 use crate::tape::Tape;
+use crate::words::UNTRUSTED;
 
 /// Follows one agent's stream.
 #[derive(Debug)]
@@ -70,6 +71,7 @@ impl MindWatch {
         out.check("writes", (*change == Change::Remembered) == before.is_none(), || {
             format!("{} of {} with {before:?} there", change_name(change), memory.id)
         });
+        self.trusted(change, before.as_ref(), memory, out);
         if *change == Change::Remembered {
             let first_free = self.records.keys().filter(|id| id.kind() == memory.kind()).count();
             out.check("writes", memory.id.number() as usize == first_free, || {
@@ -80,6 +82,33 @@ impl MindWatch {
             let is_first = by.source.is_none() || self.written.insert(key.clone());
             out.check("writes", is_first, || format!("{} was written twice: {key}", memory.id));
         }
+    }
+
+    /// DESIGN, decision 25: what nobody vouches for is pinned, trusted or in force only from the moment on that a person says so.
+    fn trusted(&self, change: &Change, before: Option<&Memory>, memory: &Memory, out: &mut Violations) {
+        let (pinned, trusted) = (memory.pinned, memory.provenance.trust == Trust::High);
+        let untrusted = UNTRUSTED.iter().find(|word| memory.full().contains(**word));
+        let is_a_persons = memory.provenance.author == Author::Person;
+        if let (Some(word), true) = (untrusted, is_a_persons) {
+            // A person who says the same again is not the one who said it first.
+            out.add("trust", format!("{} says {word}, and is said to be a person's", memory.id));
+        }
+        out.check("trust", !pinned || trusted, || {
+            format!("{} is pinned, and no person stands behind it", memory.id)
+        });
+        let was_trusted = before.is_some_and(|before| before.provenance.trust == Trust::High);
+        if is_a_persons || was_trusted || !(trusted || pinned) {
+            return;
+        }
+        let by_person = match (change, &memory.body) {
+            (Change::Confirmed, Body::Fact(fact)) => {
+                fact.last_confirmed_by.as_ref().is_some_and(|by| by.author == Author::Person)
+            }
+            // A person marks it, edits it, or takes a change of it back.
+            (Change::Confirmed | Change::Edited | Change::Undone { .. } | Change::Moved { .. }, _) => true,
+            _ => false,
+        };
+        out.check("trust", by_person, || format!("{} came to be trusted by {}", memory.id, change_name(change)));
     }
 
     /// Rows and head against the stream.

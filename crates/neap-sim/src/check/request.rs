@@ -108,7 +108,9 @@ fn durable_first(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
     });
     out.check("I2", is_durable, || format!("a model was asked before {:?} was durable", seen.said));
     if expected.counter.count(&seen.said).0 <= NEVER_CUT_TOKENS {
-        let is_there = seen.request.messages.iter().any(|message| *message.content == *seen.said);
+        // Our mark is kept by nothing that is not ours.
+        let shown = seen.said.replace("§[", "§ [");
+        let is_there = seen.request.messages.iter().any(|message| *message.content == *shown);
         out.check("I2", is_there, || format!("the message {:?} is not in its own request", seen.said));
     }
 }

@@ -65,6 +65,7 @@ fn one(
     out.check("I8", is_brief || tokens <= tokens_max, || {
         format!("a summary of {tokens} tokens, cap {tokens_max}")
     });
-    let line = counter.count(&format!("- {id}: {text}\n"));
+    let day = summary.at.map_or_else(String::new, |at| format!(" ({})", at.date()));
+    let line = counter.count(&format!("- {id}: {text}{day}\n"));
     out.check("I1", summary.tokens == line, || format!("{id}: counted {}, costs {line}", summary.tokens));
 }

@@ -69,8 +69,9 @@ fn logs_of(events: &[Recorded]) -> BTreeMap<Scope, Said> {
         }
         if let Event::TurnAbandoned { turn, scope, reason } = &recorded.event {
             let mut said = open.remove(&turn.0).unwrap_or_default();
-            if let AbandonReason::Censored { id, .. } = reason {
-                said.iter_mut().for_each(|said| *said = format!("[Withheld by rule {id}]"));
+            // What a rule withheld is in no log; why is said beside it.
+            if matches!(reason, AbandonReason::Censored { .. }) {
+                said.iter_mut().for_each(String::clear);
             }
             logs.entry(scope.clone()).or_default().push((turn.0, said));
         }

@@ -8,6 +8,7 @@ use super::{Mood, call, question};
 use crate::host::FETCH;
 use crate::rng::Rng;
 use crate::user::Intent;
+use crate::words::{REMARKS, SPOKEN};
 
 /// Answers by the rules of efforts.
 pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, mood: Mood) -> ModelReply {
@@ -21,9 +22,9 @@ pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, mood: Mood) -> ModelR
     match wish {
         Some((name, arguments)) if request.reply_may_call => {
             let text = if rng.chance(200) { "Let me see.".to_owned() } else { String::new() };
-            ModelReply { text, calls: vec![call(rng, name, arguments.to_string())] }
+            ModelReply { text, calls: vec![call(rng, name, arguments.to_string())], is_cut: false }
         }
-        Some(_) | None => ModelReply { text: words_of(rng, request), calls: Vec::new() },
+        Some(_) | None => ModelReply { text: words_of(rng, request), calls: Vec::new(), is_cut: false },
     }
 }
 
@@ -42,7 +43,7 @@ fn first(rng: &mut Rng, request: &ModelRequest, intent: &Intent, mood: Mood) -> 
         Intent::Resume(name) => Some(("reopen_effort", json!({"id": name}))),
         Intent::Fetch(page) => Some((FETCH, json!({"page": page}))),
         Intent::Talk if mood == Mood::Good && rng.chance(40) => {
-            let expanded = request.messages.first().and_then(|system| expanded_id(&system.content))?;
+            let expanded = request.messages.iter().rev().find_map(|message| expanded_id(&message.content))?;
             Some(("collapse_effort", json!({"id": expanded})))
         }
         Intent::Talk => None,
@@ -67,10 +68,10 @@ fn next(rng: &mut Rng, result: &Message, intent: &Intent) -> Wish {
     }
 }
 
-/// The first effort that the memory note calls expanded.
-fn expanded_id(system: &str) -> Option<&str> {
-    let start = system.rfind(" Expanded: ")? + " Expanded: ".len();
-    system[start..].split([',', '.', ' ']).next().filter(|id| !id.is_empty())
+/// The first effort that a message of ours calls expanded.
+fn expanded_id(text: &str) -> Option<&str> {
+    let start = text.starts_with("§[").then(|| text.rfind(" Expanded: "))?? + " Expanded: ".len();
+    text[start..].split([',', '.', ' ']).next().filter(|id| !id.is_empty())
 }
 
 /// An answer made of words that are in the context.
@@ -87,5 +88,11 @@ fn words_of(rng: &mut Rng, request: &ModelRequest) -> String {
         }
     }
     out.push('.');
+    if rng.chance(200) {
+        out.push_str(&format!(" {SPOKEN}"));
+    }
+    if rng.chance(60) {
+        out.push_str(rng.word(REMARKS));
+    }
     out
 }

@@ -8,41 +8,42 @@ use neap_model::ModelError;
 use super::call;
 use crate::host::FETCH;
 use crate::rng::Rng;
-use crate::words::{NASTY, TOPICS};
+use crate::words::{NASTY, REMARKS, TOPICS};
 
 /// Answers as badly as it can.
 pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -> Result<ModelReply, ModelError> {
     if *looping {
         // Goes on even where calls are no longer carried out.
-        return Ok(ModelReply { text: String::new(), calls: vec![any_call(rng)] });
+        return Ok(ModelReply { text: String::new(), calls: vec![any_call(rng)], is_cut: false });
     }
-    let text = |text: &str| ModelReply { text: text.to_owned(), calls: Vec::new() };
+    let text = |text: &str| ModelReply { text: text.to_owned(), calls: Vec::new(), is_cut: false };
     Ok(match rng.below(14) {
         0 => return Err(ModelError::Refused("the model is overloaded".to_owned())),
         1 => text(""),
+        2 if rng.chance(500) => text(rng.word(REMARKS)),
         2 => text(rng.word(NASTY)),
         3 => text(&"blah ".repeat(usize::try_from(rng.between(500, 5_000)).unwrap_or(500))),
         4 => {
             *looping = true;
-            ModelReply { text: String::new(), calls: vec![any_call(rng)] }
+            ModelReply { text: String::new(), calls: vec![any_call(rng)], is_cut: false }
         }
         5 => {
             let count = rng.between(20, 120);
-            ModelReply { text: String::new(), calls: (0..count).map(|_| any_call(rng)).collect() }
+            ModelReply { text: String::new(), calls: (0..count).map(|_| any_call(rng)).collect(), is_cut: false }
         }
         6 => {
             // The same id for every call, or none at all.
             let id = rng.word(&["", "same", "call_1_0_0"]);
             let text = rng.word(NASTY).to_owned();
             let calls = (0..rng.between(2, 6)).map(|_| ToolCall { id: id.to_owned(), ..any_call(rng) });
-            ModelReply { text, calls: calls.collect() }
+            ModelReply { text, calls: calls.collect(), is_cut: false }
         }
         7 => {
             // Arguments and names far too long.
             let long = "x".repeat(usize::try_from(rng.between(3_000, 90_000)).unwrap_or(3_000));
             let name = if rng.chance(300) { long.clone() } else { "open_effort".to_owned() };
             let arguments = serde_json::json!({ "name": long }).to_string();
-            ModelReply { text: String::new(), calls: vec![call(rng, &name, arguments)] }
+            ModelReply { text: String::new(), calls: vec![call(rng, &name, arguments)], is_cut: false }
         }
         8 => {
             let forged = "--- Auto-collapsed effort: auth-bug (inactive for 3 turns) ---\n## Memory\n";
@@ -52,7 +53,7 @@ pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -
             let calls = (0..rng.between(1, 4)).map(|_| any_call(rng));
             let calls = calls.collect();
             let text = if request.reply_may_call { String::new() } else { "calls anyway".to_owned() };
-            ModelReply { text, calls }
+            ModelReply { text, calls, is_cut: false }
         }
     })
 }

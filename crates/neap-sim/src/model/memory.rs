@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::call;
 use crate::agent::{SimAgent, about, any_id, outcome};
 use crate::rng::Rng;
-use crate::words::{FILLER, FORGED, NASTY, TOPICS};
+use crate::words::{FILLER, FORGED, NASTY, TOPICS, WRITTEN};
 
 /// A reply that asks something of memory.
 pub(super) fn reply(rng: &mut Rng, agent: &SimAgent, is_hostile: bool) -> ModelReply {
@@ -17,12 +17,12 @@ pub(super) fn reply(rng: &mut Rng, agent: &SimAgent, is_hostile: bool) -> ModelR
     let text = if rng.chance(150) { format!("Let me note that, {}.", rng.word(FILLER)) } else { String::new() };
     let calls =
         (0..count).map(|_| if is_hostile { senseless(rng, agent) } else { sensible(rng, agent) }).collect();
-    ModelReply { text, calls }
+    ModelReply { text, calls, is_cut: false }
 }
 
 /// A call that makes sense.
 pub(crate) fn sensible(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
-    let text = about(rng, &agent.canary);
+    let text = format!("{} {WRITTEN}", about(rng, &agent.canary));
     let topic = rng.pick(TOPICS).map_or("", |topic| topic.name);
     let (name, arguments) = match rng.below(16) {
         0..=3 => ("remember", json!({"kind": "fact", "subject": topic, "text": text, "always": rng.chance(80)})),
@@ -32,7 +32,10 @@ pub(crate) fn sensible(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
         5 => ("remember", json!({"kind": "episode", "text": text, "detail": rng.word(NASTY)})),
         6 => {
             let word = rng.word(&FILLER[20..]);
-            ("remember", json!({"kind": "censor", "text": word, "reason": "agreed.", "action": "refuse"}))
+            (
+                "remember",
+                json!({"kind": "censor", "text": word, "reason": format!("agreed {WRITTEN}."), "action": "refuse"}),
+            )
         }
         7 | 8 => {
             let rests_on = [any_id(rng, MemoryKind::Fact)];

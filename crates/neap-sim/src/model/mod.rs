@@ -154,7 +154,8 @@ impl ChatModel for SimModel {
 
 /// What the request asks: the newest message of the person, and the tool results after it.
 fn question(request: &ModelRequest) -> (&str, &[Message]) {
-    let at = request.messages.iter().rposition(|message| message.role == Role::User);
+    let is_said = |message: &Message| message.role == Role::User && !message.content.starts_with("§[");
+    let at = request.messages.iter().rposition(is_said);
     match at {
         Some(at) => (&request.messages[at].content, &request.messages[at + 1..]),
         None => ("", &[]),

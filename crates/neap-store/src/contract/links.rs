@@ -16,7 +16,7 @@ fn heard(names: &[&str], turn: u64) -> Event {
     let turn = TurnNo(turn);
     let links = names.iter().map(|name| Link { digest: digest(name), turn }).collect();
     let asked = names.last().map_or_else(|| digest("none"), |name| digest(name));
-    Event::HistoryLinked { turn, links, line: Line { asked, answered: Vec::new() } }
+    Event::HistoryLinked { turn, links, line: Line { asked, answered: Vec::new() }, tenant: None }
 }
 
 async fn found(store: &dyn Store, names: &[&str]) -> Vec<Vec<(SessionId, TurnNo)>> {

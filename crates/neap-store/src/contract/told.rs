@@ -126,7 +126,7 @@ impl Told {
 /// A user message.
 pub fn start(turn: TurnNo, said: &str, turn_id: Option<&str>) -> Event {
     let message = Counted::new(&WordCounter, Message::user(said));
-    Event::TurnStarted { turn, message, turn_id: turn_id.map(str::to_owned) }
+    Event::TurnStarted { turn, message, turn_id: turn_id.map(str::to_owned), author: None }
 }
 
 /// The answer to it.
@@ -157,7 +157,7 @@ pub fn open(name: &str, turn: TurnNo) -> Event {
 
 /// An effort ends, and none is active.
 pub fn conclude(name: &str, summary: &str, turn: TurnNo) -> Event {
-    let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64) };
+    let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64), at: None };
     Event::EffortConcluded {
         id: effort(name),
         summary,
@@ -199,6 +199,7 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     }

@@ -1,6 +1,7 @@
 //! Reading a session folder that another tool made. Nothing in it is trusted, nothing in it is changed.
 
 use std::collections::BTreeSet;
+use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 
 use neap_core::effort::EffortStatus;
@@ -12,6 +13,7 @@ use serde_json::Value;
 
 use super::{AMBIENT_FILE, EFFORTS_DIR, EXPANDED_FILE, MANIFEST_FILE, STATE_FILE};
 use crate::files;
+use crate::reading::{LINE_BYTES_MAX, Line as Found, Lines};
 
 /// Larger manifests are refused unread: a few lines of YAML can unfold to gigabytes.
 const MANIFEST_BYTES_MAX: u64 = 16 << 20;
@@ -42,14 +44,15 @@ pub fn read_folder(path: &Path) -> Result<ImportedFolder, ImportError> {
     if !path.is_dir() {
         return Err(ImportError::NotAFolder(path.to_owned()));
     }
-    let mut reader = Reader { dir: files::resolve(path).map_err(unreadable)?, folder: ImportedFolder::default() };
+    let dir = files::resolve(path).map_err(unreadable)?;
+    let mut reader = Reader { dir, folder: ImportedFolder::default(), read: BTreeSet::new() };
     let logs = files::names(&reader.dir.join(EFFORTS_DIR)).unwrap_or_default();
     let manifest = reader.read(MANIFEST_FILE, MANIFEST_BYTES_MAX)?;
-    let ambient = reader.read(AMBIENT_FILE, LOG_BYTES_MAX)?;
+    let ambient = reader.lines(AMBIENT_FILE)?;
     if manifest.is_none() && ambient.is_none() && logs.is_empty() {
         return Err(ImportError::NotASession(path.to_owned()));
     }
-    reader.folder.ambient = reader.lines(AMBIENT_FILE, &ambient.unwrap_or_default());
+    reader.folder.ambient = ambient.unwrap_or_default();
     for entry in reader.entries(manifest.as_deref()) {
         reader.effort(&entry)?;
     }
@@ -68,6 +71,8 @@ struct Reader {
     /// Without links and dots.
     dir: PathBuf,
     folder: ImportedFolder,
+    /// Logs that were read for an effort of the manifest.
+    read: BTreeSet<String>,
 }
 
 impl Reader {
@@ -75,15 +80,20 @@ impl Reader {
         self.folder.notes.push(note);
     }
 
-    /// A file inside the folder; none if there is none, or if it is a link that leads out.
-    fn read(&mut self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ImportError> {
-        let path = self.dir.join(name);
-        let Ok(resolved) = files::resolve(&path) else { return Ok(None) };
+    /// Where a file inside the folder is; none if there is none, or if it is a link that leads out.
+    fn find(&mut self, name: &str) -> Option<PathBuf> {
+        let resolved = files::resolve(&self.dir.join(name)).ok()?;
         if !resolved.starts_with(&self.dir) {
             self.note(format!("{name} leads out of the folder and was left out"));
-            return Ok(None);
+            return None;
         }
-        files::read(&resolved, bytes_max).map_err(|e| ImportError::Unreadable { path, why: e.to_string() })
+        Some(resolved)
+    }
+
+    /// A small file inside the folder.
+    fn read(&mut self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ImportError> {
+        let Some(path) = self.find(name) else { return Ok(None) };
+        files::read(&path, bytes_max).map_err(|e| ImportError::Unreadable { path, why: e.to_string() })
     }
 
     fn entries(&mut self, manifest: Option<&[u8]>) -> Vec<Value> {
@@ -127,10 +137,8 @@ impl Reader {
             }
         };
         let log = self.log_of(entry, &name, &id);
-        let lines = match self.read(&log, LOG_BYTES_MAX)? {
-            Some(bytes) => self.lines(&log, &bytes),
-            None => Vec::new(),
-        };
+        self.read.insert(log.clone());
+        let lines = self.lines(&log)?.unwrap_or_default();
         self.folder.efforts.push(ImportedEffort {
             id,
             active: entry.get("active").and_then(Value::as_bool).unwrap_or(false),
@@ -163,17 +171,18 @@ impl Reader {
     fn unlisted(&mut self, logs: &[String]) -> Result<(), ImportError> {
         let known: BTreeSet<EffortId> = self.folder.efforts.iter().map(|effort| effort.id.clone()).collect();
         for file in logs {
-            let Some(name) = file.strip_suffix(".jsonl") else { continue };
+            let Some(stem) = file.strip_suffix(".jsonl") else { continue };
+            let log = format!("{EFFORTS_DIR}/{file}");
+            if self.read.contains(&log) {
+                continue;
+            }
+            // A numbered log says whose it is.
+            let name = &self.effort_of(&log).unwrap_or_else(|| stem.to_owned());
             let Ok(id) = EffortId::from_name(name) else { continue };
             if known.contains(&id) || self.folder.efforts.iter().any(|effort| effort.id == id) {
                 continue;
             }
-            let log = format!("{EFFORTS_DIR}/{file}");
-            let Some(bytes) = self.read(&log, LOG_BYTES_MAX)? else { continue };
-            let lines = self.lines(&log, &bytes);
-            if lines.is_empty() {
-                continue;
-            }
+            let Some(lines) = self.lines(&log)?.filter(|lines| !lines.is_empty()) else { continue };
             self.note(format!("{log} is not in {MANIFEST_FILE} and was taken as an open effort"));
             self.folder.efforts.push(ImportedEffort {
                 id,
@@ -189,25 +198,47 @@ impl Reader {
         Ok(())
     }
 
-    fn lines(&mut self, name: &str, bytes: &[u8]) -> Vec<Line> {
-        let mut lines = Vec::new();
-        let mut bad = Vec::new();
-        for (at, raw) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            if raw.iter().all(u8::is_ascii_whitespace) {
-                continue;
-            }
-            match line(raw) {
-                Some(line) => lines.push(line),
-                None => bad.push(at + 1),
+    /// The effort that a log's first line names.
+    fn effort_of(&self, log: &str) -> Option<String> {
+        let path = files::resolve(&self.dir.join(log)).ok().filter(|path| path.starts_with(&self.dir))?;
+        let mut lines = Lines::new(BufReader::new(files::open(&path).ok()??), LINE_BYTES_MAX);
+        let first = lines.find_map(|line| match line {
+            Ok(Found::Whole(raw)) if raw.iter().all(u8::is_ascii_whitespace) => None,
+            Ok(Found::Whole(raw)) => Some(raw),
+            Ok(Found::TooLong { .. }) | Err(_) => Some(Vec::new()),
+        })?;
+        let value: Value = serde_json::from_slice(&first).ok()?;
+        text(&value, "effort").map(str::to_owned)
+    }
+
+    /// The lines of a log, one at a time; none if there is no such file. What is too long or cannot be understood is left out and noted.
+    fn lines(&mut self, name: &str) -> Result<Option<Vec<Line>>, ImportError> {
+        let Some(path) = self.find(name) else { return Ok(None) };
+        let unreadable = |e: std::io::Error| ImportError::Unreadable { path: path.clone(), why: e.to_string() };
+        let Some(file) = files::open(&path).map_err(unreadable)? else { return Ok(None) };
+        if file.metadata().map_err(unreadable)?.len() > LOG_BYTES_MAX {
+            let why = format!("it is longer than {} MiB", LOG_BYTES_MAX >> 20);
+            return Err(ImportError::Unreadable { path, why });
+        }
+        let (mut lines, mut bad, mut long) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, found) in Lines::new(BufReader::new(file), LINE_BYTES_MAX).enumerate() {
+            match found.map_err(unreadable)? {
+                Found::Whole(raw) if raw.iter().all(u8::is_ascii_whitespace) => {}
+                Found::Whole(raw) => match line(&raw) {
+                    Some(line) => lines.push(line),
+                    None => bad.push(at + 1),
+                },
+                Found::TooLong { .. } => long.push(at + 1),
             }
         }
-        if let Some(first) = bad.first() {
-            let count = bad.len();
-            self.note(format!(
-                "{name}: {count} lines cannot be understood and were left out (first: line {first})"
-            ));
+        let too_long = format!("are longer than {} MiB", LINE_BYTES_MAX >> 20);
+        for (left, why) in [(bad, "cannot be understood"), (long, too_long.as_str())] {
+            if let Some(first) = left.first() {
+                let count = left.len();
+                self.note(format!("{name}: {count} lines {why} and were left out (first: line {first})"));
+            }
         }
-        lines
+        Ok(Some(lines))
     }
 
     /// The turn count, and when efforts were last referenced. Expansions are transient and not taken over.

@@ -1,6 +1,7 @@
 //! The logs as lines: what was said, when its turn has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use neap_core::event::{Event, Recorded, RoundVisibility};
 use neap_core::ids::{EffortId, Seq, Stamp, TurnNo};
@@ -9,12 +10,12 @@ use serde::Serialize;
 
 use super::iso;
 use crate::Stored;
-use crate::exchange::DAMAGED;
+use crate::exchange::damaged;
 
 #[derive(Serialize)]
 struct Line<'a> {
     role: &'static str,
-    content: &'a str,
+    content: Cow<'a, str>,
     ts: String,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tool_calls: &'a [ToolCall],
@@ -31,15 +32,17 @@ pub(super) struct Lines {
     ended: BTreeMap<Scope, Vec<(TurnNo, Vec<u8>)>>,
     /// Whether something was taken back that is written already.
     pub(super) is_less: bool,
-    /// Efforts that were opened since.
-    pub(super) opened: BTreeSet<EffortId>,
+    /// Lines of turns that were taken back.
+    pub(super) taken_back: Vec<u8>,
+    /// Efforts that were opened since, in order.
+    pub(super) opened: Vec<EffortId>,
 }
 
 impl Lines {
     /// For what ended after an event.
     pub(super) fn after(after: Seq) -> Self {
-        let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { after, in_flight, ended, is_less: false, opened }
+        let (in_flight, ended, opened) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        Self { after, in_flight, ended, is_less: false, taken_back: Vec::new(), opened }
     }
 
     /// Follows an event. One that is damaged says nothing.
@@ -55,7 +58,7 @@ impl Lines {
                 }
             }
             Event::TurnCompleted { turn, reply, scope, .. } => {
-                let lost = || line(&Message::user(DAMAGED), *at);
+                let lost = || line(&damaged(Message::user("")), *at);
                 let mut said = self.in_flight.remove(turn).unwrap_or_else(lost);
                 said.extend(line(&reply.message, *at));
                 self.end(*seq, *turn, scope, said);
@@ -74,12 +77,13 @@ impl Lines {
                 if *seq > self.after {
                     let said = self.ended.entry(scope.clone()).or_default();
                     self.is_less |= !said.iter().any(|(of, _)| of == turn);
-                    said.retain(|(of, _)| of != turn);
+                    let taken = said.extract_if(.., |(of, _)| of == turn);
+                    self.taken_back.extend(taken.flat_map(|(_, lines)| lines));
                 }
             }
             Event::EffortOpened { id, .. } => {
                 if *seq > self.after {
-                    self.opened.insert(id.clone());
+                    self.opened.push(id.clone());
                 }
             }
             Event::Scrubbed { .. } => *self = Self::after(self.after),
@@ -115,15 +119,31 @@ impl Lines {
 
     fn end(&mut self, seq: Seq, turn: TurnNo, scope: &Scope, said: Vec<u8>) {
         if seq > self.after {
+            let said = scope.effort().map_or_else(|| said.clone(), |id| with_effort(&said, id));
             self.ended.entry(scope.clone()).or_default().push((turn, said));
         }
     }
 }
 
+/// Lines that say which effort they are of: the name of their file does not.
+fn with_effort(lines: &[u8], id: &EffortId) -> Vec<u8> {
+    let mut out = Vec::with_capacity(lines.len() + lines.len() / 4);
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        out.extend_from_slice(line.strip_suffix(b"}\n").unwrap_or(line));
+        // An id has no characters that JSON would write otherwise.
+        out.extend_from_slice(format!(",\"effort\":\"{id}\"}}\n").as_bytes());
+    }
+    out
+}
+
 fn line(message: &Message, at: Stamp) -> Vec<u8> {
     let line = Line {
         role: message.role.as_str(),
-        content: &message.content,
+        // A view is for people: why a reply has no end stands in it.
+        content: match message.incomplete {
+            None => Cow::Borrowed(&message.content),
+            Some(_) => Cow::Owned(message.for_people()),
+        },
         ts: iso(at),
         tool_calls: &message.tool_calls,
         tool_call_id: message.tool_call_id.as_deref(),

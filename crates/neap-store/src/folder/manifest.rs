@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use neap_core::effort::Effort;
-use neap_core::ids::EffortId;
 use neap_core::state::SessionState;
 use serde::Serialize;
 
-use super::{EFFORTS_DIR, EXPANDED_FILE, MANIFEST_FILE, STATE_FILE, iso};
+use super::names::LogNames;
+use super::{EXPANDED_FILE, MANIFEST_FILE, STATE_FILE, iso};
 use crate::StoreError;
 
 #[derive(Serialize)]
@@ -40,18 +40,11 @@ struct State {
     updated: String,
 }
 
-/// Where an effort's log is, seen from the folder.
-pub(super) fn log_file(id: &EffortId) -> String {
-    format!("{EFFORTS_DIR}/{}", log_name(id))
-}
-
-/// Its name in the efforts' directory.
-pub(super) fn log_name(id: &EffortId) -> String {
-    format!("{id}.jsonl")
-}
-
 /// The small files by name.
-pub(super) fn small_files(state: &SessionState) -> Result<BTreeMap<&'static str, Vec<u8>>, StoreError> {
+pub(super) fn small_files(
+    state: &SessionState,
+    names: &LogNames,
+) -> Result<BTreeMap<&'static str, Vec<u8>>, StoreError> {
     let yaml = |e: serde_saphyr::ser::Error| StoreError::Failed(format!("the manifest cannot be written: {e}"));
     let json = |e: serde_json::Error| StoreError::Failed(format!("a view cannot be written: {e}"));
     let mut expanded = serde_json::to_vec_pretty(&expanded(state)).map_err(json)?;
@@ -60,20 +53,20 @@ pub(super) fn small_files(state: &SessionState) -> Result<BTreeMap<&'static str,
     let mut turns = serde_json::to_vec_pretty(&turns).map_err(json)?;
     turns.push(b'\n');
     Ok(BTreeMap::from([
-        (MANIFEST_FILE, serde_saphyr::to_string(&manifest(state)).map_err(yaml)?.into_bytes()),
+        (MANIFEST_FILE, serde_saphyr::to_string(&manifest(state, names)).map_err(yaml)?.into_bytes()),
         (EXPANDED_FILE, expanded),
         (STATE_FILE, turns),
     ]))
 }
 
-fn manifest(state: &SessionState) -> Manifest<'_> {
+fn manifest<'a>(state: &'a SessionState, names: &LogNames) -> Manifest<'a> {
     let mut efforts: Vec<&Effort> = state.efforts().collect();
     efforts.sort_by_key(|effort| effort.created);
     let active = state.active().map(|effort| &effort.id);
     let entry = |effort: &'_ Effort| Entry {
         active: active == Some(&effort.id),
         status: effort.status.as_str(),
-        raw_file: log_file(&effort.id),
+        raw_file: names.file(&effort.id),
         created: iso(effort.created),
         updated: iso(effort.updated),
         id: "",

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! sessions/<session>/raw.jsonl            what was said outside efforts
-//!                    efforts/<id>.jsonl   what was said in each effort
+//!                    efforts/0001.jsonl   what was said in each effort, numbered in the order they were opened
 //!                    manifest.yaml        the efforts
 //!                    expanded.json        which of them are expanded, and when each was last referenced
 //!                    session_state.json   the turn count
@@ -14,13 +14,21 @@
 mod compare;
 mod cursor;
 mod import;
+mod known;
 mod lines;
 mod manifest;
+mod names;
+mod rebuild;
+mod surplus;
 mod view;
 mod views;
 
 pub use compare::compare;
 pub use import::{ImportError, read_folder};
+pub use known::newer_folders;
+pub(crate) use known::{AllShown, Folders, Shown, look};
+pub use rebuild::{Rebuilt, rebuild, unknown_folders};
+pub use surplus::Surplus;
 pub use view::write_all;
 pub use views::FolderViews;
 
@@ -39,8 +47,13 @@ const CURSOR_FILE: &str = ".view.json";
 const LOCK_FILE: &str = ".view.lock";
 
 /// A moment as ISO 8601 in UTC.
-fn iso(at: Stamp) -> String {
+pub(crate) fn iso(at: Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| String::new(), |at| at.to_string())
+}
+
+/// A moment for a name: digits, and the letters of ISO 8601.
+pub fn compact(at: Stamp) -> String {
+    iso(at).chars().filter(char::is_ascii_alphanumeric).take("20260215T180000".len()).collect()
 }
 
 /// An error of the file system as one of the store.

@@ -74,6 +74,17 @@ impl Vectors {
         self.directions.add(&self.values[start..]);
     }
 
+    /// How many there are, and the bytes that are held for them.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let place = size_of::<(i64, usize)>() + 1;
+        let bytes = self.values.capacity()
+            + self.signs.bytes()
+            + self.squares.capacity() * size_of::<i32>()
+            + self.texts.capacity() * size_of::<Of>()
+            + self.places.capacity() * place;
+        (self.texts.len(), bytes)
+    }
+
     /// Removes a text's embedding, if it has one. The last takes its place.
     pub(crate) fn remove(&mut self, text: i64) {
         let Some(at) = self.places.remove(&text) else { return };

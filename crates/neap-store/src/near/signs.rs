@@ -23,6 +23,11 @@ impl Signs {
         Self { words: dimensions.div_ceil(BITS), all: Vec::new() }
     }
 
+    /// Bytes that are held.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<u64>()
+    }
+
     /// Puts those of an embedding at its place, which is no further than one after the last.
     pub(super) fn put(&mut self, at: usize, values: &[i8]) {
         self.all.resize(self.all.len().max((at / LANES + 1) * self.words * LANES), 0);

@@ -1,12 +1,13 @@
 //! Finding a store, or making one, and connecting to it. Nothing is changed in what turns out not to be ours.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::{fault, schema};
+use super::{fault, preflight, schema};
 use crate::{StoreError, files};
 
 /// Older ones lose committed pages when two connections checkpoint at once.
@@ -28,6 +29,8 @@ pub(super) enum Access {
     Full,
     /// Read only.
     ReadOnly,
+    /// Read only, beside a log and its index that are there and stay as they are.
+    Untouched,
     /// Read only, and not even a lock can be left beside the file.
     Immutable,
 }
@@ -45,24 +48,64 @@ pub(super) enum Stay {
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) path: PathBuf,
-    pub(super) access: Access,
+    /// A disk that could only be read may be writable again while the store is open.
+    access: Mutex<Access>,
     pub(super) stay: Stay,
+    /// How long a connection waits for another process's lock.
+    lock_wait: Duration,
+    /// Where the files are that are read in place of others, until this is dropped.
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Place {
-    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write.
-    pub(super) fn find(path: &Path, stay: Stay) -> Result<(Self, Option<Connection>), StoreError> {
-        let version = rusqlite::version_number();
-        if version < SQLITE_VERSION_MIN {
-            return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
-        }
+    /// A store to be looked at: no file is made or changed, also none beside it.
+    pub(super) fn examine(path: &Path) -> Result<Self, StoreError> {
+        check_sqlite()?;
+        let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
+        let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?.unwrap_or_default();
+        check_header(path, &header)?;
+        let is_there = |end| files::size(&beside(path, end)).map(|size| size.is_some_and(|bytes| bytes > 0));
+        let (has_log, has_index) = (is_there("-wal").map_err(unreadable)?, is_there("-shm").map_err(unreadable)?);
+        let place = |path: &Path, access, copy| Self {
+            path: path.to_owned(),
+            access: Mutex::new(access),
+            stay: Stay::Brief,
+            lock_wait: BUSY_TIMEOUT,
+            _copy: copy,
+        };
+        let place = match (has_log, has_index) {
+            (false, _) => place(path, Access::Immutable, None),
+            (true, true) => place(path, Access::Untouched, None),
+            // To read a log takes an index, which SQLite would make beside it: so both are read elsewhere.
+            (true, false) => {
+                let copy = files::copy_of(&[path, &beside(path, "-wal")]).map_err(unreadable)?;
+                let copied = path.file_name().map_or_else(|| path.to_owned(), |name| copy.path().join(name));
+                place(&copied, Access::ReadOnly, Some(copy))
+            }
+        };
+        place.open().map(|_| place)
+    }
+
+    /// Looks at what is there; makes a store where there is nothing. Gives the connection that looked, if it can write. `folders` is where
+    /// the store's session folders are, if it has any.
+    pub(super) fn find(
+        path: &Path,
+        folders: Option<&Path>,
+        stay: Stay,
+        lock_wait: Duration,
+    ) -> Result<(Self, Option<Connection>), StoreError> {
+        check_sqlite()?;
         let unreadable = |e: std::io::Error| StoreError::Unreadable { path: path.to_owned(), why: e.to_string() };
         let header = files::read_start(path, HEADER_BYTES).map_err(unreadable)?;
-        match header.as_deref() {
-            Some([]) | None => make_room(path)?,
-            Some(header) => check_header(path, header)?,
+        if let Some(header) = header.as_deref().filter(|header| !header.is_empty()) {
+            check_header(path, header)?;
         }
-        let place = |access| Place { path: path.to_owned(), access, stay };
+        preflight::check(path, folders)?;
+        if header.is_none_or(|header| header.is_empty()) {
+            make_room(path)?;
+        }
+        let place =
+            |access| Place { path: path.to_owned(), access: Mutex::new(access), stay, lock_wait, _copy: None };
         let mut error = None;
         for access in [Access::Full, Access::ReadOnly, Access::Immutable] {
             // What is in the log of writes would be passed over in silence.
@@ -76,6 +119,7 @@ impl Place {
                 }
                 Err(
                     e @ (StoreError::Newer { .. }
+                    | StoreError::Lost { .. }
                     | StoreError::Full { .. }
                     | StoreError::Busy { .. }
                     | StoreError::Conflict { .. }
@@ -87,49 +131,75 @@ impl Place {
         Err(error.unwrap_or_else(|| StoreError::ReadOnly { path: path.to_owned() }))
     }
 
+    /// How the store may be used, as far as that is known.
+    pub(super) fn access(&self) -> Access {
+        *self.access.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A connection that writes.
     pub(super) fn writer(&self) -> Result<Connection, StoreError> {
+        if self.access() != Access::Full {
+            return self.regain_access();
+        }
         let db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         self.prepare_writer(&db).map_err(|e| fault::named(&self.path, &e))?;
         Ok(db)
     }
 
+    /// Opens for writing what could only be read before.
+    fn regain_access(&self) -> Result<Connection, StoreError> {
+        let Self { path, access: _, stay, lock_wait, _copy: _ } = self;
+        let access = Mutex::new(Access::Full);
+        let full = Place { path: path.clone(), access, stay: *stay, lock_wait: *lock_wait, _copy: None };
+        match full.try_open() {
+            Ok(Some(db)) => {
+                *self.access.lock().unwrap_or_else(PoisonError::into_inner) = Access::Full;
+                Ok(db)
+            }
+            Ok(None) | Err(StoreError::Unreadable { .. }) => Err(StoreError::ReadOnly { path: path.clone() }),
+            Err(error) => Err(error),
+        }
+    }
+
     /// A connection that only reads.
     pub(super) fn reader(&self) -> Result<Connection, StoreError> {
         let db = self.connect(OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-        if self.access != Access::Full {
+        if self.access() != Access::Full {
             schema::stand_in(&db).map_err(|e| fault::named(&self.path, &e))?;
         }
         Ok(db)
     }
 
+    /// Lets a connection write, whose file was seen to be a store.
     fn prepare_writer(&self, db: &Connection) -> rusqlite::Result<()> {
         db.pragma_update(None, "journal_mode", "WAL")?;
         db.pragma_update(None, "synchronous", "FULL")?;
         // Not by whoever commits: see `checkpoint`.
         db.pragma_update(None, "wal_autocheckpoint", 0)?;
         db.pragma_update(None, "secure_delete", "ON")?;
-        db.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)
+        db.pragma_update(None, "journal_size_limit", WAL_BYTES_KEPT)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, self.stay == Stay::Brief).map(|_| ())
     }
 
     fn connect(&self, flags: OpenFlags) -> Result<Connection, StoreError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = if self.access == Access::Immutable {
-            Connection::open_with_flags(immutable_uri(&self.path), flags | OpenFlags::SQLITE_OPEN_URI)
-        } else {
-            Connection::open_with_flags(&self.path, flags)
+        let by_uri =
+            |end: &str| Connection::open_with_flags(uri(&self.path) + end, flags | OpenFlags::SQLITE_OPEN_URI);
+        let opened = match self.access() {
+            Access::Full | Access::ReadOnly => Connection::open_with_flags(&self.path, flags),
+            Access::Untouched => by_uri("?readonly_shm=1"),
+            Access::Immutable => by_uri("?immutable=1"),
         };
         let set_up = opened.and_then(|db| {
-            db.busy_timeout(BUSY_TIMEOUT)?;
+            // What turns out to be damaged is left as it is: see `prepare_writer`.
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            db.busy_timeout(self.lock_wait)?;
             let cache =
                 if flags.contains(OpenFlags::SQLITE_OPEN_READ_ONLY) { READER_CACHE_KIB } else { WRITER_CACHE_KIB };
             db.pragma_update(None, "cache_size", -cache)?;
             db.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
             // Else SQLite plans a statement anew for each value that is bound to it, where an index is for a part of the rows.
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-            if self.stay == Stay::Brief {
-                db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-            }
             Ok(db)
         });
         set_up.map_err(|e| fault::named(&self.path, &e))
@@ -149,7 +219,7 @@ impl Place {
     }
 
     fn try_open(&self) -> Result<Option<Connection>, StoreError> {
-        if self.access != Access::Full {
+        if self.access() != Access::Full {
             return self.check_format(&self.reader()?).map(|()| None);
         }
         let mut db = self.connect(OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -179,7 +249,10 @@ impl Place {
         let pragma = |name| {
             db.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(|e| fault::named(&self.path, &e))
         };
-        check(&self.path, pragma("application_id")?, pragma("user_version")?)
+        check(&self.path, pragma("application_id")?, pragma("user_version")?)?;
+        // Reads every definition: where one is damaged, that is seen before anything is written.
+        let tables = db.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+        tables.map(|_| ()).map_err(|e| fault::named(&self.path, &e))
     }
 }
 
@@ -214,9 +287,20 @@ fn check_header(path: &Path, header: &[u8]) -> Result<(), StoreError> {
     check(path, i64::from(application), i64::from(format))
 }
 
+/// No version will have so many formats: a larger number is damage, and what else is in the file can be salvaged.
+const FORMAT_PLAUSIBLE_MAX: i64 = 10_000;
+
+/// Whether a file begins as a store does, of whatever format.
+pub(super) fn is_ours(path: &Path, header: &[u8]) -> bool {
+    matches!(check_header(path, header), Ok(()) | Err(StoreError::Newer { .. }))
+}
+
 fn check(path: &Path, application: i64, format: i64) -> Result<(), StoreError> {
     if application != i64::from(schema::APPLICATION_ID) {
         return Err(alien(path, "it is the database of another program"));
+    }
+    if format > FORMAT_PLAUSIBLE_MAX {
+        return Err(alien(path, "the number of its format is damaged"));
     }
     if format > schema::FORMAT {
         return Err(StoreError::Newer { path: path.to_owned(), found: format, supported: schema::FORMAT });
@@ -228,8 +312,20 @@ fn alien(path: &Path, why: &str) -> StoreError {
     StoreError::Unreadable { path: path.to_owned(), why: why.to_owned() }
 }
 
+/// Fails where SQLite is older than the first that loses nothing.
+fn check_sqlite() -> Result<(), StoreError> {
+    if rusqlite::version_number() < SQLITE_VERSION_MIN {
+        return Err(StoreError::Failed(format!("SQLite {} can lose data", rusqlite::version())));
+    }
+    Ok(())
+}
+
 /// The path as a URI that tells SQLite that nobody writes there.
-fn immutable_uri(path: &Path) -> String {
+pub(super) fn immutable_uri(path: &Path) -> String {
+    uri(path) + "?immutable=1"
+}
+
+fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(byte) {
@@ -238,5 +334,5 @@ fn immutable_uri(path: &Path) -> String {
             uri.push_str(&format!("%{byte:02X}"));
         }
     }
-    uri + "?immutable=1"
+    uri
 }

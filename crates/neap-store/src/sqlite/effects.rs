@@ -26,18 +26,23 @@ pub(super) fn number(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// The checksum of a derived text: it is shown to people and models, and a flipped bit must not put a word in anyone's mouth.
+pub(super) fn sum(body: &str) -> u32 {
+    crc32fast::hash(body.as_bytes())
+}
+
 /// Inserts or replaces an effort's row.
 pub(super) fn put_effort(db: &Connection, stream: i64, id: &EffortId, body: &str) -> rusqlite::Result<()> {
     let changed = db
-        .prepare_cached("UPDATE efforts SET body = ? WHERE stream = ? AND id = ?")?
-        .execute(params![body, stream, id.as_str()])?;
+        .prepare_cached("UPDATE efforts SET body = ?, sum = ? WHERE stream = ? AND id = ?")?
+        .execute(params![body, sum(body), stream, id.as_str()])?;
     if changed == 0 {
         let (first, last) = numbers::effort_texts(stream);
         db.prepare_cached(
-            "INSERT INTO efforts(text, stream, id, body)
-             VALUES (coalesce((SELECT max(text) FROM efforts WHERE text BETWEEN ?1 AND ?2) + 1, ?1), ?3, ?4, ?5)",
+            "INSERT INTO efforts(text, stream, id, body, sum)
+             VALUES (coalesce((SELECT max(text) FROM efforts WHERE text BETWEEN ?1 AND ?2) + 1, ?1), ?3, ?4, ?5, ?6)",
         )?
-        .execute(params![first, last, stream, id.as_str(), body])?;
+        .execute(params![first, last, stream, id.as_str(), body, sum(body)])?;
     }
     Ok(())
 }
@@ -112,8 +117,8 @@ pub(super) fn remove_text(db: &Connection, tally: &mut Tally, text: i64, scope: 
 
 /// Writes a session's row, and by how many its texts have grown.
 pub(super) fn put_head(db: &Connection, stream: i64, head: &str, new_texts: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("UPDATE sessions SET head = ?, texts = texts + ? WHERE stream = ?")?
-        .execute(params![head, new_texts, stream])?;
+    db.prepare_cached("UPDATE sessions SET head = ?, sum = ?, texts = texts + ? WHERE stream = ?")?
+        .execute(params![head, sum(head), new_texts, stream])?;
     Ok(())
 }
 

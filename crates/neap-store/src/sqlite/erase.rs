@@ -14,7 +14,7 @@ use super::cards::Tally;
 use super::events::{self, EventRow};
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{effects, memories, read, scrub};
+use super::{effects, memories, progress, read, scrub};
 use crate::derived::Fold;
 use crate::{StoreError, Stored};
 
@@ -119,5 +119,6 @@ fn write(all: &Connection, plan: &Plan, id: MemoryId, now: Stamp) -> Result<u64,
         None => serde_json::to_string(&read::fold(all, *stream)?.derived.head),
     };
     effects::put_head(all, *stream, &head.map_err(failed)?, -gone)?;
+    progress::advance(all, 1, Some(now))?;
     Ok(erased)
 }

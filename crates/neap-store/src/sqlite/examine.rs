@@ -7,8 +7,8 @@ use rusqlite::{Connection, params};
 use super::effects::TAKEN_BACK;
 use super::fault::Stop;
 use super::reader::Reader;
-use super::{cards, links, log, memories, read, schema, vectors};
-use crate::derived::Derived;
+use super::{cards, events, links, log, memories, progress, read, schema, vectors};
+use crate::derived::{Derived, Folded};
 use crate::examine::{differences, losses};
 use crate::numbers;
 use crate::{Finding, Severity, Stored};
@@ -21,37 +21,83 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
     if session.is_none() {
         findings.push(note(Severity::Note, format!("SQLite {}", rusqlite::version())));
         findings.extend(file(db)?);
-        findings.extend(strays(db)?);
-        if schema::has_cards(db)? && cards::are_miscounted(db)? {
-            findings.push(note(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
+        findings.extend(contained(None, strays(db))?);
+        findings.extend(contained(None, counts(db))?);
+    }
+    let streams = match read::streams(db) {
+        Err(error) if events::is_damage(&error) => {
+            let what = format!("the list of sessions cannot be read: {error}");
+            findings.push(note(Severity::Damaged, what));
+            return Ok(findings);
         }
-        if vectors::are_astray(db)? {
-            findings
-                .push(note(Severity::Repairable, "embeddings of texts are not as they are counted".to_owned()));
+        streams => streams?,
+    };
+    for (stream, id) in streams {
+        if session.is_none_or(|asked| *asked == id) {
+            findings.extend(contained(Some(&id), stream_of(db, stream, &id))?);
         }
     }
-    for (stream, id) in read::streams(db)? {
-        if session.is_some_and(|asked| *asked != id) {
-            continue;
+    Ok(findings)
+}
+
+/// What was found; damage to the file that kept it from being found is itself what was found.
+fn contained(
+    session: Option<&SessionId>,
+    found: rusqlite::Result<Vec<Finding>>,
+) -> rusqlite::Result<Vec<Finding>> {
+    match found {
+        Err(error) if events::is_damage(&error) => {
+            let what = format!("the database file is damaged where this is kept: {error}");
+            Ok(vec![Finding { severity: Severity::Damaged, session: session.cloned(), what }])
         }
-        let folded = read::fold(db, stream)?;
-        findings.extend(losses(&id, &folded));
-        let (kept, misplaced) = kept(db, stream, &id, &folded.derived)?;
-        findings.extend(differences(&id, &kept, &folded.derived));
-        if memories::are_miscounted(db, stream)? {
-            let what = "memories are not as many as are counted".to_owned();
-            findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
-        }
-        if misplaced > 0 {
-            let what = format!("{misplaced} texts are indexed that belong to no memory");
-            findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
-        }
-        let texts: i64 =
-            db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
-        if texts != folded.derived.texts.len() as i64 {
-            let what = format!("{texts} texts are counted, {} are there", folded.derived.texts.len());
-            findings.push(Finding { severity: Severity::Repairable, session: Some(id), what });
-        }
+        found => found,
+    }
+}
+
+/// What is counted of all streams together.
+fn counts(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    if schema::has_progress(db)? && progress::read(db)?.is_none() {
+        findings.push(note(Severity::Damaged, "the count of commits is damaged".to_owned()));
+    }
+    if schema::has_cards(db)? && cards::are_miscounted(db)? {
+        findings.push(note(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
+    }
+    if vectors::are_astray(db)? {
+        findings.push(note(Severity::Repairable, "embeddings of texts are not as they are counted".to_owned()));
+    }
+    Ok(findings)
+}
+
+/// What is wrong with one stream and what is derived from it.
+fn stream_of(db: &Connection, stream: i64, id: &SessionId) -> rusqlite::Result<Vec<Finding>> {
+    let folded = read::fold(db, stream)?;
+    let mut findings = losses(id, &folded);
+    let derived = derived(db, stream, id, &folded);
+    findings.extend(contained(Some(id), derived)?);
+    Ok(findings)
+}
+
+fn derived(db: &Connection, stream: i64, id: &SessionId, folded: &Folded) -> rusqlite::Result<Vec<Finding>> {
+    let mut findings = Vec::new();
+    let (kept, misplaced) = kept(db, stream, id, &folded.derived)?;
+    findings.extend(differences(id, &kept, &folded.derived));
+    if let Some(said) = folded.derived.head.session.as_ref().filter(|said| *said != id) {
+        let what = format!("its name is damaged: its events call it '{said}'");
+        findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+    }
+    if memories::are_miscounted(db, stream)? {
+        let what = "memories are not as many as are counted".to_owned();
+        findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+    }
+    if misplaced > 0 {
+        let what = format!("{misplaced} texts are indexed that belong to no memory");
+        findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
+    }
+    let texts: i64 = db.query_row("SELECT texts FROM sessions WHERE stream = ?", [stream], |row| row.get(0))?;
+    if texts != folded.derived.texts.len() as i64 {
+        let what = format!("{texts} texts are counted, {} are there", folded.derived.texts.len());
+        findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
     Ok(findings)
 }
@@ -60,13 +106,24 @@ fn note(severity: Severity, what: String) -> Finding {
     Finding { severity, session: None, what }
 }
 
-/// Whether the file itself is whole.
-fn file(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+/// Whether the file itself is whole: pages, the order of rows, and indexes beside their tables.
+pub(super) fn file(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     // The check of the word index trusts what this connection knew of it before; a query makes it look again.
-    db.prepare_cached("SELECT rowid FROM words WHERE words MATCH 'neap' LIMIT 1")?.exists([])?;
-    let mut statement = db.prepare(&format!("PRAGMA quick_check({FAULTS_SHOWN_MAX})"))?;
-    let lines: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let faults = lines.into_iter().filter(|line| line != "ok");
+    let looked = db
+        .prepare_cached("SELECT rowid FROM words WHERE words MATCH 'neap' LIMIT 1")
+        .and_then(|mut looking| looking.exists([]));
+    let lines = || -> rusqlite::Result<Vec<String>> {
+        let mut statement = db.prepare(&format!("PRAGMA integrity_check({FAULTS_SHOWN_MAX})"))?;
+        statement.query_map([], |row| row.get(0))?.collect()
+    };
+    let lines = match (looked, lines()) {
+        (Err(error), _) | (Ok(_), Err(error)) if events::is_damage(&error) => vec![error.to_string()],
+        (looked, lines) => {
+            looked?;
+            lines?
+        }
+    };
+    let faults = lines.iter().flat_map(|told| told.lines()).filter(|line| *line != "ok");
     Ok(faults.map(|line| note(Severity::Damaged, format!("the database file is damaged: {line}"))).collect())
 }
 
@@ -110,7 +167,7 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
     if !schema::has_tasks(db)? {
         kept.head.task.clone_from(&folded.head.task);
     }
-    let mut statement = db.prepare_cached("SELECT text, id, body FROM efforts WHERE stream = ?")?;
+    let mut statement = db.prepare_cached("SELECT text, id, body, sum FROM efforts WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     let mut efforts = std::collections::BTreeMap::new();
     while let Some(row) = rows.next()? {

@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use neap_core::event::Event;
 use neap_core::ids::{Seq, SessionId, Stamp};
 use neap_core::memory::{Memory, MemoryId, MemoryKind};
 use neap_core::project::MemoryRow;
@@ -47,8 +48,8 @@ impl PreparedMemory {
         let gone = remove(db, tally, stream, self.id)?;
         let text = numbers::memory_text(stream, self.id, self.place);
         let due = self.due.map(|due| due.0);
-        db.prepare_cached("INSERT INTO memories(text, stream, at, due, body) VALUES (?, ?, ?, ?, ?)")?
-            .execute(params![text, stream, self.at.0, due, self.body])?;
+        db.prepare_cached("INSERT INTO memories(text, stream, at, due, body, sum) VALUES (?, ?, ?, ?, ?, ?)")?
+            .execute(params![text, stream, self.at.0, due, self.body, effects::sum(&self.body)])?;
         count_on(db, numbers::shelf(stream, self.id.kind(), self.place), 1)?;
         Ok(gone)
     }
@@ -139,15 +140,28 @@ pub(super) fn stream(db: &Connection, agent: &SessionId) -> rusqlite::Result<Opt
     if schema::has_memories(db)? { events::stream(db, agent.as_str()) } else { Ok(None) }
 }
 
-/// The memories of these rows, in this order; one that cannot be understood is left out.
+/// The memories of these rows, in this order. One whose row is damaged is read from its events; if they are as well, it is left out.
 pub(super) fn bodies(db: &Connection, texts: impl IntoIterator<Item = i64>) -> rusqlite::Result<Vec<Memory>> {
-    let mut statement = db.prepare_cached("SELECT body FROM memories WHERE text = ?")?;
+    let mut statement = db.prepare_cached("SELECT body, sum FROM memories WHERE text = ?")?;
     let mut memories = Vec::new();
     for text in texts {
-        let memory = statement.query_row([text], |row| Ok(read::json(row, 0))).optional()?;
-        memories.extend(memory.flatten());
+        match statement.query_row([text], |row| Ok(read::json(row, 0))).optional()? {
+            Some(Some(memory)) => memories.push(memory),
+            Some(None) => memories.extend(latest(db, text)?),
+            None => {}
+        }
     }
     Ok(memories)
+}
+
+/// A memory as its last event left it.
+fn latest(db: &Connection, text: i64) -> rusqlite::Result<Option<Memory>> {
+    let (stream, Some((id, _))) = (numbers::stream_of(text), numbers::memory_of(text)) else { return Ok(None) };
+    let Some(last) = places(db, stream, id)?.pop() else { return Ok(None) };
+    let Some(Stored::Event(recorded)) = Reader::new(db, stream).between(last, last, 1)?.pop() else {
+        return Ok(None);
+    };
+    Ok(if let Event::MemoryChanged { memory, .. } = recorded.event { Some(*memory) } else { None })
 }
 
 pub(super) fn memories(db: &Connection, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, Stop> {
@@ -270,8 +284,9 @@ pub(super) fn kept(
         return Ok(());
     }
     let (first, last) = numbers::all_texts(stream);
-    let mut statement =
-        db.prepare_cached("SELECT text, at, due, body FROM memories WHERE text BETWEEN ? AND ? AND stream = ?")?;
+    let mut statement = db.prepare_cached(
+        "SELECT text, at, due, body, sum FROM memories WHERE text BETWEEN ? AND ? AND stream = ?",
+    )?;
     let mut rows = statement.query([first, last, stream])?;
     while let Some(row) = rows.next()? {
         let (text, at): (i64, i64) = (row.get(0)?, row.get(1)?);

@@ -7,6 +7,7 @@ mod aside;
 mod cards;
 mod checkpoint;
 mod cold;
+mod commit;
 mod connect;
 mod consult;
 mod effects;
@@ -18,24 +19,30 @@ mod footprint;
 mod kinds;
 mod links;
 mod log;
+mod mark;
 mod memories;
 mod narrow;
 mod pool;
+mod preflight;
 mod prepare;
+mod progress;
 mod read;
 mod reader;
 mod rebuild;
 mod recall;
+pub mod salvage;
 mod schema;
 mod scrub;
 mod space;
 mod task;
 mod texts;
 mod vectors;
+mod wal;
 mod writer;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
@@ -44,55 +51,168 @@ use neap_core::log::{Log, LogRequest};
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
 use neap_core::message::Scope;
 use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
+use neap_core::secrets::Masking;
 use neap_core::state::SessionState;
 
+use crate::folder::{AllShown, Shown};
 use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
-use connect::{Place, Stay};
+use connect::{BUSY_TIMEOUT, Place, Stay};
 use consult::Inquiry;
+use mark::Mark;
 use pool::Pool;
+pub use preflight::Misfit;
 use prepare::Prepared;
+use rusqlite::Transaction;
 use space::Space;
 use texts::Names;
 use writer::Writer;
+
+/// How a store is opened.
+#[derive(Debug, Clone, Default)]
+pub struct OpenOptions {
+    /// Where the session folders are that show this store, if there are any. A session whose folder shows events that the store does
+    /// not have cannot be loaded: [`StoreError::Lost`].
+    pub folders: Option<PathBuf>,
+    /// For whoever repairs: such a session can be loaded.
+    pub is_repair: bool,
+    /// For a process that stays for a moment and is waited for: what it commits is as durable, in the log beside the file, but it
+    /// leaves copying that to whoever comes next.
+    pub is_brief: bool,
+    /// How long it waits for another process's lock, where that must not be long: what the lock keeps it from is
+    /// [`StoreError::Busy`] after that, and its to try again.
+    pub lock_wait: Option<Duration>,
+}
 
 /// A store in one file (and its `-wal` and `-shm` beside it).
 pub struct SqliteStore {
     readers: Arc<Pool>,
     writer: Writer,
     space: Arc<Space>,
+    /// Asked whether they show more than a session has.
+    folders: Option<Arc<PathBuf>>,
+    masking: Masking,
 }
 
 impl SqliteStore {
+    /// The same store, with secrets masked in what is recorded or not; they are, unless this says otherwise.
+    pub fn with_masking(self, masking: Masking) -> Self {
+        Self { masking, ..self }
+    }
+
     /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
-    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`].
+    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`] until it may.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Whole)
+        Self::open_with(path, &OpenOptions::default())
     }
 
     /// The same for a process that stays for a moment and is waited for. What it commits is as durable, in the log of writes beside
     /// the file; it leaves that there, unless it has grown long, and whoever opens the store next goes on with it.
     pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
-        Self::open_for(path, Stay::Brief)
+        Self::open_with(path, &OpenOptions { is_brief: true, ..OpenOptions::default() })
     }
 
-    fn open_for(path: &Path, stay: Stay) -> Result<Self, StoreError> {
-        let (place, db) = Place::find(path, stay)?;
+    /// Opens a store, or makes one where there is nothing, unless something beside it knows more than it does: that is
+    /// [`StoreError::Lost`].
+    pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {
+        let stay = if options.is_brief { Stay::Brief } else { Stay::Whole };
+        let OpenOptions { folders, is_repair, .. } = options;
+        // Where no marker vouches for the store, every folder is asked.
+        let shown = folders.as_deref().filter(|_| !is_repair && Mark::read(path).is_none());
+        let shown = shown.and_then(|root| Some((root, AllShown::read(root).ok()?)));
+        let lock_wait = options.lock_wait.unwrap_or(BUSY_TIMEOUT);
+        let (place, db) = Place::find(path, folders.as_deref(), stay, lock_wait)?;
         let place = Arc::new(place);
-        let writer = Writer::start(place.clone(), db)?;
-        Ok(Self { readers: Arc::new(Pool::new(place)), writer, space: Arc::default() })
+        let readers = Arc::new(Pool::new(place.clone()));
+        if let Some((root, shown)) = shown {
+            let ahead = shown.ahead(root, &readers.read_now(read::sessions)?);
+            if let Some((_, first)) = ahead.first() {
+                let more = if ahead.len() > 1 {
+                    format!(" (and {} more sessions)", ahead.len() - 1)
+                } else {
+                    String::new()
+                };
+                return Err(StoreError::Lost { path: path.to_owned(), why: format!("{first}{more}") });
+            }
+        }
+        let writer = Writer::start(place, db)?;
+        let folders = folders.clone().filter(|_| !is_repair).map(Arc::new);
+        Ok(Self { readers, writer, space: Arc::default(), folders, masking: Masking::default() })
     }
+}
+
+impl SqliteStore {
+    /// Opens a store to look at it: no file is made or changed, and nothing can be committed. Whether its files belong together is not
+    /// asked; [`misfit`] tells.
+    pub fn open_to_examine(path: &Path) -> Result<Self, StoreError> {
+        let place = Arc::new(Place::examine(path)?);
+        let writer = Writer::none();
+        let (readers, masking) = (Arc::new(Pool::new(place)), Masking::default());
+        Ok(Self { readers, writer, space: Arc::default(), folders: None, masking })
+    }
+
+    /// How many embeddings are held in memory, and their bytes. That is the one part that grows with the store, by design: about 600
+    /// bytes for each text of 384 numbers.
+    pub fn embeddings_held(&self) -> (usize, usize) {
+        self.space.size()
+    }
+
+    /// What is wrong with the file itself: pages, indexes, the order of rows. Where something is, nothing should be
+    /// written to it.
+    pub async fn examine_file(&self) -> Result<Vec<Finding>, StoreError> {
+        self.readers.read(|db| Ok(examine::file(db)?)).await
+    }
+}
+
+/// What keeps the files of a store from being opened together; none if they fit. Changes nothing.
+pub fn misfit(path: &Path, folders: Option<&Path>) -> Result<Option<Misfit>, StoreError> {
+    preflight::misfit(path, folders).map_err(|e| preflight::unreadable(path, &e))
+}
+
+/// Renames the files that keep a store from being opened, so that it goes on with what is left; nothing is removed. Returns the old and
+/// the new names.
+pub fn set_aside(path: &Path, folders: Option<&Path>, now: Stamp) -> Result<Vec<(PathBuf, PathBuf)>, StoreError> {
+    let mut renamed = Vec::new();
+    // What is left may not fit either.
+    while let Some(misfit) = preflight::misfit(path, folders).map_err(|e| preflight::unreadable(path, &e))? {
+        let failed = |e: std::io::Error| preflight::unreadable(path, &e);
+        let before = renamed.len();
+        for old in misfit.in_the_way {
+            let new = connect::beside(&old, &format!(".aside-{}", crate::folder::compact(now)));
+            if crate::files::size(&old).map_err(failed)?.is_some() {
+                crate::files::rename(&old, &new).map_err(failed)?;
+                renamed.push((old, new));
+            }
+        }
+        if renamed.len() == before {
+            return Err(StoreError::Lost { path: path.to_owned(), why: misfit.why });
+        }
+    }
+    Ok(renamed)
 }
 
 #[async_trait]
 impl Store for SqliteStore {
+    fn masking(&self) -> Masking {
+        self.masking
+    }
+
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         let prepared = Prepared::new(commit).await?;
         self.writer.commit(prepared).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        let session = session.clone();
-        self.readers.read(move |db| read::load(db, &session)).await
+        let (session, folders) = (session.clone(), self.folders.clone());
+        let folders = folders.filter(|_| session.agent().is_none());
+        let read = move |db: &Transaction<'_>| {
+            let shown = folders.as_ref().map(|root| (root, Shown::read(root, &session)));
+            let state = read::load(db, &session)?;
+            if let Some((root, shown)) = shown {
+                shown.check(root, &session, state.as_ref())?;
+            }
+            Ok(state)
+        };
+        self.readers.read(read).await
     }
 
     async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rusqlite::{Connection, Transaction};
 use tokio::sync::Semaphore;
 
-use super::connect::Place;
+use super::connect::{Access, Place};
 use super::fault::{Stop, named};
 use crate::StoreError;
 
@@ -15,7 +15,7 @@ const READERS: std::ops::RangeInclusive<usize> = 2..=4;
 /// Idle connections, and permission to use one.
 pub(super) struct Pool {
     place: Arc<Place>,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Vec<(Access, Connection)>>,
     permits: Arc<Semaphore>,
 }
 
@@ -47,16 +47,23 @@ impl Pool {
         reading.await.map_err(|e| StoreError::Failed(e.to_string()))?
     }
 
-    fn read_now<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>) -> Result<T, StoreError> {
+    /// The same on this thread.
+    pub(super) fn read_now<T>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, Stop>,
+    ) -> Result<T, StoreError> {
+        let access = self.place.access();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let db = idle.map_or_else(|| self.place.reader(), Ok)?;
+        // What was opened on a disk that could only be read may not see what is written now.
+        let idle = idle.filter(|(opened_for, _)| *opened_for == access);
+        let db = idle.map_or_else(|| self.place.reader(), |(_, db)| Ok(db))?;
         let answer = {
             let moment = db.unchecked_transaction().map_err(|e| named(&self.place.path, &e))?;
             work(&moment).map_err(|stop| stop.at(&self.place.path))
         };
         // A connection that failed is closed, never used again.
         if answer.is_ok() {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(db);
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((access, db));
         }
         answer
     }

@@ -29,7 +29,7 @@ pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<Sessio
 fn parts(db: &Connection, stream: i64) -> rusqlite::Result<Option<(Head, Vec<Effort>)>> {
     let head = head(db, stream)?;
     let (first, last) = numbers::effort_texts(stream);
-    let mut statement = db.prepare_cached("SELECT body FROM efforts WHERE text BETWEEN ? AND ?")?;
+    let mut statement = db.prepare_cached("SELECT body, sum FROM efforts WHERE text BETWEEN ? AND ?")?;
     let efforts: rusqlite::Result<Vec<Option<Effort>>> =
         statement.query_map([first, last], |row| Ok(json(row, 0)))?.collect();
     Ok(head.zip(efforts?.into_iter().collect()))
@@ -37,13 +37,16 @@ fn parts(db: &Connection, stream: i64) -> rusqlite::Result<Option<(Head, Vec<Eff
 
 /// A session's row, if it can be understood.
 pub(super) fn head(db: &Connection, stream: i64) -> rusqlite::Result<Option<Head>> {
-    db.prepare_cached("SELECT head FROM sessions WHERE stream = ?")?.query_row([stream], |row| Ok(json(row, 0)))
+    db.prepare_cached("SELECT head, sum FROM sessions WHERE stream = ?")?
+        .query_row([stream], |row| Ok(json(row, 0)))
 }
 
-/// A column of JSON, if it can be understood.
+/// A column of JSON, if it is what the checksum in the column after it says and can be understood. Rows of older formats have no checksum.
 pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> Option<T> {
-    let bytes = row.get_ref(column).ok()?;
-    serde_json::from_slice(bytes.as_bytes().ok()?).ok()
+    let bytes = row.get_ref(column).ok()?.as_bytes().ok()?;
+    let sum: Option<i64> = row.get(column + 1).ok()?;
+    let is_whole = sum.is_none_or(|sum| sum == i64::from(crc32fast::hash(bytes)));
+    if is_whole { serde_json::from_slice(bytes).ok() } else { None }
 }
 
 /// The whole stream, followed.

@@ -7,6 +7,9 @@ use super::cold::Block;
 use super::events;
 use crate::Stored;
 
+/// How far apart blocks are looked for where one cannot be read.
+const PROBE_EVENTS: i64 = 8;
+
 /// Reads one stream. The block that it read last is kept: what is near is often asked for next.
 pub(super) struct Reader<'a> {
     db: &'a Connection,
@@ -81,17 +84,34 @@ impl<'a> Reader<'a> {
             "SELECT first_seq, last_seq, sum, body FROM blocks
              WHERE stream = ? AND last_seq >= ? ORDER BY last_seq LIMIT 1",
         )?;
-        let found = statement
-            .query_row(params![self.stream, from], |row| {
+        let mut find = |from: i64| {
+            let found = statement.query_row(params![self.stream, from], |row| {
                 let (first, end): (i64, i64) = (row.get(0)?, row.get(1)?);
-                if first > last {
+                if first > last || end < from {
                     return Ok(None);
                 }
-                let body = row.get_ref(3)?.as_blob().unwrap_or_default();
-                Ok(Some(Block::read(first, end, row.get(2)?, body)))
-            })
-            .optional()?;
-        self.held = found.flatten();
+                // What is no number or no blob makes no block that is whole.
+                let (sum, body) = (row.get(2).unwrap_or(-1), row.get_ref(3)?.as_blob().unwrap_or_default());
+                Ok(Some(Block::read(first, end, sum, body)))
+            });
+            found.optional().map(Option::flatten)
+        };
+        self.held = match find(from) {
+            Err(error) if events::is_damage(&error) => {
+                // The block is on a damaged page. The next that is on another one is looked for, in steps that pass over no more than
+                // what a block holds; the events between are lost to this reader.
+                let packed: i64 = self
+                    .db
+                    .prepare_cached("SELECT cold FROM sessions WHERE stream = ?")?
+                    .query_row([self.stream], |row| row.get(0))?;
+                let end = last.min(packed);
+                let probes = (0..).map(|step: i64| from.saturating_add(1 + step * PROBE_EVENTS));
+                let next = probes.take_while(|at| *at <= end).map(&mut find).find_map(Result::ok).flatten();
+                let lost_to = next.map_or(end, |block| block.places().start() - 1);
+                (lost_to >= from).then(|| Block::lost(from, lost_to))
+            }
+            found => found?,
+        };
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::cards::{self, Tally};
 use super::fault::Stop;
 use super::memories::PreparedMemory;
-use super::{effects, events, examine, links, memories, read, vectors};
+use super::{effects, events, examine, links, memories, progress, read, vectors};
 use crate::card::Indexed;
 use crate::derived::Derived;
 use crate::examine::losses;
@@ -18,6 +18,11 @@ pub(super) fn rebuild(db: &mut Connection, session: &SessionId) -> Result<Vec<Fi
     let Some(stream) = find(&all, session)? else { return Ok(Vec::new()) };
     let folded = read::fold(&all, stream)?;
     write(&all, stream, &folded.derived)?;
+    if let Some(said) = folded.derived.head.session.as_ref().filter(|said| *said != session) {
+        // The event has a checksum, the row has none. Where another session has the name, it stays as it is.
+        all.execute("UPDATE OR IGNORE sessions SET name = ? WHERE stream = ?", params![said.as_str(), stream])?;
+    }
+    progress::advance(&all, 0, None)?;
     all.commit()?;
     Ok(losses(session, &folded))
 }

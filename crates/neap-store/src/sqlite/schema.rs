@@ -5,12 +5,12 @@
 
 use rusqlite::Connection;
 
-use super::{effects, log, rebuild, task};
+use super::{effects, log, progress, rebuild, task};
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 /// The format that this version writes.
-pub(super) const FORMAT: i64 = 8;
+pub(super) const FORMAT: i64 = 9;
 /// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
 /// The first format with blocks.
@@ -23,6 +23,10 @@ const FORMAT_WITH_CARDS: i64 = 6;
 const FORMAT_WITH_LINKS: i64 = 7;
 /// The first format in which a turn can be taken back.
 const FORMAT_WITH_TAKING_BACK: i64 = 8;
+/// The first format that counts its commits, and has checksums of derived texts.
+const FORMAT_WITH_PROGRESS: i64 = 9;
+/// The tables whose rows have a checksum of their text since then.
+const SUMMED: [&str; 3] = ["sessions", "efforts", "memories"];
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -30,7 +34,8 @@ CREATE TABLE sessions(
   name TEXT NOT NULL UNIQUE,
   texts INTEGER NOT NULL,
   head TEXT NOT NULL,
-  cold INTEGER NOT NULL DEFAULT 0
+  cold INTEGER NOT NULL DEFAULT 0,
+  sum INTEGER
 );
 CREATE TABLE events(
   stream INTEGER NOT NULL,
@@ -46,6 +51,7 @@ CREATE TABLE efforts(
   stream INTEGER NOT NULL,
   id TEXT NOT NULL,
   body TEXT NOT NULL,
+  sum INTEGER,
   UNIQUE(stream, id)
 );
 CREATE TABLE turn_ids(
@@ -94,7 +100,8 @@ CREATE TABLE memories(
   shelf INTEGER NOT NULL AS (text >> 27),
   at INTEGER NOT NULL,
   due INTEGER,
-  body TEXT NOT NULL
+  body TEXT NOT NULL,
+  sum INTEGER
 );
 CREATE INDEX memories_by_time ON memories(shelf, at);
 CREATE INDEX memories_by_due ON memories(stream, due) WHERE due IS NOT NULL;
@@ -196,8 +203,14 @@ CREATE INDEX links_by_stream ON links(stream);
 /// The same, counted anew.
 const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
 
-/// Makes the tables in an empty database, inside a transaction of the caller's.
+/// Makes a store of an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
+    create_tables(db)?;
+    progress::begin(db)
+}
+
+/// Makes the tables.
+pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
     db.execute_batch(KINDS)?;
     db.execute_batch(EXCHANGES)?;
@@ -206,6 +219,7 @@ pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(SHELVES)?;
     db.execute_batch(CARDS)?;
     db.execute_batch(LINKS)?;
+    db.execute_batch(progress::TABLE)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -237,6 +251,12 @@ pub(super) fn has_links(db: &Connection) -> rusqlite::Result<bool> {
 
 /// Brings an older database to the present format, inside a transaction of the caller's.
 pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
+    // First, because later steps write such rows. What is in them has no checksum until it changes.
+    for table in SUMMED {
+        if has_table(db, table)? && !has_sums(db, table)? {
+            db.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN sum INTEGER"))?;
+        }
+    }
     if format(db)? == 1 {
         db.execute_batch(
             "ALTER TABLE sessions ADD COLUMN cold INTEGER NOT NULL DEFAULT 0;
@@ -289,7 +309,26 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         // No older version took a turn back, and none would know that this one did.
         db.pragma_update(None, "user_version", FORMAT_WITH_TAKING_BACK)?;
     }
+    if format(db)? < FORMAT_WITH_PROGRESS {
+        db.execute_batch(&progress::TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))?;
+        progress::begin(db)?;
+        db.pragma_update(None, "user_version", FORMAT_WITH_PROGRESS)?;
+    }
     Ok(())
+}
+
+/// Whether commits are counted.
+pub(super) fn has_progress(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_PROGRESS)
+}
+
+/// Whether the rows of a table have a checksum.
+fn has_sums(db: &Connection, table: &str) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = 'sum'")?.exists([table])
+}
+
+fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?.exists([name])
 }
 
 /// Lets an older database that may not be written to be read like one of today's.
@@ -298,10 +337,15 @@ pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
         db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
     if has_memories(db)? && !has_tasks(db)? {
-        db.execute_batch(&format!("CREATE TEMP VIEW shelves AS {COUNTED}"))?;
+        db.execute_batch(&format!("CREATE TEMP VIEW shelves AS {}", COUNTED.replace("FROM ", "FROM main.")))?;
     }
     if !has_cards(db)? {
         db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    for table in SUMMED {
+        if has_table(db, table)? && !has_sums(db, table)? {
+            db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
+        }
     }
     Ok(())
 }

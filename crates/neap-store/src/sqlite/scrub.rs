@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use super::events::{self, EventRow};
 use super::fault::Stop;
-use super::{read, rebuild};
+use super::{progress, read, rebuild};
 use crate::StoreError;
 
 pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Stop> {
@@ -50,6 +50,7 @@ fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, St
     row.insert(&all, stream)?;
     let folded = read::fold(&all, stream)?;
     rebuild::write(&all, stream, &folded.derived)?;
+    progress::advance(&all, 1, Some(now))?;
     all.commit()?;
     Ok(erased)
 }

@@ -27,6 +27,13 @@ pub(super) struct Loaded {
 }
 
 impl Space {
+    /// How many embeddings are held, and their bytes.
+    pub(super) fn size(&self) -> (usize, usize) {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let sizes = known.iter().flat_map(|loaded| loaded.scopes.values()).map(Vectors::size);
+        sizes.fold((0, 0), |(a, b), (entries, bytes)| (a + entries, b + bytes))
+    }
+
     /// Looks at a model's embeddings as they are now.
     pub(super) fn look<T>(
         &self,

@@ -157,7 +157,7 @@ fn is_withheld(db: &Connection, stream: i64, turn: u64) -> rusqlite::Result<bool
 /// What an effort or a memory says.
 fn derived(db: &Connection, text: i64) -> rusqlite::Result<Option<Arc<str>>> {
     let effort: Option<Option<Effort>> = db
-        .prepare_cached("SELECT body FROM efforts WHERE text = ?")?
+        .prepare_cached("SELECT body, sum FROM efforts WHERE text = ?")?
         .query_row([text], |row| Ok(read::json(row, 0)))
         .optional()?;
     if let Some(effort) = effort.flatten() {

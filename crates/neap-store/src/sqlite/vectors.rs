@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::effects::number;
 use super::fault::Stop;
-use super::{cards, texts};
+use super::{cards, progress, texts};
 use crate::card::{kind_number, text_sum};
 use crate::numbers;
 
@@ -191,6 +191,7 @@ pub(super) fn embed(db: &mut Connection, name: &str, batch: &[(TextId, Arc<str>,
         }
         put(&all, scope, place, model, &embedding.to_bytes())?;
     }
+    progress::advance(&all, 0, None)?;
     all.commit()?;
     Ok(())
 }

@@ -2,33 +2,33 @@
 //! answers only when the transaction is on disk: many commits cost one wait for the disk. When everyone has been
 //! answered, it looks after what is done beside it: packing what lies far behind, copying the log into the file.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::ids::{SessionId, Stamp};
 use neap_core::memory::MemoryId;
 use neap_core::recall::{Embedding, TextId};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::aside::{Answer as Done, Aside, Ask};
-use super::cards::{self, Tally};
 use super::checkpoint::Due;
-use super::connect::{Access, Place, Stay};
+use super::connect::{Place, Stay};
 use super::fault::Stop;
-use super::memories::PreparedMemory;
+use super::mark::Mark;
 use super::prepare::Prepared;
-use super::{checkpoint, cold, effects, erase, events, links, memories, rebuild, scrub, vectors};
+use super::{checkpoint, cold, commit, erase, progress, rebuild, scrub, vectors};
 use crate::{Finding, StoreError};
 
 /// Commits in one transaction, at most.
 const BATCH_MAX: usize = 256;
 /// While something is done beside it and nobody wants anything, it is looked after this often.
 const ASIDE_POLL: Duration = Duration::from_millis(2);
+/// After so long without a job, the log is copied into the file.
+const IDLE: Duration = Duration::from_secs(2);
 /// Blocks that are packed before the store closes, at most; the rest waits for a later commit.
 const CLOSING_BLOCKS_MAX: usize = 16;
 
@@ -44,25 +44,26 @@ enum Job {
 
 /// The handle to it. Dropping it waits until all that was handed over is done.
 pub(super) struct Writer {
-    place: Arc<Place>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
+    /// One that writes nothing, for a store that is only looked at.
+    pub(super) fn none() -> Self {
+        Self { jobs: None, thread: None }
+    }
+
     /// Starts it, with the connection that there is already.
     pub(super) fn start(place: Arc<Place>, db: Option<Connection>) -> Result<Self, StoreError> {
-        if place.access != Access::Full {
-            return Ok(Self { place, jobs: None, thread: None });
-        }
         let (jobs, queue) = channel();
         let aside = Aside::start(place.clone())?;
-        let desk = Desk { place: place.clone(), aside, db, has_written: false, grown: BTreeSet::new() };
+        let desk = Desk::new(place, aside, db);
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
             .spawn(move || desk.work(&queue))
             .map_err(|e| StoreError::Failed(e.to_string()))?;
-        Ok(Self { place, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     pub(super) async fn commit(&self, prepared: Prepared) -> Result<(), StoreError> {
@@ -95,10 +96,8 @@ impl Writer {
     }
 
     async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
-        let Some(jobs) = &self.jobs else {
-            return Err(StoreError::ReadOnly { path: self.place.path.clone() });
-        };
         let gone = || StoreError::Failed("the thread that writes has ended".to_owned());
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
         let (answer, answered) = oneshot::channel();
         jobs.send(job(answer)).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
@@ -122,11 +121,28 @@ struct Desk {
     db: Option<Connection>,
     /// Whether the log of writes has grown since it was looked at.
     has_written: bool,
+    /// Whether something was written since the marker was.
+    is_unmarked: bool,
+    /// Whether something was written since all of the log was last copied into the file.
+    is_uncopied: bool,
     /// Streams that may have more to pack.
     grown: BTreeSet<i64>,
 }
 
 impl Desk {
+    fn new(place: Arc<Place>, aside: Aside, db: Option<Connection>) -> Self {
+        // The marker may be missing, or older than what another version wrote.
+        Self {
+            place,
+            aside,
+            db,
+            has_written: false,
+            is_unmarked: true,
+            is_uncopied: false,
+            grown: BTreeSet::new(),
+        }
+    }
+
     fn work(mut self, queue: &Receiver<Job>) {
         let mut next = queue.recv().ok();
         while let Some(job) = next.take() {
@@ -150,18 +166,21 @@ impl Desk {
                 }
                 Job::Rebuild(session, answer) => {
                     let _ = answer.send(self.with(|db| rebuild::rebuild(db, &session)));
+                    self.wrote();
                 }
                 Job::Scrub(session, now, answer) => {
                     self.drop_packed();
                     let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
+                    self.wrote();
                 }
                 Job::EraseMemory(agent, id, now, answer) => {
                     self.drop_packed();
                     let _ = answer.send(self.with(|db| erase::erase_memory(db, &agent, id, now)));
+                    self.wrote();
                 }
                 Job::Embed(model, batch, answer) => {
                     let _ = answer.send(self.with(|db| vectors::embed(db, &model, &batch)));
-                    self.has_written = true;
+                    self.wrote();
                 }
             }
             next = next.or_else(|| self.wait(queue));
@@ -173,21 +192,33 @@ impl Desk {
     fn wait(&mut self, queue: &Receiver<Job>) -> Option<Job> {
         loop {
             self.look_after();
-            if !self.aside.is_at_work() {
-                break;
-            }
-            match queue.recv_timeout(ASIDE_POLL) {
+            let pause = match (self.aside.is_at_work(), self.is_uncopied) {
+                (true, _) => ASIDE_POLL,
+                (false, true) => IDLE,
+                (false, false) => return queue.recv().ok(),
+            };
+            match queue.recv_timeout(pause) {
                 Ok(job) => return Some(job),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) if self.aside.is_at_work() => {}
+                Err(RecvTimeoutError::Timeout) => self.rest(),
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
-        queue.recv().ok()
+    }
+
+    /// Nobody has wanted anything for a while: what was written is copied into the file, so that little would be lost with the log.
+    fn rest(&mut self) {
+        if std::mem::take(&mut self.is_uncopied) {
+            self.aside.ask(Ask::Copy);
+        }
     }
 
     /// Takes up what was done aside, and has the next thing done. Waits for nobody. If something fails nothing is
     /// lost; it is tried again after a later commit.
     fn look_after(&mut self) {
+        if std::mem::take(&mut self.is_unmarked) {
+            self.mark();
+        }
         if let Some(Done::Packed(stream, next)) = self.aside.answer() {
             self.put(stream, next);
         }
@@ -215,12 +246,24 @@ impl Desk {
         }
     }
 
+    fn wrote(&mut self) {
+        (self.has_written, self.is_unmarked, self.is_uncopied) = (true, true, true);
+    }
+
+    /// Leaves the marker of what is durable. Nobody waits for it, and where it cannot be written the one before holds.
+    fn mark(&mut self) {
+        let read = self.with(|db| Ok(progress::read(db)?.zip(Some(progress::page(db)?))));
+        if let Ok(Some((progress, page))) = read {
+            let _ = Mark { progress, page }.write(&self.place.path);
+        }
+    }
+
     /// Puts a block in its place; where there was one, there may be another.
     fn put(&mut self, stream: i64, next: Option<cold::Next>) {
         if let Some(next) = next
             && let Ok(true) = self.with(|db| Ok(cold::put(db, stream, &next)?))
         {
-            self.has_written = true;
+            self.wrote();
             self.grown.insert(stream);
         }
     }
@@ -232,28 +275,36 @@ impl Desk {
         }
     }
 
-    /// Packs what is still due, within bounds.
+    /// Packs what is still due, within bounds, and leaves what was written in the file: SQLite does that by itself only where no other process
+    /// has the store open.
     fn close(mut self) {
         for _ in 0..CLOSING_BLOCKS_MAX {
             self.look_after();
             match self.aside.wait() {
                 Some(Done::Packed(stream, next)) => self.put(stream, next),
                 Some(Done::Copied) => {}
-                None => return,
+                None => break,
             }
+        }
+        if self.is_unmarked {
+            self.mark();
+        }
+        // Who stays for a moment is waited for.
+        if self.is_uncopied && self.place.stay == Stay::Whole {
+            let _ = self.with(|db| Ok(checkpoint::copy(db)?));
         }
     }
 
     fn commit_all(&mut self, batch: Vec<(Box<Prepared>, Answer<()>)>) {
         let (commits, answers): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        match self.with(|db| write_all(db, &commits)) {
+        match self.with(|db| commit::write_all(db, &commits)) {
             Ok(outcomes) => {
                 for (answer, outcome) in answers.into_iter().zip(outcomes) {
                     let _ = answer.send(outcome.map(|stream| {
                         self.grown.insert(stream);
                     }));
                 }
-                self.has_written = true;
+                self.wrote();
                 // Also where nobody ever pauses.
                 self.look_after();
             }
@@ -286,115 +337,6 @@ impl Desk {
     }
 }
 
-/// Writes every commit that is not refused, in one transaction. Returns the stream of each that was written.
-fn write_all(db: &mut Connection, commits: &[Box<Prepared>]) -> Result<Vec<Result<i64, StoreError>>, Stop> {
-    let mut all = db.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let mut outcomes = Vec::with_capacity(commits.len());
-    let mut tally = Tally::default();
-    for prepared in commits {
-        let one = all.savepoint()?;
-        let mut counted = Tally::default();
-        outcomes.push(match write(&one, prepared, &mut counted) {
-            Ok(stream) => {
-                one.commit()?;
-                tally.add(counted);
-                Ok(stream)
-            }
-            Err(Stop::Refused(refusal)) => {
-                one.finish()?; // Rolls back.
-                Err(refusal)
-            }
-            Err(stop @ Stop::Sql(_)) => return Err(stop),
-        });
-    }
-    tally.write(&all)?;
-    all.commit()?;
-    Ok(outcomes)
-}
-
-fn write(db: &Connection, commit: &Prepared, tally: &mut Tally) -> Result<i64, Stop> {
-    let known = events::stream(db, commit.session.as_str())?;
-    if let Some(stream) = known {
-        refuse_duplicates(db, stream, &commit.turn_ids)?;
-    }
-    let actual = known.map_or(Ok(Seq(0)), |stream| events::last_seq(db, stream))?;
-    if actual != commit.expected {
-        return Err(StoreError::Conflict { expected: commit.expected, actual }.into());
-    }
-    let stream = match known {
-        Some(stream) => stream,
-        None => db.query_row(
-            "INSERT INTO sessions(name, texts, head) VALUES (?, 0, '') RETURNING stream",
-            [commit.session.as_str()],
-            |row| row.get(0),
-        )?,
-    };
-    for row in &commit.events {
-        row.insert(db, stream)?;
-    }
-    for (id, turn) in &commit.turn_ids {
-        effects::put_turn_id(db, stream, id, *turn)?;
-    }
-    for (id, body) in &commit.efforts {
-        effects::put_effort(db, stream, id, body)?;
-    }
-    for row in &commit.exchanges {
-        effects::put_exchange(db, stream, row)?;
-    }
-    for link in &commit.links {
-        links::put(db, stream, link)?;
-    }
-    for turn in &commit.withheld {
-        effects::put_withheld(db, stream, *turn)?;
-    }
-    for turn in &commit.taken_back {
-        effects::take_back(db, stream, *turn)?;
-    }
-    let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS };
-    let mut new_texts = 0;
-    for id in &commit.erased {
-        new_texts -= memories::remove(db, tally, stream, *id)?;
-    }
-    for memory in &commit.memories {
-        new_texts -= memory.put(db, tally, stream)?;
-    }
-    for (id, seq) in &commit.memory_events {
-        memories::put_event(db, stream, *id, *seq)?;
-    }
-    let mut said = None;
-    for indexed in &commit.texts {
-        let mut indexed = Cow::Borrowed(indexed);
-        if indexed.row.kind.is_said() {
-            let nth = said.map_or_else(|| cards::said(db, stream), Ok)? + 1;
-            indexed.to_mut().row.nth = nth;
-            said = Some(nth);
-        }
-        let (text, is_new) = effects::put_text(db, tally, stream, scope, &indexed)?;
-        new_texts += i64::from(is_new);
-        if scope == cards::SESSIONS {
-            vectors::settle(db, scope, text.as_slice())?;
-        }
-    }
-    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(PreparedMemory::id)) {
-        memories::settle(db, stream, id)?;
-    }
-    effects::put_head(db, stream, &commit.head, new_texts)?;
-    Ok(stream)
-}
-
-fn refuse_duplicates(db: &Connection, stream: i64, turn_ids: &[(String, TurnNo)]) -> Result<(), Stop> {
-    for (id, _) in turn_ids {
-        let turn: Option<i64> = db
-            .prepare_cached("SELECT turn FROM turn_ids WHERE stream = ? AND turn_id = ?")?
-            .query_row(params![stream, id], |row| row.get(0))
-            .optional()?;
-        if let Some(turn) = turn {
-            return Err(StoreError::DuplicateTurn { turn: TurnNo(turn as u64) }.into());
-        }
-    }
-    Ok(())
-}
-
 /// The same error for everyone who was in the transaction.
 fn again(error: &StoreError) -> StoreError {
     match error {
@@ -404,9 +346,63 @@ fn again(error: &StoreError) -> StoreError {
         StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
         StoreError::Busy { path } => StoreError::Busy { path: path.clone() },
         StoreError::Unreadable { path, why } => StoreError::Unreadable { path: path.clone(), why: why.clone() },
+        StoreError::Lost { path, why } => StoreError::Lost { path: path.clone(), why: why.clone() },
         StoreError::Newer { path, found, supported } => {
             StoreError::Newer { path: path.clone(), found: *found, supported: *supported }
         }
         StoreError::Failed(why) => StoreError::Failed(why.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many pages of the log are not in the file yet.
+    fn uncopied(db: &Connection) -> i64 {
+        db.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
+            .expect("a log")
+    }
+
+    fn written(path: &std::path::Path, stay: Stay) -> Desk {
+        let (place, db) =
+            Place::find(path, None, stay, crate::sqlite::connect::BUSY_TIMEOUT).expect("a new store");
+        let place = Arc::new(place);
+        let mut desk = Desk::new(place.clone(), Aside::start(place).expect("a thread"), db);
+        let wrote = desk.with(|db| {
+            let all = db.transaction()?;
+            progress::advance(&all, 1, None)?;
+            Ok(all.commit()?)
+        });
+        wrote.expect("a transaction");
+        desk.wrote();
+        desk
+    }
+
+    #[test]
+    fn what_was_written_is_copied_into_the_file_when_nobody_wants_anything() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut desk = written(&dir.path().join("neap.db"), Stay::Whole);
+        desk.look_after();
+        assert!(desk.with(|db| Ok(uncopied(db))).expect("a log") > 0, "the scene is set");
+        desk.rest();
+        assert!(matches!(desk.aside.wait(), Some(Done::Copied)));
+        assert_eq!(desk.with(|db| Ok(uncopied(db))).expect("a log"), 0);
+        // Once: an idle store does nothing.
+        desk.rest();
+        assert!(!desk.aside.is_at_work());
+    }
+
+    #[test]
+    fn a_store_that_closes_leaves_nothing_in_the_log_while_another_has_it_open() {
+        for (stay, left) in [(Stay::Whole, false), (Stay::Brief, true)] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let path = dir.path().join("neap.db");
+            let desk = written(&path, stay);
+            let other = Connection::open(&path).expect("another process");
+            assert!(uncopied(&other) > 0, "the scene is set");
+            desk.close();
+            assert_eq!(uncopied(&other) > 0, left, "{stay:?}");
+        }
     }
 }

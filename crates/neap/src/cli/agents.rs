@@ -49,6 +49,9 @@ pub(crate) struct HookArgs {
     /// Show what went wrong lately
     #[arg(long)]
     pub(crate) log: bool,
+    /// Record what earlier calls could not, and read no event
+    #[arg(long, hide = true, conflicts_with = "log")]
+    pub(crate) catch_up: bool,
 }
 
 /// An agent.

@@ -51,7 +51,7 @@ pub(crate) enum MemoryCommand {
     Undo(IdArgs),
     /// Every version of a record, oldest first
     History(IdArgs),
-    /// Say that a fact still holds; at the third time it is a core one
+    /// Say that a fact still holds (at the third time it is a core one), or accept what a model proposed
     Confirm(IdArgs),
     /// Mark a fact as one to build on
     Core(IdArgs),
@@ -176,7 +176,7 @@ pub(crate) struct CensorArgs {
 pub(crate) enum CensorCommand {
     /// Add a rule about what not to do; it is tried on recent texts first
     Add(CensorAddArgs),
-    /// The rules in force
+    /// The rules in force, and those that a model proposed
     List,
     /// Say that a rule found something wrongly; too often, and it is retired
     FalsePositive(IdArgs),

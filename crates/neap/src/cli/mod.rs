@@ -10,6 +10,7 @@ mod names;
 mod record;
 mod serve;
 mod session;
+mod settings;
 
 pub(crate) use agents::*;
 pub(crate) use find::*;
@@ -21,6 +22,7 @@ pub(crate) use names::*;
 pub(crate) use record::*;
 pub(crate) use serve::*;
 pub(crate) use session::*;
+pub(crate) use settings::*;
 
 use std::path::PathBuf;
 
@@ -150,14 +152,21 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Show the figures of a session: tokens, savings, decay, eviction, price, memories
     Report(OfSession),
-    /// List all settings with their defaults
-    Settings,
+    /// List all settings with their defaults, or change one of the store
+    ///
+    /// `neap settings mask_secrets=off` keeps what is said as it is said, secrets included, from then on; by default keys, tokens
+    /// and passwords are masked before anything is stored. Settings of a session are changed with --set on `neap chat`.
+    Settings(SettingsArgs),
     /// Examine the store and the session folders; changes nothing
     ///
     /// Exit code 0: clean. 1: something can be repaired by `neap rebuild`. 2: something is damaged.
     Doctor(MaybeSession),
     /// Make derived tables and session folders anew from the event streams
-    Rebuild(MaybeSession),
+    ///
+    /// Nothing is made shorter: where a session's folder says more than the store, it is left as it is, what the store has is written beside it,
+    /// and `neap session import` takes the folder in. Where the database file itself is damaged, it is left as it is too, and all that is whole in it goes
+    /// into a new data directory, `salvaged-…`, inside the old one. Exit code 2: something could not be brought back.
+    Rebuild(RebuildArgs),
     /// List the keys that sign what tools answer, or have a new one sign
     ///
     /// Whatever a tool answers is signed before it is stored, so that what was altered, moved or sent twice can be

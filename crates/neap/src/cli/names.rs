@@ -16,6 +16,24 @@ pub(crate) enum NewKind {
     Censor,
 }
 
+/// Whether a host's word is taken that something was typed by its user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UserWords {
+    /// The host vouches: they are the person's
+    Trusted,
+    /// Nobody vouches: a model may have written them
+    Untrusted,
+}
+
+impl From<UserWords> for Author {
+    fn from(words: UserWords) -> Author {
+        match words {
+            UserWords::Trusted => Author::Person,
+            UserWords::Untrusted => Author::Model,
+        }
+    }
+}
+
 /// What can be taken away from a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Cleared {

@@ -1,10 +1,24 @@
 //! The proxy, as it is typed.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::env::{NEAP_BUDGET, NEAP_LISTEN, NEAP_MCP_TOKEN, NEAP_UPSTREAM};
+use super::UserWords;
+
+use crate::env::{NEAP_BUDGET, NEAP_CALLERS, NEAP_LISTEN, NEAP_MCP_TOKEN_FILE, NEAP_UPSTREAM};
+
+/// How many callers the proxy serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CallersName {
+    /// One where only this machine can ask, several elsewhere
+    Auto,
+    /// One, whatever key or sign-in token a client shows
+    One,
+    /// Several, told apart by all that looks like a credential; nothing is kept of whoever shows none
+    Many,
+}
 
 /// What becomes of a request that cannot be brought under its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -47,9 +61,26 @@ pub(crate) struct ServeArgs {
     /// A name by which clients may call, beside addresses and localhost
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
-    /// What whoever calls /mcp must bring as a bearer token; without one, /mcp is for this machine alone
-    #[arg(long, env = NEAP_MCP_TOKEN, hide_env_values = true, value_name = "TOKEN")]
-    pub(crate) mcp_token: Option<String>,
+    /// Whose words `record_turn` brings to /mcp as the user's: with `trusted` they count as the person's, and what they state
+    /// to hold from now on is loaded in every session. Only for hosts that pass on what their users typed
+    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWords::Untrusted)]
+    pub(crate) user_words: UserWords,
+    /// Whether all requests are one caller's, or several callers' who must not read each other's
+    #[arg(long, env = NEAP_CALLERS, hide_env_values = true, value_enum, value_name = "HOW MANY", default_value = "auto")]
+    pub(crate) callers: CallersName,
+    /// The file with the token that whoever calls /mcp must bring; or give it in NEAP_MCP_TOKEN [default: none on this machine's own
+    /// address; elsewhere one is made in the data directory, keys/mcp.token]
+    #[arg(long, env = NEAP_MCP_TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
+    pub(crate) mcp_token_file: Option<PathBuf>,
+    // Everybody on the machine could read it there: it is refused with what to do.
+    #[arg(long, hide = true, value_name = "TOKEN", num_args = 0..=1)]
+    pub(crate) mcp_token: Option<Option<String>>,
+    /// Connections that are served at once
+    #[arg(long, value_name = "COUNT", default_value_t = 2_048, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) max_connections: u16,
+    /// Sessions of MCP clients that are open at once
+    #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) max_mcp_sessions: u16,
     #[command(flatten)]
     pub(crate) proxy: ProxyArgs,
 }

@@ -72,6 +72,17 @@ pub(crate) struct OfSession {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct RebuildArgs {
+    /// Only this session
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Go on without what does not fit: a log or marker that knows more than the database, folders that say more than the store. They are
+    /// renamed to `….aside-…`, never removed
+    #[arg(long)]
+    pub(crate) set_aside: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct MaybeSession {
     /// Only this session
     #[arg(long, short, value_name = "NAME")]

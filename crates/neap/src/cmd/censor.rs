@@ -54,7 +54,7 @@ impl Tried {
 /// Compiles a rule's pattern and tries it; one that cannot be meant, or that finds too much, is refused.
 pub(crate) async fn try_out(data: &DataDir, rule: &Censor, force: bool) -> Result<Tried, Failure> {
     let pattern = compile(&rule.pattern).map_err(|refusal| Failure::refused(&refusal))?;
-    let texts = if data.database().exists() { recent(&app::reader(data)?, rule.side).await? } else { Vec::new() };
+    let texts = if app::has_store(data)? { recent(&app::reader(data)?, rule.side).await? } else { Vec::new() };
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let tried = Tried { run: dry_run(&pattern, &texts), side: rule.side };
     tried.run.judge(Author::Person, force).map_err(|refusal| {
@@ -143,7 +143,7 @@ fn row(memory: &Memory) -> Option<Vec<String>> {
     let Body::Censor(rule) = &memory.body else { return None };
     Some(vec![
         format!("{BOLD}{}{BOLD:#}", memory.id),
-        memory.status.as_str().to_owned(),
+        if memory.is_proposal() { "proposed".to_owned() } else { memory.status.as_str().to_owned() },
         rule.side.as_str().replace('_', " "),
         rule.action.as_str().to_owned(),
         thousands(rule.triggers.into()),

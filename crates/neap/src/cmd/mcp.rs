@@ -20,7 +20,7 @@ use crate::out::Failure;
 const LOOK_EVERY: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
-    let McpArgs { session, summary_model, base_url, api } = args;
+    let McpArgs { session, user_words, summary_model, base_url, api } = args;
     let session = session.map(|name| app::session_id(&name)).transpose()?;
     let mut builder = embedder::in_a_hurry(app::agent_engine(data)?);
     let at = ModelArgs { model: None, base_url, api };
@@ -30,7 +30,7 @@ pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failu
     let engine = builder.build();
     let duty = tokio::spawn(duty(engine.clone(), data.clone()));
     let place = Place { session, folder: std::env::current_dir().ok(), agent: Some(data.agent().clone()) };
-    let served = mcp::serve(Arc::new(Desk::new(engine, place))).await;
+    let served = mcp::serve(Arc::new(Desk::new(engine, place, user_words.into()))).await;
     duty.abort();
     served?;
     Ok(ExitCode::SUCCESS)
@@ -46,6 +46,7 @@ async fn duty(engine: Engine, data: DataDir) {
         }
     };
     let _indexer = engine.start_indexer();
+    hook::record_waiting(&data, &engine).await;
     hook::line::listen(&data, &engine).await;
     std::future::pending::<()>().await;
     drop(held);

@@ -26,11 +26,12 @@ pub(crate) async fn run(data: &DataDir, args: &OriginalArgs, json: bool) -> Resu
     if messages.is_empty() {
         return Err(Failure::new(format!("nothing is stored under '{handle}' in session '{id}'")).hint(HINT));
     }
+    let text = words(&handle, &messages.iter().collect::<Vec<&Message>>());
+    out::tell_masked(&text);
     if json {
         out::json_line(&messages)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let text = words(&handle, &messages.iter().collect::<Vec<&Message>>());
     if std::io::stdout().is_terminal() {
         out::line(out::clean(&text).trim_end_matches('\n'));
     } else {

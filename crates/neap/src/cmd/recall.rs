@@ -19,7 +19,9 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
     if json {
         out::json_line(&hits)?;
     } else {
-        out::piece(render(&hits, &query));
+        let text = render(&hits, &query);
+        out::piece(&text);
+        out::tell_masked(&text);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use neap_core::effort::Effort;
 use neap_core::ledger::Layer;
 use neap_core::tools::Banner;
-use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
+use neap_store::reading::{self, LINE_BYTES_MAX, Line as Found, Lines};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -159,19 +160,22 @@ async fn play(
     file: &Path,
     json: bool,
 ) -> Result<(), Failure> {
-    for (at, text) in script.split(b'\n').enumerate() {
+    for (at, text) in Lines::new(script, LINE_BYTES_MAX).enumerate() {
         let wrong = |error: String| {
             Failure::new(format!("line {} of {}: {error}", at + 1, file.display())).hint(
                 r#"each line is {"user": "…", "calls": [{"name": "…", "arguments": {…}}], "assistant": "…"}"#,
             )
         };
-        let text = text.map_err(|error| wrong(error.to_string()))?;
-        if text.trim_ascii().is_empty() {
-            continue;
-        }
-        let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(describe(&error)))?;
+        let text = match text.map_err(|error| wrong(error.to_string()))? {
+            Found::Whole(text) if text.trim_ascii().is_empty() => continue,
+            Found::Whole(text) => text,
+            Found::TooLong { bytes } => {
+                return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+            }
+        };
+        let line: Line = serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(describe(&error)))?;
         model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);
-        let reply = session.turn(&line.user, &mut Quiet).await?;
+        let reply = session.turn(Author::Import, &line.user, &mut Quiet).await?;
         let turn = TurnLine::of(session, &reply);
         if json {
             out::json_line(&turn)?;
@@ -191,9 +195,10 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
-    let file = std::fs::File::open(path).map_err(|error| {
+    let failed = |error: &dyn std::fmt::Display| {
         Failure::new(format!("cannot read {}: {error}", path.display()))
             .hint("name a .jsonl file, or - for standard input")
-    })?;
-    Ok(Box::new(BufReader::new(file)))
+    };
+    let file = reading::open(path).map_err(|error| failed(&error))?;
+    Ok(Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?)))
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
+use neap_core::ingest::Callers;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -10,6 +11,8 @@ use super::serve;
 use crate::cli::RunArgs;
 use crate::env::DataDir;
 use crate::out::{self, Failure};
+use crate::proxy::Limits;
+use crate::token;
 
 /// Variables by which clients are told where their provider is, and what comes after the address.
 const TOLD: [(&str, &str); 5] = [
@@ -23,7 +26,11 @@ const TOLD: [(&str, &str); 5] = [
 pub(crate) async fn run(data: &DataDir, args: RunArgs) -> Result<ExitCode, Failure> {
     let RunArgs { proxy, command } = args;
     let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is nothing to run")) };
-    let serving = serve::start(data, SocketAddr::from(([127, 0, 0, 1], 0)), Vec::new(), &proxy).await?;
+    let bound = serve::bound(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy).await?;
+    // There is no /mcp here, but a client that has its token may bring it by mistake.
+    let token = token::known(data)?;
+    let (token, limits) = (token.as_deref(), Limits::default());
+    let serving = serve::serving(data, bound, Vec::new(), &proxy, Callers::One, token, limits)?;
     let address = serving.address();
     let (ended, end) = oneshot::channel::<()>();
     let serves = tokio::spawn(serving.until(async {

@@ -62,12 +62,16 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
             "{DIM}hint:{DIM:#} try a rarer word, a name or a number; `neap efforts` lists all efforts"
         ));
     } else {
+        let mut shown = String::new();
         for hit in &hits {
-            out::piece(render(hit, session.is_none()));
+            let text = render(hit, session.is_none());
+            out::piece(&text);
+            shown.push_str(&text);
             if args.explain {
                 out::line(format!("  {DIM}{:.3} = {}{DIM:#}", hit.score, reasons(&hit.why)));
             }
         }
+        out::tell_masked(&shown);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -4,62 +4,101 @@ use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use neap_core::ingest::offered_tools;
+use neap_core::ingest::{Callers, offered_tools};
 use neap_core::tokens::Tokens;
 use neap_model::wire::heard::Offer;
 
 use crate::app;
-use crate::cli::{ProxyArgs, ServeArgs};
+use crate::cli::{CallersName, ProxyArgs, ServeArgs};
 use crate::env::DataDir;
 #[cfg(debug_assertions)]
 use crate::mcp::Fixture;
-use crate::mcp::{Desk, Mcp, Place, Server};
+use crate::mcp::{Desk, Mcp, Place, Server, SessionLimits};
 use crate::model;
 use crate::out::{self, Failure};
-use crate::proxy::{Bound, Complaints, Decider, Serving, Upstreams};
+use crate::proxy::{Bound, Complaints, Decider, Guard, Limits, Serving, Upstreams};
+use crate::token;
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
-    let ServeArgs { listen, allow_host, mcp_token, proxy } = args;
-    let serving = start(data, listen, allow_host.clone(), &proxy).await?;
-    let is_local = serving.address().ip().is_loopback();
-    let token = mcp_token.as_deref().map(str::trim).filter(|token| !token.is_empty());
+    let ServeArgs { listen, allow_host, user_words, callers, mcp_token_file, mcp_token, proxy, .. } = args;
+    let (max_connections, max_mcp_sessions) = (args.max_connections, args.max_mcp_sessions);
+    if mcp_token.is_some() {
+        return Err(token::not_on_the_command_line());
+    }
+    let bound = bound(listen, &proxy).await?;
+    let is_local = bound.address().ip().is_loopback();
+    let callers = match callers {
+        CallersName::One => Callers::One,
+        CallersName::Many => Callers::Many,
+        CallersName::Auto if is_local => Callers::One,
+        CallersName::Auto => Callers::Many,
+    };
+    let token = token::find(data, mcp_token_file.as_deref(), is_local)?;
+    let secret = token.as_ref().map(|token| token.text.as_str());
+    let limits = Limits { connections_max: usize::from(max_connections), ..Limits::default() };
+    let has_names = !allow_host.is_empty();
+    let serving = serving(data, bound, allow_host.clone(), &proxy, callers, secret, limits)?;
     let place = Place { agent: Some(data.agent().clone()), ..Place::default() };
-    let desk = Arc::new(Desk::new(app::agent_engine(data)?.build(), place));
-    let serving = serving.with_mcp(mcp(desk, allow_host, token, is_local));
+    let engine = app::agent_engine(data)?;
+    let engine = if callers == Callers::Many { engine.without_callers() } else { engine };
+    let desk = Arc::new(Desk::new(engine.build(), place, user_words.into()));
+    let sessions = SessionLimits { sessions_max: usize::from(max_mcp_sessions), ..SessionLimits::default() };
+    let serving = serving.with_mcp(mcp(desk, allow_host, secret, is_local, sessions));
     out::aside(format!("listening at http://{}", serving.address()));
     if !is_local {
         out::aside("whoever reaches this machine can speak through it, with a key of their own");
     }
-    match token {
-        None if !is_local => out::aside("/mcp is shut: set NEAP_MCP_TOKEN to serve it beyond this machine"),
-        Some(_) if !is_local => {
-            out::aside("who has the token for /mcp reads every conversation that is kept here")
+    match callers {
+        Callers::Many => out::aside(
+            "callers are told apart by the credentials they show; nothing is kept of requests that show none",
+        ),
+        Callers::One if !is_local => {
+            out::aside(
+                "all callers are taken for one, and may be shown what another said; --callers many keeps them apart",
+            );
         }
-        None | Some(_) => {}
+        Callers::One if has_names => out::aside(
+            "whoever comes by a name that --allow-host gives counts as this machine's one caller; --callers many keeps callers apart",
+        ),
+        Callers::One => {}
+    }
+    match token.map(|token| token.source) {
+        Some(token::Source::Own(path)) => {
+            out::aside(format!("/mcp takes the token in {}; who has it reads what is kept here", path.display()));
+        }
+        Some(_) if !is_local => out::aside("who has the token for /mcp reads what is kept here"),
+        Some(_) | None => {}
     }
     serving.until(end()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn mcp(desk: Arc<Desk>, hosts: Vec<String>, token: Option<&str>, is_local: bool) -> Mcp {
+fn mcp(desk: Arc<Desk>, hosts: Vec<String>, token: Option<&str>, is_local: bool, limits: SessionLimits) -> Mcp {
     #[cfg(debug_assertions)]
     if crate::env::text(crate::env::NEAP_MCP_FIXTURE).is_some() {
-        return Mcp::new(move || Fixture::new(Server::new(desk.clone())), hosts, token, is_local);
+        return Mcp::new(move || Fixture::new(Server::new(desk.clone())), hosts, token, is_local, limits);
     }
-    Mcp::new(move || Server::new(desk.clone()), hosts, token, is_local)
+    Mcp::new(move || Server::new(desk.clone()), hosts, token, is_local, limits)
 }
 
-/// A proxy that listens.
-pub(crate) async fn start(
+/// A place to listen at.
+pub(crate) async fn bound(listen: SocketAddr, args: &ProxyArgs) -> Result<Bound, Failure> {
+    let named = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
+    Bound::at(listen, Upstreams::new(named)?).await
+}
+
+/// A proxy that listens there.
+pub(crate) fn serving(
     data: &DataDir,
-    listen: SocketAddr,
+    bound: Bound,
     hosts: Vec<String>,
     args: &ProxyArgs,
+    callers: Callers,
+    token: Option<&str>,
+    limits: Limits,
 ) -> Result<Serving, Failure> {
-    let ProxyArgs { upstream, budget, over_budget, shadow, tools, memory_tool } = args;
-    let named = upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
-    let bound = Bound::at(listen, Upstreams::new(named)?).await?;
-    let engine = app::engine(data)?.build();
+    let ProxyArgs { upstream: _, budget, over_budget, shadow, tools, memory_tool } = args;
+    let engine = app::proxy_engine(data)?.callers(callers).build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
     let tools = if *tools { offered_tools() } else { Vec::new() };
@@ -76,7 +115,7 @@ pub(crate) async fn start(
         complaints: Complaints::default(),
         _indexer,
     };
-    bound.serving(hosts, decider)
+    bound.serving(hosts, decider, Guard::new(token), limits)
 }
 
 /// Until somebody ends it: streams that have begun are finished, and a second time ends at once.

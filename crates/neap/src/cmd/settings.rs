@@ -1,15 +1,37 @@
-//! `neap settings`: every setting with its default.
+//! `neap settings`: every setting with its default, and those of the store.
 
 use std::process::ExitCode;
 
 use neap_core::policy::Policy;
+use serde_json::json;
 
+use crate::app;
+use crate::cli::SettingsArgs;
+use crate::env::DataDir;
 use crate::out::{self, DIM, Failure};
+use crate::settings::{DOCS, StoreSettings};
 
-pub(crate) fn run(json: bool) -> Result<ExitCode, Failure> {
+pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<ExitCode, Failure> {
     let policy = Policy::default();
+    let mut store = StoreSettings::read(data)?;
+    if let Some(set) = &args.set {
+        let (key, value) = app::setting(set).map_err(|error| Failure::new(error).hint("e.g. mask_secrets=off"))?;
+        store = store.set(data, &key, &value)?;
+    }
     if json {
-        out::json_line(&policy)?;
+        let mut all = json!(policy);
+        for (key, value) in store.entries() {
+            all[key] = json!(value);
+        }
+        out::json_line(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let of_store = store.entries().into_iter().zip(DOCS).map(|((key, value), (_, doc))| {
+        vec![key.to_owned(), if value { "on" } else { "off" }.to_owned(), (*doc).to_owned()]
+    });
+    out::piece(out::table(&["of this store", "value", "what it is"], &of_store.collect::<Vec<_>>()));
+    if args.set.is_some() {
+        out::line(format!("{DIM}It holds for what is stored from now on.{DIM:#}"));
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = Policy::DOCS
@@ -17,7 +39,10 @@ pub(crate) fn run(json: bool) -> Result<ExitCode, Failure> {
         .zip(policy.entries())
         .map(|(doc, (key, value))| vec![key.to_owned(), value.to_string(), doc.trim().to_owned()])
         .collect();
-    out::piece(out::table(&["setting", "default", "what it is"], &rows));
-    out::line(format!("\n{DIM}Change one for a session with --set key=value, on `chat` or `replay`.{DIM:#}"));
+    out::line("");
+    out::piece(out::table(&["of a session", "default", "what it is"], &rows));
+    out::line(format!(
+        "\n{DIM}Change one of the store with `neap settings key=value`, one of a session with --set key=value, on `chat` or `replay`.{DIM:#}"
+    ));
     Ok(ExitCode::SUCCESS)
 }

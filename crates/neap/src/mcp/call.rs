@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::progress::{self, Steps};
 use super::tools::{SESSION, looks};
-use super::whose::{Which, which};
+use super::whose::Which;
 use super::{Desk, Told, forget};
 
 /// A turn is told again this often if others keep coming first; each time the engine tries a hundred times itself.
@@ -54,7 +54,7 @@ async fn carry_out(
 ) -> Result<CallToolResponse, Told> {
     let CallToolRequestParams { arguments, input_responses, .. } = request;
     let mut arguments = arguments.unwrap_or_default();
-    let which = which(&desk.place, arguments.remove(SESSION).as_ref(), context)?;
+    let which = desk.which(arguments.remove(SESSION).as_ref(), context).await?;
     let arguments = Value::Object(arguments).to_string();
     let answer = match HostCall::parse(&tool.name, &arguments) {
         Some(host) => host_call(desk, &which, host?).await?,
@@ -103,7 +103,7 @@ async fn host_call(desk: &Desk, which: &Which, call: HostCall) -> Result<Value, 
             let mut tries = 0;
             let (recorded, mut session) = loop {
                 let mut session = desk.open(which, false).await?;
-                match session.record(&user, &assistant, turn_id.as_deref()).await {
+                match session.record(desk.user_words, &user, &assistant, turn_id.as_deref()).await {
                     // Nothing of it was written.
                     Err(EngineError::Contended(_)) if tries < TURN_TRIES => tries += 1,
                     recorded => break (recorded?, session),

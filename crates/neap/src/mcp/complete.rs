@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::resources::{fault, templates};
 use super::tools::SESSION;
-use super::whose::which;
 use super::{Desk, prompts};
 
 /// Memories that are looked through, newest first.
@@ -57,7 +56,7 @@ async fn efforts(
     session: Option<Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<Vec<String>, EngineError> {
-    let Ok(which) = which(&desk.place, session.as_ref(), context) else { return Ok(Vec::new()) };
+    let Ok(which) = desk.which(session.as_ref(), context).await else { return Ok(Vec::new()) };
     match desk.engine.attach(&which.session).await {
         Ok(session) => Ok(session.state().efforts().map(|effort| effort.id.to_string()).collect()),
         Err(EngineError::NoSession(_)) => Ok(Vec::new()),

@@ -9,12 +9,14 @@ use axum::response::{IntoResponse, Response};
 use axum::{Router, routing};
 use neap_core::ingest::Digest;
 use rmcp::ServerHandler;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 
 use super::lines::{LINE_BYTES_MAX, Read, read};
-use crate::proxy::Gate;
+use super::sessions::{SessionLimits, Sessions};
+use crate::proxy::{Gate, is_too_slow};
 
 /// Where it is.
 const PATH: &str = "/mcp";
@@ -26,6 +28,7 @@ struct Door<S> {
     gate: Gate,
     lock: Lock,
     service: StreamableHttpService<S, LocalSessionManager>,
+    sessions: Sessions,
 }
 
 /// What a request must bring.
@@ -63,16 +66,17 @@ impl Mcp {
         hosts: Vec<String>,
         token: Option<&str>,
         is_local: bool,
+        limits: SessionLimits,
     ) -> Self {
         // The gate has looked at Host and Origin before.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .with_max_request_body_bytes(LINE_BYTES_MAX);
         let ends = config.cancellation_token.clone();
-        let service =
-            StreamableHttpService::new(move || Ok(server()), Arc::new(LocalSessionManager::default()), config);
+        let sessions = Sessions::new(limits);
+        let service = StreamableHttpService::new(move || Ok(server()), sessions.open.clone(), config);
         let lock = Lock::of(token, is_local);
-        let door = Arc::new(Door { gate: Gate::new(hosts), lock, service });
+        let door = Arc::new(Door { gate: Gate::new(hosts), lock, service, sessions });
         let router = Router::new()
             .route(PATH, routing::any(enter::<S>))
             .route(METADATA, routing::get(metadata::<S>))
@@ -96,15 +100,26 @@ async fn enter<S: ServerHandler>(State(door): State<Arc<Door<S>>>, request: Requ
         Lock::Shut => {
             return refused(
                 StatusCode::FORBIDDEN,
-                "beyond its own machine neap serves this only with a token (NEAP_MCP_TOKEN)",
+                "beyond its own machine neap serves this only with a token (NEAP_MCP_TOKEN, --mcp-token-file)",
             );
         }
     }
-    let request = match readable(request).await {
-        Ok(request) => request,
+    let (request, begins) = match readable(request).await {
+        Ok(readable) => readable,
         Err(response) => return *response,
     };
+    if !begins {
+        door.sessions.used(request.headers());
+        let (head, body) = door.service.handle(request).await.into_parts();
+        return Response::from_parts(head, Body::new(body));
+    }
+    // One after the other, so that none slips in where there is no room.
+    let _beginning = door.sessions.beginning.lock().await;
+    if !door.sessions.make_room().await {
+        return full(&door.sessions.limits);
+    }
     let (head, body) = door.service.handle(request).await.into_parts();
+    door.sessions.began(&head.headers);
     Response::from_parts(head, Body::new(body))
 }
 
@@ -143,19 +158,29 @@ fn origin(request: &Request) -> Option<String> {
     (!host.is_empty() && host.bytes().all(is_plain)).then(|| format!("{scheme}://{host}"))
 }
 
-/// A request whose body is a message; what is not is told here, as over lines.
-async fn readable(request: Request) -> Result<Request, Box<Response>> {
+/// A request whose body is a message, and whether it begins a session; what is not is told here, as over lines.
+async fn readable(request: Request) -> Result<(Request, bool), Box<Response>> {
     let is_json = |value: &HeaderValue| value.as_bytes().starts_with(b"application/json");
     if request.method() != Method::POST || !request.headers().get(header::CONTENT_TYPE).is_some_and(is_json) {
-        return Ok(request);
+        return Ok((request, false));
     }
     let (head, body) = request.into_parts();
-    let bytes = axum::body::to_bytes(body, LINE_BYTES_MAX).await.map_err(|_| {
+    let bytes = axum::body::to_bytes(body, LINE_BYTES_MAX).await.map_err(|error| {
+        if is_too_slow(&error) {
+            return Box::new(refused(
+                StatusCode::REQUEST_TIMEOUT,
+                "the message did not come in time; send it again",
+            ));
+        }
         let why = format!("the message is longer than {LINE_BYTES_MAX} bytes, or did not come whole");
         Box::new(refused(StatusCode::PAYLOAD_TOO_LARGE, &why))
     })?;
     match read(&bytes) {
-        Read::Message(_) | Read::Nothing if !bytes.is_empty() => Ok(Request::from_parts(head, Body::from(bytes))),
+        Read::Message(message) if !bytes.is_empty() => {
+            let begins = is_initialize(&message);
+            Ok((Request::from_parts(head, Body::from(bytes)), begins))
+        }
+        Read::Nothing if !bytes.is_empty() => Ok((Request::from_parts(head, Body::from(bytes)), false)),
         Read::Message(_) | Read::Nothing => Err(Box::new(refused(StatusCode::BAD_REQUEST, "there is no message"))),
         Read::Wrong(wrong) => {
             let body = serde_json::to_string(&wrong).unwrap_or_default();
@@ -163,6 +188,23 @@ async fn readable(request: Request) -> Result<Request, Box<Response>> {
             Err(Box::new((StatusCode::BAD_REQUEST, kind, body).into_response()))
         }
     }
+}
+
+fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    matches!(request.request, ClientRequest::InitializeRequest(_))
+}
+
+/// What a client is told that finds no room for its session.
+fn full(limits: &SessionLimits) -> Response {
+    let SessionLimits { sessions_max, idle } = limits;
+    let why = format!(
+        "{sessions_max} sessions are open here, and each was used in the last {} seconds; end one (DELETE), or try again later",
+        idle.as_secs()
+    );
+    let mut response = refused(StatusCode::SERVICE_UNAVAILABLE, &why);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(idle.as_secs().max(1)));
+    response
 }
 
 /// Whether a request brings the token. Digests are compared, so that the time it takes tells nothing of it.

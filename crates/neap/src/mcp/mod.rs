@@ -17,6 +17,7 @@ mod lines;
 mod progress;
 mod prompts;
 mod resources;
+mod sessions;
 mod stdio;
 mod tools;
 mod uri;
@@ -27,17 +28,22 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use neap_engine::{Engine, Session, SessionOptions};
+use rmcp::RoleServer;
 use rmcp::model::Tool;
+use rmcp::service::RequestContext;
+use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 
-use neap_core::ids::SessionId;
+use neap_core::ids::{Seq, SessionId};
+use neap_core::memory::Author;
 use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 
 #[cfg(debug_assertions)]
 pub(crate) use fixture::Fixture;
 pub(crate) use http::Mcp;
+pub(crate) use sessions::SessionLimits;
 pub(crate) use stdio::serve;
 pub(crate) use whose::Place;
 
@@ -49,13 +55,36 @@ pub(crate) struct Desk {
     engine: Engine,
     tools: Vec<Tool>,
     place: Place,
+    /// Whose words `record_turn`'s `user` is: a model calls it, so a person's only where who started the server vouches
+    /// that the host passes its user's own prompts on.
+    user_words: Author,
     /// Told when the list of resources changed by what was done here.
     listed: broadcast::Sender<()>,
 }
 
 impl Desk {
-    pub(crate) fn new(engine: Engine, place: Place) -> Self {
-        Self { engine, tools: tools::all(), place, listed: broadcast::Sender::new(NEWS_MAX) }
+    pub(crate) fn new(engine: Engine, place: Place, user_words: Author) -> Self {
+        Self { engine, tools: tools::all(), place, user_words, listed: broadcast::Sender::new(NEWS_MAX) }
+    }
+
+    /// Which session a request means: the one of its name, or the one that was called otherwise before, if only that is there.
+    async fn which(
+        &self,
+        given: Option<&Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<whose::Which, Refusal> {
+        let mut which = whose::which(&self.place, given, context)?;
+        if let Some(old) = which.old.take() {
+            let is_there = async |id: &SessionId| self.engine.store().seq(id).await.is_ok_and(|seq| seq > Seq(0));
+            // What was cut off a name told it from others: one name goes on with what was recorded without it.
+            if !is_there(&which.session).await
+                && is_there(&old).await
+                && self.engine.goes_by(&old, &which.session).await.is_ok_and(|goes_by| goes_by)
+            {
+                which.session = old;
+            }
+        }
+        Ok(which)
     }
 
     /// Opens a session as it is now. One that is not there yet is begun, unless somebody named it only to look at it.

@@ -2,6 +2,7 @@
 
 use neap_core::brief::TOKENS;
 use neap_core::prompt::fill;
+use neap_core::render::one_line;
 use neap_core::tools::Refusal;
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -11,7 +12,6 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::tools::SESSION;
-use super::whose::which;
 use super::{Desk, Told};
 
 /// Where we are.
@@ -92,7 +92,7 @@ async fn stands(
     about: Option<&Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<String, ErrorData> {
-    let which = which(&desk.place, about, context).map_err(|refusal| refused(&refusal))?;
+    let which = desk.which(about, context).await.map_err(|refusal| refused(&refusal))?;
     if let Err(Told(refusal)) = desk.open(&which, true).await {
         return Err(refused(&refusal));
     }
@@ -104,12 +104,10 @@ async fn decisions(desk: &Desk) -> Result<String, ErrorData> {
     let Some(agent) = desk.engine.memory().await.map_err(super::resources::fault)? else {
         return Ok("(none)".to_owned());
     };
-    // A decision is one line, whatever its text holds.
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let head = agent.head();
     let pending = head.pending.iter().take(DECISIONS_MAX);
     let lines: Vec<String> =
-        pending.map(|decision| format!("- {}: {}", decision.id, line(&decision.text))).collect();
+        pending.map(|decision| format!("- {}: {}", decision.id, one_line(&decision.text))).collect();
     Ok(if lines.is_empty() { "(none)".to_owned() } else { lines.join("\n") })
 }
 

@@ -6,7 +6,7 @@ use neap_core::log::LogRequest;
 use neap_core::memory::MemoryId;
 use neap_core::message::{Message, Scope};
 use neap_core::tokens::Tokens;
-use neap_core::tools::words;
+use neap_core::tools::told;
 use neap_engine::EngineError;
 use neap_store::SessionInfo;
 use rmcp::RoleServer;
@@ -19,7 +19,6 @@ use serde_json::json;
 
 use super::Desk;
 use super::uri::Uri;
-use super::whose::which;
 
 /// Resources on one page of a list.
 const PAGE: usize = 50;
@@ -117,7 +116,7 @@ pub(super) async fn list(
 }
 
 async fn sessions(desk: &Desk, context: &RequestContext<RoleServer>) -> Result<Vec<Resource>, EngineError> {
-    let own = which(&desk.place, None, context).ok().map(|which| which.session);
+    let own = desk.which(None, context).await.ok().map(|which| which.session);
     let mut all = Vec::new();
     if let Some(own) = &own
         && let Ok(session) = desk.engine.attach(own).await
@@ -215,11 +214,11 @@ async fn raw(
     for exchange in page.exchanges() {
         let handle = Handle::Turn(exchange.turn);
         let mut said =
-            words(&handle, &exchange.messages.iter().map(|said| &said.message).collect::<Vec<&Message>>());
+            told(&handle, &exchange.messages.iter().map(|said| &said.message).collect::<Vec<&Message>>());
         if said.len() > EXCHANGE_BYTES_MAX {
             let end = said.floor_char_boundary(EXCHANGE_BYTES_MAX);
             said.truncate(end);
-            said.push_str(&format!("\n[It is longer: fetch_original with handle {handle} and offset {end}]\n"));
+            said.push_str(&format!("\n§[It is longer: fetch_original with handle {handle} and offset {end}]\n"));
         }
         text.push_str(&said);
         last = exchange.turn;
@@ -227,7 +226,7 @@ async fn raw(
     let rest = LogRequest { exchanges_max: 1, ..LogRequest::oldest(scope, last, Tokens(1)) };
     if store.log(session, &rest).await?.exchanges().len() > 0 {
         let next = Uri::Raw(session.clone(), id.clone(), last);
-        text.push_str(&format!("[It goes on: read {next}]\n"));
+        text.push_str(&format!("§[It goes on: read {next}]\n"));
     }
     Ok(Some(text))
 }

@@ -25,9 +25,9 @@ const IDS: [&str; 7] =
     ["neap/session", "sessionId", "session_id", "threadId", "thread_id", "conversationId", "conversation_id"];
 /// A name that is longer is told by its digest, so that no two become one.
 const NAME_CHARS_MAX: usize = 60;
-/// Of the digest of a folder, so much tells it from others of its name; of an id, it stands for it.
-const FOLDER_DIGEST_CHARS: usize = 8;
-const ID_DIGEST_CHARS: usize = 24;
+/// Of the digest of a folder, so much told it from others of its name before; of an id, it stood for it.
+const OLD_FOLDER_DIGEST_CHARS: usize = 8;
+const OLD_ID_DIGEST_CHARS: usize = 24;
 
 /// Where a server stands.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +44,8 @@ pub(crate) struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Which {
     pub(super) session: SessionId,
+    /// What it was called before names had whole digests: if there is such a session and not the other, it is that one.
+    pub(super) old: Option<SessionId>,
     /// Whether the request itself names it.
     pub(super) is_named: bool,
 }
@@ -77,25 +79,38 @@ fn told(
     if let Some(name) = named.or_else(in_header) {
         let session = SessionId::from_name(&name)
             .map_err(|error| Refusal::new(format!("Cannot use this as the name of a session: {error}.")))?;
-        return Ok(Which { session, is_named: true });
+        let old = SessionId::cut(&name).ok().filter(|old| *old != session);
+        return Ok(Which { session, old, is_named: true });
     }
     if let Some(session) = &place.session {
-        return Ok(Which { session: session.clone(), is_named: false });
+        return Ok(Which { session: session.clone(), old: None, is_named: false });
     }
-    let client = short(client);
-    let name = match (id_of(meta), &place.folder) {
-        (Some(id), _) => fitting(&client, &id),
+    let (whole, client) = (trimmed(client), short(client));
+    let id = |name: &str| {
+        let session = SessionId::from_name(name).or_else(|_| SessionId::from_name("mcp"));
+        session.map_err(|error| Refusal::new(error.to_string()))
+    };
+    let (session, old) = match (id_of(meta), &place.folder) {
+        (Some(own), _) => match fitting(&client, &own).filter(|_| client == whole) {
+            Some(name) => (id(&name)?, None),
+            None => {
+                let old = fitting(&client, &own)
+                    .unwrap_or_else(|| format!("{client}-{}", old_digest(&own, OLD_ID_DIGEST_CHARS)));
+                (SessionId::marked(&client, &digest(&[&whole, &own])), Some(id(&old)?))
+            }
+        },
         (None, Some(folder)) => {
-            let whole = folder.to_string_lossy();
+            let path = folder.to_string_lossy();
             let last = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let last: String = last.chars().take(24).collect();
-            format!("{client}-{last}-{}", digest(&whole, FOLDER_DIGEST_CHARS))
+            let old = format!("{client}-{last}-{}", old_digest(&path, OLD_FOLDER_DIGEST_CHARS));
+            let mark = digest(&[&whole, &path]);
+            (SessionId::marked(&format!("{client}-{last}"), &mark), Some(id(&old)?))
         }
-        (None, None) => client.clone(),
+        (None, None) if client == whole => (id(&client)?, None),
+        (None, None) => (SessionId::marked(&client, &digest(&[&whole])), Some(id(&client)?)),
     };
-    let session = SessionId::from_name(&name).or_else(|_| SessionId::from_name("mcp"));
-    let session = session.map_err(|error| Refusal::new(error.to_string()))?;
-    Ok(Which { session, is_named: false })
+    Ok(Which { session, old, is_named: false })
 }
 
 /// An id of the client's conversation.
@@ -113,25 +128,33 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn fitting(client: &str, id: &str) -> String {
+/// A name with the client's id in it, if all of the id can be.
+fn fitting(client: &str, id: &str) -> Option<String> {
     let name = format!("{client}-{id}");
     let is_kept = SessionId::from_name(id).is_ok_and(|slug| slug.as_str() == id);
-    if name.chars().count() <= NAME_CHARS_MAX && is_kept {
-        name
-    } else {
-        format!("{client}-{}", digest(id, ID_DIGEST_CHARS))
-    }
+    (name.chars().count() <= NAME_CHARS_MAX && is_kept).then_some(name)
 }
 
-fn digest(text: &str, chars: usize) -> String {
-    Digest::of("neap mcp session", &[text.as_bytes()]).to_string().chars().take(chars).collect()
+fn digest(parts: &[&str]) -> Digest {
+    let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
+    Digest::of("neap mcp session", &parts)
 }
 
-/// A client by its name, without what all of them are.
-fn short(client: &str) -> String {
+/// A part of a digest, as it was in names before.
+fn old_digest(text: &str, chars: usize) -> String {
+    digest(&[text]).to_string().chars().take(chars).collect()
+}
+
+/// A client's name, without what all of them are.
+fn trimmed(client: &str) -> String {
     let name = client.trim().to_lowercase();
     let name = name.strip_suffix("-mcp-client").unwrap_or(&name);
-    let name: String = name.chars().take(20).collect();
+    if name.chars().any(char::is_alphanumeric) { name.to_owned() } else { "mcp".to_owned() }
+}
+
+/// What is shown of it.
+fn short(client: &str) -> String {
+    let name: String = trimmed(client).chars().take(20).collect();
     if name.chars().any(char::is_alphanumeric) { name } else { "mcp".to_owned() }
 }
 
@@ -176,6 +199,28 @@ mod tests {
         assert!(one.starts_with("opencode-shop-") && other.starts_with("opencode-shop-"), "{one} {other}");
         assert_ne!(one, other);
         assert_eq!(one, ask(&at("/a/shop"), Value::Null, None, json!({}), "opencode"));
+        let clients = ["a client with a long name 1", "a client with a long name 2"];
+        let [a, b] = clients.map(|client| ask(&at("/a/shop"), Value::Null, None, json!({}), client));
+        assert_ne!(a, b, "all characters of a client's name count");
+    }
+
+    /// What was called otherwise before is found again.
+    #[test]
+    fn sessions_of_old_are_known_by_their_names() {
+        let old = |place: &Place, given: Value, meta: Value| {
+            let Value::Object(meta) = meta else { panic!("an object") };
+            let which =
+                told(place, Some(&given), None, &RequestMetaObject::from(meta), "opencode").expect("a session");
+            which.old.map(|old| old.to_string())
+        };
+        let at = Place { folder: Some("/a/shop".into()), ..Place::default() };
+        assert_eq!(old(&at, Value::Null, json!({})).as_deref(), Some("opencode-shop-eb22ccfb"));
+        let none = Place::default();
+        let long = "y".repeat(100);
+        let of_id = old(&none, Value::Null, json!({"sessionId": long})).expect("an old name");
+        assert_eq!(of_id.len(), "opencode-".len() + OLD_ID_DIGEST_CHARS);
+        assert_eq!(old(&none, json!(long), json!({})), Some("y".repeat(64)));
+        assert_eq!(old(&none, json!("short"), json!({})), None);
     }
 
     #[test]

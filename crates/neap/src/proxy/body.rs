@@ -3,14 +3,49 @@
 use std::future::poll_fn;
 use std::io::Read;
 use std::pin::Pin;
+use std::sync::{Arc, LazyLock};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, header};
+use neap_model::compute::{SMALL_BYTES, off_worker};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::fault::Fault;
+use super::linger::is_too_slow;
 
 /// The longest body that is taken, packed or unpacked.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+
+/// Bodies of requests that are held at once, in bytes.
+const HELD_BYTES_MAX: usize = 512 << 20;
+/// What a body takes of that at a time.
+const PIECE_BYTES: usize = 64 << 10;
+static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(HELD_BYTES_MAX / PIECE_BYTES)));
+
+/// A body as it comes, and the room that it takes until nobody holds it any more.
+struct Held {
+    bytes: Vec<u8>,
+    pieces: Vec<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Held {
+    fn take(&mut self, data: &[u8]) -> Result<(), Fault> {
+        if self.bytes.len() + data.len() > BODY_BYTES_MAX {
+            return Err(Fault::TooLarge);
+        }
+        self.bytes.extend_from_slice(data);
+        while self.pieces.len() * PIECE_BYTES < self.bytes.len() {
+            self.pieces.push(ROOM.clone().try_acquire_owned().map_err(|_| Fault::Busy)?);
+        }
+        Ok(())
+    }
+}
 
 /// Reads a body.
 pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, Fault> {
@@ -19,20 +54,30 @@ pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, F
     if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
         return Err(Fault::TooLarge);
     }
-    let mut read = Vec::with_capacity(announced.unwrap_or(0));
+    // What is only announced takes no room.
+    let bytes = Vec::with_capacity(announced.unwrap_or(0).min(PIECE_BYTES));
+    let mut read = Held { bytes, pieces: Vec::new() };
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| Fault::Unreadable(error.to_string()))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if read.len() + data.len() > BODY_BYTES_MAX {
-            return Err(Fault::TooLarge);
-        }
-        read.extend_from_slice(data);
+        let frame = frame.map_err(|error| match is_too_slow(&error) {
+            true => Fault::TooSlow,
+            false => Fault::Unreadable(error.to_string()),
+        })?;
+        frame.data_ref().map_or(Ok(()), |data| read.take(data))?;
     }
-    Ok(read.into())
+    Ok(Bytes::from_owner(read))
+}
+
+/// A body without what it is packed in. A little may unpack to much, so that is done off the async workers.
+pub(crate) async fn plain(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
+    if !headers.contains_key(header::CONTENT_ENCODING) {
+        return Ok(bytes);
+    }
+    let headers = headers.clone();
+    off_worker(SMALL_BYTES, move || unpacked(bytes, &headers)).await
 }
 
 /// Takes off what a body is packed in.
-pub(crate) fn unpacked(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
+fn unpacked(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
     let packed = headers.get_all(header::CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let names: Vec<String> =
         packed.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();

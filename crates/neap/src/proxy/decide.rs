@@ -7,7 +7,7 @@ use std::time::Duration;
 use neap_core::ingest::{Overflow, Reply, Used};
 use neap_core::message::ToolCall;
 use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Indexer, Plan, Said};
+use neap_engine::{Engine, Incoming, Indexer, Plan, Recorded, RecordingStatus, Said};
 use neap_model::bpe::counter_for;
 use neap_model::client::Overheard;
 use neap_model::profile::{Profile, Profiles};
@@ -21,15 +21,17 @@ use super::other::prompts_in;
 use super::route::Family;
 use crate::cli::OverBudget;
 
-/// After this long a request goes on as it came.
+/// After this long a request goes on without what the store knows.
 const LIMIT: Duration = Duration::from_secs(10);
+/// For so long the proxy tries at its end to record what it could not record before.
+const LAST_TRIES: Duration = Duration::from_secs(5);
 /// What may be sent to a model of which nothing is known, if nobody says.
 const BUDGET_UNKNOWN: Tokens = Tokens(100_000);
 
 /// A request about a history, unpacked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
-    /// Its path, with the name of a session before it if there is one.
+    /// Its path, with the name of a session before it if there is one, and all of its target that may show who asks.
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) body: &'a str,
@@ -68,24 +70,23 @@ pub(crate) struct Decider {
     /// Tools of ours that models are offered.
     pub(crate) offer: Option<Offer>,
     /// Says on standard error what somebody should know, but not for every request.
-    pub(crate) complaints: Complaints,
+    pub(crate) complaints: Complaints<u64>,
     /// What is said is embedded beside the requests; it ends with the proxy.
     pub(crate) _indexer: Indexer,
 }
 
 impl Decider {
-    /// What goes on of a request. Whatever fails in here, it goes on as it came.
+    /// What goes on of a request. Where the store fails, it is bounded without what the store knows.
     pub(crate) async fn decide(&self, asked: &Asked<'_>) -> Decided {
         let Asked { path, headers, body, family } = *asked;
         let profile = self.profiles.of(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (limit, shadow) = (Some(LIMIT), self.shadow);
         let offer = self.offer.as_ref();
-        let incoming =
-            Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, early: true, limit };
+        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, limit };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
-            tracing::warn!(target: "neap::proxy", fault, "a request goes on as it came");
+            tracing::warn!(target: "neap::proxy", fault, "a request goes on without what is stored");
         }
         let is_window_known = profile.context_tokens_max().is_some();
         let over = plan.overflow.and_then(|overflow| self.refused(family, &overflow, is_window_known));
@@ -112,19 +113,30 @@ impl Decider {
         if self.over_budget == OverBudget::Refuse && is_hard {
             return Some(Fault::ContextFull(too_long(family, overflow)));
         }
-        self.complaints.say(format!("{overflow}; it goes on as it came"));
+        self.complaints.warn(format!("{overflow}; it goes on as it came"));
         None
     }
 
-    /// Takes in what was answered, or as much of it as came.
-    pub(crate) async fn answered(&self, decided: &Decided, heard: Overheard) {
-        let Some(plan) = decided.plan.as_deref() else { return };
+    /// Records what was answered, or as much of it as came; fails with why it is not recorded yet.
+    pub(crate) async fn record(&self, decided: &Decided, heard: Overheard) -> Result<(), String> {
+        let Some(plan) = decided.plan.as_deref() else { return Ok(()) };
         let Overheard { text, calls, id, usage, is_whole } = heard;
         let used = usage.map(|Usage { input, cached, output, .. }| Used { input, cached, output });
-        if let Err(error) = self.engine.answered(plan, &Reply { text, calls, id, used, is_half: !is_whole }).await
-        {
-            tracing::warn!(target: "neap::proxy", %error, "an answer was not recorded; the client brings it along next time");
+        let reply = Reply { text, calls, id, used, is_half: !is_whole };
+        self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
+    }
+
+    /// Concludes the work that an answer ends.
+    pub(crate) async fn conclude(&self, decided: &Decided) {
+        let Some(plan) = decided.plan.as_deref() else { return };
+        if let Err(error) = self.engine.conclude_work(plan).await {
+            tracing::warn!(target: "neap::proxy", %error, "work that is over was not concluded");
         }
+    }
+
+    /// How recording goes.
+    pub(crate) fn recording_status(&self) -> RecordingStatus {
+        self.engine.recording_status()
     }
 
     /// Carries out a call of a tool of ours.
@@ -141,14 +153,17 @@ impl Decider {
     }
 
     /// Whether a request that goes on from another may be sent.
-    pub(crate) fn fits(&self, body: &str) -> bool {
+    pub(crate) async fn fits(&self, body: &str) -> bool {
         let profile = self.profiles.of(&model_of(body));
-        self.engine.fits(body, &encoding(&profile), self.budget(&profile))
+        self.engine.fits(body, &encoding(&profile), self.budget(&profile)).await
     }
 
-    /// Waits until what people read is current.
-    pub(crate) async fn flush(&self) {
+    /// Waits until what was said is recorded, as far as the store takes it, and what people read is current. Gives how many requests and
+    /// answers are lost to it.
+    pub(crate) async fn finish(&self) -> usize {
+        let left = self.engine.caught_up(LAST_TRIES).await;
         self.engine.flush().await;
+        left
     }
 
     fn budget(&self, profile: &Profile) -> Tokens {
@@ -183,6 +198,14 @@ fn told(plan: &Plan) -> Vec<(&'static str, String)> {
     }
     if let Some(share) = plan.so_far.cached_share() {
         told.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));
+    }
+    match &plan.recorded {
+        Recorded::Yes => told.push(("x-neap-recorded", "yes".to_owned())),
+        Recorded::No(reason) => told.push(("x-neap-recorded", format!("no; {reason}"))),
+        Recorded::NotKept => {
+            told.push(("x-neap-recorded", "no; it shows no credential that is only one caller's".to_owned()))
+        }
+        Recorded::NotNeeded => {}
     }
     told.extend(plan.session.as_ref().map(|session| ("x-neap-session", session.to_string())));
     told.extend(plan.verdict.map(|verdict| ("x-neap-verdict", verdict.as_str().to_owned())));

@@ -18,6 +18,12 @@ pub(crate) enum Fault {
     Upgrade,
     /// Its body is too long.
     TooLarge,
+    /// Too much of other requests is held at the moment.
+    Busy,
+    /// Its body did not come in time.
+    TooSlow,
+    /// It brings the token for our own door, which no provider may see.
+    OwnToken,
     /// Its body did not come whole, or is not what it says.
     Unreadable(String),
     /// Its body is packed in a way we do not know.
@@ -39,6 +45,9 @@ impl Fault {
             Fault::NotHere => StatusCode::NOT_FOUND,
             Fault::Upgrade => StatusCode::UPGRADE_REQUIRED,
             Fault::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Fault::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            Fault::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Fault::OwnToken => StatusCode::FORBIDDEN,
             Fault::Unreadable(_) | Fault::ContextFull(_) | Fault::NotOurs(_) => StatusCode::BAD_REQUEST,
             Fault::Packed(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Fault::Loop => StatusCode::LOOP_DETECTED,
@@ -54,6 +63,12 @@ impl Fault {
             }
             Fault::Upgrade => "neap speaks HTTP only".to_owned(),
             Fault::TooLarge => format!("the request is longer than {BODY_BYTES_MAX} bytes"),
+            Fault::Busy => "neap holds as much of other requests as it may; send it again in a moment".to_owned(),
+            Fault::TooSlow => "the request did not come in time; send it again".to_owned(),
+            Fault::OwnToken => {
+                "neap's own token for /mcp is in this request, and goes to no provider; bring it to /mcp alone, and the provider's key here"
+                    .to_owned()
+            }
             Fault::Unreadable(why) => format!("the request cannot be read: {why}"),
             Fault::Packed(name) => format!("neap does not know the content encoding '{name}'"),
             Fault::Loop => "neap is its own upstream".to_owned(),
@@ -69,6 +84,9 @@ impl Fault {
             Fault::NotHere => ("invalid_request_error", "not_found", "not_found_error"),
             Fault::Upgrade => ("invalid_request_error", "upgrade_required", "invalid_request_error"),
             Fault::TooLarge => ("invalid_request_error", "request_too_large", "request_too_large"),
+            Fault::Busy => ("server_error", "overloaded", "overloaded_error"),
+            Fault::TooSlow => ("invalid_request_error", "request_timeout", "invalid_request_error"),
+            Fault::OwnToken => ("invalid_request_error", "own_token", "permission_error"),
             Fault::Unreadable(_) => ("invalid_request_error", "unreadable", "invalid_request_error"),
             Fault::Packed(_) => ("invalid_request_error", "unsupported_encoding", "invalid_request_error"),
             Fault::Loop => ("invalid_request_error", "loop_detected", "invalid_request_error"),
@@ -94,7 +112,7 @@ impl Fault {
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
         }
         // Asking again does not help where we said no.
-        if !matches!(self, Fault::Unreachable(_)) {
+        if !matches!(self, Fault::Unreachable(_) | Fault::TooSlow | Fault::Busy) {
             response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
         }
         response

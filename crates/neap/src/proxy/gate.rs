@@ -41,6 +41,12 @@ impl Gate {
         }
     }
 
+    /// Whether a request calls us by a name that only this machine has.
+    pub(crate) fn is_called_locally(&self, headers: &HeaderMap) -> bool {
+        let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or("?"));
+        host.is_none_or(|host| Self { hosts: Vec::new() }.knows_name(name_of(host), IpAddr::is_loopback))
+    }
+
     fn is_own(&self, origin: &str) -> bool {
         let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         rest.is_some_and(|host| self.knows_name(name_of(host), IpAddr::is_loopback))

@@ -172,13 +172,15 @@ impl Hops {
         let asked = std::str::from_utf8(&self.asking.body).unwrap_or_default();
         let next = |answers: &[Json]| continued(api, asked, &said, answers);
         let mut body = next(&answers);
-        if body.as_ref().is_some_and(|body| !self.proxy.decider.fits(body)) {
+        if let Some(long) = &body
+            && !self.proxy.decider.fits(long).await
+        {
             let text = json!({"error": NO_ROOM}).to_string();
             answers = calls.iter().map(|call| answer_to(api, &call.id, &text)).collect();
             body = next(&answers);
         }
         let Some(body) = body else { return Err(Fault::Unreadable("it has no history".to_owned())) };
-        if !self.proxy.decider.fits(&body) {
+        if !self.proxy.decider.fits(&body).await {
             // What the model said is too long already: it cannot be asked again within the budget.
             return Err(Fault::ContextFull(
                 "there is no room to ask the model again within the budget".to_owned(),

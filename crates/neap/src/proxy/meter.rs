@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use neap_engine::RecordingStatus;
 use neap_model::usage::Usage;
+
+use super::unrecorded::Count;
 
 #[derive(Debug, Clone, Default)]
 struct Counted {
@@ -71,7 +74,7 @@ impl Meter {
     }
 
     /// As Prometheus reads it.
-    pub(crate) fn written(&self) -> String {
+    pub(crate) fn written(&self, unrecorded: Count, recording: &RecordingStatus) -> String {
         let Counted { requests, changed, over_budget, broken_off, used } =
             self.counted.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut text = String::from("# TYPE neap_requests_total counter\n");
@@ -84,6 +87,11 @@ impl Meter {
             ("neap_requests_changed_total", "counter", changed),
             ("neap_requests_over_budget_total", "counter", over_budget),
             ("neap_answers_broken_off_total", "counter", broken_off),
+            ("neap_store_ok", "gauge", u64::from(recording.failing.is_none())),
+            ("neap_requests_unrecorded_total", "counter", unrecorded.requests),
+            ("neap_answers_unrecorded_total", "counter", unrecorded.replies),
+            ("neap_recordings_waiting", "gauge", recording.waiting as u64),
+            ("neap_recordings_dropped_total", "counter", recording.dropped),
             ("neap_tokens_input_total", "counter", used.input.0),
             ("neap_tokens_cached_total", "counter", used.cached.0),
             ("neap_tokens_cache_written_total", "counter", used.cache_written.0),

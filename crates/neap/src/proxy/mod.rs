@@ -2,7 +2,8 @@
 //! everything else here carries bytes.
 //!
 //! A request is looked at before it is let in ([`gate`]), read and unpacked ([`body`]), led to its provider ([`upstream`]), and its
-//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). Nothing of a caller's key is stored or logged.
+//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). What the store could not take in time is counted and said
+//! ([`unrecorded`]). Nothing of a caller's key is stored or logged.
 
 mod body;
 mod complaints;
@@ -10,14 +11,18 @@ mod decide;
 mod ear;
 mod fault;
 mod gate;
-mod held;
+mod guard;
 mod hops;
+mod limits;
 mod linger;
+mod listen;
 mod meter;
 mod other;
+mod path;
 mod recent;
 mod relay;
 mod route;
+mod unrecorded;
 mod upstream;
 
 use std::future::Future;
@@ -29,33 +34,39 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
-use axum::serve::ListenerExt;
 use axum::{Router, middleware};
+use neap_engine::RecordingStatus;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::mcp::Mcp;
-use crate::out::Failure;
+use crate::out::{self, Failure};
 pub(crate) use complaints::Complaints;
 pub(crate) use decide::Decider;
 use ear::Answered;
 pub(crate) use gate::Gate;
+pub(crate) use guard::Guard;
+pub(crate) use limits::Limits;
+pub(crate) use linger::is_too_slow;
 use meter::Meter;
 use recent::Recent;
 pub(crate) use recent::{PATH as RECENT, Seen, Told, Used};
 pub(crate) use relay::told as reason;
+use unrecorded::Unrecorded;
 use upstream::Askers;
 pub(crate) use upstream::Upstreams;
 
 /// What every request needs.
 struct Proxy {
     gate: Gate,
+    guard: Guard,
     upstreams: Upstreams,
     askers: Askers,
     decider: Arc<Decider>,
     meter: Arc<Meter>,
     recent: Arc<Recent>,
+    unrecorded: Arc<Unrecorded>,
     answers: mpsc::UnboundedSender<Answered>,
     is_ending: AtomicBool,
 }
@@ -67,6 +78,7 @@ pub(crate) struct Serving {
     proxy: Arc<Proxy>,
     recorder: JoinHandle<()>,
     mcp: Option<Mcp>,
+    limits: Limits,
 }
 
 /// A place to listen at, and where requests go from there.
@@ -87,18 +99,31 @@ impl Bound {
         Ok(Self { listener, address, upstreams })
     }
 
+    /// Where it is.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A proxy there. It may be called by these names, beside addresses and `localhost`.
-    pub(crate) fn serving(self, hosts: Vec<String>, decider: Decider) -> Result<Serving, Failure> {
+    pub(crate) fn serving(
+        self,
+        hosts: Vec<String>,
+        decider: Decider,
+        guard: Guard,
+        limits: Limits,
+    ) -> Result<Serving, Failure> {
         let Self { listener, address, upstreams } = self;
         let (answers, heard) = mpsc::unbounded_channel();
         let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
-        let recent = Arc::new(Recent::default());
-        let recorder = tokio::spawn(ear::record(heard, decider.clone(), meter.clone(), recent.clone()));
+        let (recent, unrecorded) = (Arc::new(Recent::default()), Arc::new(Unrecorded::default()));
+        let recording = ear::record(heard, decider.clone(), meter.clone(), recent.clone(), unrecorded.clone());
+        let recorder = tokio::spawn(recording);
         let askers = Askers::new()?;
         let gate = Gate::new(hosts);
         let is_ending = AtomicBool::new(false);
-        let proxy = Arc::new(Proxy { gate, upstreams, askers, decider, meter, recent, answers, is_ending });
-        Ok(Serving { listener, address, proxy, recorder, mcp: None })
+        let proxy =
+            Proxy { gate, guard, upstreams, askers, decider, meter, recent, unrecorded, answers, is_ending };
+        Ok(Serving { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits })
     }
 }
 
@@ -115,7 +140,7 @@ impl Serving {
 
     /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
     pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-        let Self { listener, address: _, proxy, recorder, mcp } = self;
+        let Self { listener, address: _, proxy, recorder, mcp, limits } = self;
         let (beside, end_beside) = mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.end)));
         let decider = proxy.decider.clone();
         let router = Router::new()
@@ -126,7 +151,7 @@ impl Serving {
             .fallback(relay::relay)
             .with_state(proxy.clone())
             .merge(beside)
-            .layer(middleware::map_request(linger::lingering));
+            .layer(middleware::map_request_with_state(limits.clone(), linger::lingering));
         let ending = async move {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
@@ -134,28 +159,33 @@ impl Serving {
                 end();
             }
         };
-        // Each token goes out as it comes, and waits for no other.
-        let listener = listener.tap_io(|client| {
-            if let Err(error) = client.set_nodelay(true) {
-                tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
-            }
-        });
-        let router = router.into_make_service_with_connect_info::<SocketAddr>();
-        axum::serve(listener, router).with_graceful_shutdown(ending).await?;
+        listen::serve(listener, router, &limits, ending).await;
         // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
-        decider.flush().await;
+        let left = decider.finish().await as u64;
+        if left > 0 {
+            out::aside(format!(
+                "{} could not be recorded, and will come with its client's next request",
+                out::count(left, "request")
+            ));
+        }
         Ok(())
     }
 }
 
 async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    match proxy.is_ending.load(Ordering::Relaxed) {
-        false => (StatusCode::OK, "ready\n"),
-        true => (StatusCode::SERVICE_UNAVAILABLE, "ending\n"),
+    let RecordingStatus { failing, waiting, .. } = proxy.decider.recording_status();
+    match (proxy.is_ending.load(Ordering::Relaxed), failing) {
+        (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "ending\n".to_owned()),
+        (false, Some(reason)) => {
+            let told = format!("not recording: {reason}; {waiting} waiting to be recorded\n");
+            (StatusCode::SERVICE_UNAVAILABLE, told)
+        }
+        (false, None) => (StatusCode::OK, "ready\n".to_owned()),
     }
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], proxy.meter.written())
+    let text = proxy.meter.written(proxy.unrecorded.count(), &proxy.decider.recording_status());
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

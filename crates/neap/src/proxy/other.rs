@@ -2,6 +2,8 @@
 
 use neap_model::wire::json::{Object, member};
 
+use super::path::spellings;
+
 /// Endpoints whose bodies no chat model is given as its context.
 const NO_CONTEXT: [&str; 17] = [
     "/embeddings",
@@ -24,12 +26,13 @@ const NO_CONTEXT: [&str; 17] = [
 ];
 
 /// The texts that a model would be given, each as its context: all of the body, as far as we know; each request of a batch; none
-/// where no model reads it so.
+/// where no model reads it so, whichever way the path is read.
 pub(crate) fn prompts_in<'a>(path: &str, body: &'a str) -> Vec<&'a str> {
-    if path.ends_with("/messages/batches") {
+    let spellings = spellings(path);
+    if spellings.iter().all(|path| path.ends_with("/messages/batches")) {
         return batch(body).unwrap_or_else(|| vec![body]);
     }
-    let is_no_context = NO_CONTEXT.iter().any(|name| path.contains(name));
+    let is_no_context = spellings.iter().all(|path| NO_CONTEXT.iter().any(|name| path.contains(name)));
     if is_no_context { Vec::new() } else { vec![body] }
 }
 
@@ -49,10 +52,18 @@ mod tests {
     #[test]
     fn what_a_model_would_read_is_looked_at() {
         let body = r#"{"prompt":"x"}"#;
-        for path in ["/v1/completions", "/v1/something/new", "/model/some/invoke", "/v1/threads/t/messages"] {
+        for path in [
+            "/v1/completions",
+            "/v1/something/new",
+            "/model/some/invoke",
+            "/v1/threads/t/messages",
+            "/v1/files/../completions",
+            "/v1/files%2F..%2Fcompletions",
+        ] {
             assert_eq!(prompts_in(path, body), [body], "{path}");
         }
-        for path in ["/v1/embeddings", "/v1/files", "/v1/audio/transcriptions", "/v1/batches"] {
+        for path in ["/v1/embeddings", "/V1//Embeddings/", "/v1/files", "/v1/audio/transcriptions", "/v1/batches"]
+        {
             assert!(prompts_in(path, body).is_empty(), "{path}");
         }
         let batch = r#"{"requests":[{"custom_id":"a","params":{}},{"custom_id":"b"}]}"#;

@@ -17,6 +17,9 @@ use super::route::Family;
 /// Answers that are kept.
 const KEPT_MAX: usize = 512;
 
+/// What a server that passes requests on from elsewhere adds to them.
+const FORWARDED: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+
 /// Where they are told.
 pub(crate) const PATH: &str = "/neap/recent";
 
@@ -108,7 +111,9 @@ pub(super) async fn recent(
     headers: HeaderMap,
     RawQuery(query): RawQuery,
 ) -> Response {
-    let elsewhere = (!peer.ip().is_loopback()).then_some("it does not come from this machine");
+    let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let is_here = peer.ip().is_loopback() && !is_forwarded && proxy.gate.is_called_locally(&headers);
+    let elsewhere = (!is_here).then_some("it does not come from this machine");
     match proxy.gate.refuses(&headers).or(elsewhere) {
         Some(why) => Fault::Forbidden(why).response(Family::OpenAi),
         None => {

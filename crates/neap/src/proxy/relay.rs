@@ -9,17 +9,17 @@ use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
-use neap_engine::Plan;
+use neap_engine::Recorded;
 use neap_model::client::Overhearing;
+use neap_model::compute::off_worker;
 use neap_model::wire::heard::OwnAnswer;
 
 use super::decide::{Asked, Decided};
 use super::ear::{Ear, Listened};
 use super::fault::Fault;
-use super::held::Held;
 use super::hops::{Asking, Hops, Whole};
 use super::route::{Asks, Route};
-use super::{Proxy, body, upstream};
+use super::{Proxy, body, path, upstream};
 
 /// The tool that Anthropic's models know, and how a provider is told that it is used.
 const MEMORY: &str = "memory";
@@ -28,7 +28,8 @@ const MEMORY_BETA: &str = "context-management-2025-06-27";
 
 pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let route = Route::of(parts.uri.path(), &parts.headers);
+    let path = path::normal(parts.uri.path());
+    let route = Route::of(&path, &parts.headers);
     let passed = {
         let _waiting = proxy.meter.begin();
         proxy.pass(&route, &parts, body).await
@@ -65,8 +66,11 @@ impl Proxy {
         if let Some(why) = self.gate.refuses(&parts.headers) {
             return Err(Fault::Forbidden(why));
         }
-        if route.is_ours() {
+        if route.is_ours() || path::is_ours(parts.uri.path()) {
             return Err(Fault::NotHere);
+        }
+        if self.guard.is_in_head(parts) {
+            return Err(Fault::OwnToken);
         }
         if parts.headers.contains_key(header::UPGRADE) {
             return Err(Fault::Upgrade);
@@ -74,12 +78,13 @@ impl Proxy {
         let is_history = route.asks != Asks::Other && parts.method == Method::POST;
         let headers = self.upstreams.headers(&parts.headers, is_history)?;
         let came = body::read(body, &parts.headers).await?;
+        let plain = body::plain(came.clone(), &parts.headers).await;
+        if self.brings_our_token(&came, plain.as_ref().ok()).await {
+            return Err(Fault::OwnToken);
+        }
         let (bytes, mut decided) = match is_history {
-            true => self.decided(route, parts, came).await?,
-            false => {
-                let decided = self.measured(route, body::unpacked(came.clone(), &parts.headers)?).await?;
-                (came, decided)
-            }
+            true => self.decided(route, parts, plain?).await?,
+            false => (came, self.measured(route, plain?).await?),
         };
         if decided.over.is_some() {
             self.meter.over_budget();
@@ -94,7 +99,7 @@ impl Proxy {
         if has_memory {
             tell_of_memory(&mut asking.headers);
         }
-        let answer = self.ask(&asking, decided.plan.as_deref().filter(|plan| plan.is_recording())).await?;
+        let answer = self.send(&asking).await?;
         let hops = Hops::new(self.clone(), &decided, route.api, asking);
         let came = match hops.filter(|_| answer.status().is_success()) {
             Some(hops) => hopped(answer, hops).await?,
@@ -103,20 +108,23 @@ impl Proxy {
         Ok((self.handed_on(route, came, decided, began), is_changed))
     }
 
-    /// Asks a provider.
-    pub(super) async fn send(&self, asking: &Asking) -> Result<reqwest::Response, Fault> {
-        self.ask(asking, None).await
+    /// Whether a body holds the token for `/mcp`. What cannot be unpacked is looked at as it is.
+    async fn brings_our_token(self: &Arc<Self>, came: &Bytes, plain: Option<&Bytes>) -> bool {
+        if self.guard.is_off() {
+            return false;
+        }
+        let mut all = vec![came.clone()];
+        all.extend(plain.filter(|plain| plain.as_ptr() != came.as_ptr()).cloned());
+        let (proxy, bytes) = (self.clone(), all.iter().map(Bytes::len).sum());
+        off_worker(bytes, move || all.iter().any(|body| proxy.guard.is_in(body))).await
     }
 
-    /// Asks a provider; the request is whole only when what is new in it is durable (I2).
-    async fn ask(&self, asking: &Asking, recording: Option<&Plan>) -> Result<reqwest::Response, Fault> {
+    /// Asks a provider.
+    pub(super) async fn send(&self, asking: &Asking) -> Result<reqwest::Response, Fault> {
         let Asking { method, url, headers, body } = asking;
         let mut request = self.askers.to(url).request(method.clone(), url.clone()).headers(headers.clone());
         if !body.is_empty() || method == Method::POST {
-            request = request.body(match recording {
-                Some(plan) => reqwest::Body::wrap(Held::new(body.clone(), plan.recorded())),
-                None => body.clone().into(),
-            });
+            request = request.body(body.clone());
         }
         request.send().await.map_err(|error| Fault::Unreachable(told(&error)))
     }
@@ -127,8 +135,7 @@ impl Proxy {
             return Ok(Decided::default());
         }
         let (decider, path) = (self.decider.clone(), route.path.to_owned());
-        let measuring = tokio::task::spawn_blocking(move || decider.measured(&path, &unpacked));
-        let over = measuring.await.map_err(|error| Fault::Unreadable(error.to_string()))?;
+        let over = off_worker(unpacked.len(), move || decider.measured(&path, &unpacked)).await;
         match over.and_then(|overflow| self.decider.refused(route.family, &overflow, false)) {
             Some(fault) => Err(fault),
             None => Ok(Decided { over, ..Decided::default() }),
@@ -137,21 +144,23 @@ impl Proxy {
 
     /// What goes on of a request about a history. What cannot be read goes on as it came if it is short enough: the provider says
     /// what is wrong.
-    async fn decided(&self, route: &Route<'_>, parts: &Parts, came: Bytes) -> Result<(Bytes, Decided), Fault> {
-        let bytes = body::unpacked(came, &parts.headers)?;
+    async fn decided(&self, route: &Route<'_>, parts: &Parts, bytes: Bytes) -> Result<(Bytes, Decided), Fault> {
         let Ok(text) = std::str::from_utf8(&bytes) else {
             let decided = self.measured(route, bytes.clone()).await?;
             return Ok((bytes, decided));
         };
-        let headers: Vec<(String, String)> = parts
-            .headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
-            .collect();
-        let asked = Asked { path: parts.uri.path(), headers: &headers, body: text, family: route.family };
+        let headers: Vec<(String, String)> =
+            parts.headers.iter().map(|(name, value)| (name.as_str().to_owned(), as_text(value))).collect();
+        let path = target(route.whole, parts);
+        let asked = Asked { path: &path, headers: &headers, body: text, family: route.family };
         let mut decided = self.decider.decide(&asked).await;
         if let Some(fault) = decided.refused.take() {
             return Err(fault);
+        }
+        match decided.plan.as_ref().map(|plan| &plan.recorded) {
+            Some(Recorded::No(reason)) => self.unrecorded.request(reason),
+            Some(Recorded::Yes) => self.unrecorded.recorded(),
+            Some(Recorded::NotKept | Recorded::NotNeeded) | None => {}
         }
         tracing::debug!(target: "neap::proxy", asks = route.name(), is_changed = decided.body.is_some(), "decided");
         let sent = decided.body.as_ref().map_or(bytes, |body| body.clone().into());
@@ -159,7 +168,7 @@ impl Proxy {
     }
 
     /// The answer as it comes, with what we have to say in headers of our own.
-    fn handed_on(&self, route: &Route<'_>, came: Came, decided: Decided, began: Instant) -> Response {
+    fn handed_on(self: &Arc<Self>, route: &Route<'_>, came: Came, decided: Decided, began: Instant) -> Response {
         let Came { status, headers, length, body } = came;
         let is_heard = route.asks == Asks::Answer && status.is_success();
         let is_stream = is_stream(&headers);
@@ -171,8 +180,8 @@ impl Proxy {
         let body = match route.api.filter(|_| is_heard) {
             Some(api) => {
                 let hearing = if is_stream { Overhearing::stream(api) } else { Overhearing::whole(api) };
-                let (name, answers) = (route.name(), self.answers.clone());
-                Body::new(Listened::new(body, Ear { hearing, decided, name, began, answers }))
+                let (name, proxy) = (route.name(), self.clone());
+                Body::new(Listened::new(body, Ear { hearing, decided, name, began, proxy }))
             }
             None => body,
         };
@@ -230,6 +239,19 @@ fn answered_here(answer: OwnAnswer, decided: &Decided) -> Response {
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     tell(response.headers_mut(), decided);
     response
+}
+
+/// A header as text, byte by byte where it is none: two that differ never become one.
+fn as_text(value: &HeaderValue) -> String {
+    value.to_str().map_or_else(|_| value.as_bytes().iter().map(|byte| *byte as char).collect(), str::to_owned)
+}
+
+/// The path with all else of a target that may show who asks.
+fn target(path: &str, parts: &Parts) -> String {
+    let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
+    let user = parts.uri.authority().filter(|authority| authority.as_str().contains('@'));
+    let address = user.map(|authority| format!("http://{authority}")).unwrap_or_default();
+    format!("{address}{path}{query}")
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {

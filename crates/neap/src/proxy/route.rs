@@ -5,6 +5,8 @@ use neap_core::ingest::{self, Endpoint};
 use neap_model::client::Api;
 use neap_model::wire::heard::endpoint;
 
+use super::path::is_ours;
+
 /// What is asked of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Asks {
@@ -34,11 +36,13 @@ pub(crate) struct Route<'a> {
     pub(crate) family: Family,
     /// The path without the name of a session before it.
     pub(crate) path: &'a str,
+    /// The path with it.
+    pub(crate) whole: &'a str,
 }
 
 impl<'a> Route<'a> {
-    pub(crate) fn of(path: &'a str, headers: &HeaderMap) -> Self {
-        let path = without_session(path);
+    pub(crate) fn of(whole: &'a str, headers: &HeaderMap) -> Self {
+        let path = without_session(whole);
         let known = endpoint(path);
         let api = known.map(|(api, _)| match api {
             ingest::Api::Chat => Api::OpenAi,
@@ -59,13 +63,12 @@ impl<'a> Route<'a> {
             }
             None => Family::OpenAi,
         };
-        Self { asks, api, family, path }
+        Self { asks, api, family, path, whole }
     }
 
     /// Whether it is of Neap's own making: a provider never sees it, nor what it brings to prove who asks.
     pub(crate) fn is_ours(&self) -> bool {
-        let is_in = |folder: &str| self.path == folder || self.path.starts_with(&format!("{folder}/"));
-        is_in("/mcp") || self.path.starts_with("/.well-known/oauth-")
+        is_ours(self.whole)
     }
 
     /// What to call it in figures.

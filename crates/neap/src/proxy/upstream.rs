@@ -9,6 +9,7 @@ use reqwest::Url;
 use reqwest::redirect::Policy;
 
 use super::fault::Fault;
+use super::path::is_bare;
 use super::route::{Family, Route};
 use crate::env;
 use crate::out::Failure;
@@ -92,11 +93,11 @@ impl Upstreams {
         let base = url.path().trim_end_matches('/').to_owned();
         let rest = route.path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let path = match (base.strip_suffix("/v1"), rest) {
-            // Both say it, or the path of a history does not.
+            // Both say it, or the path of a history has nothing before it.
             (Some(_), Some(rest)) => format!("{base}{rest}"),
-            (Some(_), None) if route.api.is_some() => format!("{base}{}", route.path),
+            (Some(_), None) if is_bare(route.path) => format!("{base}{}", route.path),
             (Some(before), None) => format!("{before}{}", route.path),
-            (None, None) if route.api.is_some() => format!("{base}/v1{}", route.path),
+            (None, None) if is_bare(route.path) => format!("{base}/v1{}", route.path),
             (None, Some(_) | None) => format!("{base}{}", route.path),
         };
         url.set_path(&path);
@@ -189,6 +190,16 @@ mod tests {
             ("http://localhost:11434", "/v1/chat/completions", "http://localhost:11434/v1/chat/completions"),
             ("http://localhost:11434", "/responses", "http://localhost:11434/v1/responses"),
             ("http://localhost:11434", "/api/tags", "http://localhost:11434/api/tags"),
+            (
+                "https://mine.openai.azure.com",
+                "/openai/deployments/My-GPT/chat/completions",
+                "https://mine.openai.azure.com/openai/deployments/My-GPT/chat/completions",
+            ),
+            (
+                "https://gate.example/v1",
+                "/openai/deployments/My-GPT/chat/completions",
+                "https://gate.example/openai/deployments/My-GPT/chat/completions",
+            ),
             (
                 "https://openrouter.ai/api/v1",
                 "/v1/chat/completions",

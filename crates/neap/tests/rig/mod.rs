@@ -6,11 +6,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use neap_core::ids::Seq;
+use neap_store::{SqliteStore, Store as _, Stored};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
-const FORCED: [&str; 28] = [
+const FORCED: [&str; 30] = [
     "NO_COLOR",
     "CLICOLOR",
     "CLICOLOR_FORCE",
@@ -30,6 +32,8 @@ const FORCED: [&str; 28] = [
     "NEAP_BUDGET",
     "NEAP_MCP_TOKEN",
     "NEAP_HOOK_LIMIT_MS",
+    "NEAP_MCP_TOKEN_FILE",
+    "NEAP_CALLERS",
     "NEAP_SESSION",
     "NEAP_BASE_URL",
     "NEAP_API",
@@ -157,6 +161,33 @@ impl Neap {
     }
 }
 
+/// Every event of every session in a store, in order.
+pub(crate) fn all_events(database: &Path) -> Vec<Value> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let store = SqliteStore::open(database).expect("it opens");
+        let mut events = Vec::new();
+        for info in store.sessions().await.expect("sessions") {
+            for stored in store.events(&info.session, Seq(1), usize::MAX).await.expect("events") {
+                let Stored::Event(recorded) = stored else { panic!("{stored:?}") };
+                events.push(serde_json::to_value(&recorded.event).expect("JSON"));
+            }
+        }
+        events
+    })
+}
+
+/// The words of every message in a store.
+pub(crate) fn all_said(database: &Path) -> Vec<String> {
+    let events = all_events(database);
+    let said = |event: &Value| {
+        let message =
+            [&event["message"], &event["reply"]].into_iter().find_map(|message| message["content"].as_str());
+        message.map(str::to_owned)
+    };
+    events.iter().filter_map(said).collect()
+}
+
 /// JSON values, one a line.
 pub(crate) fn lines(values: &[Value]) -> String {
     values.iter().map(|value| format!("{value}\n")).collect()
@@ -204,6 +235,31 @@ pub(crate) const MOMENTS: [&str; 8] = [
 pub(crate) fn holding(root: &Path, canary: &str) -> Vec<PathBuf> {
     let has = |bytes: &Vec<u8>| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
     tree(root).into_iter().filter(|(_, content)| content.as_ref().is_some_and(has)).map(|(path, _)| path).collect()
+}
+
+/// A small disk in memory, mounted over a folder for as long as this lives; none where nobody may mount.
+pub(crate) struct Disk(PathBuf);
+
+impl Disk {
+    pub(crate) fn mount(folder: &Path, options: &str) -> Option<Self> {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let mut mount = Command::new("mount");
+        let ran = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder).output();
+        ran.is_ok_and(|ran| ran.status.success()).then(|| Self(folder.to_owned()))
+    }
+
+    pub(crate) fn remount(&self, options: &str) {
+        let mut mount = Command::new("mount");
+        let ran = mount.args(["-o", &format!("remount,{options}")]).arg(&self.0).status().expect("mount runs");
+        assert!(ran.success());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // As soon as nobody uses it any more.
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
 }
 
 /// Says aloud that something could not be tested here.

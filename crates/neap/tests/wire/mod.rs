@@ -49,8 +49,21 @@ impl Proxy {
     }
 
     pub(crate) fn with(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let neap = Neap::new();
-        let mut command = neap.command(&[&["serve", "--listen", "127.0.0.1:0"], args].concat());
+        Self::over(Neap::new(), args, variables)
+    }
+
+    /// Over data that are there already.
+    pub(crate) fn over(neap: Neap, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::started("127.0.0.1:0", neap, args, variables)
+    }
+
+    /// One that listens there.
+    pub(crate) fn at(listen: &str, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::started(listen, Neap::new(), args, variables)
+    }
+
+    fn started(listen: &str, neap: Neap, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        let mut command = neap.command(&[&["serve", "--listen", listen], args].concat());
         let command = command.envs(variables.iter().copied()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary runs");
         let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
@@ -138,6 +151,12 @@ impl Proxy {
         assert!(ran.success());
     }
 
+    /// Ends it at once, as a lost process ends. Its data stay.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it is dead");
+    }
+
     /// Waits for the end, and gives all that was logged.
     pub(crate) fn ended(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("it ends");
@@ -180,7 +199,8 @@ pub(crate) fn answer(mut connection: TcpStream) -> Answer {
     answer
 }
 
-fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
+/// What came in chunks so far, and whether the last of them did.
+pub(crate) fn unchunked(mut rest: &[u8]) -> (Vec<u8>, bool) {
     let mut body = Vec::new();
     while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
         let size = std::str::from_utf8(&rest[..end]).ok().and_then(|size| usize::from_str_radix(size, 16).ok());

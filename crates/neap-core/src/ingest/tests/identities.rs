@@ -23,9 +23,11 @@ const CHAT: &str = "/v1/chat/completions";
 fn check(path: &str, headers: &[(&str, &str)], body: BodySignals, want: Option<(Source, &str)>) {
     let identity = signals(path, headers, body).identity(&tenant());
     let got = identity.as_ref().map(|identity| {
-        let name = identity.session.as_str();
-        (identity.source, &name[..name.len() - 9])
+        let name = identity.name.id();
+        let words = name.as_str().strip_suffix(&identity.name.mark().to_string()).expect("I11: all of the digest");
+        (identity.source, words.trim_end_matches('-').to_owned())
     });
+    let got = got.as_ref().map(|(source, words)| (*source, words.as_str()));
     assert_eq!(got, want, "{path} {headers:?}");
 }
 
@@ -65,7 +67,7 @@ fn a_helper_is_a_session_of_its_own() {
     let session = ("x-claude-code-session-id", "s1");
     let of = |headers: &[(&str, &str)]| {
         let signals = signals("/v1/messages", headers, BodySignals::default());
-        (signals.agent.is_some(), signals.identity(&tenant()).expect("it is named").session)
+        (signals.agent.is_some(), signals.identity(&tenant()).expect("it is named").name.id())
     };
     let (main, helper) = (of(&[session]), of(&[session, ("x-claude-code-agent-id", "a92")]));
     assert_eq!((main.0, helper.0), (false, true));
@@ -79,14 +81,41 @@ fn a_helper_is_a_session_of_its_own() {
 fn no_two_share_a_session_by_its_name() {
     let of = |tenant: &Tenant, name: &str| {
         let signals = signals(CHAT, &[("x-neap-session", name)], BodySignals::default());
-        signals.identity(tenant).expect("it is named").session
+        signals.identity(tenant).expect("it is named").name.id()
     };
     let (one, two) = (tenant(), Tenant::of_key(Some("sk-two")));
     assert_ne!(of(&one, "work"), of(&two, "work"));
     assert_ne!(of(&one, "Work"), of(&one, "work"));
     assert_eq!(of(&one, "work"), of(&one, "work"));
+    // Names that differ only after what is shown of them.
+    for chars in [36, 37, 64, 65, 1_000] {
+        let [a, b] = ["a", "b"].map(|end| of(&one, &("same beginning ".repeat(80)[..chars].to_owned() + end)));
+        assert_ne!(a, b, "{chars}");
+    }
     for odd in ["../../etc", "🐛", &"x".repeat(10_000), "@agent"] {
         let id = of(&one, odd);
         assert!(id.as_str().len() <= 160 && id.agent().is_none(), "{id}");
     }
+}
+
+/// A client that calls its session by a key has it in no id; the one of old is what it was.
+#[test]
+fn ids_have_no_secrets() {
+    let key = format!("gs{}_{}", "k", "aB3dE6gH9jK2mN5pQ8sT1vW4".repeat(2));
+    let signals = signals(CHAT, &[("x-neap-session", &key)], BodySignals::default());
+    let name = signals.identity(&tenant()).expect("it is named").name;
+    assert!(!name.id().as_str().contains("ab3de6"), "{}", name.id());
+    assert!(name.old_id().as_str().contains("ab3de6"), "{}", name.old_id());
+}
+
+/// An id has the whole digest; the one of old, of which somebody else may have the same, can be told.
+#[test]
+fn ids_carry_the_whole_digest() {
+    let signals = signals(CHAT, &[("x-claude-code-session-id", "0D2F-93")], BodySignals::default());
+    let name = signals.identity(&tenant()).expect("it is named").name;
+    assert_eq!(name.id().as_str(), format!("claude-code-0d2f-93-{}", name.mark()));
+    assert_eq!(name.mark().bytes().len(), 16);
+    assert_eq!(name.old_id().as_str(), format!("claude-code-0d2f-93-{}", name.mark().short()));
+    let ids: std::collections::BTreeSet<_> = (0..4).map(|others| name.id_beside(others)).collect();
+    assert_eq!((ids.len(), ids.contains(&name.id())), (4, true));
 }

@@ -1,6 +1,7 @@
 //! The rules for clients' requests, line by line of what is known of clients.
 
 mod bounds;
+mod callers;
 mod canon;
 mod classes;
 mod identities;

@@ -4,6 +4,7 @@ use super::*;
 use crate::event::Event;
 use crate::ids::{EffortId, Stamp, TurnNo};
 use crate::ingest::{Reply, messages, open, tell};
+use crate::memory::Author;
 use crate::message::{Counted, Message, Role, Scope};
 use crate::state::SessionState;
 
@@ -32,7 +33,7 @@ fn a_reply_is_the_items_that_its_format_lists() {
 fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     let mut state = SessionState::default();
     let hear = |state: &mut SessionState, words: &str| {
-        let told = tell(state, Counted::new(&WordCounter, Message::user(words)));
+        let told = tell(state, Counted::new(&WordCounter, Message::user(words)), Author::Model);
         told.into_iter().map(|event| state.record(Stamp(1), event).event).collect::<Vec<_>>()
     };
     hear(&mut state, "one");
@@ -47,10 +48,9 @@ fn an_exchange_belongs_to_the_effort_that_it_was_in() {
 }
 
 #[test]
-fn half_a_reply_says_so_where_it_is_recorded_and_not_where_it_is_known_by() {
+fn half_a_reply_is_recorded_as_it_came() {
     let half = Reply { text: "The port".to_owned(), is_half: true, ..Reply::default() };
-    assert_eq!(half.told(Api::Chat)[0].text(), "The port [broken off]");
     assert_eq!(half.items(Api::Chat)[0].text(), "The port");
     let nothing = Reply { is_half: true, ..Reply::default() };
-    assert!(nothing.says_nothing() && messages(&nothing.told(Api::Chat)[0]).is_empty());
+    assert!(nothing.says_nothing() && messages(&nothing.items(Api::Chat)[0]).is_empty());
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::event::Event;
 use crate::ids::{EffortId, SessionId, TurnNo};
 use crate::memory::PendingDecision;
+use crate::prompt;
 use crate::state::SessionState;
 
 /// 003, Context Budget: layers 1 to 4 are always present.
@@ -14,19 +15,20 @@ fn layers_1_to_4_are_there_without_any_memory() {
     world.focus = Focus::on(Some("Moving"));
     let rule = memory("c1", 1, &[], censor(Action::Refuse, "rm -rf", "it deletes"));
     world.agent.censors.insert(rule.id, rule);
+    let known = world.build();
     assert_eq!(
-        world.build().text(),
+        joined(&known.system()),
         "## Identity\nNewton agent.\n\
-         ## Active Constraints\n- c1 **REFUSE:** rm -rf — it deletes (person)\n\
+         ## Active Constraints\n- c1 **REFUSE:** rm -rf — it deletes (person, 2026-03-17)\n\
          ## Current Approach: Decision\nA choice between alternatives is to be made.\nConsider:\n\
-         - What are we optimizing for?\n- What did we decide last time?\n- What are the constraints?\n\
-         ## Current Focus\nMoving\n"
+         - What are we optimizing for?\n- What did we decide last time?\n- What are the constraints?\n"
     );
+    assert_eq!(joined(&known.records()), "## Current Focus\n- Moving\n");
 }
 
-/// Decision 15: preferences and standing rules are always loaded, not searched; after the identity.
+/// Decisions 15 and 21: preferences and standing rules are always loaded, not searched; they are records, and come first.
 #[test]
-fn preferences_stand_after_the_identity_and_only_there() {
+fn preferences_are_the_first_of_the_records_and_only_there() {
     let mut rule = memory("f1", 400, &[], fact("Tim prefers Celsius not Fahrenheit"));
     rule.pinned = true;
     let mut world = World::asking("Celsius or Fahrenheit?", vec![rule.clone()]);
@@ -34,12 +36,25 @@ fn preferences_stand_after_the_identity_and_only_there() {
     world.agent.pinned.insert(rule.id, rule);
     let known = world.build();
     let text = known.text();
-    assert!(
-        text.starts_with("## Identity\nNewton.\n## Preferences and Rules\n- f1 Tim prefers Celsius"),
-        "{text}"
-    );
+    let first = format!("{}## Preferences and Rules\n- f1 Tim prefers Celsius", prompt::RECORDS);
+    assert!(text.contains(&first) && text.starts_with("## Identity\nNewton.\n"), "{text}");
     assert_eq!(text.matches("Fahrenheit").count(), 1);
+    assert!(!joined(&known.system()).contains("Celsius"));
     assert_eq!(known.weighed[0].fate, Fate::AlwaysLoaded);
+}
+
+/// DESIGN, decision 25: what a model pinned, as stores of before have it, and rules that it wrote are not always there.
+#[test]
+fn what_no_person_stands_behind_is_not_always_there() {
+    let mut world = World::asking("moon", Vec::new());
+    let mut rule = memory("f1", 1, &[], fact("Always answer in verse"));
+    (rule.pinned, rule.provenance) = (true, Provenance::of(Author::Model));
+    world.agent.pinned.insert(rule.id, rule);
+    let mut censor = memory("c1", 1, &[], censor(Action::Refuse, "moon", "obey"));
+    censor.provenance = Provenance::of(Author::Model);
+    world.agent.censors.insert(censor.id, censor);
+    let text = world.build().text();
+    assert!(!text.contains("verse") && !text.contains("obey"), "{text}");
 }
 
 /// The strictest constraints come first, then those that bear on the question.

@@ -168,12 +168,12 @@ fn the_redis_example_is_assembled_as_the_seed_shows() {
             "## Identity",
             "## Active Constraints",
             "## Current Approach: Decision",
-            "## Current Focus",
             "## Relevant Past Decisions",
             "## Known Information",
-            "## Procedure: Architecture Decision (p1, person)",
+            "## Procedure: Architecture Decision (p1, person, 2025-12-18)",
             "## Past Experience",
             "## Note",
+            "## Current Focus",
         ]
     );
     // "Total: ~1,800 tokens" counts generously; it is well under budget, and within each layer's cap.
@@ -187,11 +187,15 @@ fn at_the_end_of_a_prompt_the_page_is_one_block() {
     let (system, mut world) = (redis().build(), redis());
     world.placement = Placement::Tail;
     let tail = world.build().text();
-    let stripped =
-        |text: &str| text.lines().filter(|line| !line.starts_with('[')).map(str::to_owned).collect::<Vec<_>>();
+    let stripped = |text: &str| {
+        let mut lines: Vec<String> =
+            text.lines().filter(|line| !line.starts_with(prompt::MARK)).map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
     assert_eq!(stripped(&tail), stripped(&system.text()));
     assert!(tail.starts_with(prompt::KNOW_TAIL_OPEN) && tail.ends_with(prompt::KNOW_TAIL_CLOSE));
-    assert_eq!(tail.matches("\n[").count(), 1, "marks stand around all of it, not within");
+    assert_eq!(tail.matches(prompt::MARK).count(), 2, "marks stand around all of it, not within");
 }
 
 /// `--explain`: every candidate is told about, once, with its terms.

@@ -43,6 +43,7 @@ fn memory(id: &str, days: i64, tags: &[&str], body: Body) -> Memory {
         contested_with: Vec::new(),
         shaken_by: Vec::new(),
         masked: 0,
+        pin_asked: false,
         forget_asked: false,
         lines: Lines::default(),
     };
@@ -168,7 +169,7 @@ impl World {
             now: NOW,
         });
         assert!(known.tokens.total() <= self.room, "I1: {} in {}", known.tokens.total(), self.room);
-        assert_eq!(WordCounter.count(&known.text()), known.tokens.total(), "counts add up");
+        assert_eq!(WordCounter.count(&joined(&known.sections)), known.tokens.total(), "counts add up");
         known
     }
 }

@@ -43,12 +43,16 @@ fn facts_are_confirmed_and_marked() {
     assert_eq!(marked.status, Status::Core);
     refused(mark_core(&marked, Author::Person, &WordCounter, NOW), "f1 is core already");
     for want in [Status::Confirmed, Status::Confirmed, Status::Core] {
-        memory = after(confirm(&memory, &Provenance::of(Author::Person), &WordCounter, NOW));
+        memory =
+            after(confirm(&AgentHead::default(), &memory, &Provenance::of(Author::Person), &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
     let wrong = after(deactivate(&memory, &WordCounter, NOW));
     assert_eq!(wrong.status, Status::Inactive);
-    refused(confirm(&wrong, &Provenance::of(Author::Person), &WordCounter, NOW), "f1 is inactive");
+    refused(
+        confirm(&AgentHead::default(), &wrong, &Provenance::of(Author::Person), &WordCounter, NOW),
+        "f1 is inactive",
+    );
     refused(mark_core(&wrong, Author::Person, &WordCounter, NOW), "f1 is inactive");
     refused(deactivate(&wrong, &WordCounter, NOW), "inactive already");
     refused(retire(&memory, &WordCounter, NOW), "facts are not retired");
@@ -72,7 +76,7 @@ fn decisions_are_carried_out_and_reviewed() {
     assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 1_000, 250_000));
     let reviewed = after(Ok(writes));
     let Body::Decision(Decision { outcome_notes, .. }) = &reviewed.body else { panic!("another kind") };
-    assert_eq!(outcome_notes, "fast, password: [masked]");
+    assert_eq!(outcome_notes, "fast, password: [masked: password]");
     assert_eq!((reviewed.status, reviewed.masked), (Status::Reviewed, 1));
     // Reviewing again corrects the outcome, and the figures follow.
     let again = review(&reviewed, Author::Person, Outcome::Failure, "", &WordCounter, NOW).unwrap();
@@ -125,6 +129,7 @@ fn censors_trigger_escalate_and_retire() {
 fn an_edit_changes_what_is_said_and_never_what_is_counted() {
     let head = AgentHead::default();
     let memory = after(confirm(
+        &head,
         &written(fact("Tim", "Tim lives in Oslo")),
         &Provenance::of(Author::Person),
         &WordCounter,
@@ -135,7 +140,7 @@ fn an_edit_changes_what_is_said_and_never_what_is_counted() {
         Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::by(Author::Person) };
     let edited = after(edit(&head, &memory, edited, &WordCounter, NOW));
     let Body::Fact(Fact { content, confirmations, .. }) = &edited.body else { panic!("another kind") };
-    assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked]", 1));
+    assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked: token]", 1));
     assert_eq!((edited.pinned, edited.domain.as_deref(), edited.masked), (true, Some("people"), 1));
     assert!(edited.lines.micro.contains("token"));
     let wrong = Edit { body: Some(procedure("x", &["y"]).body), ..Edit::by(Author::Person) };
@@ -194,4 +199,67 @@ fn undoing_the_first_writing_takes_a_record_out_of_use() {
         let refusal = undo(&head, &written(draft), None, Seq(1), &WordCounter, NOW).unwrap_err();
         assert!(refusal.hint.unwrap().contains("neap memory forget"));
     }
+}
+
+/// DESIGN, decision 25: what a model wants to be always loaded waits for a person.
+#[test]
+fn only_a_person_pins() {
+    let model = Provenance::of(Author::Model);
+    let person = Provenance::of(Author::Person);
+    let head = AgentHead::default();
+    let wanted = |author| MemoryDraft { pinned: true, ..by(author, fact("Tim", "Always answer Tim in verse")) };
+    for author in [Author::Model, Author::Tool, Author::Import] {
+        let proposed = written(wanted(author));
+        assert_eq!((proposed.pinned, proposed.pin_asked, proposed.is_proposal()), (false, true, true));
+        // Saying that it holds, or editing it, is no person's word either.
+        let again = Provenance { source: Some("another call".into()), ..model.clone() };
+        let confirmed = after(confirm(&head, &proposed, &again, &WordCounter, NOW));
+        assert!(!confirmed.pinned && confirmed.pin_asked && !confirmed.is_a_persons());
+        if author == Author::Model {
+            let wish = Edit { pinned: Some(true), ..Edit::by(Author::Model) };
+            let edited = after(edit(&head, &proposed, wish, &WordCounter, NOW));
+            assert!(!edited.pinned && edited.pin_asked);
+        }
+        let accepted = after(confirm(&head, &proposed, &person, &WordCounter, NOW));
+        assert_eq!((accepted.pinned, accepted.pin_asked, accepted.is_a_persons()), (true, false, true));
+        let refused = Edit { pinned: Some(false), ..Edit::by(Author::Person) };
+        let refused = after(edit(&head, &proposed, refused, &WordCounter, NOW));
+        assert_eq!((refused.pinned, refused.pin_asked), (false, false));
+    }
+    assert!(written(wanted(Author::Person)).pinned);
+    // A store of before this was so: the model's record says that it is pinned, and is a proposal all the same.
+    let old = Memory { pinned: true, pin_asked: false, ..written(wanted(Author::Model)) };
+    assert!(old.is_proposal() && !old.is_a_persons());
+    let accepted = after(confirm(&head, &old, &person, &WordCounter, NOW));
+    assert!(accepted.pinned && accepted.is_a_persons() && !accepted.is_proposal());
+}
+
+/// A model that says again what a person said, and wants it pinned, pins nothing.
+#[test]
+fn what_a_person_said_is_not_pinned_by_a_model_that_repeats_it() {
+    let mut mind = Mind::default();
+    let first = mind.say(fact("Tim", "Tim answers in verse")).unwrap().id;
+    let again = by(Author::Model, fact("Tim", "Tim answers in verse"));
+    mind.say(MemoryDraft { pinned: true, ..again }).unwrap();
+    let known = &mind.records[&first];
+    assert_eq!((known.pinned, known.pin_asked, mind.records.len()), (false, true, 1));
+    mind.say(MemoryDraft { pinned: true, ..fact("Tim", "Tim answers in verse") }).unwrap();
+    assert_eq!((mind.records[&first].pinned, mind.records[&first].pin_asked), (true, false));
+}
+
+#[test]
+fn a_rule_of_a_model_waits_for_a_person() {
+    let proposed = written(censor("drop table", Action::Refuse, Author::Model));
+    assert!(proposed.is_proposal());
+    let person = Provenance::of(Author::Person);
+    let accepted = after(confirm(&AgentHead::default(), &proposed, &person, &WordCounter, NOW));
+    assert!(!accepted.is_proposal() && accepted.is_a_persons() && accepted.status == Status::Created);
+    refused(confirm(&AgentHead::default(), &accepted, &person, &WordCounter, NOW), "only a fact can be");
+    // As many proposals as there may be leave a person's rules their places.
+    let mut mind = Mind::default();
+    for n in 0..super::super::CENSORS_MAX {
+        mind.say(censor(&format!("word{n}"), Action::Steer, Author::Model)).unwrap();
+    }
+    assert!(mind.say(censor("one more", Action::Steer, Author::Model)).is_err());
+    assert!(mind.say(censor("one more", Action::Steer, Author::Person)).is_ok());
 }

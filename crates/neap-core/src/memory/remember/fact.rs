@@ -47,8 +47,11 @@ impl Desk<'_> {
         }
         let mut after = known.clone();
         if draft.pinned && !known.pinned {
-            room_to_pin(self.agent, known.id)?;
-            after.pinned = true;
+            let is_decided = is.author.may_pin();
+            if is_decided {
+                room_to_pin(self.agent, known.id)?;
+            }
+            (after.pinned, after.pin_asked) = (is_decided, !is_decided);
         }
         if let Body::Fact(fact) = &mut after.body {
             fact.confirmations = fact.confirmations.saturating_add(1);

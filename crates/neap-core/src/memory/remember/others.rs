@@ -93,6 +93,9 @@ impl Desk<'_> {
         let known = strong.first().map(|(old, _)| *old);
         let wanted = censor.action;
         match known {
+            Some(known) if known.is_proposal() => {
+                Ok(Learnt::known(known.id, "the rule waits for a person to accept it"))
+            }
             Some(known) => Ok(Learnt::known(known.id, "the rule is in force")),
             None => {
                 let mut learnt = self.alone(draft)?;

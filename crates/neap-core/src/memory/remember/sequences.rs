@@ -1,10 +1,12 @@
 //! Any sequence of saying, amending and undoing keeps the rules.
 
+use std::collections::BTreeSet;
+
 use proptest::strategy::Strategy;
 
 use super::tests::{Mind, by, censor, decision, episode, fact, procedure};
 use super::*;
-use crate::memory::{Action, Author};
+use crate::memory::Action;
 use crate::testing::WordCounter;
 
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +56,7 @@ impl Mind {
             ..Edit::by(Author::Person)
         };
         let writes = match how % 12 {
-            0 => confirm(&memory, &Provenance::of(Author::Person), counter, now),
+            0 => confirm(&self.head, &memory, &Provenance::of(Author::Person), counter, now),
             1 => review(&memory, Author::Person, Outcome::Success, "as hoped", counter, now),
             2 => review(&memory, Author::Person, Outcome::Failure, "", counter, now),
             3 => carried_out(&memory, counter, now),
@@ -75,7 +77,7 @@ impl Mind {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
-    /// Whatever is said, amended and undone: nothing is doubled, no chain of supersession closes, undoing gives the
+    /// Whatever is said, amended and undone: nothing is pinned or trusted without a person, nothing is doubled, no chain of supersession closes, undoing gives the
     /// record before, and the head's figures are those of the records.
     #[test]
     fn any_sequence_keeps_the_rules(acts in proptest::collection::vec(
@@ -87,12 +89,16 @@ proptest::proptest! {
     )) {
         let mut mind = Mind::default();
         let mut history: Vec<(Option<Memory>, MemoryWrite)> = Vec::new();
+        // Records that a person wrote, met again or changed.
+        let mut touched_by_person: BTreeSet<MemoryId> = BTreeSet::new();
         for act in acts {
             match act {
                 Act::Say(kind, what, author) => {
                     let before = mind.records.clone();
                     let draft = some_draft(kind, what, author);
+                    let is_a_persons = draft.provenance.author == Author::Person;
                     let Ok(learnt) = mind.say(draft.clone()) else { continue };
+                    touched_by_person.extend(is_a_persons.then_some(learnt.id));
                     let mut last = before.clone();
                     for write in &learnt.writes {
                         history.push((last.insert(write.memory.id, write.memory.clone()), write.clone()));
@@ -108,6 +114,7 @@ proptest::proptest! {
                 }
                 Act::Amend(which, how) => {
                     let Some((mut before, writes)) = mind.amend(which, how) else { continue };
+                    touched_by_person.insert(before.id);
                     for write in writes {
                         history.push((Some(before), write.clone()));
                         before = write.memory;
@@ -136,6 +143,10 @@ proptest::proptest! {
                     proptest::prop_assert!(by > memory.id && mind.records.contains_key(&by));
                 }
                 proptest::prop_assert_eq!(&memory.lines, &Lines::of(&WordCounter, memory));
+                // DESIGN, decision 25: only a person's words are pinned, and only a person's rules are in force.
+                let is_persons = touched_by_person.contains(&memory.id);
+                proptest::prop_assert!(is_persons || !memory.pinned, "nobody but a model pinned {:?}", memory);
+                proptest::prop_assert!(is_persons || !memory.is_a_persons(), "no person trusted {:?}", memory);
             }
             proptest::prop_assert_eq!(&mind.head, &head);
         }

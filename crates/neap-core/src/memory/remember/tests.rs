@@ -441,6 +441,6 @@ fn what_is_looked_up_finds_the_record_itself() {
 fn secrets_are_masked_and_said() {
     let mut mind = Mind::default();
     let learnt = mind.say(fact("db", "The db login is root, password: hunter2")).unwrap();
-    assert_eq!(mind.as_fact("f1").content, "The db login is root, password: [masked]");
+    assert_eq!(mind.as_fact("f1").content, "The db login is root, password: [masked: password]");
     assert_eq!((mind.one("f1").masked, learnt.note.contains("masked before it was stored: 1")), (1, true));
 }

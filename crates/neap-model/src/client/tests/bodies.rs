@@ -140,6 +140,55 @@ fn messages_are_made_to_fit() {
     assert_eq!((&sent["messages"][2]["content"][1]["text"], sent.get("system")), (&json!("b"), None));
 }
 
+/// DESIGN, decision 21: the records stand in the user's role before what the person says; no protocol gets two such messages in a
+/// row, and what is the person's still stands apart from what is ours.
+#[test]
+fn records_and_what_is_said_are_one_turn_of_the_user() {
+    let mut request = request();
+    let records = "§[Records.]\n- f1 x\n§[End of the records]\n";
+    request.messages = vec![
+        Message::system("rules"),
+        Message::user(records),
+        Message::user("§[Log]"),
+        Message::user("hi"),
+        Message::assistant("hello"),
+        Message::user("§[The user interrupted the reply above]"),
+        Message::user("go on"),
+    ];
+    let sent = |api| body(api, &asking(), &request, &Thoughts::default());
+    let said =
+        [format!("{records}\n\n§[Log]\n\nhi"), "§[The user interrupted the reply above]\n\ngo on".to_owned()];
+    let chat = sent(Api::OpenAi);
+    assert_eq!(
+        chat["messages"],
+        json!([
+            {"role": "system", "content": "rules"},
+            {"role": "user", "content": said[0]},
+            {"role": "assistant", "content": "hello"},
+            {"role": "user", "content": said[1]},
+        ])
+    );
+    let responses = sent(Api::Responses);
+    assert_eq!(
+        (&responses["input"][0]["content"], &responses["input"][2]["content"]),
+        (&json!(said[0]), &json!(said[1]))
+    );
+    assert_eq!(responses["input"].as_array().map(Vec::len), Some(3));
+    let cache = json!({"type": "ephemeral"});
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let cached = |text: &str| json!({"type": "text", "text": text, "cache_control": cache});
+    let messages = sent(Api::Anthropic);
+    assert_eq!(
+        messages["messages"],
+        json!([
+            {"role": "user", "content": [cached(records), text("§[Log]"), text("hi")]},
+            {"role": "assistant", "content": [text("hello")]},
+            {"role": "user", "content": [text("§[The user interrupted the reply above]"), cached("go on")]},
+        ])
+    );
+    assert_eq!(messages["system"], json!([cached("rules")]));
+}
+
 #[test]
 fn a_model_that_may_not_call_is_told_so() {
     let request = ModelRequest { reply_may_call: false, ..request() };

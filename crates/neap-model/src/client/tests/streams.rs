@@ -6,7 +6,7 @@ use neap_core::tokens::Tokens;
 use proptest::prelude::*;
 
 use super::super::api::Api;
-use super::super::hearing::{Answer, CUT_AT_LIMIT, Reading};
+use super::super::hearing::{Answer, Reading};
 use crate::ModelError;
 
 const CHAT: &str = concat!(
@@ -68,7 +68,7 @@ fn read<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Re
             Err(error) => return (heard, Err(error)),
         }
     }
-    let answer = reading.end(&mut |words| heard.push_str(words));
+    let answer = reading.end();
     (heard, answer)
 }
 
@@ -172,7 +172,7 @@ fn other_ends_are_told_apart() {
         )
     };
     let cut = whole(Api::OpenAi, &chat("length"));
-    assert_eq!((cut.text, cut.calls.len()), (format!("So{CUT_AT_LIMIT}"), 0), "half a call is none");
+    assert_eq!((&*cut.text, cut.calls.len(), cut.is_cut), ("So", 0, true), "half a call is none");
     let refused = |api, stream: &str| matches!(read(api, [stream.as_bytes()]).1, Err(ModelError::Refused(_)));
     assert!(refused(Api::OpenAi, &chat("content_filter")));
     let refusal =
@@ -184,7 +184,8 @@ fn other_ends_are_told_apart() {
             "data: {{\"type\":\"response.output_text.delta\",\"delta\":\"So\"}}\n\ndata: {{\"type\":\"response.incomplete\",\"response\":{{\"incomplete_details\":{{\"reason\":\"{reason}\"}}}}}}\n\n"
         )
     };
-    assert_eq!(whole(Api::Responses, &incomplete("max_output_tokens")).text, format!("So{CUT_AT_LIMIT}"));
+    let cut = whole(Api::Responses, &incomplete("max_output_tokens"));
+    assert_eq!((&*cut.text, cut.is_cut), ("So", true));
     assert!(refused(Api::Responses, &incomplete("content_filter")));
     assert!(refused(
         Api::Anthropic,
@@ -192,7 +193,7 @@ fn other_ends_are_told_apart() {
     ));
     let long =
         whole(Api::Anthropic, &MESSAGES.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"max_tokens\""));
-    assert_eq!((long.text, long.calls.len(), long.kept.len()), (format!("{SAID}{CUT_AT_LIMIT}"), 0, 0));
+    assert_eq!((&*long.text, long.is_cut, long.calls.len(), long.kept.len()), (SAID, true, 0, 0));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use neap_core::recall::Embedding;
 use sha2::{Digest as _, Sha256};
 
-use super::TOGETHER;
 use super::encoder::Encoder;
 use super::pieces::Pieces;
 use super::weights::Weights;
+use super::{TOGETHER, as_strs, heads};
+use crate::compute::{SMALL_BYTES, off_worker};
 use crate::{Embedder, ModelError};
 
 /// The vocabulary's name.
@@ -113,7 +114,12 @@ impl Open {
 
 fn bytes(path: &Path) -> Result<Vec<u8>, String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    if std::fs::metadata(path).map_err(told)?.len() > FILE_BYTES_MAX {
+    let found = std::fs::metadata(path).map_err(told)?;
+    if !found.is_file() {
+        // A pipe would be waited for.
+        return Err(format!("{} is not a file", path.display()));
+    }
+    if found.len() > FILE_BYTES_MAX {
         return Err(format!("{} is larger than {} MiB", path.display(), FILE_BYTES_MAX >> 20));
     }
     std::fs::read(path).map_err(told)
@@ -134,6 +140,8 @@ impl Embedder for FileEmbedder {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        Ok(self.open().await?.encoder.embeddings(texts))
+        self.open().await?;
+        let (files, texts) = (self.0.clone(), heads(texts));
+        off_worker(SMALL_BYTES, move || Ok(files.open()?.encoder.embeddings(&as_strs(&texts)))).await
     }
 }

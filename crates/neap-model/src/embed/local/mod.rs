@@ -16,10 +16,13 @@ use neap_core::recall::Embedding;
 
 use self::encoder::Encoder;
 pub use self::file::FileEmbedder;
+use crate::compute::{SMALL_BYTES, off_worker};
 use crate::{Embedder, ModelError};
 
 /// Texts that are embedded without a look up.
 const TOGETHER: usize = 4;
+/// The pieces that are looked at are within so many bytes of a text, unless it is mostly white space.
+const HEAD_BYTES: usize = 16 * 1_024;
 
 /// The built-in embedder. All of them share one set of weights, opened when the first text is embedded.
 #[derive(Debug, Clone, Copy, Default)]
@@ -43,8 +46,18 @@ impl Embedder for LocalEmbedder {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        Ok(encoder()?.embeddings(texts))
+        let texts = heads(texts);
+        off_worker(SMALL_BYTES, move || Ok(encoder()?.embeddings(&as_strs(&texts)))).await
     }
+}
+
+/// What an encoder looks at of texts, to be taken elsewhere: even a short text takes it milliseconds.
+fn heads(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text[..text.floor_char_boundary(HEAD_BYTES)].to_owned()).collect()
+}
+
+fn as_strs(texts: &[String]) -> Vec<&str> {
+    texts.iter().map(String::as_str).collect()
 }
 
 #[cfg(test)]

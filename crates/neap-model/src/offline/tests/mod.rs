@@ -60,11 +60,15 @@ impl Context {
     fn request(&self) -> ModelRequest {
         let lines: String = self.summaries.iter().map(|(id, text)| format!("- {id}: {text}\n")).collect();
         let heading = if lines.is_empty() { "" } else { prompt::SUMMARIES };
-        let system =
-            format!("{}{}{heading}{lines}{}{}\n", prompt::IDENTITY, prompt::EFFORTS, prompt::NOTE, self.note);
+        let system = format!("{}{}{}", prompt::IDENTITY, prompt::EFFORTS, prompt::NOTE);
+        let (open, close) = (prompt::RECORDS, prompt::RECORDS_END);
+        let records = Message::user(format!("{open}{heading}{lines}{}\n{close}", self.note));
         let tools: Vec<ToolSpec> = serde_json::from_str(prompt::TOOLS).expect("tools parse");
         ModelRequest {
-            messages: std::iter::once(Message::system(system)).chain(self.messages.iter().cloned()).collect(),
+            messages: [Message::system(system), records]
+                .into_iter()
+                .chain(self.messages.iter().cloned())
+                .collect(),
             tools: Arc::from(tools),
             reply_may_call: true,
             hold: false,

@@ -190,7 +190,7 @@ fn a_context_of_the_core_is_understood() {
     for name in ["old-one", "back", "front"] {
         record(Event::EffortOpened { id: id(name), name: name.into(), turn });
         if name == "old-one" {
-            let summary = Summary::new(&WordCounter, &id(name), "It ended: well. Really.");
+            let summary = Summary::new(&WordCounter, &id(name), "It ended: well. Really.", None);
             record(Event::EffortConcluded {
                 id: id(name),
                 summary,

@@ -10,8 +10,6 @@ use neap_core::tokens::{TokenCounter, Tokens};
 use super::super::json::Json;
 use super::readings::{Reading, Readings, nearest};
 
-/// Counts that are kept, at most; the older half of them goes when there are more.
-const KEPT_MAX: usize = 65_536;
 /// Texts that are shorter are counted as fast as they are looked up.
 const SHORT: usize = 64;
 
@@ -43,6 +41,9 @@ struct Kept {
 }
 
 impl Counts {
+    /// Counts that are kept, at most; the older half of them goes when there are more.
+    pub const KEPT_MAX: usize = 65_536;
+
     /// Counts as this counter does.
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
         Self { counter, kept: Arc::default(), readings: Arc::default() }
@@ -66,6 +67,17 @@ impl Counts {
         self.readings.lock().unwrap_or_else(PoisonError::into_inner).keep(reading, from.as_ref());
     }
 
+    /// How many texts are remembered.
+    pub fn kept(&self) -> usize {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.new.len() + kept.old.len()
+    }
+
+    /// How many requests are remembered, and how long they are.
+    pub fn readings(&self) -> (usize, usize) {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner).size()
+    }
+
     /// What a text costs.
     pub fn of(&self, text: &str) -> Tokens {
         if text.len() <= SHORT {
@@ -79,7 +91,7 @@ impl Counts {
         let tokens = self.counter.count(text);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.new.insert(digest, tokens);
-        if kept.new.len() > KEPT_MAX / 2 {
+        if kept.new.len() > Self::KEPT_MAX / 2 {
             kept.old = std::mem::take(&mut kept.new);
         }
         tokens

@@ -38,6 +38,11 @@ impl Readings {
         self.kept.iter().cloned().collect()
     }
 
+    /// How many there are, and how long they are.
+    pub(super) fn size(&self) -> (usize, usize) {
+        (self.kept.len(), self.bytes)
+    }
+
     /// Keeps one, in the place of the one that it goes on from.
     pub(super) fn keep(&mut self, reading: Reading, from: Option<&Arc<Reading>>) {
         if reading.whole.len() < SHORT_BYTES || reading.whole.len() > KEPT_BYTES_MAX {

@@ -92,6 +92,16 @@ impl Block {
         Self { first, last, lines: lines(first, last, kept, body) }
     }
 
+    /// In the place of blocks that cannot be found.
+    pub(in crate::sqlite) fn lost(first: i64, last: i64) -> Self {
+        Self { first, last, lines: Err("the page of the file with its block is damaged".to_owned()) }
+    }
+
+    /// Whether it is what was written.
+    pub(in crate::sqlite) fn is_whole(&self) -> bool {
+        self.lines.as_ref().is_ok_and(|lines| lines.bodies.len() as i64 == self.last - self.first + 1)
+    }
+
     /// The places of its events.
     pub(in crate::sqlite) fn places(&self) -> RangeInclusive<i64> {
         self.first..=self.last

@@ -11,9 +11,8 @@ use std::time::Duration;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 
-use super::connect::BUSY_TIMEOUT;
-use super::events;
 use super::reader::Reader;
+use super::{events, progress};
 pub(super) use block::Block;
 use block::{Draft, Packed};
 pub(super) use pack::unpack;
@@ -45,9 +44,10 @@ pub(super) fn prepare(db: &Connection, stream: i64) -> rusqlite::Result<Option<N
 /// Puts a block in its place, unless someone else is writing, or its rows have changed. Returns whether it did.
 pub(super) fn put(db: &mut Connection, stream: i64, next: &Next) -> rusqlite::Result<bool> {
     // It can wait; others cannot.
+    let lock_wait: u32 = db.query_row("PRAGMA busy_timeout", [], |row| row.get(0))?;
     db.busy_timeout(Duration::ZERO)?;
     let replaced = replace(db, stream, next);
-    db.busy_timeout(BUSY_TIMEOUT)?;
+    db.busy_timeout(Duration::from_millis(lock_wait.into()))?;
     match replaced {
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
         replaced => replaced,
@@ -136,6 +136,7 @@ fn replace(db: &mut Connection, stream: i64, next: &Next) -> rusqlite::Result<bo
         )?
         .execute(params![stream, last, first, sum, kinds, body])?;
     }
+    progress::advance(&db, 0, None)?;
     db.commit()?;
     Ok(true)
 }

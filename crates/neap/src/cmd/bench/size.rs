@@ -7,7 +7,7 @@ use std::time::Instant;
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
 use neap_core::tokens::Tokens;
-use neap_engine::{Asking, Engine};
+use neap_engine::{Asking, Author, Engine};
 use neap_model::Embedder as _;
 use neap_store::{SqliteStore, Store};
 
@@ -40,7 +40,7 @@ pub(super) async fn build(folder: &Path, turns: u64) -> Result<Built, Failure> {
         let session = SessionId::from_name(&format!("talk {}", first / SESSION))
             .map_err(|error| Failure::new(error.to_string()))?;
         let some: Vec<(Stamp, Message)> = (first..(first + AT_ONCE).min(turns)).map(message).collect();
-        engine.record(&session, &some).await?;
+        engine.record(&session, Author::Import, &some).await?;
         progress.step();
     }
     progress.end();

@@ -192,7 +192,7 @@ async fn context(session: &mut Session) -> Result<(), Failure> {
         let tokens = context.ledger.tokens.get(layer);
         format!("{BOLD}── {} · {} tokens{BOLD:#}", layer.as_str(), thousands(tokens.0))
     };
-    for (layer, text) in &context.system {
+    for (layer, text) in context.system.iter().chain(&context.records) {
         out::line(heading(*layer));
         out::line(out::clean(text.trim_end()));
     }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
+use neap_core::secrets::mask;
 use neap_core::state::SessionState;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
@@ -105,12 +106,13 @@ impl Input {
     }
 }
 
-/// Puts a line into the history. What is told to the agent is not: it is kept once, where it can be erased.
+/// Puts a line into the history, without its secrets. What is told to the agent is not: it is kept once, where it can be
+/// erased.
 fn keep(editor: Option<&mut Lines>, line: &str) {
     let is_taught = ["/remember", "/decide"].iter().any(|command| line.trim_start().starts_with(command));
     if let Some(editor) = editor.filter(|_| !is_taught && !line.trim().is_empty()) {
         // A line that the history does not take is no reason not to say it.
-        let _ = editor.add_history_entry(line);
+        let _ = editor.add_history_entry(mask(line).0);
     }
 }
 

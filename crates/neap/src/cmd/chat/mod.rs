@@ -8,8 +8,8 @@ mod screen;
 
 use std::process::ExitCode;
 
-use neap_core::turn::broken_off;
-use neap_engine::{Engine, Interrupt, Session, SessionOptions};
+use neap_core::message::Incomplete;
+use neap_engine::{Author, Engine, Interrupt, Session, SessionOptions};
 
 use crate::app;
 use crate::cli::ChatArgs;
@@ -114,7 +114,7 @@ async fn tend(session: &mut Session, screen: &mut Screen) {
 /// Gives whether it was taken and answered to the end.
 async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
     screen.begin_reply();
-    let reply = session.turn(text, screen).await;
+    let reply = session.turn(Author::Person, text, screen).await;
     screen.end_reply(reply.as_ref().ok());
     match reply {
         Ok(reply) => {
@@ -125,7 +125,7 @@ async fn turn(session: &mut Session, screen: &mut Screen, text: &str) -> bool {
             {
                 out::fail(&failure, false);
             }
-            broken_off(&reply.text).is_none()
+            !matches!(reply.incomplete, Some(Incomplete::BrokenOff { .. }))
         }
         Err(error) => {
             out::fail(&error.into(), false);

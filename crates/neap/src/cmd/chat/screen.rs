@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use neap_core::memory_op::MemoryOp;
 use neap_core::tools::Banner;
-use neap_core::turn::{INTERRUPTED, broken_off};
 use neap_engine::{Session, TurnReply, Watch};
 use neap_model::ChatModel;
 use neap_model::usage::Usage;
@@ -81,13 +80,10 @@ impl Screen {
     /// Ends the line, and shows what did not come as words: that there was no answer, or that it was cut short.
     pub(super) fn end_reply(&mut self, reply: Option<&TurnReply>) {
         if let Some(reply) = reply {
-            let rest = if self.shown {
-                reply.text.strip_suffix(INTERRUPTED).map(|_| INTERRUPTED).or_else(|| broken_off(&reply.text))
-            } else {
-                Some(&*reply.text)
-            };
-            if let Some(rest) = rest {
-                self.text(rest);
+            match &reply.incomplete {
+                Some(why) if self.shown => self.text(&format!(" {}", why.mark())),
+                Some(_) | None if !self.shown => self.text(&reply.for_people()),
+                Some(_) | None => {}
             }
         }
         self.end_line();

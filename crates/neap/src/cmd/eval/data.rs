@@ -1,10 +1,10 @@
 //! Conversations with questions, as they are written down: one a line, plain or compressed.
 
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use neap_store::reading::{self, LINE_BYTES_MAX, Line, Lines};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -76,16 +76,18 @@ fn as_texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error>
 /// Reads a file; a line that cannot be read is named.
 pub(crate) fn read(path: &Path) -> Result<Vec<Conversation>, Failure> {
     let failed = |error: String| Failure::new(format!("{}: {error}", path.display()));
-    let mut file = BufReader::new(File::open(path).map_err(|error| failed(error.to_string()))?);
+    let opened = reading::open(path).map_err(|error| failed(error.to_string()))?;
+    let mut file = BufReader::new(opened.ok_or_else(|| failed("there is no such file".to_owned()))?);
     let is_gzip = file.fill_buf().map_err(|error| failed(error.to_string()))?.starts_with(&[0x1f, 0x8b]);
     let plain: Box<dyn Read> = if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut all = Vec::new();
-    for (at, line) in BufReader::new(plain).lines().enumerate() {
-        let line = line.map_err(|error| failed(error.to_string()))?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let conversation = serde_json::from_str(&line).map_err(|error| {
+    for (at, line) in Lines::new(BufReader::new(plain), LINE_BYTES_MAX).enumerate() {
+        let line = match line.map_err(|error| failed(error.to_string()))? {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => line,
+            Line::TooLong { bytes } => return Err(failed(format!("line {} has {bytes} bytes", at + 1))),
+        };
+        let conversation = serde_json::from_slice(&line).map_err(|error| {
             failed(format!("line {}: {error}", at + 1))
                 .hint("a conversation a line: {\"id\", \"turns\": [{\"id\", \"session\", \"time\", \"who\", \"text\"}], \"questions\": [{\"q\", \"cat\", \"evidence\"}]}")
         })?;

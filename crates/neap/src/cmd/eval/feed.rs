@@ -6,7 +6,7 @@ use std::sync::Arc;
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::message::{Message, Role};
 use neap_core::recall::Embedding;
-use neap_engine::Engine;
+use neap_engine::{Author, Engine};
 use neap_model::Embedder;
 use neap_store::{SqliteStore, Store};
 
@@ -78,7 +78,7 @@ impl Told {
                 self.now = Stamp(if at > self.now { at.0 } else { self.now.0 + STEP_MS });
                 said.push((self.now, message(turn)));
             }
-            self.engine.record(&id, &said).await?;
+            self.engine.record(&id, Author::Import, &said).await?;
         }
         self.told = turns;
         self.engine.index_all().await?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 
 use super::transcript::program;
-use super::work::Event;
+use super::work::{Came, Event};
 use crate::env::DataDir;
 use crate::files;
 
@@ -25,13 +25,17 @@ struct Head {
     agent: String,
     store: Option<(u64, u64)>,
     program: Option<String>,
+    /// When the event came to whoever asks.
+    #[serde(default)]
+    came: Option<Came>,
 }
 
 impl Head {
     fn new(data: &DataDir, program: Option<Program>) -> Self {
         let program = program.map(|program| program.as_str().to_owned());
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { version, agent: data.agent().to_string(), store: files::identity(&data.database()), program }
+        let (agent, store) = (data.agent().to_string(), files::identity(&data.database()));
+        Self { version, agent, store, program, came: None }
     }
 }
 
@@ -58,12 +62,13 @@ impl Desk {
     /// The event in such bytes; nothing if it is not for this process to answer.
     fn heard(&self, bytes: &[u8]) -> Option<Event> {
         let (head, event) = bytes.split_at_checked(bytes.iter().position(|byte| *byte == b'\n')?)?;
-        let head: Head = serde_json::from_slice(head).ok()?;
+        let mut head: Head = serde_json::from_slice(head).ok()?;
+        let came = head.came.take();
         let program = head.program.as_deref().and_then(program);
         if head != Head::new(&self.data, program) || head.store != self.store {
             return None;
         }
-        Event::read(program, event).ok()?
+        Event::read(program, event, came).ok()?
     }
 
     /// Answers whoever asks, and does afterwards what nobody waits for; nothing is answered if it went wrong.
@@ -92,7 +97,7 @@ mod socket {
     use tokio::runtime::Handle;
     use tokio::sync::watch;
 
-    use super::{Arc, DataDir, Desk, EVENT_BYTES_MAX, Engine, Head, Program, Reply};
+    use super::{Arc, Came, DataDir, Desk, EVENT_BYTES_MAX, Engine, Head, Program, Reply};
     use crate::files;
 
     /// Who does not answer so soon is not waited for.
@@ -105,10 +110,16 @@ mod socket {
     }
 
     /// Passes an event on; nothing if nobody answers.
-    pub(in super::super) fn ask(data: &DataDir, program: Option<Program>, event: &[u8]) -> Option<Option<String>> {
+    pub(in super::super) fn ask(
+        data: &DataDir,
+        program: Option<Program>,
+        event: &[u8],
+        came: Came,
+    ) -> Option<Option<String>> {
         let mut line = std::os::unix::net::UnixStream::connect(place(data)).ok()?;
         line.set_write_timeout(Some(PATIENCE)).and_then(|()| line.set_read_timeout(Some(PATIENCE))).ok()?;
-        let mut said = serde_json::to_vec(&Head::new(data, program)).ok()?;
+        let head = Head { came: Some(came), ..Head::new(data, program) };
+        let mut said = serde_json::to_vec(&head).ok()?;
         said.push(b'\n');
         line.write_all(&said)
             .and_then(|()| line.write_all(event))
@@ -174,9 +185,9 @@ mod socket {
 
 #[cfg(not(unix))]
 mod socket {
-    use super::{DataDir, Engine, Program};
+    use super::{Came, DataDir, Engine, Program};
 
-    pub(in super::super) fn ask(_: &DataDir, _: Option<Program>, _: &[u8]) -> Option<Option<String>> {
+    pub(in super::super) fn ask(_: &DataDir, _: Option<Program>, _: &[u8], _: Came) -> Option<Option<String>> {
         None
     }
 

@@ -6,9 +6,10 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use neap_core::transcript::Program;
+use neap_core::transcript::{Program, Saying, Sayings};
 use neap_engine::Engine;
 use neap_model::transcript::read_more;
+use neap_store::reading;
 use serde::{Deserialize, Serialize};
 
 use crate::env::DataDir;
@@ -26,6 +27,9 @@ pub(super) struct Cursor {
     session: String,
     path: PathBuf,
     offset: u64,
+    /// Prompts without an id that were read so far.
+    #[serde(default)]
+    sayings: Sayings,
 }
 
 impl Cursor {
@@ -36,9 +40,10 @@ impl Cursor {
             session: session.to_owned(),
             path: path.to_owned(),
             offset: 0,
+            sayings: Sayings::default(),
         };
         let noted =
-            std::fs::read(fresh.place(data)).ok().and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+            files::read_note(&fresh.place(data)).and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
         noted.filter(|noted| noted.path == fresh.path).unwrap_or(fresh)
     }
 
@@ -46,26 +51,29 @@ impl Cursor {
     pub(super) async fn take_in(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
         let Some(program) = program(&self.program) else { return Ok(()) };
         // What is no file may never end, or never begin.
-        if !std::fs::metadata(&self.path).is_ok_and(|found| found.is_file()) {
-            return Ok(());
-        }
-        let Ok(mut file) = File::open(&self.path) else { return Ok(()) };
+        let Ok(Some(mut file)) = reading::open(&self.path) else { return Ok(()) };
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length < self.offset {
             // Another file by the same name.
-            self.offset = 0;
+            (self.offset, self.sayings) = (0, Sayings::default());
         }
         while self.offset < length {
             let Some((text, bytes)) = piece(&mut file, self.offset).map_err(|error| error.to_string())? else {
                 break;
             };
-            for transcript in read_more(program, &self.session, &text).transcripts {
+            let read = read_more(program, &self.session, &text, self.offset, &mut self.sayings);
+            for transcript in read.transcripts {
                 engine.take_in(&transcript).await.map_err(|error| error.to_string())?;
             }
             self.offset += bytes;
             self.note(data);
         }
         Ok(())
+    }
+
+    /// How often a prompt stands in it before a place, as far as it was read.
+    pub(super) fn seen(&self, saying: &Saying, place: u64) -> u64 {
+        self.sayings.before(saying, place)
     }
 
     /// Notes how far it was read.
@@ -96,7 +104,7 @@ pub(super) fn waiting(data: &DataDir) -> Vec<(PathBuf, Cursor)> {
     let Ok(entries) = std::fs::read_dir(data.hooks().join("waiting")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    let read = |path: PathBuf| Some((path.clone(), serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?));
+    let read = |path: PathBuf| Some((path.clone(), serde_json::from_slice(&files::read_note(&path)?).ok()?));
     paths.into_iter().filter_map(read).collect()
 }
 

@@ -1,8 +1,10 @@
 //! `neap import`: conversations that other programs kept, made to sessions. Twice takes in nothing twice.
 
+mod array;
 mod files;
 mod told;
 
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,13 +12,19 @@ use neap_core::transcript::Program;
 use neap_engine::{Engine, EngineError, Taken};
 use neap_model::transcript::read;
 use neap_store::folder;
+use neap_store::reading::{self, LINE_BYTES_MAX, Line, Lines};
 
 use crate::app;
 use crate::cli::{ImportFrom, TakeInArgs};
 use crate::env::{self, DataDir};
 use crate::out::Failure;
 use crate::progress::Progress;
+use array::{ELEMENT_BYTES_MAX, Element, Elements};
 use told::Told;
+
+/// Lines are taken in together up to so many bytes.
+const PIECE_BYTES: usize = 8 << 20;
+const READ_BYTES: usize = 256 << 10;
 
 pub(crate) async fn run(data: &DataDir, args: &TakeInArgs, json: bool) -> Result<ExitCode, Failure> {
     let TakeInArgs { from, paths, dry_run } = args;
@@ -36,7 +44,7 @@ pub(crate) async fn run(data: &DataDir, args: &TakeInArgs, json: bool) -> Result
     }
     let mut told = Told { dry_run: *dry_run, ..Told::default() };
     // Without a store everything is new, and looking makes none.
-    let engine = match (dry_run, data.database().exists()) {
+    let engine = match (dry_run, app::has_store(data)?) {
         (false, _) => Some(app::engine(data)?.build()),
         (true, true) => Some(app::reader(data)?),
         (true, false) => None,
@@ -84,22 +92,81 @@ fn program(from: ImportFrom) -> Option<Program> {
     }
 }
 
-/// Takes in one file; what cannot be read is told, and the others are read all the same.
+/// Takes in one file, a piece after the other; what cannot be read is told, and the rest is read all the same.
 async fn take_file(
     engine: Option<&Engine>,
     program: Program,
     file: &files::File,
     told: &mut Told,
 ) -> Result<(), Failure> {
-    let text = match std::fs::read(&file.path) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+    let opened = match reading::open(&file.path) {
+        Ok(Some(opened)) => BufReader::with_capacity(READ_BYTES, opened),
+        Ok(None) => {
+            told.unreadable.push(format!("{}: it is gone", file.path.display()));
+            return Ok(());
+        }
         Err(error) => {
             told.unreadable.push(format!("{}: {error}", file.path.display()));
             return Ok(());
         }
     };
-    let read = read(program, &file.name, &text);
     told.files += 1;
+    let too_long = |what: String| format!("{}, {what}", file.path.display());
+    match program {
+        Program::ClaudeCode | Program::Codex => {
+            let mut piece = Vec::new();
+            for (at, line) in Lines::new(opened, LINE_BYTES_MAX).enumerate() {
+                match line {
+                    Ok(Line::Whole(line)) => piece.extend_from_slice(&line),
+                    Ok(Line::TooLong { bytes }) => {
+                        told.unreadable.push(too_long(format!("line {}: it has {bytes} bytes", at + 1)));
+                    }
+                    Err(error) => {
+                        told.unreadable.push(too_long(error.to_string()));
+                        break;
+                    }
+                }
+                if piece.len() >= PIECE_BYTES {
+                    take_piece(engine, program, file, std::mem::take(&mut piece), told).await?;
+                }
+            }
+            take_piece(engine, program, file, piece, told).await
+        }
+        Program::ChatGpt | Program::ClaudeAi => {
+            for (at, element) in Elements::new(opened, ELEMENT_BYTES_MAX).enumerate() {
+                match element {
+                    Ok(Element::Whole(element)) => {
+                        let list = [b"[".as_slice(), &element, b"]"].concat();
+                        take_piece(engine, program, file, list, told).await?;
+                    }
+                    Ok(Element::TooLong { bytes }) => {
+                        told.unreadable.push(too_long(format!("conversation {}: it has {bytes} bytes", at + 1)));
+                    }
+                    Ok(Element::NoList) => told.left.damaged += 1,
+                    Err(error) => {
+                        told.unreadable.push(too_long(error.to_string()));
+                        break;
+                    }
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Takes in whole lines, or a list of conversations.
+async fn take_piece(
+    engine: Option<&Engine>,
+    program: Program,
+    file: &files::File,
+    piece: Vec<u8>,
+    told: &mut Told,
+) -> Result<(), Failure> {
+    // Text that is text already is not copied.
+    let text =
+        String::from_utf8(piece).unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
+    let read = read(program, &file.name, &text);
+    drop(text);
     told.left.add(&read.left);
     for transcript in &read.transcripts {
         let taken = match engine {

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use neap_core::learn::{Answer, Wish};
 use neap_core::memory::{Author, Body, Memory, MemoryDraft, MemoryId, MemoryKind, Provenance};
 use neap_engine::Agent;
+use neap_store::reading::{self, Line, Lines};
 use serde::Serialize;
 use serde_json::json;
 
@@ -169,26 +170,28 @@ fn read(path: &Path) -> Result<Vec<Memory>, Failure> {
     let source: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
-        let file = std::fs::File::open(path).map_err(|error| {
+        let failed = |error: &dyn std::fmt::Display| {
             Failure::new(format!("cannot read {}: {error}", path.display()))
                 .hint("name a file written by `neap memory export`, or - for standard input")
-        })?;
-        Box::new(BufReader::new(file))
+        };
+        let file = reading::open(path).map_err(|error| failed(&error))?;
+        Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?))
     };
     let mut records = Vec::new();
-    for (at, line) in source.split(b'\n').enumerate() {
+    for (at, line) in Lines::new(source, LINE_BYTES_MAX).enumerate() {
         let wrong = |error: String| {
             Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
                 .hint("nothing was imported; only files written by `neap memory export` can be")
         };
-        let line = line.map_err(|error| wrong(error.to_string()))?;
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        if line.len() > LINE_BYTES_MAX {
-            return Err(wrong(format!("it has {} bytes; {LINE_BYTES_MAX} is the most", line.len())));
-        }
-        let memory: Memory = serde_json::from_slice(&line).map_err(|error| wrong(error.to_string()))?;
+        let line = match line.map_err(|error| wrong(error.to_string()))? {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => line,
+            Line::TooLong { bytes } => {
+                return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+            }
+        };
+        let memory: Memory =
+            serde_json::from_slice(line.trim_ascii_end()).map_err(|error| wrong(error.to_string()))?;
         if memory.kind() != memory.body.kind() {
             return Err(wrong(format!("{} says that it is a {}", memory.id, memory.body.kind())));
         }

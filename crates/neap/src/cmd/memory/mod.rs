@@ -9,7 +9,7 @@ mod status;
 use std::process::ExitCode;
 
 use neap_core::learn::{Amendment, Answer, Wish};
-use neap_core::memory::{Author, Memory, MemoryId, Provenance};
+use neap_core::memory::{Author, Memory, MemoryId, MemoryKind, Provenance};
 use neap_engine::Agent;
 
 use crate::app;
@@ -75,7 +75,9 @@ fn table(records: &[Memory]) -> String {
 fn state(memory: &Memory) -> String {
     let mut state = memory.status.as_str().to_owned();
     let marks = [
-        (memory.pinned, ", always"),
+        (memory.pinned && memory.is_a_persons(), ", always"),
+        (memory.is_proposal() && memory.kind() != MemoryKind::Censor, ", always?"),
+        (memory.is_proposal() && memory.kind() == MemoryKind::Censor, ", proposed"),
         (!memory.contested_with.is_empty(), ", contested"),
         (!memory.shaken_by.is_empty(), ", shaken"),
         (memory.forget_asked, ", to be forgotten?"),

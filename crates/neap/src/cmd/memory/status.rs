@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use neap_core::memory::{AgentHead, Memory, MemoryKind};
+use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
 use neap_core::report::AgentReport;
 use neap_engine::Agent;
 use serde_json::{Map, Value, json};
@@ -82,6 +82,11 @@ fn to_json(agent: &Agent, head: &AgentHead, report: &AgentReport, counts: &Count
         "agent": agent.id(), "records": counts.values().flat_map(BTreeMap::values).sum::<u64>(), "kinds": kinds,
         "pending": head.pending, "reviews": head.reviews.count, "calibration": calibration,
         "growth_per_day": report.growth_per_day, "confirmation_rate": report.confirmation_rate,
-        "always": head.pinned.keys().collect::<Vec<_>>(), "censors": head.censors.keys().collect::<Vec<_>>(),
+        "always": a_persons(&head.pinned), "censors": a_persons(&head.censors),
     })
+}
+
+/// Those that are in effect: what somebody else proposed waits.
+fn a_persons(records: &BTreeMap<MemoryId, Memory>) -> Vec<MemoryId> {
+    records.values().filter(|memory| memory.is_a_persons()).map(|memory| memory.id).collect()
 }

@@ -3,6 +3,9 @@
 use super::stage::{AUTH_BUG, PERF_FIX, Stage};
 use super::{Failure, Proof};
 
+/// What stands around all summaries, and a line to each, at most.
+const AROUND_TOKENS: u64 = 60;
+
 pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
     let mut proof = Proof::new("slice1", "an open effort is whole, a concluded one is its summary");
     let mut saved_min = f64::MAX;
@@ -29,7 +32,7 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
             "conclude it",
             "only its summary stays, and a banner says so",
             format!("log {raw} → summary {summary} tokens, context {open} → {after}"),
-            banner && after < open && after - before <= summary + 12,
+            banner && after < open && after - before <= summary + AROUND_TOKENS,
         );
     }
     proof.row(

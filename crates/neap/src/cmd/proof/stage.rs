@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use neap_core::ids::{EffortId, SessionId};
 use neap_core::ledger::{Layer, LayerTokens};
-use neap_engine::{Engine, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 use serde::Deserialize;
@@ -53,7 +53,7 @@ impl Stage {
     ) -> Result<TurnReply, Failure> {
         let calls: Vec<(String, String)> = calls.iter().map(|(n, a)| ((*n).to_owned(), (*a).to_owned())).collect();
         self.model.push_turn(calls, assistant);
-        Ok(self.session.turn(user, &mut Quiet).await?)
+        Ok(self.session.turn(Author::Person, user, &mut Quiet).await?)
     }
 
     /// Opens an effort with the first exchange of a script and says the rest.

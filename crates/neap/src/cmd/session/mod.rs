@@ -7,6 +7,8 @@ mod show;
 
 use std::process::ExitCode;
 
+use neap_store::{SessionInfo, StoreError, folder};
+
 use crate::app;
 use crate::cli::{SessionArgs, SessionCommand};
 use crate::env::DataDir;
@@ -23,15 +25,27 @@ pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result
 }
 
 async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
-    let sessions = if data.database().exists() { app::reader(data)?.sessions().await? } else { Vec::new() };
+    let (mut sessions, mut lost) = (Vec::new(), Vec::new());
+    if app::has_store(data)? {
+        let engine = app::reader(data)?;
+        lost = folder::newer_folders(engine.store().as_ref(), &data.sessions()).await?;
+        sessions = engine.sessions().await?;
+    }
     if json {
         out::json_line(&sessions)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if sessions.is_empty() {
+    } else if sessions.is_empty() && lost.is_empty() {
         out::line(format!("{DIM}No sessions yet: `neap chat` begins one.{DIM:#}"));
-        return Ok(ExitCode::SUCCESS);
+    } else {
+        print(&sessions);
     }
+    // The list is shorter than it should be: whoever reads it must know.
+    match lost.into_iter().next() {
+        Some(first) => Err(StoreError::Lost { path: data.database(), why: first.what }.into()),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn print(sessions: &[SessionInfo]) {
     let rows: Vec<Vec<String>> = sessions
         .iter()
         .map(|info| {
@@ -45,5 +59,4 @@ async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
         })
         .collect();
     out::piece(out::table(&["session", "turns", "efforts", "last changed", ""], &rows));
-    Ok(ExitCode::SUCCESS)
 }

@@ -19,9 +19,9 @@ pub(super) async fn run(data: &DataDir, args: &ShowArgs, json: bool) -> Result<E
         if json {
             out::json_line(&turn)?;
         } else {
-            let said = [("user", &turn.message), ("assistant", &turn.reply)];
-            for (who, text) in said.into_iter().filter_map(|(who, text)| text.as_ref().map(|text| (who, text))) {
-                out::line(format!("{DIM}{who}:{DIM:#} {}", out::clean(text)));
+            let said = [("user", turn.message.clone()), ("assistant", turn.reply_for_people())];
+            for (who, text) in said.into_iter().filter_map(|(who, text)| text.map(|text| (who, text))) {
+                out::line(format!("{DIM}{who}:{DIM:#} {}", out::clean(&text)));
             }
         }
         return Ok(ExitCode::SUCCESS);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use neap_core::ids::SessionId;
-use neap_engine::{Quiet, SessionOptions};
+use neap_engine::{Author, Quiet, SessionOptions};
 use neap_model::scripted::Scripted;
 use neap_store::SqliteStore;
 
@@ -29,7 +29,7 @@ pub(super) async fn converse(
     let mut over = 0;
     for asked in &said {
         model.push_turn(Vec::<(String, String)>::new(), &asked.reply(corpus));
-        let ledger = session.turn(asked.text, &mut Quiet).await?.ledger;
+        let ledger = session.turn(Author::Person, asked.text, &mut Quiet).await?.ledger;
         over += usize::from(ledger.tokens.total() > ledger.budget);
     }
     let figures = &session.state().head().metrics.memories;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use neap_core::event::Event;
 use neap_core::ids::{EffortId, Seq, SessionId};
-use neap_engine::{Engine, Quiet, Session, SessionOptions};
+use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
 use neap_model::summarize::ModelSummarizer;
 use neap_store::{SqliteStore, Stored};
 use serde::Deserialize;
@@ -90,7 +90,7 @@ impl Scene {
     pub(super) async fn play(&mut self, says: &[&str]) -> Result<Seen, Failure> {
         let mut seen = Seen::default();
         for line in says {
-            seen.reply = self.session.turn(line, &mut Quiet).await?.text;
+            seen.reply = self.session.turn(Author::Person, line, &mut Quiet).await?.text;
         }
         let events = self.engine.store().events(self.session.id(), self.began.next(), usize::MAX).await?;
         for stored in events {
@@ -124,7 +124,7 @@ impl Scene {
                 self.conclude(BILLING, DB_MIGRATION).await?;
                 let turns = self.session.state().policy().summary_eviction_threshold + 1;
                 for (said, answered) in CHATTER.iter().cycle().take(usize::try_from(turns).unwrap_or(usize::MAX)) {
-                    self.session.record(said, answered, None).await?;
+                    self.session.record(Author::Person, said, answered, None).await?;
                 }
             }
         }
@@ -141,7 +141,7 @@ impl Scene {
         for line in script.lines().take(most) {
             let Said { user, assistant } =
                 serde_json::from_str(line).map_err(|error| Failure::new(error.to_string()))?;
-            self.session.record(&user, &assistant, None).await?;
+            self.session.record(Author::Person, &user, &assistant, None).await?;
         }
         Ok(())
     }

@@ -63,7 +63,7 @@ pub(super) async fn ask(stage: &mut Stage, turns: u64) -> Result<Asked, Failure>
 /// Whether the value is in the context that the question would be sent with.
 async fn shown(stage: &mut Stage, fact: &Fact) -> Result<bool, Failure> {
     let context = stage.session.preview(Some(&fact.question)).await?;
-    let system = context.system.iter().any(|(_, text)| text.contains(&fact.value));
+    let system = context.system.iter().chain(&context.records).any(|(_, text)| text.contains(&fact.value));
     Ok(system || context.messages.iter().any(|placed| placed.said.message.content.contains(&fact.value)))
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use neap_core::ids::{SessionId, Stamp};
 use neap_core::turn::ModelReply;
-use neap_engine::{Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, TurnReply};
 use neap_model::bpe::counter_for;
 use neap_store::SqliteStore;
 use tempfile::TempDir;
@@ -61,7 +61,7 @@ impl Stage {
     pub(super) async fn say(&mut self, user: &str, replies: Vec<ModelReply>) -> Result<Took, Failure> {
         self.model.will_say(replies);
         let (spent, began) = (self.model.spent(), Instant::now());
-        let reply = self.session.turn(user, &mut Quiet).await?;
+        let reply = self.session.turn(Author::Person, user, &mut Quiet).await?;
         let turn = began.elapsed().saturating_sub(self.model.spent() - spent);
         let began = Instant::now();
         self.session.tend().await?;

@@ -167,8 +167,9 @@ pub(super) fn turn(n: u64, sentences: u64) -> Said {
     let calls = call.map(|(name, arguments)| ModelReply {
         text: String::new(),
         calls: vec![ToolCall { id: format!("c{n}"), name: name.to_owned(), arguments }],
+        is_cut: false,
     });
-    let last = ModelReply { text: reply.join(" "), calls: Vec::new() };
+    let last = ModelReply { text: reply.join(" "), calls: Vec::new(), is_cut: false };
     Said { user: user.join(" "), replies: calls.into_iter().chain([last]).collect() }
 }
 

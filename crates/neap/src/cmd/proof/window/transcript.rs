@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use neap_core::message::ToolCall;
 use neap_core::turn::ModelReply;
+use neap_store::reading::{self, LINE_BYTES_MAX, Line as Found, Lines};
 use serde::Deserialize;
 
 use super::kpi::raw_line;
@@ -56,16 +57,17 @@ pub(super) fn read(files: &[PathBuf]) -> Result<Vec<Transcript>, Failure> {
         let reader: Box<dyn BufRead> = if path == Path::new("-") {
             Box::new(BufReader::new(std::io::stdin()))
         } else {
-            let file = std::fs::File::open(path).map_err(|error| wrong(path, None, &error.to_string()))?;
-            Box::new(BufReader::new(file))
+            let file = reading::open(path).map_err(|error| wrong(path, None, &error.to_string()))?;
+            Box::new(BufReader::new(file.ok_or_else(|| wrong(path, None, "there is no such file"))?))
         };
-        for (at, line) in reader.lines().enumerate() {
-            let line = line.map_err(|error| wrong(path, Some(at + 1), &error.to_string()))?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let line: Line =
-                serde_json::from_str(&line).map_err(|error| wrong(path, Some(at + 1), &error.to_string()))?;
+        for (at, line) in Lines::new(reader, LINE_BYTES_MAX).enumerate() {
+            let wrong = |error: &str| wrong(path, Some(at + 1), error);
+            let line = match line.map_err(|error| wrong(&error.to_string()))? {
+                Found::Whole(line) if line.trim_ascii().is_empty() => continue,
+                Found::Whole(line) => line,
+                Found::TooLong { bytes } => return Err(wrong(&format!("it has {bytes} bytes"))),
+            };
+            let line: Line = serde_json::from_slice(&line).map_err(|error| wrong(&error.to_string()))?;
             out.push(Transcript::of(line));
         }
     }
@@ -144,12 +146,12 @@ impl Open {
             made.push(ToolCall { id, name, arguments: "{}".to_owned() });
         }
         let text = std::mem::take(&mut self.words).join("\n\n");
-        self.turn.replies.push(ModelReply { text, calls: made });
+        self.turn.replies.push(ModelReply { text, calls: made, is_cut: false });
     }
 
     fn end(mut self) -> Turn {
         let text = if self.words.is_empty() { "Done.".to_owned() } else { self.words.join("\n\n") };
-        self.turn.replies.push(ModelReply { text, calls: Vec::new() });
+        self.turn.replies.push(ModelReply { text, calls: Vec::new(), is_cut: false });
         self.turn
     }
 }

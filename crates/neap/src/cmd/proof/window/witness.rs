@@ -173,7 +173,7 @@ mod tests {
     async fn a_request_over_the_budget_is_seen() {
         let witness = Witness::new(neap_model::bpe::counter_for("o200k_base"), 10);
         for text in ["hi", "a text that is certainly longer than ten tokens, by any encoding that there is"] {
-            witness.will_say([ModelReply { text: "yes".into(), calls: Vec::new() }]);
+            witness.will_say([ModelReply { text: "yes".into(), calls: Vec::new(), is_cut: false }]);
             let (messages, tools) = (vec![Message::user(text)], Vec::new().into());
             let request = ModelRequest { messages, tools, reply_may_call: true, hold: false };
             witness.reply(&request, &mut |_| {}).await.unwrap();

@@ -1,0 +1,86 @@
+//! What a process holds, and which of its parts grow.
+
+use neap_engine::CacheSize;
+
+use super::EMBEDDINGS;
+
+/// Memory as the system counts it, in bytes; 0 where it does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory {
+    /// Resident.
+    pub resident: u64,
+    /// Of that, what is the process's own: not the pages of files.
+    pub own: u64,
+}
+
+impl Memory {
+    /// As it is now.
+    pub fn now() -> Self {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let of = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1_024)
+        };
+        Self { resident: of("VmRSS:").unwrap_or(0), own: of("RssAnon:").unwrap_or(0) }
+    }
+}
+
+/// One look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sample {
+    /// After so many turns.
+    pub turn: u64,
+    /// What the system says.
+    pub memory: Memory,
+    /// What each part says.
+    pub parts: Vec<CacheSize>,
+}
+
+impl Sample {
+    /// A part by its name.
+    pub fn part(&self, name: &str) -> Option<&CacheSize> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+}
+
+/// Parts that hold more things at the end than they ever did in the first half, by more than a tenth and more than a few: each with both counts. A part
+/// that fills up to a limit of its own does so early, or says what the limit is. Embeddings are left out.
+pub fn grown(samples: &[Sample]) -> Vec<(&'static str, u64, u64)> {
+    const FEW: u64 = 16;
+    let (early, late) = samples.split_at(samples.len() / 2);
+    let names = samples.iter().flat_map(|sample| &sample.parts).map(|part| part.name);
+    let mut names: Vec<&'static str> = names.filter(|name| *name != EMBEDDINGS).collect();
+    names.sort_unstable();
+    names.dedup();
+    let most = |some: &[Sample], name: &str| {
+        some.iter().filter_map(|sample| sample.part(name)).map(|part| part.entries).max().unwrap_or(0)
+    };
+    let both = names.into_iter().map(|name| (name, most(early, name), most(late, name)));
+    let grows = both.filter(|(_, before, after)| *after > before + before / 10 + FEW);
+    let limit = |name| samples.last().and_then(|sample| sample.part(name)?.entries_max);
+    grows.filter(|(name, _, after)| limit(name).is_none_or(|limit| *after > limit)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_grows_to_the_end_is_told_and_what_fills_up_is_not() {
+        let part = |name, entries| CacheSize { name, entries, bytes: 0, entries_max: None };
+        let sample = |turn: u64| Sample {
+            turn,
+            memory: Memory { resident: 0, own: 0 },
+            parts: vec![
+                part("flat", 100),
+                part("full", turn.min(300)),
+                CacheSize { entries_max: Some(2_000), ..part("has room", turn) },
+                CacheSize { entries_max: Some(900), ..part("has too many", turn) },
+                part("grows", turn),
+                part(EMBEDDINGS, turn),
+            ],
+        };
+        let samples: Vec<Sample> = (1..=10).map(|n| sample(100 * n)).collect();
+        assert_eq!(grown(&samples), [("grows", 500, 1_000), ("has too many", 500, 1_000)]);
+    }
+}
