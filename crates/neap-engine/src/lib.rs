@@ -18,7 +18,8 @@
 //! let store = Arc::new(SqliteStore::open(&path)?);
 //! let engine = Engine::builder(store).build();
 //! let mut session = engine.resume(&SessionId::from_name("my agent")?, &SessionOptions::default()).await?;
-//! let reply = session.turn(Author::Person, "users get a 401 an hour after login, help", &mut Quiet).await?;
+//! let said = "users get a 401 an hour after login, help me";
+//! let reply = session.turn(Author::Person, said, &mut Quiet).await?;
 //! assert_eq!(reply.banners[0].to_string(), "--- Started effort: users-401-hour ---");
 //! assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
 //! # Ok(())
