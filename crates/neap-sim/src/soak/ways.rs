@@ -126,7 +126,7 @@ impl Driver {
         }
         self.history.push(json!({"role": "user", "content": said(turn)}));
         let body = json!({"model": "m", "max_tokens": 500, "messages": self.history}).to_string();
-        let headers = [("x-api-key".to_owned(), "sk-soak".to_owned())];
+        let headers = [("x-api-key".to_owned(), "sk-soak-4f9aT7bQ2mX8vL1c".to_owned())];
         let incoming = Incoming {
             path: "/v1/messages",
             headers: &headers,
