@@ -24,24 +24,18 @@ fn engine(store: &Arc<MemStore>) -> Engine {
     Engine::builder(store.clone() as Arc<dyn Store>).keyring(Arc::new(keyring)).build()
 }
 
-fn message(role: &str, text: &str) -> Value {
+/// A key that nobody guesses.
+const KEY: &str = "k-4f9aT7bQ2mX8";
+
+pub(crate) fn message(role: &str, text: &str) -> Value {
     let kind = if role == "assistant" { "output_text" } else { "input_text" };
     json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
 }
 
-async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
+pub(crate) async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
     let body = json!({"model": "m", "stream": true, "input": input, "prompt_cache_key": "talk"}).to_string();
-    let headers = [("authorization".to_owned(), format!("Bearer {key}-4f9aT7bQ2mX8"))];
-    let incoming = Incoming {
-        path,
-        headers: &headers,
-        body: &body,
-        budget: BUDGET,
-        encoding: "o200k_base",
-        shadow: false,
-        offer: None,
-        limit: None,
-    };
+    let headers = [("authorization".to_owned(), format!("Bearer {key}"))];
+    let incoming = Incoming::new(path, &headers, &body, BUDGET);
     engine.ingest(&incoming).await
 }
 
@@ -56,7 +50,7 @@ async fn talk(engine: &Engine, turns: usize) -> Vec<Value> {
             ),
         };
         history.push(message("user", &said));
-        let plan = send(engine, "/v1/responses", "k", &history).await;
+        let plan = send(engine, "/v1/responses", KEY, &history).await;
         assert_eq!(plan.fault, None);
         let text = format!("Noted {turn}.");
         history.push(message("assistant", &text));
@@ -107,14 +101,14 @@ fn a_history_is_put_in_short_and_opened_again() {
         let first = engine(&store);
         let mut history = talk(&first, 30).await;
         let asked = [history.clone(), vec![json!({"type": "compaction_trigger"})]].concat();
-        let plan = send(&first, "/v1/responses", "k", &asked).await;
+        let plan = send(&first, "/v1/responses", KEY, &asked).await;
         assert_eq!((plan.fault.as_deref(), plan.body.as_deref()), (None, None));
         let item = compaction(&plan);
         // Another process has the same key.
         let second = engine(&store);
         history = kept(&history, &item);
         history.push(message("user", "What is the staging database called, and which port?"));
-        let plan = send(&second, "/v1/responses", "k", &history).await;
+        let plan = send(&second, "/v1/responses", KEY, &history).await;
         assert_eq!((plan.fault.as_deref(), plan.verdict), (None, Some(Verdict::ClientCompaction)));
         let sent = input(&plan);
         let text = json!(sent).to_string();
@@ -124,7 +118,7 @@ fn a_history_is_put_in_short_and_opened_again() {
         second.answered(&plan, &Reply { text: "heron-7".to_owned(), ..Reply::default() }).await.unwrap();
         // From here on it only grows.
         history.extend([message("assistant", "heron-7"), message("user", "And who said so?")]);
-        let plan = send(&second, "/v1/responses", "k", &history).await;
+        let plan = send(&second, "/v1/responses", KEY, &history).await;
         assert_eq!(plan.verdict, Some(Verdict::Turn));
         let grown = input(&plan);
         assert!(grown.starts_with(&sent), "{grown:?}\n{sent:?}");
@@ -143,14 +137,14 @@ fn what_was_not_given_is_refused() {
         let engine = engine(&store);
         let history = talk(&engine, 4).await;
         let asked = [history.clone(), vec![json!({"type": "compaction_trigger"})]].concat();
-        let item = compaction(&send(&engine, "/v1/responses", "k", &asked).await);
+        let item = compaction(&send(&engine, "/v1/responses", KEY, &asked).await);
         let content = item["encrypted_content"].as_str().unwrap();
         let table = [
-            ("as it is", "k", content.to_owned(), true),
-            ("of somebody else", "other", content.to_owned(), false),
-            ("other words", "k", content.replace("Noted", "Hated"), false),
-            ("no signature", "k", "neap1:{}".to_owned(), false),
-            ("the provider's own", "k", "gAAAAABo".to_owned(), true),
+            ("as it is", KEY, content.to_owned(), true),
+            ("of somebody else", "other-4f9aT7bQ2mX8", content.to_owned(), false),
+            ("other words", KEY, content.replace("Noted", "Hated"), false),
+            ("no signature", KEY, "neap1:{}".to_owned(), false),
+            ("the provider's own", KEY, "gAAAAABo".to_owned(), true),
         ];
         for (name, key, content, is_taken) in table {
             let given = json!({"type": "compaction", "encrypted_content": content});
@@ -170,7 +164,7 @@ fn a_history_that_is_partly_closed_to_us_is_left_to_its_provider() {
         let closed = json!({"type": "compaction", "encrypted_content": "gAAAAABo"});
         let trigger = json!({"type": "compaction_trigger"});
         let asked = [message("developer", "Be brief."), closed, message("user", "Go on."), trigger];
-        let plan = send(&engine, "/v1/responses", "k", &asked).await;
+        let plan = send(&engine, "/v1/responses", KEY, &asked).await;
         assert_eq!((plan.fault.as_deref(), plan.refusal.as_deref()), (None, None));
         assert!(plan.answer.is_none() && plan.body.is_none(), "{plan:?}");
     });
@@ -182,7 +176,7 @@ fn the_endpoint_gives_a_history_to_go_on_with() {
     run(async {
         let engine = engine(&Arc::new(MemStore::new()));
         let history = talk(&engine, 6).await;
-        let plan = send(&engine, "/v1/responses/compact", "k", &history).await;
+        let plan = send(&engine, "/v1/responses/compact", KEY, &history).await;
         let answer = plan.answer.as_ref().unwrap();
         assert!(!answer.is_stream);
         let body: Value = serde_json::from_str(&answer.body).unwrap();
@@ -193,7 +187,7 @@ fn the_endpoint_gives_a_history_to_go_on_with() {
         assert_eq!(output[..output.len() - 1].iter().collect::<Vec<_>>(), said);
         let mut next = output.clone();
         next.push(message("user", "Go on."));
-        let plan = send(&engine, "/v1/responses", "k", &next).await;
+        let plan = send(&engine, "/v1/responses", KEY, &next).await;
         assert_eq!((plan.refusal.as_deref(), plan.verdict), (None, Some(Verdict::ClientCompaction)));
         assert!(plan.body.unwrap().contains("Noted 6."));
     });

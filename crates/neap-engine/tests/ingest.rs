@@ -54,16 +54,7 @@ impl Client {
     }
 
     pub(crate) fn incoming<'a>(&'a self, body: &'a str) -> Incoming<'a> {
-        Incoming {
-            path: self.path,
-            headers: &self.headers,
-            body,
-            budget: BUDGET,
-            encoding: "o200k_base",
-            shadow: false,
-            offer: None,
-            limit: None,
-        }
+        Incoming::new(self.path, &self.headers, body, BUDGET)
     }
 
     /// The plan for a request that goes on as it came.
@@ -344,16 +335,7 @@ fn what_is_not_understood_goes_on_as_it_came() {
             ("/v1/chat/completions", r#"{"messages": [{"role": "user", "content": [{"type": 3}]}]}"#),
             ("/v1/responses", r#"{"input": {"odd": true}}"#),
         ] {
-            let incoming = Incoming {
-                path,
-                headers: &[],
-                body,
-                budget: BUDGET,
-                encoding: "o200k_base",
-                shadow: false,
-                offer: None,
-                limit: None,
-            };
+            let incoming = Incoming::new(path, &[], body, BUDGET);
             let plan = engine.ingest(&incoming).await;
             assert_eq!(
                 (plan.body, plan.changes.total(), plan.overflow.is_none()),
@@ -548,14 +530,8 @@ fn without_time_a_request_goes_on_and_it_is_told_whether_it_fits() {
         for (budget, fits) in [(Tokens(10_000), true), (Tokens(5), false)] {
             let body = r#"{"messages": [{"role": "user", "content": "hello there, how are you?"}]}"#;
             let incoming = Incoming {
-                path: "/v1/messages",
-                headers: &[],
-                body,
-                budget,
-                encoding: "o200k_base",
-                shadow: false,
-                offer: None,
                 limit: Some(std::time::Duration::ZERO),
+                ..Incoming::new("/v1/messages", &[], body, budget)
             };
             let plan = engine.ingest(&incoming).await;
             assert_eq!((plan.body, plan.overflow.is_none(), plan.changes.total()), (None, fits, 0));

@@ -187,16 +187,7 @@ async fn say_all(place: &Place) {
         body[list] = json!([{"role": "user", "content": long()}]);
         let (body, name) = (body.to_string(), path.replace('/', "-"));
         let headers = vec![("x-neap-session".to_owned(), name), ("x-api-key".to_owned(), key())];
-        let incoming = Incoming {
-            path,
-            headers: &headers,
-            body: &body,
-            budget: Tokens(100_000),
-            encoding: "o200k_base",
-            shadow: false,
-            offer: None,
-            limit: None,
-        };
+        let incoming = Incoming::new(path, &headers, &body, Tokens(100_000));
         let plan = engine.ingest(&incoming).await;
         assert_eq!((plan.fault.as_deref(), plan.body.as_deref()), (None, None), "it goes on as it came");
         let call = ToolCall { id: "c1".into(), name: "run".into(), arguments: json!({"key": key()}).to_string() };
@@ -230,16 +221,7 @@ async fn what_is_recorded_late_has_no_secret() {
     let headers =
         vec![("x-neap-session".to_owned(), key()), ("x-api-key".to_owned(), "sk-one-4f9aT7bQ2mX8".to_owned())];
     let body = json!({"model": "m", "messages": [{"role": "user", "content": long()}]}).to_string();
-    let incoming = Incoming {
-        path: "/v1/messages",
-        headers: &headers,
-        body: &body,
-        budget: Tokens(100_000),
-        encoding: "o200k_base",
-        shadow: false,
-        offer: None,
-        limit: None,
-    };
+    let incoming = Incoming::new("/v1/messages", &headers, &body, Tokens(100_000));
     let plan = engine.ingest(&incoming).await;
     assert!(matches!(plan.recorded, neap_engine::Recorded::No(_)), "{:?}", plan.recorded);
     let reply = Reply { text: format!("with {}", key()), ..Reply::default() };

@@ -17,6 +17,8 @@ use neap_model::wire::heard::{Counts, Offer, Request};
 use neap_store::{Commit, MemStore, Store, Stored};
 use serde_json::{Value, json};
 
+use super::compaction::{message, send};
+
 const BUDGET: Tokens = Tokens(3_000);
 pub(crate) const CANARY: &str = "The vault code of the heron project is QX-7714.";
 pub(crate) const QUESTION: &str = "What was the vault code of the heron project?";
@@ -64,16 +66,7 @@ impl Client {
 
     pub(crate) async fn send_with(&self, engine: &Engine, offer: Option<&Offer>) -> Plan {
         let body = self.body();
-        let incoming = Incoming {
-            path: PATH,
-            headers: &self.headers,
-            body: &body,
-            budget: BUDGET,
-            encoding: "o200k_base",
-            shadow: false,
-            offer,
-            limit: None,
-        };
+        let incoming = Incoming { offer, ..Incoming::new(PATH, &self.headers, &body, BUDGET) };
         let plan = engine.ingest(&incoming).await;
         assert_eq!((&plan.fault, &plan.refusal), (&None, &None));
         let sent = plan.body.as_deref().unwrap_or(&body);
@@ -435,25 +428,6 @@ fn memories_are_a_callers_own() {
 #[test]
 fn what_was_put_in_short_is_its_callers() {
     run(async {
-        let message = |role: &str, text: &str| {
-            let kind = if role == "assistant" { "output_text" } else { "input_text" };
-            json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
-        };
-        let send = async |engine: &Engine, path: &str, key: &str, input: &[Value]| {
-            let body = json!({"model": "m", "input": input, "prompt_cache_key": "talk"}).to_string();
-            let headers = [("authorization".to_owned(), format!("Bearer {key}"))];
-            let incoming = Incoming {
-                path,
-                headers: &headers,
-                body: &body,
-                budget: BUDGET,
-                encoding: "o200k_base",
-                shadow: false,
-                offer: None,
-                limit: None,
-            };
-            engine.ingest(&incoming).await
-        };
         for (callers, opens) in [(Callers::Many, false), (Callers::One, true)] {
             let store = Shared::default();
             let engine = engine(&store, callers);

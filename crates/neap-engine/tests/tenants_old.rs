@@ -62,16 +62,7 @@ fn a_greeting_is_no_history() {
 
 async fn respond(engine: &Engine, headers: &[(String, String)], body: &Value) -> Plan {
     let body = body.to_string();
-    let incoming = Incoming {
-        path: "/v1/responses",
-        headers,
-        body: &body,
-        budget: neap_core::tokens::Tokens(3_000),
-        encoding: "o200k_base",
-        shadow: false,
-        offer: None,
-        limit: None,
-    };
+    let incoming = Incoming::new("/v1/responses", headers, &body, neap_core::tokens::Tokens(3_000));
     engine.ingest(&incoming).await
 }
 

@@ -29,16 +29,8 @@ async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offe
         ("x-neap-session".to_owned(), session.to_owned()),
     ];
     let offer = Offer { tools: offered_tools(), memory: true };
-    let incoming = Incoming {
-        path: "/v1/messages",
-        headers: &headers,
-        body: &body,
-        budget: BUDGET,
-        encoding: "o200k_base",
-        shadow: false,
-        offer: offers.then_some(&offer),
-        limit: None,
-    };
+    let incoming =
+        Incoming { offer: offers.then_some(&offer), ..Incoming::new("/v1/messages", &headers, &body, BUDGET) };
     let plan = engine.ingest(&incoming).await;
     assert_eq!(plan.fault, None);
     plan

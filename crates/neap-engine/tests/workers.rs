@@ -30,16 +30,7 @@ fn body(text: &str) -> String {
 }
 
 fn incoming<'a>(headers: &'a [(String, String)], body: &'a str) -> Incoming<'a> {
-    Incoming {
-        path: "/v1/messages",
-        headers,
-        body,
-        budget: Tokens(1_000_000),
-        encoding: "o200k_base",
-        shadow: false,
-        offer: None,
-        limit: None,
-    }
+    Incoming::new("/v1/messages", headers, body, Tokens(1_000_000))
 }
 
 /// How often a future gives the thread back before it is ready. The store in memory never waits: whatever does is work that was

@@ -125,7 +125,8 @@ fn no_hostile_request_reaches_the_provider_over_its_budget() {
     }
     let shown: Vec<&String> = wrong.iter().take(20).collect();
     assert!(wrong.is_empty(), "{} of {count}: {shown:#?}\npassed {passed:?}\nrefused {refused:?}", wrong.len());
-    if count >= 300 {
+    // Elsewhere, that every shape fits at least once is luck.
+    if first == 1 && count >= 300 {
         let unseen: Vec<_> = SHAPES.iter().filter(|(name, _)| !passed.contains_key(name)).collect();
         assert!(
             unseen.is_empty(),

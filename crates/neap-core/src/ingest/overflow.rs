@@ -19,7 +19,20 @@ pub struct Overflow {
     pub other: Tokens,
 }
 
+/// What is taken off beyond what a request was over: another cut has other pieces.
+const SLACK: Tokens = Tokens(16);
+/// Whoever is over by more, in per cent of the budget, is not over by how pieces add up.
+const ROUNDING_PERCENT: u64 = 10;
+
 impl Overflow {
+    /// What to cut a request to instead, which was cut to `aim` and is still over as it is written: its pieces are counted one by
+    /// one, and may cost more together. None where that is not the reason.
+    pub fn lower_aim(&self, aim: Tokens) -> Option<Tokens> {
+        let over = self.needed.saturating_sub(self.budget);
+        let is_rounding = over > Tokens::ZERO && over <= self.budget.percent(ROUNDING_PERCENT);
+        is_rounding.then(|| aim.saturating_sub(over + SLACK))
+    }
+
     /// Of a request that was not taken apart.
     pub fn of_whole(needed: Tokens, budget: Tokens) -> Self {
         Self { needed, budget, system: Tokens::ZERO, tools: Tokens::ZERO, other: Tokens::ZERO }
@@ -60,5 +73,14 @@ mod tests {
             overflow.to_string(),
             "the request needs 14006 tokens but the budget is 8000 (system prompt 13950, messages 40, other fields 16)"
         );
+    }
+
+    #[test]
+    fn a_request_over_by_rounding_is_cut_to_less() {
+        let lower = |needed, aim| Overflow::of_whole(Tokens(needed), Tokens(8_000)).lower_aim(Tokens(aim));
+        assert_eq!(lower(8_029, 8_000), Some(Tokens(8_000 - 29 - 16)));
+        assert_eq!(lower(8_003, 7_955), Some(Tokens(7_955 - 3 - 16)), "each try starts where the last one ended");
+        assert_eq!(lower(8_801, 8_000), None, "no rounding");
+        assert_eq!(lower(7_999, 7_900), None, "it fits the budget");
     }
 }

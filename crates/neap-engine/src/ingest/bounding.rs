@@ -34,6 +34,9 @@ use crate::watch::{Interrupt, Quiet};
 /// What is looked at of a question, from its end, in bytes.
 const QUESTION_BYTES: usize = 4_096;
 
+/// How often a request is cut that is over its budget by how its pieces add up.
+pub(super) const AIMS_MAX: usize = 3;
+
 /// A request that is to be bounded.
 pub(super) struct Bounding<'a> {
     pub(super) parts: &'a Parts,
@@ -48,14 +51,36 @@ pub(super) struct Bounding<'a> {
 }
 
 impl Bounding<'_> {
-    /// Puts into the plan what is sent.
+    /// Puts into the plan what is sent, or why that is too much.
     pub(super) async fn bound(
         &self,
         line: &mut HeardLine,
         budget: Tokens,
         plan: &mut Plan,
     ) -> Result<(), EngineError> {
-        let (heard, bounds) = (self.request.heard(), Bounds::new(budget));
+        let (mut aim, mut first) = (budget, None);
+        for _ in 0..AIMS_MAX {
+            plan.overflow = None;
+            self.bound_to(line, aim, budget, plan).await?;
+            let Some(overflow) = plan.overflow else { return Ok(()) };
+            // The first says how much it needs; the others were cut to less than they may cost.
+            first.get_or_insert(overflow);
+            let Some(lower) = overflow.lower_aim(aim) else { break };
+            aim = lower;
+        }
+        plan.overflow = first;
+        Ok(())
+    }
+
+    /// Cuts the request to `aim`; what is written may cost `budget`.
+    async fn bound_to(
+        &self,
+        line: &mut HeardLine,
+        aim: Tokens,
+        budget: Tokens,
+        plan: &mut Plan,
+    ) -> Result<(), EngineError> {
+        let (heard, bounds) = (self.request.heard(), Bounds::new(aim));
         let decision = decide(heard, self.chain, plan.class, line.frozen.as_ref(), &bounds);
         let is_anew = !matches!(decision, Decision::Grow);
         let nothing = Cut { dropped: Vec::new(), room: Tokens::ZERO, kept: heard.tokens() };

@@ -35,6 +35,13 @@ pub struct Incoming<'a> {
     pub limit: Option<Duration>,
 }
 
+impl<'a> Incoming<'a> {
+    /// A request to be bounded, counted in the encoding of most models of today, without tools of ours and without a time limit.
+    pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
+        Self { path, headers, body, budget, encoding: "o200k_base", shadow: false, offer: None, limit: None }
+    }
+}
+
 /// What goes on.
 #[derive(Debug, Clone)]
 pub struct Plan {

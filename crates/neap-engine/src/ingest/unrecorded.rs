@@ -13,7 +13,7 @@ use neap_core::tokens::{TokenCounter, Tokens};
 use neap_model::compute::off_worker;
 use neap_model::wire::heard::{Counts, Request};
 
-use super::bounding::{Rendered, overflow, render};
+use super::bounding::{AIMS_MAX, Rendered, overflow, render};
 use super::plan::{Incoming, Plan};
 
 /// Cuts that are kept, at most.
@@ -76,8 +76,28 @@ struct Alone {
 impl Alone {
     /// How it is cut, and what is sent; none if it is sent as it came.
     fn bounded(&self, class: Class, known: Option<Frozen>) -> Option<Result<(Frozen, Rendered), Overflow>> {
+        let (mut aim, mut first) = (self.budget, None);
+        for _ in 0..AIMS_MAX {
+            let overflow = match self.bounded_to(aim, class, known.clone())? {
+                Ok(bounded) => return Some(Ok(bounded)),
+                Err(overflow) => overflow,
+            };
+            first.get_or_insert(overflow);
+            let Some(lower) = overflow.lower_aim(aim) else { break };
+            aim = lower;
+        }
+        first.map(Err)
+    }
+
+    /// The same, cut to `aim`.
+    fn bounded_to(
+        &self,
+        aim: Tokens,
+        class: Class,
+        known: Option<Frozen>,
+    ) -> Option<Result<(Frozen, Rendered), Overflow>> {
         let Self { request, chain, counts, budget } = self;
-        let (heard, counter, bounds) = (request.heard(), counts.counter(), Bounds::new(*budget));
+        let (heard, counter, bounds) = (request.heard(), counts.counter(), Bounds::new(aim));
         let cut = match decide(heard, chain, class, known.as_ref(), &bounds) {
             Decision::Unchanged => return None,
             Decision::Grow => None,

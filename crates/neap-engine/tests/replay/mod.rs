@@ -40,16 +40,7 @@ pub(crate) async fn send(engine: &Engine, request: &Request) -> Plan {
     } else {
         format!("{}?{}", request.path, request.query)
     };
-    let incoming = Incoming {
-        path: &path,
-        headers: &request.headers,
-        body: &body,
-        budget: Tokens(200_000),
-        encoding: "o200k_base",
-        shadow: false,
-        offer: None,
-        limit: None,
-    };
+    let incoming = Incoming::new(&path, &request.headers, &body, Tokens(200_000));
     engine.ingest(&incoming).await
 }
 

@@ -127,16 +127,7 @@ impl Driver {
         self.history.push(json!({"role": "user", "content": said(turn)}));
         let body = json!({"model": "m", "max_tokens": 500, "messages": self.history}).to_string();
         let headers = [("x-api-key".to_owned(), "sk-soak-4f9aT7bQ2mX8vL1c".to_owned())];
-        let incoming = Incoming {
-            path: "/v1/messages",
-            headers: &headers,
-            body: &body,
-            budget: BUDGET,
-            encoding: "o200k_base",
-            shadow: false,
-            offer: None,
-            limit: None,
-        };
+        let incoming = Incoming::new("/v1/messages", &headers, &body, BUDGET);
         let plan = engine.ingest(&incoming).await;
         if let Some(fault) = plan.fault {
             return Err(fault);
