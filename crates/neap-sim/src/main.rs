@@ -10,7 +10,7 @@ use neap_sim::soak::{EMBEDDINGS, Sample, Soak, Way, grown};
 use neap_sim::{Config, Report, simulate};
 
 const USAGE: &str = "usage: neap-sim [--seeds FROM..TO | --seed N] [--turns N] [--store mem|sqlite]
-       neap-sim --soak TURNS [--way chat|proxy|mcp|hooks]";
+       neap-sim --soak TURNS [--way chat|proxy|mcp|hooks] [--embeddings yes|no]";
 /// Looks at what a soak holds.
 const SOAK_LOOKS: u64 = 20;
 /// Seeds between two lines of progress.
@@ -22,6 +22,7 @@ struct Options {
     /// Turns of a soak, and by which ways they come.
     soak: Option<u64>,
     ways: Vec<Way>,
+    embeds: bool,
 }
 
 fn main() -> ExitCode {
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
         }
     };
     if let Some(turns) = options.soak {
-        return soak(turns, &options.ways);
+        return soak(turns, &options);
     }
     let (mut all, mut failed) = (Report::default(), 0_u64);
     let count = options.seeds.end - options.seeds.start;
@@ -56,7 +57,7 @@ fn main() -> ExitCode {
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
     let config = Config { turns: 200, backend: Backend::Memory, plant: None };
-    let mut options = Options { seeds: 1..101, config, soak: None, ways: Way::ALL.to_vec() };
+    let mut options = Options { seeds: 1..101, config, soak: None, ways: Way::ALL.to_vec(), embeds: true };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         let number = |text: &str| text.parse::<u64>().map_err(|_| format!("'{text}' is not a number"));
@@ -74,6 +75,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
                 let way = Way::ALL.into_iter().find(|way| way.as_str() == value);
                 options.ways = vec![way.ok_or_else(|| format!("'{value}' is no way in which turns come"))?];
             }
+            "--embeddings" if value == "yes" => options.embeds = true,
+            "--embeddings" if value == "no" => options.embeds = false,
             "--turns" => options.config.turns = number(&value)?,
             "--store" if value == "mem" => options.config.backend = Backend::Memory,
             "--store" if value == "sqlite" => options.config.backend = Backend::Sqlite,
@@ -84,15 +87,15 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Options, String> {
 }
 
 /// Takes the turns, way by way, and tells what is held.
-fn soak(turns: u64, ways: &[Way]) -> ExitCode {
+fn soak(turns: u64, options: &Options) -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         eprintln!("no runtime");
         return ExitCode::FAILURE;
     };
     let mut is_flat = true;
-    for way in ways {
+    for way in &options.ways {
         println!("── {}: {turns} turns", way.as_str());
-        let soak = Soak { way: *way, turns, looks: SOAK_LOOKS };
+        let soak = Soak { way: *way, turns, looks: SOAK_LOOKS, embeds: options.embeds };
         match runtime.block_on(soak.run(tell)) {
             Ok(samples) => {
                 let grown = grown(&samples);
