@@ -61,8 +61,8 @@ def lost(neap, said):
     sessions = json.loads(neap("session", "list", "--json").stdout)
     session = next(one["session"] for one in sessions if "11111111" not in one["session"])
     begun = [line for line in neap("session", "export", session).stdout.splitlines() if '"turn_started"' in line]
-    handle = re.search(r"neap original (t\d+-\d+)", said)
-    words = neap("original", handle.group(1) if handle else "t0", "--session", session).stdout
+    handle = re.search(r"neap session original (t\d+-\d+)", said)
+    words = neap("session", "original", handle.group(1) if handle else "t0", "--session", session).stdout
     return {
         "what the summary left out is named": "not in the summary" in said and "6543" in said,
         "and comes back by its handle": "gauge-Q7" in words,

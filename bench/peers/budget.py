@@ -13,7 +13,7 @@ def fill(turns, costs, order, budget):
 def recall(turns, question, chosen):
     """The share of the evidence whose text is in the context; nothing for a question without evidence.
 
-    By text, not by id, as `neap eval` judges: the same words said twice are found either way.
+    By text, not by id, as `neap lab eval` judges: the same words said twice are found either way.
     """
     evidence = [turn for turn in turns if turn.id in set(question.evidence)]
     if not evidence:

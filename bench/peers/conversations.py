@@ -1,4 +1,4 @@
-"""Conversations with questions, one a line, plain or gzip: the shape that `neap eval` reads."""
+"""Conversations with questions, one a line, plain or gzip: the shape that `neap lab eval` reads."""
 
 import gzip
 import json

@@ -18,7 +18,7 @@ from with_neap import WORDS_ONLY, Neap
 
 HERE = Path(__file__).parent
 NEAP = {
-    "Neap": ((), "`neap eval`, as built"),
+    "Neap": ((), "`neap lab eval`, as built"),
     "Neap, words only": (WORDS_ONLY, "the same without vectors, if it has any (`--without meaning`)"),
 }
 

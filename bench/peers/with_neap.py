@@ -1,4 +1,4 @@
-"""Neap itself, through `neap eval`: it tells the same turns to its real engine and judges by the same rule."""
+"""Neap itself, through `neap lab eval`: it tells the same turns to its real engine and judges by the same rule."""
 
 import json
 import threading
@@ -47,7 +47,7 @@ class Neap:
         }
 
     def eval(self, path, options, **environment):
-        command = [self.binary, "eval", path, "--json", "--suite", "recall", "--threads", "1", *options]
+        command = [self.binary, "lab", "eval", path, "--json", "--suite", "recall", "--threads", "1", *options]
         ended = run(command, **environment)
         return json.loads(ended.printed)["files"][0], ended
 

@@ -1,4 +1,4 @@
-//! Which crate may know which: the direction of arrows is the architecture.
+//! Checks the dependencies between crates, which are the architecture.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// Every crate of ours with those of ours that it may use.
+/// Our crates, and those of ours that each may use.
 const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-core", &[]),
     ("neap-store", &["neap-core"]),
@@ -19,11 +19,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// What the core may use from outside: nothing that does I/O, reads a clock or spawns.
+/// External crates that the core may use: none that does I/O, reads a clock or spawns.
 const CORE_MAY_USE: &[&str] =
     &["serde", "serde_json", "thiserror", "rust-stemmers", "regex", "aho-corasick", "sha2"];
 
-/// Arrows that should not be there.
 pub(crate) fn violations() -> Result<Vec<String>> {
     let output = Command::new("cargo")
         .args(["metadata", "--format-version", "1", "--no-deps"])
@@ -39,14 +38,14 @@ pub(crate) fn violations() -> Result<Vec<String>> {
             continue;
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
-            let of = dependency["name"].as_str().unwrap_or_default();
-            let ours = ALLOWED.iter().any(|(known, _)| *known == of);
-            if ours && !allowed.contains(&of) {
-                found.push(format!("{name} → {of}: this arrow is not allowed"));
+            let target = dependency["name"].as_str().unwrap_or_default();
+            let is_ours = ALLOWED.iter().any(|(known, _)| *known == target);
+            if is_ours && !allowed.contains(&target) {
+                found.push(format!("{name} → {target}: this arrow is not allowed"));
             }
             let for_tests = dependency["kind"].as_str() == Some("dev");
-            if name == "neap-core" && !for_tests && !CORE_MAY_USE.contains(&of) {
-                found.push(format!("neap-core → {of}: the core stays pure"));
+            if name == "neap-core" && !for_tests && !CORE_MAY_USE.contains(&target) {
+                found.push(format!("neap-core → {target}: the core stays pure"));
             }
         }
     }

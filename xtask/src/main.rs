@@ -1,7 +1,8 @@
-//! Development tasks. `cargo xtask test` passes every test; `cargo xtask tidy` checks what no compiler does.
+//! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler does not.
 
 mod edges;
 mod mcp;
+mod rooms;
 mod secrets;
 mod test;
 mod tidy;
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let task = std::env::args().nth(1);
-    let done = match task.as_deref() {
+    let result = match task.as_deref() {
         Some("test") => test::run(),
         Some("tidy") => tidy::run(),
         Some("secrets") => secrets::run(std::env::args().nth(2)),
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match done {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -32,7 +33,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// The root of the repository.
 fn root() -> std::path::PathBuf {
     let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_owned()

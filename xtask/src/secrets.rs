@@ -1,14 +1,13 @@
-//! `cargo xtask secrets <gitleaks.toml>`: makes our copy of the rule set by which secrets are found.
+//! `cargo xtask secrets <gitleaks.toml>` generates our copy of the gitleaks rules for secrets.
 //!
-//! The core reads no TOML, and a scanner asks other questions than a masker: one finding in a file is enough for it,
-//! while here every place has to be found, in prose and inside JSON as well as in files. So each rule is rewritten a
-//! little on the way, always by the same steps, and what cannot be of use is left out:
+//! The core reads no TOML. A scanner needs one finding per file; we must mask every occurrence, in prose and JSON
+//! as well as in files. So each rule is rewritten, and useless ones are dropped:
 //!
-//! - the part before a service's name, which only widens what is reported, is dropped;
-//! - what may end a secret also is the end of a sentence, a bracket, a comma or an ampersand;
-//! - a backslash may stand before the quotes around a value: tool calls are JSON inside JSON;
-//! - forms of which only a group was reported that is not the secret are masked whole;
-//! - how far a form reaches is computed, so that only the neighbourhood of its keyword is looked at.
+//! - drops the part before a service's name, which only widens the reported match;
+//! - lets the end of a sentence, a bracket, a comma or an ampersand end a secret, too;
+//! - allows a backslash before the quotes around a value: tool calls are JSON inside JSON;
+//! - masks the whole match where the reported group is not the secret;
+//! - computes the length of a match, so that only the neighbourhood of the keyword is scanned.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -18,12 +17,12 @@ use toml::{Table, Value};
 
 use crate::root;
 
-const TARGET: &str = "crates/neap-core/src/secrets/gitleaks.txt";
+const TARGET: &str = "crates/neap-core/src/text/secrets/gitleaks.txt";
 const HEAD: &str = "\
 # The default rules of gitleaks (https://github.com/gitleaks/gitleaks, MIT licence, see THIRD-PARTY.md), rewritten by
 # `cargo xtask secrets <path to config/gitleaks.toml>`. Do not edit by hand; rules of our own are in ours.txt.
 ";
-/// Rules that are of no use here, with the reason.
+/// Dropped rules, with the reason.
 const LEFT_OUT: &[(&str, &str)] = &[
     ("pkcs12-file", "is about names of files"),
     ("curl-auth-header", "finds one of several; ours are in ours.txt"),
@@ -32,44 +31,44 @@ const LEFT_OUT: &[(&str, &str)] = &[
     ("hashicorp-tf-password", "is about one kind of file; names of passwords are known everywhere"),
     ("private-key", "needs the end of the block; ours also takes one that was cut off"),
 ];
-/// Rules whose groups are not the secret.
-const WHOLE: &[&str] = &["microsoft-teams-webhook", "jwt-base64"];
-/// Keywords that are in ordinary words: so many characters of a token have to follow at once.
-const RUNS: &[(&str, usize)] = &[("twilio-api-key", 32), ("jwt", 17), ("vault-service-token", 24)];
-/// How far a form without an end is looked for at first; what it matches may be longer, and then all of it is taken.
+/// Rules whose group is not the secret.
+const MASKED_WHOLE: &[&str] = &["microsoft-teams-webhook", "jwt-base64"];
+/// Keywords that occur in ordinary words: this many token characters must follow directly.
+const RUN_LENGTHS: &[(&str, usize)] = &[("twilio-api-key", 32), ("jwt", 17), ("vault-service-token", 24)];
+/// How far an unbounded rule is searched at first; a longer match is then taken whole.
 const REACH_OF_ENDLESS: usize = 4_096;
-/// Forms that may need more than that before they match at all.
+/// Rules that may need more than that to match at all.
 const REACH_ALL: &[&str] = &["jwt"];
-/// Rules whose exceptions are keys out of manuals: such a list would itself be taken for a leak, and masking one harms nobody.
+/// Rules whose exceptions are example keys: the list itself would be reported as a leak, and masking one harms
+/// nobody.
 const EXCEPTIONS_LEFT_OUT: &[&str] = &["gcp-api-key"];
-/// A commit's hash near the name of the service is no token of it.
+/// A commit hash near the service's name is no token.
 const DROPPED_ALTERNATIVES: &[(&str, &str)] = &[("sourcegraph-access-token", "|[a-fA-F0-9]{40})")];
-/// What precedes the name of a service in most rules.
+/// Precedes the service's name in most rules.
 const BEFORE_NAME: &str = r"[\w.-]{0,50}?";
-/// What stands between a name and its value.
+/// Between a name and its value.
 const BETWEEN: &str = r#"[\s'"]{0,3}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}"#;
 const BETWEEN_HERE: &str = r#"[\s'"\\]{0,5}(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=\\]{0,6}"#;
 /// The same inside a group that ends with the name.
 const BETWEEN_GROUP: &str = r#"[\s'"]{0,3})(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=]{0,5}"#;
 const BETWEEN_GROUP_HERE: &str = r#"[\s'"\\]{0,5})(?:=|>|:{1,3}=|\|\||:|=>|\?=|,)[\x60'"\s=\\]{0,6}"#;
-/// What ends a secret.
+/// What may end a secret.
 const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
 const END_OF_NAMED: &str = r#"(?:[\x60'"\s;,)}\]<&]|\\[nrt"'\\]|\.(?:\s|$)|$)"#;
 const END_OF_TOKEN: &str = r"(?:[^0-9A-Za-z_-]|$)";
 
-/// Rewrites the rules of a file.
 pub(crate) fn run(source: Option<String>) -> Result<()> {
     let source = source.context("name the file: cargo xtask secrets <path to config/gitleaks.toml>")?;
     let text = std::fs::read_to_string(&source).with_context(|| format!("cannot read {source}"))?;
     let table: Table = text.parse().context("not TOML")?;
     let mut out = HEAD.to_owned();
-    let everywhere = table.get("allowlist").and_then(Value::as_table).context("no allowlist")?;
+    let global = table.get("allowlist").and_then(Value::as_table).context("no allowlist")?;
     out.push_str("\n[*]\n");
-    for regex in strings(everywhere, "regexes") {
-        writeln!(out, "allow {}", checked(&regex)?.0)?;
+    for regex in strings(global, "regexes") {
+        writeln!(out, "allow {}", check_regex(&regex)?.0)?;
     }
-    writeln!(out, "stop {}", stop_words(everywhere)?)?;
-    let (mut kept, mut left_out) = (0, 0);
+    writeln!(out, "stop {}", stop_words(global)?)?;
+    let (mut written, mut left_out) = (0, 0);
     for rule in table.get("rules").and_then(Value::as_array).context("no rules")? {
         let rule = rule.as_table().context("a rule is no table")?;
         let id = rule.get("id").and_then(Value::as_str).context("a rule without an id")?;
@@ -78,17 +77,17 @@ pub(crate) fn run(source: Option<String>) -> Result<()> {
             continue;
         }
         write_rule(&mut out, id, rule).with_context(|| format!("rule {id}"))?;
-        kept += 1;
+        written += 1;
     }
     let target = root().join(TARGET);
     write(&target, &out)?;
-    println!("{kept} rules written to {TARGET}, {left_out} left out");
+    println!("{written} rules written to {TARGET}, {left_out} left out");
     Ok(())
 }
 
 fn write_rule(out: &mut String, id: &str, rule: &Table) -> Result<()> {
     let regex = rule.get("regex").and_then(Value::as_str).context("no form")?;
-    let (form, reach) = checked(&rewritten(id, regex))?;
+    let (form, reach) = check_regex(&rewrite(id, regex))?;
     let keywords = strings(rule, "keywords");
     if keywords.is_empty() || keywords.iter().any(|word| word.contains(char::is_control)) {
         bail!("its keywords cannot be looked for");
@@ -102,7 +101,7 @@ fn write_rule(out: &mut String, id: &str, rule: &Table) -> Result<()> {
         None if REACH_ALL.contains(&id) => out.push_str("reach all\n"),
         reach => writeln!(out, "reach {}", reach.unwrap_or(REACH_OF_ENDLESS))?,
     }
-    // Nothing else is in the form beside the name, so the keyword is in the name.
+    // The form has nothing beside the name, so the keyword is in the name.
     if is_named(regex) && !form.contains("|\\b(") {
         out.push_str("given\n");
     }
@@ -114,30 +113,30 @@ fn write_rule(out: &mut String, id: &str, rule: &Table) -> Result<()> {
     if let Some(group) = rule.get("secretGroup").and_then(Value::as_integer) {
         writeln!(out, "group {group}")?;
     }
-    if WHOLE.contains(&id) {
+    if MASKED_WHOLE.contains(&id) {
         out.push_str("group 0\n");
     }
-    if let Some((_, run)) = RUNS.iter().find(|(of, _)| *of == id) {
+    if let Some((_, run)) = RUN_LENGTHS.iter().find(|(name, _)| *name == id) {
         writeln!(out, "run {run}")?;
     }
-    // As upstream's scanner has it for these, outside its file of rules; and conversations are about code.
+    // Upstream's scanner does this in code; conversations are about code, too.
     if id.starts_with("generic") {
         out.push_str("digit\nno-name\nno-hash\n");
     }
     for allowed in rule.get("allowlists").and_then(Value::as_array).into_iter().flatten() {
         let allowed = allowed.as_table().context("an allowlist is no table")?;
-        // Here no text has a path.
+        // Our texts have no paths.
         if allowed.contains_key("paths") || EXCEPTIONS_LEFT_OUT.contains(&id) {
             continue;
         }
-        let of = match allowed.get("regexTarget").and_then(Value::as_str) {
+        let directive = match allowed.get("regexTarget").and_then(Value::as_str) {
             None => "allow",
             Some("match") => "allow-match",
             Some("line") => "allow-line",
             Some(other) => bail!("an allowlist of {other}"),
         };
         for regex in strings(allowed, "regexes") {
-            writeln!(out, "{of} {}", checked(&regex)?.0)?;
+            writeln!(out, "{directive} {}", check_regex(&regex)?.0)?;
         }
         let words = stop_words(allowed)?;
         if !words.is_empty() {
@@ -147,9 +146,9 @@ fn write_rule(out: &mut String, id: &str, rule: &Table) -> Result<()> {
     Ok(())
 }
 
-fn rewritten(id: &str, regex: &str) -> String {
+fn rewrite(id: &str, regex: &str) -> String {
     let mut form = regex.to_owned();
-    for (_, dropped) in DROPPED_ALTERNATIVES.iter().filter(|(of, _)| *of == id) {
+    for (_, dropped) in DROPPED_ALTERNATIVES.iter().filter(|(name, _)| *name == id) {
         form = form.replace(dropped, ")");
     }
     let is_named = is_named(&form);
@@ -163,9 +162,9 @@ fn is_named(form: &str) -> bool {
     form.contains(BETWEEN) || form.contains(BETWEEN_GROUP)
 }
 
-/// The form as our regular expressions are written, if it is one, and how many bytes it matches at most.
-fn checked(form: &str) -> Result<(String, Option<usize>)> {
-    let form = braces_escaped(form);
+/// The form in our regex syntax, and the most bytes it can match.
+fn check_regex(form: &str) -> Result<(String, Option<usize>)> {
+    let form = escape_braces(form);
     if form.contains('\n') {
         bail!("a form of more than one line");
     }
@@ -174,8 +173,8 @@ fn checked(form: &str) -> Result<(String, Option<usize>)> {
     Ok((form, parsed.properties().maximum_len()))
 }
 
-/// A brace that begins no repetition is one of the text; upstream's dialect needs no backslash for that.
-fn braces_escaped(form: &str) -> String {
+/// Escapes braces that begin no repetition; upstream's dialect does not require that.
+fn escape_braces(form: &str) -> String {
     let bytes = form.as_bytes();
     let mut out = String::with_capacity(form.len());
     for (at, c) in form.char_indices() {

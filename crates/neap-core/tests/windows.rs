@@ -6,22 +6,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::assemble::{Selection, ThisTurn, WorkingContext, assemble};
-use neap_core::effort::LogSize;
-use neap_core::epoch::Sent;
-use neap_core::event::Event;
-use neap_core::ids::{EffortId, SessionId, Stamp, TurnNo};
-use neap_core::ledger::Layer;
-use neap_core::log::{From, Log, LogRequest, Logs};
-use neap_core::message::{Counted, Exchange, Message, Scope};
-use neap_core::policy::Policy;
-use neap_core::state::SessionState;
-use neap_core::testing::WordCounter;
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSet;
-use neap_core::turn::{Desk, Input, Step, TendStep, Tending};
-use neap_core::vet::vet;
-use neap_core::window::Span;
+use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::base::ledger::Layer;
+use neap_core::base::message::{CountedMessage, Exchange, Message, Scope};
+use neap_core::base::policy::Policy;
+use neap_core::base::testing::WordCounter;
+use neap_core::base::tokens::Tokens;
+use neap_core::context::epoch::SentPrompt;
+use neap_core::context::{Selection, ThisTurn, WorkingContext, assemble};
+use neap_core::session::effort::LogSize;
+use neap_core::session::event::Event;
+use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
+use neap_core::session::state::SessionState;
+use neap_core::session::validate::validate_imported;
+use neap_core::session::window::Span;
+use neap_core::turn::tools::ToolSet;
+use neap_core::turn::{Input, Step, TurnContext, Upkeep, UpkeepStep};
 
 /// A session of which only the rules are there.
 struct Bare {
@@ -48,15 +48,15 @@ impl Bare {
         self.state.record(Stamp(1), event);
     }
 
-    fn start(&mut self, word: &str, count: usize) -> (TurnNo, Counted) {
+    fn start(&mut self, word: &str, count: usize) -> (TurnNo, CountedMessage) {
         let turn = self.state.turn().next();
-        let message = Counted::new(&WordCounter, Message::user(vec![word; count].join(" ")));
+        let message = CountedMessage::new(&WordCounter, Message::user(vec![word; count].join(" ")));
         self.record(Event::TurnStarted { turn, message: message.clone(), turn_id: None, author: None });
         (turn, message)
     }
 
-    fn end(&mut self, (turn, message): (TurnNo, Counted), scope: Scope) {
-        let reply = Counted::new(&WordCounter, Message::assistant("ok"));
+    fn end(&mut self, (turn, message): (TurnNo, CountedMessage), scope: Scope) {
+        let reply = CountedMessage::new(&WordCounter, Message::assistant("ok"));
         let (told, ledger) = (scope.clone(), Box::default());
         self.record(Event::TurnCompleted { turn, reply: reply.clone(), scope: told, ledger });
         let exchange = Exchange { turn, at: Stamp(0), messages: vec![message, reply] };
@@ -75,8 +75,8 @@ impl Bare {
         let all = self.logs.get(&request.scope).into_iter().flatten().filter(within);
         let mut all: Vec<Arc<Exchange>> = all.cloned().collect();
         match request.from {
-            From::Newest => all.reverse(),
-            From::Oldest => all.sort_by_key(|exchange| exchange.turn),
+            ReadFrom::Newest => all.reverse(),
+            ReadFrom::Oldest => all.sort_by_key(|exchange| exchange.turn),
         }
         let mut tokens = Tokens::ZERO;
         let mut met = Vec::new();
@@ -86,7 +86,7 @@ impl Bare {
                 met.push(exchange);
             }
         }
-        if request.from == From::Newest {
+        if request.from == ReadFrom::Newest {
             met.reverse();
         }
         Log::new(met)
@@ -95,23 +95,30 @@ impl Bare {
     /// Upkeep to its end; the first commit may come too late.
     fn tend(&mut self, is_stale: bool) -> Vec<(u64, u64)> {
         let tools = ToolSet::none();
-        let (mut logs, mut sent, mut is_stale) = (Logs::default(), Sent::default(), is_stale);
-        let mut tending = Tending::default();
+        let (mut logs, mut sent, mut is_stale) = (LogCache::default(), SentPrompt::default(), is_stale);
+        let mut tending = Upkeep::default();
         let (mut made, mut committed, mut input) = (Vec::new(), self.state.clone(), Input::Begin);
         loop {
             let (state, counter, now) = (&mut self.state, &WordCounter, Stamp(9));
-            let mut desk =
-                Desk { state, logs: &mut logs, sent: &mut sent, counter, tools: &tools, mind: None, now };
-            let TendStep::Ask(step) = tending.step(&mut desk, input) else { return made };
-            input = if let Step::Load(requests) = step {
-                Input::Loaded(requests.into_iter().map(|r| (r.scope.clone(), self.load(&r))).collect())
+            let mut desk = TurnContext {
+                state,
+                logs: &mut logs,
+                sent_prompt: &mut sent,
+                counter,
+                tools: &tools,
+                agent: None,
+                now,
+            };
+            let UpkeepStep::Ask(step) = tending.step(&mut desk, input) else { return made };
+            input = if let Step::LoadLogs(requests) = step {
+                Input::LogsLoaded(requests.into_iter().map(|r| (r.scope.clone(), self.load(&r))).collect())
             } else if let Step::Summarize(request) = step {
                 let words = request.messages.iter().flat_map(|m| m.content.split_whitespace());
                 let some: Vec<&str> = words.take(request.tokens_max.0 as usize / 2).collect();
                 Input::Summarized(Ok(some.join(" ")))
             } else if let Step::Commit(events) = step {
                 if std::mem::take(&mut is_stale) {
-                    (self.state, logs, sent) = (committed.clone(), Logs::default(), Sent::default());
+                    (self.state, logs, sent) = (committed.clone(), LogCache::default(), SentPrompt::default());
                     Input::Stale
                 } else {
                     committed = self.state.clone();
@@ -130,15 +137,15 @@ impl Bare {
     }
 
     fn look(&self) -> WorkingContext {
-        let mut logs = Logs::default();
-        for request in Selection::of(&self.state).requests(self.state.policy(), |_| false) {
+        let mut logs = LogCache::default();
+        for request in Selection::of(&self.state).log_requests(self.state.policy(), |_| false) {
             logs.put(request.scope.clone(), self.load(&request));
         }
         assemble(&self.state, &logs, &ToolSet::none(), &WordCounter, ThisTurn::default()).unwrap()
     }
 
     fn text(&self) -> String {
-        self.look().messages.iter().map(|placed| format!("{}\n", placed.said.message.content)).collect()
+        self.look().messages.iter().map(|placed| format!("{}\n", placed.counted.message.content)).collect()
     }
 }
 
@@ -169,7 +176,7 @@ fn turns_that_end_out_of_order_stay_in_view() {
         let logs = bare.look().ledger.logs;
         assert_eq!(logs[0].left_out, 0, "{logs:?}");
         let text = bare.text();
-        let covered = bare.state.window(&Scope::Ambient).covered();
+        let covered = bare.state.window(&Scope::Ambient).last_covered_turn();
         assert!(text.contains("SLOW") || covered >= TurnNo(7), "{text}");
     }
     let spans = bare.state.window(&Scope::Ambient).spans();
@@ -226,7 +233,7 @@ fn a_window_has_few_spans() {
     }
     let window = bare.state.window(&Scope::Ambient);
     assert!(window.spans().len() <= 25, "{}", window.spans().len());
-    assert!(window.covered() > TurnNo(1_100));
+    assert!(window.last_covered_turn() > TurnNo(1_100));
 }
 
 /// A span from a file is believed only if its log has it.
@@ -239,7 +246,7 @@ fn a_forged_span_is_refused() {
     let forged = |turns: (u64, u64), sizes, text: &str| {
         let turns = (TurnNo(turns.0), TurnNo(turns.1));
         let span = Span::new(&WordCounter, &Scope::Ambient, turns, sizes, 0, text);
-        vet(
+        validate_imported(
             &bare.state,
             &WordCounter,
             Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(40), span, receipt: None },

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::effort::EffortStatus;
-use neap_core::ids::{EffortId, SessionId, Stamp};
-use neap_core::import::{ImportedEffort, ImportedFolder, Line};
-use neap_core::message::Role;
-use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
-use neap_model::scripted::Scripted;
+use neap_core::base::ids::{EffortId, SessionId, Stamp};
+use neap_core::base::message::Role;
+use neap_core::session::effort::EffortStatus;
+use neap_core::session::import::{ImportedEffort, ImportedFolder, ImportedLine};
+use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
+use neap_model::scripted::ScriptedModel;
 use neap_store::{MemStore, SqliteStore, Store};
 
 const TURNS: usize = 10_000;
@@ -32,7 +32,7 @@ const TOPICS: [&str; 8] = [
 ];
 
 struct Bench {
-    model: Arc<Scripted>,
+    model: Arc<ScriptedModel>,
     engine: Engine,
 }
 
@@ -42,7 +42,7 @@ impl Bench {
     }
 
     fn on(store: Arc<dyn Store>) -> Self {
-        let model = Arc::new(Scripted::new());
+        let model = Arc::new(ScriptedModel::new());
         Self { engine: Engine::builder(store).model(model.clone()).build(), model }
     }
 
@@ -71,7 +71,7 @@ impl Bench {
             format!("Then I would look at node-{} first and check the {topic} log for code {}.", n % 13, n % 997);
         self.model.push_turn(call.into_iter().collect::<Vec<_>>(), &reply);
         let began = Instant::now();
-        let reply = session.turn(Author::Person, &user, &mut Quiet).await.unwrap();
+        let reply = session.turn(Author::Person, &user, &mut NullObserver).await.unwrap();
         (began.elapsed(), reply.ledger.tokens.total().0)
     }
 }
@@ -142,7 +142,7 @@ fn large_folder() -> ImportedFolder {
     let effort = |n: i64| {
         let topic = TOPICS[usize::try_from(n).unwrap() % TOPICS.len()];
         let name = format!("{topic} {n}");
-        let line = |at: i64, role: Role| Line {
+        let line = |at: i64, role: Role| ImportedLine {
             role,
             content: format!(
                 "{topic}, step {at} of ticket {n}: node-{} reports code {}.",

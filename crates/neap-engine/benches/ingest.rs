@@ -7,11 +7,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ingest::{Callers, Reply};
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{ProviderReply, Tenancy};
+use neap_engine::{Engine, IncomingRequest};
 use neap_model::bpe::counter_for;
-use neap_model::wire::heard::{Counts, Request};
+use neap_model::wire::request::{CachedCounter, WireRequest};
 use neap_store::SqliteStore;
 
 const PATH: &str = "/v1/messages";
@@ -33,7 +33,7 @@ impl Client {
         self.messages.push(format!(r#"{{"role":"user","content":"{words}"}}"#));
     }
 
-    fn hear(&mut self, turn: usize) -> Reply {
+    fn hear(&mut self, turn: usize) -> ProviderReply {
         let text = format!(
             "Module {turn} reads lines and gives {} tokens; tests {} and {} are left. ",
             turn * 7,
@@ -42,7 +42,7 @@ impl Client {
         );
         let text = text.repeat(4);
         self.messages.push(format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}"#));
-        Reply { text, ..Reply::default() }
+        ProviderReply { text, ..ProviderReply::default() }
     }
 }
 
@@ -55,24 +55,24 @@ fn quantile(times: &mut [Duration], share: f64) -> Duration {
 async fn run(name: &str, turns: usize, budget: Tokens) {
     let folder = tempfile::tempdir().unwrap();
     let store = Arc::new(SqliteStore::open(&folder.path().join("neap.db")).unwrap());
-    let engine = Engine::builder(store).callers(Callers::One).build();
+    let engine = Engine::builder(store).callers(Tenancy::Single).build();
     let headers = vec![("x-neap-session".to_owned(), "bench".to_owned())];
     let mut client = Client { messages: Vec::new() };
-    let counts = Counts::new(counter_for(ENCODING));
+    let counts = CachedCounter::new(counter_for(ENCODING));
     let (mut first, mut last, mut reads, mut epochs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut tokens, mut epoch, mut sent) = (Tokens::ZERO, 0, Tokens::ZERO);
     for turn in 0..turns {
         client.say(turn);
         let body = client.body();
-        let incoming = Incoming {
+        let incoming = IncomingRequest {
             path: PATH,
             headers: &headers,
             body: &body,
             budget,
             encoding: ENCODING,
-            shadow: false,
+            shadow_mode: false,
             offer: None,
-            limit: None,
+            timeout: None,
         };
         let begun = Instant::now();
         let plan = engine.ingest(&incoming).await;
@@ -85,11 +85,11 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
         } else if turn + 200 >= turns {
             last.push(took);
             let begun = Instant::now();
-            Request::read(PATH, &headers, &body, &counts).unwrap();
+            WireRequest::read(PATH, &headers, &body, &counts).unwrap();
             reads.push(begun.elapsed());
         }
         (tokens, epoch, sent) = (plan.tokens_in, plan.epoch, plan.tokens_sent);
-        engine.answered(&plan, &client.hear(turn)).await.unwrap();
+        engine.complete_request(&plan, &client.hear(turn)).await.unwrap();
     }
     println!("{name}: {turns} turns, {tokens} tokens in, {sent} sent, {} epochs", epochs.len());
     println!("  turns 20-120:  p50 {:?}, p99 {:?}", quantile(&mut first, 0.5), quantile(&mut first, 0.99));

@@ -9,27 +9,27 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::censor::compile;
-use neap_core::excerpt::cut_message;
-use neap_core::handle::Handle;
-use neap_core::ids::{EffortId, SessionId, Stamp, TurnNo};
-use neap_core::ingest::{Callers, Chain, Tenant, Topics};
-use neap_core::memory::{Author, Pattern};
-use neap_core::message::{Counted, Message};
-use neap_core::recall::quote;
-use neap_core::receipt::receipt;
-use neap_core::reference::{keywords, words};
-use neap_core::secrets::mask;
-use neap_core::standing::stated;
-use neap_core::summary::{SummaryBy, SummaryRequest};
-use neap_core::terms::{query_terms, terms};
-use neap_core::tokens::Tokens;
-use neap_core::told::chunks;
-use neap_engine::{Engine, Incoming};
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::base::message::{CountedMessage, Message};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{Chain, Tenancy, Tenant, TopicTracker};
+use neap_core::memory::censor::compile;
+use neap_core::memory::standing_instructions::standing_instructions;
+use neap_core::memory::{Author, CensorPattern};
+use neap_core::recall::snippet;
+use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::text::chunks::split_chunks;
+use neap_core::text::excerpt::cut_message;
+use neap_core::text::receipt::receipt;
+use neap_core::text::reference::{folded_words, keywords};
+use neap_core::text::secrets::mask;
+use neap_core::text::terms::{query_terms, terms};
+use neap_engine::{Engine, IncomingRequest};
 use neap_model::Summarizer;
 use neap_model::bpe::counter_for;
-use neap_model::summarize::Extractive;
-use neap_model::wire::heard::{Counts, Request};
+use neap_model::summarize::ExtractiveSummarizer;
+use neap_model::wire::request::{CachedCounter, WireRequest};
 use neap_store::{MemStore, SqliteStore};
 use serde_json::json;
 
@@ -103,9 +103,9 @@ fn steps() -> Vec<Step> {
             let mut body = json!({"model": "m", "stream": true});
             body[list] = json!([{"role": "user", "content": text}]);
             // Nothing is known from before.
-            let counts = Counts::new(counter_for(ENCODING));
-            let read = Request::read(path, &[], &body.to_string(), &counts).unwrap().unwrap();
-            black_box(Chain::of(&Tenant::of_key(Some("k")), read.heard()));
+            let counts = CachedCounter::new(counter_for(ENCODING));
+            let read = WireRequest::read(path, &[], &body.to_string(), &counts).unwrap().unwrap();
+            black_box(Chain::from_request(&Tenant::from_key(Some("k")), read.parsed()));
         })
     };
     let said = |text: &str| vec![Message::user(text)];
@@ -113,7 +113,7 @@ fn steps() -> Vec<Step> {
         step("terms", Box::new(|text| drop(black_box(terms(text))))),
         step("terms of a query", Box::new(|text| drop(black_box(query_terms(text))))),
         step("keywords", Box::new(|text| drop(black_box(keywords(text))))),
-        step("words", Box::new(|text| drop(black_box(words(text))))),
+        step("words", Box::new(|text| drop(black_box(folded_words(text))))),
         step("masking", Box::new(|text| drop(black_box(mask(text))))),
         step("masking again", Box::new(|text| drop(black_box(mask(&text.replace("9,", "[masked: token],")))))),
         step("counting", {
@@ -123,13 +123,14 @@ fn steps() -> Vec<Step> {
             })
         }),
         step("ids", Box::new(|text| drop(black_box(EffortId::from_name(text))))),
-        step("topics", Box::new(|text| drop(black_box(Topics::default().hear(text, Stamp(1)))))),
-        step("standing", Box::new(|text| drop(black_box(stated(text))))),
+        step("topics", Box::new(|text| drop(black_box(TopicTracker::default().observe_user(text, Stamp(1)))))),
+        step("standing", Box::new(|text| drop(black_box(standing_instructions(text))))),
         step("censors", {
-            let patterns = [Pattern::Words("heron seven".to_owned()), Pattern::Regex("heron-[0-9]+".to_owned())];
+            let patterns =
+                [CensorPattern::Words("heron seven".to_owned()), CensorPattern::Regex("heron-[0-9]+".to_owned())];
             let compiled: Vec<_> = patterns.iter().map(|pattern| compile(pattern).unwrap()).collect();
             Box::new(move |text| {
-                let looked_at = neap_core::censor::Text::new(text);
+                let looked_at = neap_core::memory::censor::AnalyzedText::new(text);
                 for pattern in &compiled {
                     black_box(pattern.is_match(&looked_at));
                 }
@@ -138,25 +139,30 @@ fn steps() -> Vec<Step> {
         step("cutting", {
             let counter = counter.clone();
             Box::new(move |text| {
-                let said = Counted { message: Message::user(text), tokens: Tokens(text.len() as u64) };
+                let said = CountedMessage { message: Message::user(text), tokens: Tokens(text.len() as u64) };
                 let handle = Handle::Turn(TurnNo(1));
                 black_box(cut_message(counter.as_ref(), &said, &handle, Tokens(2_000)));
             })
         }),
-        step("chunks", Box::new(|text| drop(black_box(chunks(text))))),
+        step("chunks", Box::new(|text| drop(black_box(split_chunks(text))))),
         step(
             "quoting",
-            Box::new(|text| drop(black_box(quote(text, &["heron".to_owned(), "key".to_owned()], 240)))),
+            Box::new(|text| drop(black_box(snippet(text, &["heron".to_owned(), "key".to_owned()], 240)))),
         ),
         step(
             "receipts",
             Box::new(move |text| drop(black_box(receipt(&said(text), "They spoke of 7 keys.", Some("t1"))))),
         ),
         step("summarising", {
-            let (summarizer, runtime) = (Extractive::new(counter.clone()), runtime());
+            let (summarizer, runtime) = (ExtractiveSummarizer::new(counter.clone()), runtime());
             Box::new(move |text| {
-                let (about, messages) = ("harbour".to_owned(), vec![Message::user(text)]);
-                let request = SummaryRequest { about, by: SummaryBy::BuiltIn, messages, tokens_max: Tokens(256) };
+                let (topic, messages) = ("harbour".to_owned(), vec![Message::user(text)]);
+                let request = SummaryRequest {
+                    topic,
+                    summarizer: SummarizerKind::BuiltIn,
+                    messages,
+                    tokens_max: Tokens(256),
+                };
                 let _ = black_box(runtime.block_on(summarizer.summarize(&request)));
             })
         }),
@@ -166,19 +172,19 @@ fn steps() -> Vec<Step> {
         step("cutting requests", {
             let runtime = runtime();
             Box::new(move |text| {
-                let engine = Engine::builder(Arc::new(MemStore::new())).callers(Callers::One).build();
+                let engine = Engine::builder(Arc::new(MemStore::new())).callers(Tenancy::Single).build();
                 let said = |role: &str, text: &str| json!({"role": role, "content": text});
                 let history = [said("user", text), said("assistant", "Noted."), said("user", "And then?")];
                 let body = json!({"model": "m", "messages": history}).to_string();
-                let incoming = Incoming {
+                let incoming = IncomingRequest {
                     path: "/v1/chat/completions",
                     headers: &[],
                     body: &body,
                     budget: Tokens(8_000),
                     encoding: ENCODING,
-                    shadow: false,
+                    shadow_mode: false,
                     offer: None,
-                    limit: None,
+                    timeout: None,
                 };
                 drop(black_box(runtime.block_on(engine.ingest(&incoming))));
             })

@@ -5,8 +5,8 @@
 //! so many turns from it.
 #![allow(clippy::print_stdout, reason = "it prints")]
 
-use neap_core::ids::Stamp;
-use neap_core::ingest::{Sign, Topics};
+use neap_core::base::ids::Stamp;
+use neap_core::client::{TopicChange, TopicTracker};
 use serde::Deserialize;
 
 const DAY: i64 = 86_400_000;
@@ -44,13 +44,14 @@ impl Talk {
     }
 
     fn told(&self) -> Vec<usize> {
-        let mut topics = Topics::default();
+        let mut topics = TopicTracker::default();
         let has_assistant = self.turns.iter().any(|turn| turn.who == "Assistant");
         let mut told = Vec::new();
         for (at, turn) in self.turns.iter().enumerate() {
             if has_assistant && turn.who == "Assistant" {
-                topics.see(&turn.text);
-            } else if let Sign::Opens(_) = topics.hear(&turn.text, Stamp(turn.session * DAY + at as i64))
+                topics.observe(&turn.text);
+            } else if let TopicChange::Opens(_) =
+                topics.observe_user(&turn.text, Stamp(turn.session * DAY + at as i64))
                 && at > 0
             {
                 told.push(at);

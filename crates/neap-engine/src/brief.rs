@@ -1,50 +1,51 @@
-//! Telling a host where things stand: the parts of a page are fetched, the core puts it together.
+//! Builds briefs for hosts: this module fetches the parts, the core puts the page together.
 
-use neap_core::brief::{Brief, Briefing, Progress, known};
-use neap_core::ids::SessionId;
+use neap_core::base::ids::SessionId;
+use neap_core::base::tokens::Tokens;
+use neap_core::context::brief::{Brief, BriefBuilder, BriefStep, render_knowledge};
 use neap_core::recall::{Filter, TextKind};
-use neap_core::tokens::Tokens;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::recollect::Asking;
+use crate::retrieval::RetrievalRequest;
 
 impl Engine {
-    /// Where a session stands, what the agent knows, and what was said before that bears on a question: a page of at most so
-    /// many tokens. Changes nothing.
+    /// A page of at most `budget` tokens: where a session stands, what the agent knows, and earlier text that is
+    /// relevant to `query`. Changes nothing.
     pub async fn brief(&self, id: &SessionId, query: Option<&str>, budget: Tokens) -> Result<Brief, EngineError> {
         let mut session = self.attach(id).await?;
         let counter = session.counter().clone();
-        let mut briefing = Briefing::new(budget);
-        let known = match self.memory().await? {
+        let mut builder = BriefBuilder::new(budget);
+        let knowledge = match self.agent().await? {
             Some(agent) => {
-                let asked = agent.context(query.unwrap_or_default(), None, Some(briefing.known_room())).await?;
-                known(&asked.page, counter.as_ref())
+                let selected =
+                    agent.context(query.unwrap_or_default(), None, Some(builder.knowledge_budget())).await?;
+                render_knowledge(&selected.knowledge, counter.as_ref())
             }
             None => String::new(),
         };
-        let past = match query {
-            Some(query) => self.said_about(query, briefing.past_room()).await?,
+        let recalled = match query {
+            Some(query) => self.recall_text(query, builder.recall_budget()).await?,
             None => String::new(),
         };
-        let mut progress = briefing.take(counter.as_ref(), known, past);
+        let mut step = builder.add_knowledge(counter.as_ref(), knowledge, recalled);
         loop {
-            progress = match progress {
-                Progress::Stand(room) => {
-                    let context = session.stand(room).await?;
-                    briefing.stood(counter.as_ref(), context.as_ref(), room)
+            step = match step {
+                BriefStep::NeedsContext(context_budget) => {
+                    let context = session.context_within(context_budget).await?;
+                    builder.add_context(counter.as_ref(), context.as_ref(), context_budget)
                 }
-                Progress::Done(brief) => return Ok(brief),
+                BriefStep::Done(brief) => return Ok(brief),
             };
         }
     }
 
-    /// What people and models said of it, in any conversation.
-    async fn said_about(&self, query: &str, room: Tokens) -> Result<String, EngineError> {
-        let mut asking = Asking::new(query, room);
+    async fn recall_text(&self, query: &str, budget: Tokens) -> Result<String, EngineError> {
+        let mut request = RetrievalRequest::new(query, budget);
         let kinds = [TextKind::User, TextKind::Assistant, TextKind::Tool];
-        asking.filter = self.shown_in(Filter { kinds: Some(kinds.into()), ..Filter::default() }).await?;
-        asking.embedding = self.meaning(query).await;
-        Ok(self.recollect(&asking).await?.text)
+        request.filter =
+            self.restrict_to_visible(Filter { kinds: Some(kinds.into()), ..Filter::default() }).await?;
+        request.embedding = self.embed_query(query).await;
+        Ok(self.retrieve(&request).await?.text)
     }
 }

@@ -1,69 +1,69 @@
-//! How much an engine holds in memory, part by part: so that one that grows is found by counting.
+//! Sizes of the engine's caches, so that one that grows without bound can be found.
 
 use std::sync::PoisonError;
 
 use crate::engine::Engine;
 use crate::session::Session;
 
-/// One part.
+/// The size of one cache.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct CacheSize {
-    /// What it is called.
+    /// Display name.
     pub name: &'static str,
-    /// How many things are in it.
+    /// Entries in the cache.
     pub entries: u64,
-    /// Bytes of text or numbers in them, without what surrounds them; 0 where that is not counted.
+    /// Bytes of text or numbers in the entries, without overhead; 0 where not counted.
     pub bytes: u64,
-    /// The most that are ever in it, where that is so many that it takes long to fill.
+    /// Limit on `entries`, for caches that take long to fill.
     pub entries_max: Option<u64>,
 }
 
 impl CacheSize {
-    /// A part with so much in it.
     pub(crate) fn new(name: &'static str, entries: usize, bytes: usize) -> Self {
         Self { name, entries: entries as u64, bytes: bytes as u64, entries_max: None }
     }
 }
 
 impl Engine {
-    /// What is held for clients' histories and for counting. A history that is being worked on is counted as one, without what is in it.
+    /// Sizes of the caches for client histories and token counts. A history that is in use is counted, but not its
+    /// content.
     pub fn cache_sizes(&self) -> Vec<CacheSize> {
-        let lines = &self.parts.lines;
-        let (mut efforts, mut spans, mut exchanges, mut shadows, mut cut) = (0, 0, 0, (0, 0), (0, 0));
-        let shared = lines.shared();
-        for line in &shared {
-            let Ok(line) = line.try_lock() else { continue };
-            let state = &line.live.state;
+        let cache = &self.parts.session_cache;
+        let (mut efforts, mut spans, mut exchanges, mut hidden, mut cut) = (0, 0, 0, (0, 0), (0, 0));
+        let sessions = cache.all_sessions();
+        for session in &sessions {
+            let Ok(session) = session.try_lock() else { continue };
+            let state = &session.live.state;
             efforts += state.efforts().len();
             spans += state.head().ambient_window.spans().len();
-            exchanges += line.live.logs.exchanges();
-            shadows.0 += line.shadows.len();
-            shadows.1 += line.shadows.iter().map(neap_core::ingest::Shadow::bytes).sum::<usize>();
-            if let Some(frozen) = &line.frozen {
-                let (entries, bytes) = frozen.held();
+            exchanges += session.live.logs.exchanges();
+            hidden.0 += session.hidden_turns.len();
+            hidden.1 += session.hidden_turns.iter().map(neap_core::client::HiddenToolTurns::bytes).sum::<usize>();
+            if let Some(plan) = &session.cut_plan {
+                let (entries, bytes) = plan.footprint();
                 cut = (cut.0 + entries, cut.1 + bytes);
             }
         }
-        let counts = lines.all_counts();
-        let kept: usize = counts.iter().map(neap_model::wire::heard::Counts::kept).sum();
-        let counted_max = (counts.len() * neap_model::wire::heard::Counts::KEPT_MAX) as u64;
-        let readings = counts.iter().map(neap_model::wire::heard::Counts::readings);
-        let readings = readings.fold((0, 0), |(a, b), (entries, bytes)| (a + entries, b + bytes));
+        let counts = cache.all_counts();
+        let texts: usize = counts.iter().map(neap_model::wire::request::CachedCounter::cached_texts).sum();
+        let counted_max = (counts.len() * neap_model::wire::request::CachedCounter::COUNTS_MAX) as u64;
+        let requests = counts.iter().map(neap_model::wire::request::CachedCounter::cached_requests);
+        let requests = requests.fold((0, 0), |(a, b), (entries, bytes)| (a + entries, b + bytes));
         vec![
-            CacheSize::new("histories", shared.len(), 0),
+            CacheSize::new("histories", sessions.len(), 0),
             CacheSize::new("efforts of histories", efforts, 0),
             CacheSize::new("spans of histories", spans, 0),
             CacheSize::new("exchanges of histories", exchanges, 0),
-            CacheSize::new("shadows of histories", shadows.0, shadows.1),
+            CacheSize::new("shadows of histories", hidden.0, hidden.1),
             CacheSize::new("cuts of histories", cut.0, cut.1),
-            CacheSize { entries_max: Some(counted_max), ..CacheSize::new("counted texts", kept, 0) },
-            CacheSize::new("requests that were read", readings.0, readings.1),
+            CacheSize { entries_max: Some(counted_max), ..CacheSize::new("counted texts", texts, 0) },
+            CacheSize::new("requests that were read", requests.0, requests.1),
         ]
     }
 }
 
 impl Session {
-    /// What an open session holds.
+    /// Sizes of what an open session holds in memory.
     pub fn cache_sizes(&self) -> Vec<CacheSize> {
         let state = &self.live.state;
         let head = state.head();
@@ -72,14 +72,13 @@ impl Session {
             CacheSize::new("turns in flight", head.pending.len(), 0),
             CacheSize::new("spans", head.ambient_window.spans().len(), 0),
             CacheSize::new("exchanges", self.live.logs.exchanges(), 0),
-            CacheSize::new("messages sent", self.live.sent.messages(), 0),
+            CacheSize::new("messages sent", self.live.sent.message_count(), 0),
         ]
     }
 }
 
-impl crate::ingest::Lines {
-    /// How tokens are counted, in every encoding so far.
-    fn all_counts(&self) -> Vec<neap_model::wire::heard::Counts> {
-        self.counts_kept().lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+impl crate::ingest::SessionCache {
+    fn all_counts(&self) -> Vec<neap_model::wire::request::CachedCounter> {
+        self.counts_by_encoding().lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }

@@ -1,17 +1,17 @@
-//! What time is it? Asked here, and nowhere below.
+//! The engine's clock. Nothing below the engine reads the time.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 
-/// Tells the time.
+/// A source of time.
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time.
     fn now(&self) -> Stamp;
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Debug, Default)]
 pub struct SystemClock;
 
@@ -22,18 +22,18 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock for tests, proofs and simulations: each reading is a second after the one before.
+/// A clock for tests, proofs and simulations: each reading is one second after the previous one.
 #[derive(Debug)]
 pub struct FixedClock(AtomicI64);
 
 impl FixedClock {
-    /// Starts at a moment.
+    /// A clock that starts at `start`.
     pub fn at(start: Stamp) -> Self {
         Self(AtomicI64::new(start.0))
     }
 
-    /// Lets time pass, in milliseconds.
-    pub fn pass(&self, ms: i64) {
+    /// Advances the clock by `ms` milliseconds.
+    pub fn advance(&self, ms: i64) {
         self.0.fetch_add(ms, Ordering::Relaxed);
     }
 }

@@ -1,124 +1,129 @@
-//! What was in the context of a turn, and why.
+//! What a turn's prompt contained, and why.
 
-use neap_core::event::{AbandonReason, EpochCause, Event, Recorded};
-use neap_core::ids::{Seq, SessionId, TurnNo};
-use neap_core::knowledge::Loaded;
-use neap_core::ledger::Ledger;
+use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ledger::Ledger;
+use neap_core::base::message::{Incomplete, Scope, ToolRound, display_text};
 use neap_core::memory::Author;
-use neap_core::message::{Incomplete, Scope, ToolRound, for_people};
-use neap_store::{Store, Stored};
+use neap_core::memory::knowledge::MemoryLoad;
+use neap_core::session::event::{AbandonReason, EpochCause, Event, RecordedEvent};
+use neap_store::{Store, StoredEvent};
 use serde::Serialize;
 
 use crate::error::EngineError;
 
 /// The record of one turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Explained {
-    /// Its number.
+pub struct TurnExplanation {
+    /// The turn's number.
     pub turn: TurnNo,
-    /// What the user said.
+    /// The user's message.
     pub message: Option<String>,
-    /// Whose words that is, as the surface it came by vouches; none in events of before this was kept.
+    /// Who wrote the message, as its surface vouches; `None` in events from before this was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
     /// Tool calls with their results.
     pub rounds: Vec<ToolRound>,
     /// What happened to efforts, in order.
     pub happened: Vec<Event>,
-    /// What the model answered.
+    /// The model's reply.
     pub reply: Option<String>,
-    /// Why that is not all that it might have answered.
+    /// Why the reply is incomplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<Incomplete>,
-    /// Why there is no answer.
+    /// Why there is no reply.
     pub abandoned: Option<AbandonReason>,
-    /// Where the exchange went.
+    /// The log that the exchange went to.
     pub scope: Option<Scope>,
-    /// What the model saw.
+    /// The account of the prompt.
     pub ledger: Option<Ledger>,
-    /// Why the prompt that it saw was last written anew, where it is one that grows.
+    /// Why the prompt was last rewritten, if it belongs to an epoch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch_cause: Option<EpochCause>,
-    /// The choice of memories that it saw, in this turn or before.
+    /// The memories in the prompt, selected in this turn or before.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chosen: Option<ChosenAt>,
+    pub chosen: Option<SelectedMemories>,
 }
 
-/// What was chosen of an agent's memory, and when.
+/// A selection of an agent's memories.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ChosenAt {
-    /// In which turn.
+pub struct SelectedMemories {
+    /// The turn that selected them.
     pub turn: TurnNo,
-    /// What, and why.
-    pub loaded: Loaded,
+    /// The memories, with reasons.
+    pub loaded: MemoryLoad,
 }
 
-/// Reads the record of a turn.
-pub(crate) async fn explain(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
-    let mut explained = read(store, id, turn).await?;
-    let since = explained.ledger.as_ref().and_then(|ledger| ledger.epoch_since);
+pub(crate) async fn explain(
+    store: &dyn Store,
+    id: &SessionId,
+    turn: TurnNo,
+) -> Result<TurnExplanation, EngineError> {
+    let mut explanation = read_turn(store, id, turn).await?;
+    let since = explanation.ledger.as_ref().and_then(|ledger| ledger.epoch_since);
     if let Some((_, last)) = store.turn_span(id, since.unwrap_or(turn)).await?.filter(|_| since.is_some()) {
-        let began = store.events_of(id, &["epoch_began"], Some(last.next()), 1).await?;
-        explained.epoch_cause = began.iter().find_map(|stored| match stored {
-            Stored::Event(Recorded { event: Event::EpochBegan { turn, cause }, .. }) if Some(*turn) == since => {
+        let began = store.events_of_kinds(id, &["epoch_began"], Some(last.next()), 1).await?;
+        explanation.epoch_cause = began.iter().find_map(|stored| match stored {
+            StoredEvent::Whole(RecordedEvent { event: Event::EpochBegan { turn, cause }, .. })
+                if Some(*turn) == since =>
+            {
                 Some(*cause)
             }
-            Stored::Event(_) | Stored::Damaged { .. } => None,
+            StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
         });
     }
-    let has_memories = |ledger: &Ledger| ledger.tokens.entries().any(|(of, n)| of.is_of_memory() && n.0 > 0);
-    if explained.ledger.as_ref().is_some_and(has_memories)
+    let has_memories = |ledger: &Ledger| ledger.tokens.entries().any(|(layer, n)| layer.is_memory() && n.0 > 0);
+    if explanation.ledger.as_ref().is_some_and(has_memories)
         && let Some((_, last)) = store.turn_span(id, turn).await?
     {
-        let latest = store.events_of(id, &["memories_loaded"], Some(last.next()), 1).await?;
-        explained.chosen = latest.into_iter().find_map(|stored| match stored {
-            Stored::Event(Recorded { event: Event::MemoriesLoaded { turn, loaded }, .. }) => {
-                Some(ChosenAt { turn, loaded: *loaded })
+        let latest = store.events_of_kinds(id, &["memories_loaded"], Some(last.next()), 1).await?;
+        explanation.chosen = latest.into_iter().find_map(|stored| match stored {
+            StoredEvent::Whole(RecordedEvent { event: Event::MemoriesLoaded { turn, loaded }, .. }) => {
+                Some(SelectedMemories { turn, loaded: *loaded })
             }
-            Stored::Event(_) | Stored::Damaged { .. } => None,
+            StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
         });
     }
-    Ok(explained)
+    Ok(explanation)
 }
 
-async fn read(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Explained, EngineError> {
+async fn read_turn(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<TurnExplanation, EngineError> {
     let Some((first, last)) = store.turn_span(id, turn).await? else {
         return Err(EngineError::NoTurn { session: id.clone(), turn });
     };
-    let mut explained = Explained { turn, ..Explained::default() };
-    // What decays after a turn is committed with its end, and follows it.
+    let mut explanation = TurnExplanation { turn, ..TurnExplanation::default() };
+    // Decay after a turn is committed with the turn's end, and follows it.
     let mut seq = first;
     let mut ended = false;
     loop {
         let events = store.events(id, seq, 256).await?;
-        let Some(newest) = events.last().map(place) else { return Ok(explained) };
+        let Some(newest) = events.last().map(seq_of) else { return Ok(explanation) };
         for stored in events {
-            let at = place(&stored);
-            let Stored::Event(recorded) = stored else { continue };
+            let at = seq_of(&stored);
+            let StoredEvent::Whole(recorded) = stored else { continue };
             if ended && recorded.event.turn() != Some(turn) {
-                return Ok(explained);
+                return Ok(explanation);
             }
-            explained.note(turn, recorded.event);
+            explanation.apply(turn, recorded.event);
             ended = ended || at >= last;
         }
         seq = newest.next();
     }
 }
 
-fn place(stored: &Stored) -> Seq {
+fn seq_of(stored: &StoredEvent) -> Seq {
     match stored {
-        Stored::Event(recorded) => recorded.seq,
-        Stored::Damaged { seq, .. } => *seq,
+        StoredEvent::Whole(recorded) => recorded.seq,
+        StoredEvent::Damaged { seq, .. } => *seq,
     }
 }
 
-impl Explained {
-    /// What people read of the answer: what was said, and why there is no more.
-    pub fn reply_for_people(&self) -> Option<String> {
-        self.reply.as_ref().map(|text| for_people(text, self.incomplete.as_ref()))
+impl TurnExplanation {
+    /// The reply for people to read, with a note if it is incomplete.
+    pub fn reply_display_text(&self) -> Option<String> {
+        self.reply.as_ref().map(|text| display_text(text, self.incomplete.as_ref()))
     }
 
-    fn note(&mut self, turn: TurnNo, event: Event) {
+    fn apply(&mut self, turn: TurnNo, event: Event) {
         if event.turn() != Some(turn) {
             return;
         }

@@ -1,36 +1,37 @@
-//! Taking in a session folder made by another tool, or an export of our own. Originals are not touched.
+//! Imports session folders of other tools, and Neap's own exports. The originals are not changed.
 
 use std::path::Path;
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::SessionId;
-use neap_core::import::{ImportedFolder, events};
-use neap_core::policy::Policy;
-use neap_core::secrets::{mask_exported, masked_places};
-use neap_core::vet::vet;
+use neap_core::base::ids::SessionId;
+use neap_core::base::policy::Policy;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::import::{ImportedFolder, folder_events};
+use neap_core::session::mask_exported;
+use neap_core::session::validate::validate_imported;
+use neap_core::text::secrets::count_masks;
 use neap_model::bpe::counter_for;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::live::Live;
+use crate::stream::OpenStream;
 
-/// What was taken in.
+/// The outcome of an import.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Imported {
-    /// The session it became.
+    /// The new session.
     pub session: SessionId,
-    /// Turns.
+    /// Turns in it.
     pub turns: u64,
-    /// Efforts.
+    /// Efforts in it.
     pub efforts: u64,
     /// Secrets that were masked.
     pub masked: u64,
-    /// What could not be read, or was changed in reading.
+    /// What could not be read, or was changed.
     pub notes: Vec<String>,
 }
 
 impl Engine {
-    /// Makes a new session of a folder that was read; secrets in it are masked, as in all that other programs kept.
+    /// Creates a session from a folder; secrets in it are masked.
     pub async fn import(
         &self,
         folder: &ImportedFolder,
@@ -38,95 +39,97 @@ impl Engine {
         id: &SessionId,
     ) -> Result<Imported, EngineError> {
         let store = self.parts.store.as_ref();
-        let mut live = Live::load(store, id.clone()).await?;
-        if live.state.head().session.is_some() {
+        let mut stream = OpenStream::load(store, id.clone()).await?;
+        if stream.state.head().session.is_some() {
             return Err(EngineError::SessionExists(id.clone()));
         }
         let counter = counter_for(&self.parts.encoding);
         let name = source.file_name().map_or_else(|| "folder".into(), |name| name.to_string_lossy());
         let now = self.parts.clock.now();
-        let (folder, masked) = folder.without_secrets(live.state.masking());
-        let told = events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
-        // In one commit: a folder is taken in whole or not at all.
-        let recorded = told.into_iter().map(|(at, event)| live.state.record(at, event)).collect();
-        live.commit(store, recorded).await?;
-        self.parts.changed(id);
+        let (folder, masked) = folder.without_secrets(stream.state.masking());
+        let events = folder_events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
+        // One commit: a folder is imported as a whole, or not at all.
+        let recorded = events.into_iter().map(|(at, event)| stream.state.record(at, event)).collect();
+        stream.commit(store, recorded).await?;
+        self.parts.mark_changed(id);
         Ok(Imported {
             session: id.clone(),
-            turns: live.state.turn().0,
-            efforts: live.state.efforts().len() as u64,
+            turns: stream.state.turn().0,
+            efforts: stream.state.efforts().len() as u64,
             masked,
             notes: folder.notes,
         })
     }
 }
 
-/// An export that cannot be taken in.
+/// Why an export cannot be imported.
 #[derive(Debug, thiserror::Error)]
-pub enum ExportError {
-    /// It does not begin with the beginning of a session.
+pub enum ImportEventsError {
+    /// It does not begin with the creation of a session.
     #[error("the file does not begin with the creation of a session")]
-    NoBeginning,
-    /// Its events lead to a state that cannot be.
+    NoSessionCreated,
+    /// Its events lead to an invalid state.
     #[error("the events do not fit together: {0}")]
-    Impossible(String),
-    /// The store or the session is in the way.
+    InvalidEvents(String),
+    /// The store failed, or the session exists already.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
 impl Engine {
-    /// Makes a session of exported events; under its own name if no other is given.
+    /// Creates a session from exported events, under its own name by default.
     pub async fn import_events(
         &self,
-        events: Vec<Recorded>,
+        events: Vec<RecordedEvent>,
         id: Option<SessionId>,
-    ) -> Result<Imported, ExportError> {
-        // What an erasure left of an earlier session of the same name is not part of this one.
-        let erased = |recorded: &Recorded| matches!(recorded.event, Event::Scrubbed { .. });
-        // Nor is whose history it was and by what it was known: a client's next conversation would go on in whatever a file says it is.
-        let known_by = |recorded: &Recorded| matches!(recorded.event, Event::HistoryLinked { .. });
-        let events = events.into_iter().skip_while(erased).filter(|recorded| !known_by(recorded));
-        let events: Vec<Recorded> = events.collect();
+    ) -> Result<Imported, ImportEventsError> {
+        // The tombstone of an erased session of the same name is not part of this one.
+        let is_tombstone = |recorded: &RecordedEvent| matches!(recorded.event, Event::Scrubbed { .. });
+        // Neither are owner and digests: a file must not decide which session a client's next request continues.
+        let is_link = |recorded: &RecordedEvent| matches!(recorded.event, Event::HistoryLinked { .. });
+        let events = events.into_iter().skip_while(is_tombstone).filter(|recorded| !is_link(recorded));
+        let events: Vec<RecordedEvent> = events.collect();
         let Some(Event::SessionCreated { session: original, encoding, .. }) =
             events.first().map(|first| &first.event)
         else {
-            return Err(ExportError::NoBeginning);
+            return Err(ImportEventsError::NoSessionCreated);
         };
         let (id, counter) = (id.unwrap_or_else(|| original.clone()), counter_for(encoding));
         let store = self.parts.store.as_ref();
-        let mut live = Live::load(store, id.clone()).await.map_err(EngineError::from)?;
-        if live.state.head().session.is_some() {
+        let mut stream = OpenStream::load(store, id.clone()).await.map_err(EngineError::from)?;
+        if stream.state.head().session.is_some() {
             return Err(EngineError::SessionExists(id).into());
         }
         let is_renamed = id != *original;
-        let (events, masked) = mask_exported(live.state.masking(), events).map_err(ExportError::Impossible)?;
+        let (events, masked) =
+            mask_exported(stream.state.masking(), events).map_err(ImportEventsError::InvalidEvents)?;
         let mut seals = 0;
         let mut recorded = Vec::with_capacity(events.len());
-        for Recorded { at, mut event, .. } in events {
+        for RecordedEvent { at, mut event, .. } in events {
             if let Event::SessionCreated { session, .. } = &mut event {
                 session.clone_from(&id);
             }
-            // A seal is for the session that it names, and for the words that it was made for; otherwise it would look like damage.
+            // A seal is bound to its session and its exact text; on others it would look like damage.
             if let Event::ToolsCalled { round, .. } = &mut event
-                && (is_renamed || round.messages().any(|said| masked_places(&said.message.content) > 0))
+                && (is_renamed || round.messages().any(|counted| count_masks(&counted.message.content) > 0))
             {
                 seals += round.seals.len();
                 round.seals.clear();
             }
             let counter = counter.as_ref();
-            let event = vet(&live.state, counter, event).map_err(ExportError::Impossible)?;
-            recorded.push(live.state.record(at, event));
+            let event =
+                validate_imported(&stream.state, counter, event).map_err(ImportEventsError::InvalidEvents)?;
+            recorded.push(stream.state.record(at, event));
         }
-        if let Some(violation) = live.state.violations().into_iter().next() {
-            return Err(ExportError::Impossible(violation));
+        if let Some(violation) = stream.state.violations().into_iter().next() {
+            return Err(ImportEventsError::InvalidEvents(violation));
         }
-        live.commit(store, recorded).await.map_err(EngineError::from)?;
-        self.parts.changed(&id);
-        let (turns, efforts) = (live.state.turn().0, live.state.efforts().len() as u64);
-        let left =
+        stream.commit(store, recorded).await.map_err(EngineError::from)?;
+        self.parts.mark_changed(&id);
+        let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len() as u64);
+        let note =
             || format!("tool results without their seals, which are for a session of another name: {seals}");
-        let notes = (seals > 0).then(left).into_iter().collect();
+        let notes = (seals > 0).then(note).into_iter().collect();
         Ok(Imported { session: id, turns, efforts, masked, notes })
     }
 }

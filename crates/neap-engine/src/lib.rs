@@ -1,14 +1,14 @@
-//! Neap as a library: give it a store, a model and a message; it keeps the context bounded.
+//! Bounded context and long-term memory for LLM agents, as a library.
 //!
-//! [`Engine`] opens [`Session`]s; a session takes turns ([`Session::turn`]), is told turns that happened
-//! elsewhere ([`Session::record`]), shows what a model would see ([`Session::assemble`]) and carries out effort
-//! tools ([`Session::call_tool`]). It performs what the core decides, in one loop: read `drive.rs` first.
+//! [`Engine`] opens [`Session`]s. A session runs turns ([`Session::turn`]), records turns that happened elsewhere
+//! ([`Session::record`]), shows the context that a model would get ([`Session::assemble`]) and runs effort tools
+//! ([`Session::call_tool`]). The core decides, the engine performs, in one loop: start reading at `driver.rs`.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use neap_core::ids::SessionId;
-//! use neap_engine::{Author, Engine, Quiet, SessionOptions};
+//! use neap_core::base::ids::SessionId;
+//! use neap_engine::{Author, Engine, NullObserver, SessionOptions};
 //! use neap_store::SqliteStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -18,70 +18,72 @@
 //! let store = Arc::new(SqliteStore::open(&path)?);
 //! let engine = Engine::builder(store).build();
 //! let mut session = engine.resume(&SessionId::from_name("my agent")?, &SessionOptions::default()).await?;
-//! let said = "users get a 401 an hour after login, help me";
-//! let reply = session.turn(Author::Person, said, &mut Quiet).await?;
+//! let text = "users get a 401 an hour after login, help me";
+//! let reply = session.turn(Author::Person, text, &mut NullObserver).await?;
 //! assert_eq!(reply.banners[0].to_string(), "--- Started effort: users-401-hour ---");
 //! assert!(reply.ledger.tokens.total() <= reply.ledger.budget);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! An agent that runs its own model needs three calls only: see [`agent_memory`].
+//! An agent that runs its own model needs only three calls: see [`agent_memory`].
 //!
-//! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); without one, the built-in offline model
-//! answers. [`EngineBuilder::host_tools`] adds the host's own tools to those for efforts.
+//! [`EngineBuilder::model`] takes any [`ChatModel`](neap_model::ChatModel); the default is the built-in offline
+//! model. [`EngineBuilder::host_tools`] adds the host's tools to the effort tools.
+
+#![warn(missing_docs)]
 
 mod agent;
 pub mod agent_memory;
-mod answer;
+mod agent_stream;
 mod brief;
 mod cache_size;
 mod clock;
-mod drive;
+mod driver;
+mod embedding;
 mod engine;
 mod error;
 mod explain;
-mod hush;
+mod foreground;
+mod handle_lookup;
+mod hook_context;
 mod import;
 mod indexer;
 mod ingest;
-mod live;
-mod meaning;
-mod mind;
-mod naming;
-mod original;
+mod memory_log;
+mod observer;
 mod parts;
-mod recollect;
 mod record;
-mod reminding;
+mod retrieval;
 mod search;
 mod session;
-mod taking;
-mod taking_back;
-mod tell;
+mod stream;
+mod tool_answer;
+mod transcript_import;
+mod truncated_id;
+mod undo_turn;
 mod verify;
-mod watch;
 
 pub use agent::Agent;
-pub use agent_memory::{AgentMemory, Layers, VectorMemory, WindowMemory};
-pub use answer::ToolAnswer;
+pub use agent_memory::{AgentMemory, LayeredMemory, VectorMemory, WindowMemory};
 pub use cache_size::CacheSize;
 pub use clock::{Clock, FixedClock, SystemClock};
 pub use engine::{Engine, EngineBuilder, SessionOptions};
 pub use error::EngineError;
-pub use explain::{ChosenAt, Explained};
-pub use hush::Hush;
-pub use import::{ExportError, Imported};
+pub use explain::{SelectedMemories, TurnExplanation};
+pub use foreground::ForegroundGuard;
+pub use import::{ImportEventsError, Imported};
 pub use indexer::Indexer;
-pub use ingest::{Incoming, Plan, Recorded, RecordingStatus, Said};
-pub use neap_core::brief::Brief;
+pub use ingest::{ActualTurn, IncomingRequest, RecordingOutcome, RecordingStatus, RequestPlan};
+pub use neap_core::context::brief::Brief;
 pub use neap_core::memory::Author;
-pub use neap_core::recall::Recollection;
+pub use neap_core::recall::RecalledContext;
+pub use observer::{Interrupt, NullObserver, TurnObserver};
 pub use parts::HostTools;
-pub use recollect::{Asking, Here};
+pub use retrieval::{CurrentSession, RetrievalRequest};
 pub use search::Hit;
 pub use session::{Session, ToolReply, TurnReply};
-pub use taking::Taken;
-pub use taking_back::TakenBack;
+pub use tool_answer::ToolAnswer;
+pub use transcript_import::ImportedTranscript;
+pub use undo_turn::UndoneTurn;
 pub use verify::verify_results;
-pub use watch::{Interrupt, Quiet, Watch};

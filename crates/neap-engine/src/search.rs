@@ -1,88 +1,93 @@
-//! Finding what was said and done, in one session or in all.
+//! Searches messages and efforts, in one session or in all.
 
-use neap_core::effort::Effort;
-use neap_core::ids::{EffortId, SessionId, Stamp, TurnNo};
-use neap_core::message::Scope;
-use neap_core::recall::{Filter, Found, Search, TextKey, TextKind, Wanted, Weights, Why, quote};
+use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::recall::{
+    Filter, FoundText, ParsedQuestion, RankFactors, RankWeights, TextKey, TextKind, TextSearch, snippet,
+};
+use neap_core::session::effort::Effort;
 use serde::Serialize;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::recollect::find;
+use crate::retrieval::find_texts;
 
-/// Longest quotation, in characters.
 const QUOTE_CHARS_MAX: usize = 200;
-/// So many texts are looked at, however few are wanted: an effort that is named is among them.
+/// Fewest texts to rank, so that an effort of the query's name is among them.
 const TEXTS_MIN: usize = 32;
 
-/// Something found.
+/// One search result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
-    /// In which session.
+    /// The session of the match.
     pub session: SessionId,
-    /// In which effort; none for ambient chat.
+    /// The effort; `None` for ambient chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortId>,
-    /// In which turn, where it is something said.
+    /// The turn, for messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn: Option<TurnNo>,
-    /// What it is: who said it, or what stands for what was said.
+    /// The kind of text: who wrote it, or what it summarises.
     pub kind: TextKind,
-    /// The speaker's name, where there is one.
+    /// The speaker's name, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
-    /// When it was said or begun.
+    /// When the message was written, or the effort began.
     pub at: Stamp,
-    /// The effort's summary, or the words around the match.
+    /// The effort's summary, or a snippet around the match.
     pub text: String,
-    /// How well it matches; only the order means anything.
+    /// How well it matches; only the order is meaningful.
     pub score: f64,
-    /// What the score is the sum of.
-    pub why: Why,
+    /// The terms of the score.
+    pub why: RankFactors,
 }
 
 impl Engine {
-    /// Efforts and what was said that answer a query, best first, at most `max`. An effort that it names comes first.
+    /// Efforts and messages that match a query, best first, at most `max`. An effort with that name comes first.
     pub async fn search(&self, query: &str, filter: Filter, max: usize) -> Result<Vec<Hit>, EngineError> {
-        let filter = self.shown_in(filter).await?;
-        let wanted = Wanted::of(query, self.parts.clock.now());
+        let filter = self.restrict_to_visible(filter).await?;
+        let question = ParsedQuestion::parse(query, self.parts.clock.now());
         let name = EffortId::from_name(query).ok();
-        if wanted.terms.is_empty() {
-            // A name of words that are too common to be searched for.
-            return self.named(name, &filter, max).await;
+        if question.terms.is_empty() {
+            // The name has only words that are too common to search for.
+            return self.efforts_by_name(name, &filter, max).await;
         }
-        let search = Search { wanted, filter, weights: Weights::to_find_topics(), max: max.max(TEXTS_MIN) };
+        let search = TextSearch { question, filter, weights: RankWeights::for_topics(), max: max.max(TEXTS_MIN) };
         let mut hits = Vec::new();
-        for found in find(&self.parts, &search).await? {
-            hits.push(self.hit(found, &search.wanted.terms).await?);
+        for found in find_texts(&self.parts, &search).await? {
+            hits.push(self.to_hit(found, &search.question.terms).await?);
         }
         let is_named = |hit: &Hit| hit.kind == TextKind::Effort && hit.effort == name;
-        // A stable order: the rest stays as it is.
+        // The sort is stable: the rest keeps its order.
         hits.sort_by_key(|hit| !is_named(hit));
         hits.truncate(max);
         Ok(hits)
     }
 
-    async fn hit(&self, found: Found, terms: &[String]) -> Result<Hit, EngineError> {
-        let Found { ranked, scope, text } = found;
-        let card = ranked.card;
-        let (effort, text) = match &card.id.key {
+    async fn to_hit(&self, found: FoundText, terms: &[String]) -> Result<Hit, EngineError> {
+        let FoundText { ranked, scope, text } = found;
+        let candidate = ranked.candidate;
+        let (effort, text) = match &candidate.id.key {
             TextKey::Effort(id) => {
-                let state = self.parts.store.load(&card.id.stream).await?;
+                let state = self.parts.store.load(&candidate.id.stream).await?;
                 let effort = state.as_ref().and_then(|state| state.effort(id));
-                (Some(id.clone()), effort.map_or_else(String::new, summary))
+                (Some(id.clone()), effort.map_or_else(String::new, summary_text))
             }
             TextKey::Message(_) | TextKey::Memory(_) => {
-                (scope.as_ref().and_then(Scope::effort).cloned(), quote(&text, terms, QUOTE_CHARS_MAX))
+                (scope.as_ref().and_then(Scope::effort).cloned(), snippet(&text, terms, QUOTE_CHARS_MAX))
             }
         };
-        let turn = card.kind.is_said().then_some(card.turn);
-        let (session, kind, who, at) = (card.id.stream, card.kind, card.who, card.at);
-        Ok(Hit { session, effort, turn, kind, who, at, text, score: ranked.score, why: ranked.why })
+        let turn = candidate.kind.is_message().then_some(candidate.turn);
+        let (session, kind, who, at) = (candidate.id.stream, candidate.kind, candidate.speaker, candidate.at);
+        Ok(Hit { session, effort, turn, kind, who, at, text, score: ranked.score, why: ranked.factors })
     }
 
-    /// The efforts of this very name.
-    async fn named(&self, name: Option<EffortId>, filter: &Filter, max: usize) -> Result<Vec<Hit>, EngineError> {
+    async fn efforts_by_name(
+        &self,
+        name: Option<EffortId>,
+        filter: &Filter,
+        max: usize,
+    ) -> Result<Vec<Hit>, EngineError> {
         let Some(id) = name else { return Ok(Vec::new()) };
         let store = &self.parts.store;
         let sessions: Vec<SessionId> = match &filter.streams {
@@ -93,20 +98,20 @@ impl Engine {
         for session in sessions {
             let Some(state) = store.load(&session).await? else { continue };
             let is_searched = |effort: &&Effort| {
-                filter.admits(TextKind::Effort, effort.created)
-                    && filter.admits_speaker(None)
-                    && filter.admits_effort(Some(&id))
+                filter.matches(TextKind::Effort, effort.created)
+                    && filter.matches_speaker(None)
+                    && filter.matches_effort(Some(&id))
             };
             let Some(effort) = state.effort(&id).filter(is_searched) else { continue };
-            let (text, at) = (summary(effort), effort.created);
+            let (text, at) = (summary_text(effort), effort.created);
             let (effort, turn, who, kind) = (Some(id.clone()), None, None, TextKind::Effort);
-            hits.push(Hit { session, effort, turn, kind, who, at, text, score: 1.0, why: Why::default() });
+            hits.push(Hit { session, effort, turn, kind, who, at, text, score: 1.0, why: RankFactors::default() });
         }
         hits.truncate(max);
         Ok(hits)
     }
 }
 
-fn summary(effort: &Effort) -> String {
+fn summary_text(effort: &Effort) -> String {
     effort.summary.as_ref().map_or_else(|| "(open)".to_owned(), |summary| summary.text.clone())
 }

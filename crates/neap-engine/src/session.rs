@@ -1,113 +1,116 @@
-//! A session: one conversation, with its efforts, going on.
+//! An open session: one conversation with its efforts.
 
 use std::sync::Arc;
 
-use neap_core::assemble::{Selection, ThisTurn, View, WorkingContext, check_budget};
-use neap_core::event::{AbandonReason, Event, Recorded};
-use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ledger::Ledger;
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ledger::Ledger;
+use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolCall, display_text};
+use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
-use neap_core::message::{Counted, Incomplete, Message, Scope, ToolCall, for_people};
-use neap_core::report::{Report, report};
-use neap_core::resume::abandon;
-use neap_core::secrets::mask_key;
-use neap_core::state::SessionState;
-use neap_core::tokens::{TokenCounter, Tokens};
-use neap_core::tools::{Banner, ToolSet};
-use neap_core::turn::{LoneCall, LoneOutcome, Outcome, Tending, Turn, check_length};
+use neap_core::session::event::{AbandonReason, Event, RecordedEvent};
+use neap_core::session::report::{Report, report};
+use neap_core::session::resume::abandon;
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::mask_id;
+use neap_core::turn::tools::{Banner, ToolSet};
+use neap_core::turn::{StandaloneOutcome, StandaloneToolCall, Turn, TurnOutcome, Upkeep, check_length};
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
-use crate::answer::binding;
-use crate::drive::Driver;
+use crate::driver::Driver;
 use crate::error::EngineError;
-use crate::live::Live;
+use crate::observer::{Interrupt, NullObserver, TurnObserver};
 use crate::parts::Parts;
-use crate::record::take_in;
-use crate::watch::{Interrupt, Quiet, Watch};
+use crate::record::prepare_message;
+use crate::stream::OpenStream;
+use crate::tool_answer::call_binding;
 
-/// What came of a turn.
+/// The outcome of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnReply {
-    /// Its number.
+    /// The turn's number.
     pub turn: TurnNo,
-    /// What the model said, and nothing else.
+    /// The model's words, and nothing else.
     pub text: String,
-    /// Why that is not all that it might have said.
+    /// Why the reply is incomplete.
     pub incomplete: Option<Incomplete>,
-    /// What tools, and time, did.
+    /// What tools, and time, did to efforts.
     pub banners: Vec<Banner>,
-    /// What was refused.
+    /// Tool calls that were refused, and why.
     pub refusals: Vec<String>,
-    /// Where the exchange went.
+    /// The log that the exchange went to.
     pub scope: Scope,
-    /// What the model saw.
+    /// The account of the prompt.
     pub ledger: Ledger,
 }
 
 impl TurnReply {
-    /// What people read of it: what was said, and why there is no more.
-    pub fn for_people(&self) -> String {
-        for_people(&self.text, self.incomplete.as_ref())
+    /// The reply for people to read, with a note if it is incomplete.
+    pub fn display_text(&self) -> String {
+        display_text(&self.text, self.incomplete.as_ref())
     }
 }
 
-/// What came of a tool call outside a turn.
+/// The outcome of a tool call outside a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolReply {
-    /// What the tool answered.
+    /// The tool's result.
     pub text: String,
-    /// What the human is told.
+    /// A line for the person about what the tool did.
     pub banner: Option<Banner>,
-    /// Set if it was refused.
+    /// Why the call was refused, if it was.
     pub refusal: Option<String>,
-    /// The answer, signed: whoever carries it elsewhere can prove what it answers.
+    /// The signed result, which proves elsewhere what it answers.
     pub envelope: Envelope,
 }
 
-/// An open session.
+/// One open conversation.
 pub struct Session {
     pub(crate) parts: Arc<Parts>,
-    pub(crate) live: Live,
+    pub(crate) live: OpenStream,
     counter: Arc<dyn TokenCounter>,
     tools: ToolSet,
     interrupt: Interrupt,
 }
 
 impl Session {
-    pub(crate) fn new(parts: Arc<Parts>, live: Live, counter: Arc<dyn TokenCounter>, tools: ToolSet) -> Self {
+    pub(crate) fn new(
+        parts: Arc<Parts>,
+        live: OpenStream,
+        counter: Arc<dyn TokenCounter>,
+        tools: ToolSet,
+    ) -> Self {
         Self { parts, live, counter, tools, interrupt: Interrupt::default() }
     }
 
-    /// Says something and gets a reply. Once this returns, the turn is durable; even if it fails or is
-    /// dropped half-way, the message is, from the moment the model is asked.
+    /// Sends a message and returns the reply. The turn is durable when this returns; the message is durable before
+    /// the model is called, even if the turn then fails or is dropped.
     ///
-    /// `author` is whose words these are: [`Author::Person`] only where a person typed them, or where a host that knows its
-    /// user vouches for that. What a person states to hold from now on is loaded in every session; what anybody else states
-    /// is kept as a proposal.
+    /// `author` is who wrote `text`: [`Author::Person`] only if a person typed it, or if a host that knows its
+    /// user vouches for that. What a person states to hold from now on is loaded in every session; from anybody
+    /// else it is stored as a proposal.
     pub async fn turn(
         &mut self,
         author: Author,
         text: &str,
-        watch: &mut dyn Watch,
+        observer: &mut dyn TurnObserver,
     ) -> Result<TurnReply, EngineError> {
-        self.turn_with_id(author, text, None, watch).await
+        self.turn_with_id(author, text, None, observer).await
     }
 
-    /// The same, with the caller's own id for the turn: sending it again changes nothing and gives the same
-    /// reply.
+    /// Like [`Session::turn`], with the caller's id: the same id again changes nothing and gets the same reply.
     pub async fn turn_with_id(
         &mut self,
         author: Author,
         text: &str,
         turn_id: Option<&str>,
-        watch: &mut dyn Watch,
+        observer: &mut dyn TurnObserver,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(watch, turn_id, author, text, None).await
+        self.run_turn(observer, turn_id, author, text, None).await
     }
 
-    /// Records a turn that happened elsewhere: the host ran the model. `author` is whose words `text` is, as in
-    /// [`Session::turn`].
+    /// Records a turn for which the host ran the model. `author` is who wrote `text`, as in [`Session::turn`].
     pub async fn record(
         &mut self,
         author: Author,
@@ -115,87 +118,86 @@ impl Session {
         reply: &str,
         turn_id: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.take_turn(&mut Quiet, turn_id, author, text, Some(reply)).await
+        self.run_turn(&mut NullObserver, turn_id, author, text, Some(reply)).await
     }
 
-    /// Carries out a tool outside a turn.
+    /// Runs a tool outside a turn.
     pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<ToolReply, EngineError> {
-        self.call_tool_watched(name, arguments, &mut Quiet).await
+        self.call_tool_watched(name, arguments, &mut NullObserver).await
     }
 
-    /// The same, while someone watches.
+    /// Like [`Session::call_tool`], with an observer.
     pub async fn call_tool_watched(
         &mut self,
         name: &str,
         arguments: &str,
-        watch: &mut dyn Watch,
+        observer: &mut dyn TurnObserver,
     ) -> Result<ToolReply, EngineError> {
-        // Before anything is done that could not be told.
+        // Fail before the tool runs if its result cannot be signed.
         self.parts.keyring()?;
-        self.settle().await?;
+        self.recover().await?;
         let call = ToolCall {
             id: format!("call_{}", self.live.state.seq().next()),
             name: name.to_owned(),
             arguments: arguments.to_owned(),
         };
-        let (driver, live) = self.driver();
-        let outcome = driver.lone_call(live, LoneCall::new(call.clone()), watch).await?;
-        let LoneOutcome { text, banner, refusal } = outcome;
+        let (driver, stream) = self.driver();
+        let outcome = driver.run_standalone_call(stream, StandaloneToolCall::new(call.clone()), observer).await?;
+        let StandaloneOutcome { text, banner, refusal } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
-        let envelope = keyring.seal(&binding(self.live.id.as_str(), &call), text.clone(), now)?;
+        let envelope = keyring.seal(&call_binding(self.live.id.as_str(), &call), text.clone(), now)?;
         Ok(ToolReply { text, banner, refusal, envelope })
     }
 
-    /// What the model would be sent if this were said now: the prompt so far and more, or one written anew.
+    /// The prompt for `text` now: the one that was sent last and more, or a rewritten one.
     pub async fn preview(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
-        self.settle().await?;
+        self.recover().await?;
         self.load_logs().await?;
-        let message = self.accepted(text).await;
+        let message = self.prepare_text(text).await;
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
         Ok(self.view().preview(&self.live.sent, this_turn, now)?)
     }
 
-    /// What the state calls for if this were said now, written anew; with nothing to say, what it calls for before.
+    /// The context for `text`, if any, written from scratch.
     pub async fn assemble(&mut self, text: Option<&str>) -> Result<WorkingContext, EngineError> {
-        self.settle().await?;
+        self.recover().await?;
         self.load_logs().await?;
-        let message = self.accepted(text).await;
+        let message = self.prepare_text(text).await;
         let turn = self.live.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
-        Ok(self.view().anew(this_turn)?)
+        Ok(self.view().assemble_anew(this_turn)?)
     }
 
-    /// Where the session stands, within a budget of its own, for a reader who is not offered our tools; none if the budget is too
-    /// small for anything. Changes nothing.
-    pub(crate) async fn stand(&mut self, budget: Tokens) -> Result<Option<WorkingContext>, EngineError> {
-        self.settle().await?;
+    /// The context within another budget, without our tools; `None` if that is too small. Changes nothing.
+    pub(crate) async fn context_within(&mut self, budget: Tokens) -> Result<Option<WorkingContext>, EngineError> {
+        self.recover().await?;
         let mut policy = self.live.state.policy().clone();
         policy.set("context_tokens_max", &budget.0.to_string())?;
-        // Applied here and never made durable: the session is read anew afterwards.
+        // Applied in memory only: the session is reloaded below.
         self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy });
         self.live.logs.clear();
         self.load_logs().await?;
         let this_turn = ThisTurn { turn: self.live.state.turn().next(), ..ThisTurn::default() };
-        let context = View { tools: &ToolSet::none(), known: None, ..self.view() }.anew(this_turn);
+        let context =
+            Assembler { tools: &ToolSet::none(), knowledge: None, ..self.view() }.assemble_anew(this_turn);
         self.live.reload(self.parts.store.as_ref()).await?;
         Ok(context.ok())
     }
 
-    /// Upkeep between turns: prepares the summaries that the next turns will need, so that none has to be waited
-    /// for. Says how many were made. May be dropped half-way; a session that is never tended is bounded all the
-    /// same, with the built-in summariser at the last moment.
-    pub async fn tend(&mut self) -> Result<usize, EngineError> {
-        self.tend_watched(&mut Quiet).await
+    /// Prepares the summaries that the next turns will need, so that none waits for them; returns how many. May be
+    /// dropped midway. Without upkeep, the built-in summariser bounds the session at the last moment.
+    pub async fn run_upkeep(&mut self) -> Result<usize, EngineError> {
+        self.run_upkeep_watched(&mut NullObserver).await
     }
 
-    /// The same, while someone watches.
-    pub async fn tend_watched(&mut self, watch: &mut dyn Watch) -> Result<usize, EngineError> {
-        self.settle().await?;
-        let (driver, live) = self.driver();
-        let made = driver.tend(live, Tending::default(), watch).await?;
-        driver.tend_mind(live).await?;
+    /// Like [`Session::run_upkeep`], with an observer.
+    pub async fn run_upkeep_watched(&mut self, observer: &mut dyn TurnObserver) -> Result<usize, EngineError> {
+        self.recover().await?;
+        let (driver, stream) = self.driver();
+        let made = driver.run_upkeep(stream, Upkeep::default(), observer).await?;
+        driver.run_agent_upkeep(stream).await?;
         Ok(made)
     }
 
@@ -204,131 +206,126 @@ impl Session {
         &self.live.id
     }
 
-    /// What is known about it.
+    /// The session's state.
     pub fn state(&self) -> &SessionState {
         &self.live.state
     }
 
-    /// The seeds' metrics.
+    /// The session's metrics.
     pub fn report(&self) -> Report {
         report(&self.live.state)
     }
 
-    /// How its tokens are counted.
+    /// Counts in the session's encoding.
     pub fn counter(&self) -> &Arc<dyn TokenCounter> {
         &self.counter
     }
 
-    /// Stops a reply in mid-sentence, from anywhere.
+    /// A handle that stops a reply midway, from anywhere.
     pub fn interrupt(&self) -> Interrupt {
         self.interrupt.clone()
     }
 
-    /// Changes a setting, for good; one that leaves no room for a message is refused and changes nothing.
+    /// Changes a setting for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
         loop {
-            self.settle().await?;
+            self.recover().await?;
             let mut policy = self.live.state.policy().clone();
             policy.set(key, value)?;
             check_budget(&policy, &self.tools, self.counter.as_ref())?;
             let decided = vec![self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy })];
             match self.commit(decided).await {
                 Ok(()) => break,
-                // Another process came first: decided again on what it left.
+                // Another process came first: decide again on its state.
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        // Logs in memory were cut to the old budget.
+        // The logs in memory were cut to the old budget.
         self.live.logs.clear();
-        self.live.sent.forget();
+        self.live.sent.invalidate();
         Ok(())
     }
 
-    /// Makes events durable that were already applied to the state.
-    pub(crate) async fn commit(&mut self, events: Vec<Recorded>) -> Result<(), StoreError> {
+    pub(crate) async fn commit(&mut self, events: Vec<RecordedEvent>) -> Result<(), StoreError> {
         self.live.commit(self.parts.store.as_ref(), events).await?;
-        self.parts.changed(&self.live.id);
+        self.parts.mark_changed(&self.live.id);
         Ok(())
     }
 
-    /// A message as it is recorded; a long one is masked and counted off the async workers.
-    async fn taken(&self, message: Message) -> Counted {
-        take_in(&self.live.state, &self.counter, message).await
+    async fn prepare_message(&self, message: Message) -> CountedMessage {
+        prepare_message(&self.live.state, &self.counter, message).await
     }
 
-    /// A message as a turn would take it in.
-    async fn accepted(&self, text: Option<&str>) -> Option<Counted> {
+    async fn prepare_text(&self, text: Option<&str>) -> Option<CountedMessage> {
         match text {
-            Some(text) => Some(self.taken(Message::user(text)).await),
+            Some(text) => Some(self.prepare_message(Message::user(text)).await),
             None => None,
         }
     }
 
-    /// Whether the budget holds at least a message.
     pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
         Ok(check_budget(self.live.state.policy(), &self.tools, self.counter.as_ref())?)
     }
 
-    async fn take_turn(
+    async fn run_turn(
         &mut self,
-        watch: &mut dyn Watch,
+        observer: &mut dyn TurnObserver,
         turn_id: Option<&str>,
         author: Author,
         text: &str,
         reply: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
-        self.settle().await?;
-        let stored_id = turn_id.map(|id| mask_key(self.live.state.masking(), id));
+        self.recover().await?;
+        let stored_id = turn_id.map(|id| mask_id(self.live.state.masking(), id));
         if let Some(turn_id) = &stored_id
-            && let Some(turn) = self.parts.store.turn_of(&self.live.id, turn_id).await?
+            && let Some(turn) = self.parts.store.turn_by_id(&self.live.id, turn_id).await?
         {
-            return self.reply_of(turn).await;
+            return self.stored_reply(turn).await;
         }
         check_length(self.live.state.policy(), text, reply)?;
-        let said = self.taken(Message::user(text)).await;
-        let told = match reply {
-            Some(reply) => Some(self.taken(Message::assistant(reply)).await),
+        let user_message = self.prepare_message(Message::user(text)).await;
+        let reply_message = match reply {
+            Some(reply) => Some(self.prepare_message(Message::assistant(reply)).await),
             None => None,
         };
-        let (driver, live) = self.driver();
-        let turn = Turn::of(&driver.desk(live), author, said, told, stored_id)?;
-        match driver.turn(live, turn, watch).await {
-            Ok(Outcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
+        let (driver, stream) = self.driver();
+        let turn =
+            Turn::from_messages(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
+        match driver.run_turn(stream, turn, observer).await {
+            Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
                 Ok(text) => Ok(TurnReply { turn, text, incomplete, banners, refusals, scope, ledger }),
                 Err(reason) => Err(EngineError::NoReply { turn, reason }),
             },
             Err(EngineError::Store(StoreError::DuplicateTurn { turn })) if turn_id.is_some() => {
-                self.settle().await?;
-                self.reply_of(turn).await
+                self.recover().await?;
+                self.stored_reply(turn).await
             }
             Err(error) => Err(error),
         }
     }
 
-    /// What was answered to a turn that is over.
-    async fn reply_of(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
+    async fn stored_reply(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
         if self.live.state.head().pending.contains_key(&turn) {
             return Err(EngineError::StillAnswering { turn });
         }
-        let explained = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
-        if let Some(reason) = explained.abandoned {
+        let explanation = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
+        if let Some(reason) = explanation.abandoned {
             return Err(EngineError::NoReply { turn, reason });
         }
-        let text = explained.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
-        let scope = explained.scope.unwrap_or(Scope::Ambient);
-        let (ledger, incomplete) = (explained.ledger.unwrap_or_default(), explained.incomplete);
+        let text = explanation.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
+        let scope = explanation.scope.unwrap_or(Scope::Ambient);
+        let (ledger, incomplete) = (explanation.ledger.unwrap_or_default(), explanation.incomplete);
         Ok(TurnReply { turn, text, incomplete, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
     }
 
-    /// Forgets decisions of a turn that was dropped half-way and never became durable, and closes that turn: what
-    /// was said in it stays, in its place.
-    pub(crate) async fn settle(&mut self) -> Result<(), EngineError> {
-        if let Some(mind) = &mut self.live.mind
-            && mind.follow(&self.parts).await?
+    /// Drops what a cancelled turn decided but never made durable, and closes the turn; its message stays.
+    pub(crate) async fn recover(&mut self) -> Result<(), EngineError> {
+        if let Some(agent) = &mut self.live.agent
+            && agent.refresh(&self.parts).await?
         {
-            // What was erased must not be sent again.
-            self.live.sent.forget();
+            // An erased memory must not be sent again.
+            self.live.sent.invalidate();
         }
         loop {
             if self.live.is_ahead_of_store() {
@@ -341,10 +338,10 @@ impl Session {
             };
             let decided = vec![self.live.state.record(self.parts.clock.now(), event)];
             match self.commit(decided).await {
-                // Its log does not have it yet, and the prompt has it without an end.
+                // The log in memory lacks the turn, and the prompt has it without an end.
                 Ok(()) => {
                     self.live.logs.clear();
-                    self.live.sent.forget();
+                    self.live.sent.invalidate();
                 }
                 Err(StoreError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -353,22 +350,21 @@ impl Session {
     }
 
     async fn load_logs(&mut self) -> Result<(), EngineError> {
-        let Live { state, logs, .. } = &self.live;
-        for request in Selection::of(state).requests(state.policy(), |scope| logs.get(scope).is_some()) {
+        let OpenStream { state, logs, .. } = &self.live;
+        for request in Selection::of(state).log_requests(state.policy(), |scope| logs.get(scope).is_some()) {
             let log = self.parts.store.log(&self.live.id, &request).await?;
             self.live.logs.put(request.scope, log);
         }
         Ok(())
     }
 
-    /// What a context is made from, now.
-    fn view(&self) -> View<'_> {
-        let Live { state, logs, mind, .. } = &self.live;
-        let known = mind.as_ref().and_then(|mind| mind.known.page());
-        View { state, logs, tools: &self.tools, counter: self.counter.as_ref(), known }
+    fn view(&self) -> Assembler<'_> {
+        let OpenStream { state, logs, agent, .. } = &self.live;
+        let knowledge = agent.as_ref().and_then(|agent| agent.memories.page());
+        Assembler { state, logs, tools: &self.tools, counter: self.counter.as_ref(), knowledge }
     }
 
-    fn driver(&mut self) -> (Driver<'_>, &mut Live) {
+    fn driver(&mut self) -> (Driver<'_>, &mut OpenStream) {
         let driver = Driver {
             parts: &self.parts,
             counter: self.counter.as_ref(),

@@ -1,20 +1,19 @@
-//! Stored results against their seals: is each still the one that was taken in?
+//! Verifies stored tool results against their seals.
 
 use std::collections::BTreeMap;
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId};
-use neap_core::message::{Seal, ToolRound};
-use neap_model::envelope::{Envelope, Keyring, Refused};
-use neap_store::{Finding, Severity, Store, StoreError, Stored};
+use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::message::{Seal, ToolRound};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_model::envelope::{Envelope, EnvelopeError, Keyring};
+use neap_store::{Finding, Severity, Store, StoreError, StoredEvent};
 
-use crate::answer::binding;
+use crate::tool_answer::call_binding;
 
-/// Events read at once.
 const PAGE: usize = 256;
 
-/// Verifies every sealed result of a session. One that is not what was sealed is damaged; those whose key is not in
-/// the keyring are noted. How old they are does not matter. A result without a seal is not judged.
+/// Verifies every sealed result of a session. A result that differs from the sealed one is damaged; results sealed
+/// with an unknown key are noted. Age does not matter, and results without a seal are skipped.
 pub async fn verify_results(
     store: &dyn Store,
     session: &SessionId,
@@ -27,17 +26,18 @@ pub async fn verify_results(
         let page = store.events(session, from, PAGE).await?;
         let Some(last) = page.last() else { break };
         from = match last {
-            Stored::Event(recorded) => recorded.seq.next(),
-            Stored::Damaged { seq, .. } => seq.next(),
+            StoredEvent::Whole(recorded) => recorded.seq.next(),
+            StoredEvent::Damaged { seq, .. } => seq.next(),
         };
         for stored in &page {
-            let Stored::Event(Recorded { seq, event: Event::ToolsCalled { round, .. }, .. }) = stored else {
+            let StoredEvent::Whole(RecordedEvent { seq, event: Event::ToolsCalled { round, .. }, .. }) = stored
+            else {
                 continue;
             };
             for seal in &round.seals {
                 match verify(session, round, seal, keyring) {
                     Ok(()) => {}
-                    Err(Refused::UnknownKey) => *unknown.entry(seal.key_id.clone()).or_default() += 1,
+                    Err(EnvelopeError::UnknownKey) => *unknown.entry(seal.key_id.clone()).or_default() += 1,
                     Err(_) => found.push(finding(
                         session,
                         Severity::Damaged,
@@ -55,12 +55,12 @@ pub async fn verify_results(
     Ok(found)
 }
 
-fn verify(session: &SessionId, round: &ToolRound, seal: &Seal, keyring: &Keyring) -> Result<(), Refused> {
+fn verify(session: &SessionId, round: &ToolRound, seal: &Seal, keyring: &Keyring) -> Result<(), EnvelopeError> {
     let calls = round.assistant.message.tool_calls.iter().zip(&round.results);
     let Some((call, result)) = calls.into_iter().find(|(call, _)| call.id == seal.call_id) else {
-        return Err(Refused::OtherCall);
+        return Err(EnvelopeError::OtherCall);
     };
-    let binding = binding(session.as_str(), call);
+    let binding = call_binding(session.as_str(), call);
     keyring.verify(&Envelope::from_seal(seal, &binding, &result.message.content), &binding)
 }
 

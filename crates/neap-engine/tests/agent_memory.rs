@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::told::{Place, answer, cost, question, texts};
 use async_trait::async_trait;
-use neap_core::event::Event;
 use neap_core::recall::Filter;
-use neap_core::summary::SummaryRequest;
-use neap_engine::agent_memory::{AgentMemory, Handle, LEAST, Role, SessionId, Stamp, Tokens, WindowMemory};
+use neap_core::session::event::Event;
+use neap_core::session::summary::SummaryRequest;
+use neap_engine::agent_memory::{AgentMemory, BUDGET_MIN, Handle, Role, SessionId, Stamp, Tokens, WindowMemory};
 use neap_engine::{Engine, EngineError, SessionOptions};
 use neap_model::{ModelError, Summarizer};
-use neap_store::{SqliteStore, Store, Stored};
+use neap_store::{SqliteStore, Store, StoredEvent};
 use proptest::prelude::*;
 
 /// Chats for so many turns and checks every prompt; returns what was said.
@@ -138,10 +138,10 @@ async fn overflow_injects_a_summary_and_the_prompt_fits() {
     let original = memory.original(&handle.parse().unwrap()).await.unwrap();
     assert_eq!(&*original[0].content, question(1));
     let kinds = ["span_compacted"];
-    let compacted = place.store.events_of(&place.session, &kinds, None, 100).await.unwrap();
+    let compacted = place.store.events_of_kinds(&place.session, &kinds, None, 100).await.unwrap();
     assert!(!compacted.is_empty());
     for stored in compacted {
-        let Stored::Event(recorded) = stored else { panic!("damaged") };
+        let StoredEvent::Whole(recorded) = stored else { panic!("damaged") };
         let Event::SpanCompacted { receipt, .. } = recorded.event else { panic!("another kind") };
         assert!(receipt.is_some(), "every summary has a receipt");
     }
@@ -214,7 +214,7 @@ async fn a_message_is_durable_when_add_returns_and_its_exchange_goes_on() {
         assert_eq!(memory.fetch_for_prompt().await.unwrap().len() as i64, n + 1);
     }
     assert_eq!(place.engine.attach(&place.session).await.unwrap().state().turn().0, 1, "one exchange");
-    let found = place.engine.search("step", Filter::of_stream(&place.session), 10).await.unwrap();
+    let found = place.engine.search("step", Filter::for_stream(&place.session), 10).await.unwrap();
     assert_eq!(found.len(), 6, "every message is found by its words");
 }
 
@@ -265,7 +265,7 @@ async fn what_is_reserved_is_obeyed_and_below_the_floor_is_a_named_error() {
     for budget in [0, 1, 63] {
         let error = memory.reserve_tokens(Tokens(budget)).await.unwrap_err();
         let EngineError::MemoryTooSmall { budget: asked, floor } = error else { panic!("{error}") };
-        assert_eq!((asked, floor), (Tokens(budget), LEAST));
+        assert_eq!((asked, floor), (Tokens(budget), BUDGET_MIN));
     }
     assert!(matches!(
         WindowMemory::open(&place.engine, &place.session, Tokens(10)).await,
@@ -294,7 +294,7 @@ impl Summarizer for Faulty {
 async fn a_summariser_that_fails_costs_no_word_and_never_breaks_the_bound() {
     for fault in ["error", "empty", "long", "hostile", "hangs"] {
         let place = Place::with(Arc::new(Faulty(fault)));
-        let mut memory = place.window(800).await.patience(Duration::from_millis(5));
+        let mut memory = place.window(800).await.summary_timeout(Duration::from_millis(5));
         let said = chat(&mut memory, 40, 800, true).await;
         assert_nothing_lost(&place.engine, &place.session, &said).await;
         let prompt = memory.fetch_for_prompt().await.unwrap();
@@ -336,7 +336,7 @@ proptest! {
                 if what == 0 {
                     match memory.reserve_tokens(Tokens(reserve)).await {
                         Ok(()) => budget = reserve.min(max),
-                        Err(EngineError::MemoryTooSmall { .. }) => assert!(reserve < LEAST.0),
+                        Err(EngineError::MemoryTooSmall { .. }) => assert!(reserve < BUDGET_MIN.0),
                         Err(error) => panic!("{error}"),
                     }
                 }

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use crate::told::{Place, answer, cost, question, texts};
-use neap_engine::agent_memory::{AgentMemory, Layers, Message, Role, SessionId, Stamp, Tokens, VectorMemory};
+use neap_engine::agent_memory::{
+    AgentMemory, LayeredMemory, Message, Role, SessionId, Stamp, Tokens, VectorMemory,
+};
 
 async fn tell(memory: &mut dyn AgentMemory, turns: usize) {
     for n in 1..=turns {
@@ -15,7 +17,7 @@ async fn tell(memory: &mut dyn AgentMemory, turns: usize) {
 #[tokio::test]
 async fn what_bears_on_the_latest_question_is_recalled() {
     let place = Place::new();
-    let mut memory = place.vector(1_000).await.top(4);
+    let mut memory = place.vector(1_000).await.top_k(4);
     assert_eq!(memory.fetch_for_prompt().await.unwrap(), []);
     tell(&mut memory, 60).await;
     memory.add(Role::User, "which port did svc-17 have again?", Stamp(1)).await.unwrap();
@@ -87,7 +89,7 @@ async fn a_window_with_a_vector_memory_behind_it_keeps_one_budget() {
     let place = Place::new();
     for budget in [200, 600, 1_500] {
         let place = Place::new();
-        let mut layers = Layers::new(place.window(budget).await).behind(place.vector(budget).await);
+        let mut layers = LayeredMemory::new(place.window(budget).await).with_vector(place.vector(budget).await);
         for n in 1..=120 {
             layers.add(Role::User, &question(n), Stamp(1)).await.unwrap();
             let prompt = layers.fetch_for_prompt().await.unwrap();
@@ -96,7 +98,7 @@ async fn a_window_with_a_vector_memory_behind_it_keeps_one_budget() {
             layers.add(Role::Assistant, &answer(n), Stamp(2)).await.unwrap();
         }
     }
-    let mut layers = Layers::new(place.window(1_500).await).behind(place.vector(1_500).await);
+    let mut layers = LayeredMemory::new(place.window(1_500).await).with_vector(place.vector(1_500).await);
     tell(&mut layers, 120).await;
     layers.add(Role::User, "which port did svc-17 have?", Stamp(1)).await.unwrap();
     layers.reserve_tokens(Tokens(1_400)).await.unwrap();
@@ -112,7 +114,7 @@ async fn a_window_with_a_vector_memory_behind_it_keeps_one_budget() {
 #[tokio::test]
 async fn what_the_window_shows_is_not_recalled_again() {
     let place = Place::new();
-    let mut layers = Layers::new(place.window(1_500).await).behind(place.vector(1_500).await);
+    let mut layers = LayeredMemory::new(place.window(1_500).await).with_vector(place.vector(1_500).await);
     tell(&mut layers, 3).await;
     layers.add(Role::User, "which port did svc-2 have?", Stamp(1)).await.unwrap();
     let prompt = layers.fetch_for_prompt().await.unwrap();
@@ -132,7 +134,7 @@ async fn another_sessions_past_can_stand_behind_a_window() {
     let past = SessionId::parse("past").unwrap();
     let mut archive = VectorMemory::open(&place.engine, &past, Tokens(500)).await.unwrap();
     tell(&mut archive, 30).await;
-    let mut layers = Layers::new(place.window(800).await).behind(archive);
+    let mut layers = LayeredMemory::new(place.window(800).await).with_vector(archive);
     layers.add(Role::User, "which port does svc-9 have?", Stamp(1)).await.unwrap();
     let prompt = layers.fetch_for_prompt().await.unwrap();
     assert!(texts(&prompt).contains("svc-9 listens on port 8009"), "{}", texts(&prompt));

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use crate::stage::{Stage, effort};
-use neap_core::message::Scope;
+use neap_core::base::message::Scope;
 use serde_json::{Value, json};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
@@ -72,7 +72,7 @@ async fn the_closing_exchange_belongs_to_the_effort_and_its_summary_covers_it() 
     assert!(summary.contains("/var/cache/build"), "{summary}");
     let banner = closing.banners[0].to_string();
     assert_eq!(banner, format!("--- Concluded effort: build ---\nSummary: {summary}"));
-    stage.session.tend().await.unwrap();
+    stage.session.run_upkeep().await.unwrap();
     let summary = &stage.effort("build").summary.as_ref().unwrap().text;
     assert!(summary.contains("/var/cache/build"), "{summary}");
     assert!(summary.contains("90 seconds"), "the reply is covered, too: {summary}");
@@ -154,13 +154,13 @@ async fn the_figures_count_everything_that_is_sent() {
     let request = stage.model.requests().pop().unwrap();
     let counter = stage.session.counter();
     let messages: u64 =
-        request.messages.iter().map(|m| neap_core::message::message_tokens(counter.as_ref(), m).0).sum();
+        request.messages.iter().map(|m| neap_core::base::message::message_tokens(counter.as_ref(), m).0).sum();
     let schemas: u64 = request
         .tools
         .iter()
         .map(|tool| counter.count(&json!({"type": "function", "function": tool}).to_string()).0)
         .sum();
-    let priming = neap_core::tokens::REPLY_PRIMING.0;
+    let priming = neap_core::base::tokens::REPLY_PRIMING.0;
     assert_eq!(reply.ledger.tokens.total().0, messages + schemas + priming);
     assert!(stage.session.report().context_tokens.0 > 500);
 }

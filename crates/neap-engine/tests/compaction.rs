@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use neap_core::ingest::{Reply, Verdict};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{HistoryVerdict, ProviderReply};
 use neap_core::recall::Filter;
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan};
+use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
 use neap_model::envelope::Keyring;
 use neap_store::{MemStore, Store};
@@ -32,10 +32,10 @@ pub(crate) fn message(role: &str, text: &str) -> Value {
     json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
 }
 
-pub(crate) async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> Plan {
+pub(crate) async fn send(engine: &Engine, path: &str, key: &str, input: &[Value]) -> RequestPlan {
     let body = json!({"model": "m", "stream": true, "input": input, "prompt_cache_key": "talk"}).to_string();
     let headers = [("authorization".to_owned(), format!("Bearer {key}"))];
-    let incoming = Incoming::new(path, &headers, &body, BUDGET);
+    let incoming = IncomingRequest::new(path, &headers, &body, BUDGET);
     engine.ingest(&incoming).await
 }
 
@@ -54,14 +54,14 @@ async fn talk(engine: &Engine, turns: usize) -> Vec<Value> {
         assert_eq!(plan.fault, None);
         let text = format!("Noted {turn}.");
         history.push(message("assistant", &text));
-        engine.answered(&plan, &Reply { text, ..Reply::default() }).await.unwrap();
+        engine.complete_request(&plan, &ProviderReply { text, ..ProviderReply::default() }).await.unwrap();
     }
     history
 }
 
 /// The item that came back, from a stream of events.
-fn compaction(plan: &Plan) -> Value {
-    let answer = plan.answer.as_ref().unwrap_or_else(|| panic!("no answer: {plan:?}"));
+fn compaction(plan: &RequestPlan) -> Value {
+    let answer = plan.own_answer.as_ref().unwrap_or_else(|| panic!("no answer: {plan:?}"));
     assert!(answer.is_stream);
     let events: Vec<Value> = answer
         .body
@@ -88,7 +88,7 @@ fn kept(history: &[Value], item: &Value) -> Vec<Value> {
     kept
 }
 
-fn input(plan: &Plan) -> Vec<Value> {
+fn input(plan: &RequestPlan) -> Vec<Value> {
     let body: Value = serde_json::from_str(plan.body.as_ref().unwrap()).unwrap();
     assert!(counter_for("o200k_base").count(&body.to_string()) <= BUDGET);
     body["input"].as_array().unwrap().clone()
@@ -109,17 +109,20 @@ fn a_history_is_put_in_short_and_opened_again() {
         history = kept(&history, &item);
         history.push(message("user", "What is the staging database called, and which port?"));
         let plan = send(&second, "/v1/responses", KEY, &history).await;
-        assert_eq!((plan.fault.as_deref(), plan.verdict), (None, Some(Verdict::ClientCompaction)));
+        assert_eq!((plan.fault.as_deref(), plan.verdict), (None, Some(HistoryVerdict::ClientCompaction)));
         let sent = input(&plan);
         let text = json!(sent).to_string();
         assert!(!text.contains("neap1:") && !text.contains("compaction"), "{text}");
         assert!(text.contains("heron-7") && text.contains("6543"), "{text}");
         assert!(text.contains("Noted 30."), "what was said last is there word for word: {text}");
-        second.answered(&plan, &Reply { text: "heron-7".to_owned(), ..Reply::default() }).await.unwrap();
+        second
+            .complete_request(&plan, &ProviderReply { text: "heron-7".to_owned(), ..ProviderReply::default() })
+            .await
+            .unwrap();
         // From here on it only grows.
         history.extend([message("assistant", "heron-7"), message("user", "And who said so?")]);
         let plan = send(&second, "/v1/responses", KEY, &history).await;
-        assert_eq!(plan.verdict, Some(Verdict::Turn));
+        assert_eq!(plan.verdict, Some(HistoryVerdict::Turn));
         let grown = input(&plan);
         assert!(grown.starts_with(&sent), "{grown:?}\n{sent:?}");
         // What the client kept was not said twice.
@@ -166,7 +169,7 @@ fn a_history_that_is_partly_closed_to_us_is_left_to_its_provider() {
         let asked = [message("developer", "Be brief."), closed, message("user", "Go on."), trigger];
         let plan = send(&engine, "/v1/responses", KEY, &asked).await;
         assert_eq!((plan.fault.as_deref(), plan.refusal.as_deref()), (None, None));
-        assert!(plan.answer.is_none() && plan.body.is_none(), "{plan:?}");
+        assert!(plan.own_answer.is_none() && plan.body.is_none(), "{plan:?}");
     });
 }
 
@@ -177,7 +180,7 @@ fn the_endpoint_gives_a_history_to_go_on_with() {
         let engine = engine(&Arc::new(MemStore::new()));
         let history = talk(&engine, 6).await;
         let plan = send(&engine, "/v1/responses/compact", KEY, &history).await;
-        let answer = plan.answer.as_ref().unwrap();
+        let answer = plan.own_answer.as_ref().unwrap();
         assert!(!answer.is_stream);
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(body["object"], "response.compaction");
@@ -188,7 +191,7 @@ fn the_endpoint_gives_a_history_to_go_on_with() {
         let mut next = output.clone();
         next.push(message("user", "Go on."));
         let plan = send(&engine, "/v1/responses", KEY, &next).await;
-        assert_eq!((plan.refusal.as_deref(), plan.verdict), (None, Some(Verdict::ClientCompaction)));
+        assert_eq!((plan.refusal.as_deref(), plan.verdict), (None, Some(HistoryVerdict::ClientCompaction)));
         assert!(plan.body.unwrap().contains("Noted 6."));
     });
 }

@@ -4,10 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use crate::stage::{Stage, effort};
-use neap_core::event::Event;
-use neap_core::ids::{Seq, TurnNo};
+use neap_core::base::ids::{Seq, TurnNo};
+use neap_core::session::event::Event;
 use neap_engine::Author;
-use neap_store::Stored;
+use neap_store::StoredEvent;
 use serde_json::json;
 
 const REPLY: &str = "Then the build fell from 14 minutes to 90 seconds.";
@@ -33,7 +33,7 @@ async fn recorded(stage: &Stage) -> Vec<(TurnNo, bool)> {
     let stored = stage.engine.store().events(stage.session.id(), Seq(1), usize::MAX).await.unwrap();
     let mut out = Vec::new();
     for event in stored {
-        let Stored::Event(recorded) = event else { panic!("{event:?}") };
+        let StoredEvent::Whole(recorded) = event else { panic!("{event:?}") };
         if let Event::EffortConcluded { turn, provisional, receipt, .. } = &recorded.event {
             assert!(receipt.is_some());
             out.push((*turn, *provisional));
@@ -52,10 +52,10 @@ async fn upkeep_makes_it_once_and_it_belongs_to_the_turn_that_closed() {
     assert!(!summary(&stage).contains("90 seconds"), "the reply was not there yet: {}", summary(&stage));
     assert_eq!(due(&stage), [("build", TurnNo(2))]);
     stage.chatter().await;
-    assert_eq!(stage.session.tend().await.unwrap(), 1);
+    assert_eq!(stage.session.run_upkeep().await.unwrap(), 1);
     assert!(summary(&stage).contains("90 seconds"), "{}", summary(&stage));
     assert_eq!(due(&stage), []);
-    assert_eq!(stage.session.tend().await.unwrap(), 0, "nothing is left to do");
+    assert_eq!(stage.session.run_upkeep().await.unwrap(), 0, "nothing is left to do");
     assert_eq!(recorded(&stage).await, [(TurnNo(2), true), (TurnNo(2), false)]);
     let accounts = stage.engine.receipts(stage.session.id(), 10).await.unwrap();
     assert_eq!(accounts.len(), 1, "one conclusion, one account: {accounts:?}");
@@ -67,7 +67,7 @@ async fn a_restart_does_not_forget_it() {
     let mut stage = closed().await;
     stage.restart().await;
     assert_eq!(due(&stage), [("build", TurnNo(2))]);
-    assert_eq!(stage.session.tend().await.unwrap(), 1);
+    assert_eq!(stage.session.run_upkeep().await.unwrap(), 1);
     assert!(summary(&stage).contains("90 seconds"), "{}", summary(&stage));
     stage.restart().await;
     assert_eq!(due(&stage), []);
@@ -79,7 +79,7 @@ async fn a_reopened_effort_is_not_summarised() {
     let mut stage = closed().await;
     stage.call("reopen_effort", json!({"id": "build"})).await;
     assert_eq!(due(&stage), []);
-    assert_eq!(stage.session.tend().await.unwrap(), 0);
+    assert_eq!(stage.session.run_upkeep().await.unwrap(), 0);
     // Closed outside a turn, nothing comes after: its summary is final at once.
     stage.call("close_effort", json!({"id": "build"})).await;
     assert!(summary(&stage).contains("90 seconds"), "{}", summary(&stage));
@@ -93,13 +93,13 @@ async fn a_turn_without_a_reply_counts() {
     let mut stage = Stage::new().await;
     stage.say("The build is slow.", &[("open_effort", json!({"name": "build"}))], "Let us see.").await;
     let close =
-        neap_core::message::ToolCall { id: "c".into(), name: "close_effort".into(), arguments: "{}".into() };
-    stage.model.push(neap_core::turn::ModelReply { text: String::new(), calls: vec![close], is_cut: false });
+        neap_core::base::message::ToolCall { id: "c".into(), name: "close_effort".into(), arguments: "{}".into() };
+    stage.model.push(neap_core::turn::ModelReply { text: String::new(), calls: vec![close], is_truncated: false });
     stage.model.push_error(neap_model::ModelError::Refused("overloaded".into()));
     let said = "Done: we moved the cache to /var/cache/build.";
-    stage.session.turn(Author::Person, said, &mut neap_engine::Quiet).await.unwrap_err();
+    stage.session.turn(Author::Person, said, &mut neap_engine::NullObserver).await.unwrap_err();
     assert_eq!(due(&stage), [("build", TurnNo(2))]);
-    assert_eq!(stage.session.tend().await.unwrap(), 1);
+    assert_eq!(stage.session.run_upkeep().await.unwrap(), 1);
     assert!(stage.session.state().effort(&effort("build")).unwrap().is_concluded());
     assert!(summary(&stage).contains("/var/cache/build"), "{}", summary(&stage));
     assert_eq!(due(&stage), []);

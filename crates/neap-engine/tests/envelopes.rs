@@ -5,17 +5,18 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId, Stamp};
-use neap_core::message::{Role, Seal, ToolCall, ToolRound};
-use neap_core::tools::ToolSpec;
+use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::message::{Role, Seal, ToolCall, ToolRound};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{
-    Author, Clock, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer, verify_results,
+    Author, Clock, Engine, FixedClock, HostTools, NullObserver, Session, SessionOptions, ToolAnswer,
+    verify_results,
 };
-use neap_model::envelope::{Binding, EXPIRY_MS, Entropy, Envelope, Key, KeyError, Keyring, SystemEntropy};
+use neap_model::envelope::{CallBinding, EXPIRY_MS, Entropy, Envelope, Key, KeyError, Keyring, SystemEntropy};
 use neap_model::{ChatModel, ModelError, OnText};
-use neap_store::{Severity, SqliteStore, Stored};
+use neap_store::{Severity, SqliteStore, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -38,10 +39,10 @@ impl ChatModel for Caller {
 
     async fn reply(&self, request: &ModelRequest, _on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         if request.messages.last().is_some_and(|last| last.role == Role::Tool) {
-            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new(), is_cut: false });
+            return Ok(ModelReply { text: "I see.".into(), calls: Vec::new(), is_truncated: false });
         }
         let call = ToolCall { id: "c".into(), name: "fetch".into(), arguments: ARGUMENTS.into() };
-        Ok(ModelReply { text: String::new(), calls: vec![call], is_cut: false })
+        Ok(ModelReply { text: String::new(), calls: vec![call], is_truncated: false })
     }
 }
 
@@ -99,8 +100,8 @@ impl Place {
     async fn events(&self, name: &str) -> Vec<Event> {
         let stored = self.engine.store().events(&session(name), Seq(1), 1_000).await.unwrap();
         let whole = stored.into_iter().map(|stored| match stored {
-            Stored::Event(Recorded { event, .. }) => event,
-            Stored::Damaged { seq, why } => panic!("event {seq}: {why}"),
+            StoredEvent::Whole(RecordedEvent { event, .. }) => event,
+            StoredEvent::Damaged { seq, why } => panic!("event {seq}: {why}"),
         });
         whole.collect()
     }
@@ -118,7 +119,7 @@ impl Place {
 
 /// Seals as a tool elsewhere would, for a call in the session "work".
 fn sealed(keyring: &Keyring, call: &ToolCall, now: Stamp) -> Envelope {
-    let binding = Binding { session: "work", call_id: &call.id, tool: &call.name, arguments: &call.arguments };
+    let binding = CallBinding { session: "work", call_id: &call.id, tool: &call.name, arguments: &call.arguments };
     keyring.seal(&binding, PAGE.to_owned(), now).unwrap()
 }
 
@@ -146,13 +147,13 @@ async fn check(why: &str, bad: impl Fn(&Keyring, &ToolCall, Stamp) -> Envelope +
     let place = Place::new();
     let keyring = place.keyring.clone();
     place.brings(move |call, now| bad(&keyring, call, now).into());
-    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
 
     let refusal = json!({"error": format!("Tool result refused: {why}.")}).to_string();
     let told = Place::new();
     let words = refusal.clone();
     told.brings(move |_, _| words.clone().into());
-    told.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    told.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     assert_eq!(unsealed(place.events("work").await), unsealed(told.events("work").await));
     assert_eq!(&*place.rounds("work").await[0].results[0].message.content, refusal);
     assert!(holds(place.folder.path(), "Tool result refused"), "the files were looked at");
@@ -171,7 +172,7 @@ async fn an_altered_answer_is_refused() {
 #[tokio::test]
 async fn an_answer_moved_from_elsewhere_is_refused() {
     let moved = |ring: &Keyring, call: &ToolCall, now, session, tool: &str| {
-        let binding = Binding { session, call_id: &call.id, tool, arguments: &call.arguments };
+        let binding = CallBinding { session, call_id: &call.id, tool, arguments: &call.arguments };
         ring.seal(&binding, PAGE.to_owned(), now).unwrap()
     };
     check("it was issued for another session", move |ring, call, now| moved(ring, call, now, "play", "fetch"))
@@ -211,7 +212,7 @@ async fn a_replayed_answer_is_refused() {
     });
     let mut session = place.open("work").await;
     for _ in 0..2 {
-        session.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+        session.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     }
     let rounds = place.rounds("work").await;
     assert_eq!(&*rounds[0].results[0].message.content, PAGE);
@@ -228,7 +229,7 @@ async fn a_good_answer_is_stored_with_its_seal() {
         log.lock().unwrap().push(envelope.to_seal());
         envelope.into()
     });
-    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     let rounds = place.rounds("work").await;
     assert_eq!(&*rounds[0].results[0].message.content, PAGE);
     let sent: Vec<Seal> = sent.lock().unwrap().clone();
@@ -238,7 +239,7 @@ async fn a_good_answer_is_stored_with_its_seal() {
 #[tokio::test]
 async fn a_plain_answer_is_sealed_where_it_enters_and_verifies_later() {
     let place = Place::new();
-    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     let round = place.rounds("work").await.remove(0);
     assert_eq!((&*round.results[0].message.content, round.seals.len()), (PAGE, 1));
     let store = place.engine.store().as_ref();
@@ -250,7 +251,7 @@ async fn a_plain_answer_is_sealed_where_it_enters_and_verifies_later() {
     assert_eq!(found[0].what, format!("1 tool result is sealed with key {key}, which is not here: not verified"));
     assert_eq!(found[0].severity, Severity::Note);
 
-    let ring = Keyring::of(Key::generate(&SystemEntropy).unwrap(), [copy(&place.keyring)]);
+    let ring = Keyring::from_keys(Key::generate(&SystemEntropy).unwrap(), [copy(&place.keyring)]);
     assert_eq!(verify_results(store, &session("work"), &ring).await.unwrap(), [], "an older key verifies");
 }
 
@@ -262,19 +263,19 @@ fn copy(keyring: &Keyring) -> Key {
 #[tokio::test]
 async fn a_result_rewritten_in_the_store_is_found() {
     let place = Place::new();
-    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     let store = place.engine.store();
     let stored = store.events(&session("work"), Seq(1), 1_000).await.unwrap();
     let rewritten = stored.into_iter().map(|stored| match stored {
-        Stored::Event(mut recorded) => {
+        StoredEvent::Whole(mut recorded) => {
             if let Event::ToolsCalled { round, .. } = &mut recorded.event {
                 round.results[0].message.content = PAGE.replace("12", "13").into();
             }
             recorded
         }
-        Stored::Damaged { .. } => panic!("nothing is damaged"),
+        StoredEvent::Damaged { .. } => panic!("nothing is damaged"),
     });
-    let other = Place::with(Keyring::of(copy(&place.keyring), []));
+    let other = Place::with(Keyring::from_keys(copy(&place.keyring), []));
     other.engine.import_events(rewritten.collect(), None).await.unwrap();
     let found = verify_results(other.engine.store().as_ref(), &session("work"), &other.keyring).await.unwrap();
     assert_eq!(found.len(), 1);
@@ -286,11 +287,11 @@ async fn a_result_rewritten_in_the_store_is_found() {
 #[tokio::test]
 async fn a_copy_under_another_name_leaves_its_seals_behind_and_says_so() {
     let place = Place::new();
-    place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     let stored = place.engine.store().events(&session("work"), Seq(1), 1_000).await.unwrap();
     let events = stored.into_iter().filter_map(|stored| match stored {
-        Stored::Event(recorded) => Some(recorded),
-        Stored::Damaged { .. } => None,
+        StoredEvent::Whole(recorded) => Some(recorded),
+        StoredEvent::Damaged { .. } => None,
     });
     let imported = place.engine.import_events(events.collect(), Some(session("copy"))).await.unwrap();
     assert_eq!(imported.notes, ["tool results without their seals, which are for a session of another name: 1"]);
@@ -307,12 +308,12 @@ async fn a_result_that_is_cut_still_verifies() {
     let long = "ab ".repeat(1_000);
     let whole = long.clone();
     place.brings(move |call, now| {
-        let binding = Binding { session: "work", call_id: &call.id, tool: "fetch", arguments: ARGUMENTS };
+        let binding = CallBinding { session: "work", call_id: &call.id, tool: "fetch", arguments: ARGUMENTS };
         keyring.seal(&binding, whole.clone(), now).unwrap().into()
     });
     let mut talk = place.open("work").await;
     talk.set("message_bytes_max", "1024").await.unwrap();
-    talk.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    talk.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     assert_eq!(&*place.rounds("work").await[0].results[0].message.content, &long[..1_024]);
     assert_eq!(place.rounds("work").await[0].seals.len(), 1);
     let store = place.engine.store().as_ref();
@@ -329,8 +330,8 @@ impl Entropy for NoEntropy {
 
 #[tokio::test]
 async fn without_random_bytes_nothing_is_taken_in_and_the_turn_goes_on() {
-    let place = Place::with(Keyring::generate().unwrap().entropy(Arc::new(NoEntropy)));
-    let reply = place.open("work").await.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    let place = Place::with(Keyring::generate().unwrap().with_entropy(Arc::new(NoEntropy)));
+    let reply = place.open("work").await.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     assert_eq!(reply.text, "I see.");
     assert!(!holds(place.folder.path(), "canary"));
 }
@@ -342,12 +343,12 @@ async fn the_reply_to_a_host_is_an_envelope() {
     let mut session = place.open("work").await;
     let reply = session.call_tool("open_effort", r#"{"name":"pump"}"#).await.unwrap();
     assert_eq!(reply.envelope.payload, reply.text);
-    let binding = Binding {
+    let binding = CallBinding {
         session: "work",
         call_id: &reply.envelope.call_id.clone(),
         tool: "open_effort",
         arguments: r#"{"name":"pump"}"#,
     };
     assert_eq!(place.keyring.verify(&reply.envelope, &binding), Ok(()));
-    assert!(place.keyring.verify(&reply.envelope, &Binding { arguments: "{}", ..binding }).is_err());
+    assert!(place.keyring.verify(&reply.envelope, &CallBinding { arguments: "{}", ..binding }).is_err());
 }

@@ -6,15 +6,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use neap_core::ids::{AgentId, SessionId, Stamp};
-use neap_core::knowledge::Outlook;
-use neap_core::message::{Message, Role, ToolCall};
-use neap_core::prompt;
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::base::ids::{AgentId, SessionId, Stamp};
+use neap_core::base::message::{Message, Role, ToolCall};
+use neap_core::base::prompt;
+use neap_core::base::tokens::Tokens;
+use neap_core::memory::knowledge::AgentProfile;
 use neap_core::turn::ModelRequest;
-use neap_engine::{Asking, Author, Engine, FixedClock, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
-use neap_model::scripted::Scripted;
+use neap_core::turn::tools::ToolSpec;
+use neap_engine::{
+    Author, Engine, FixedClock, HostTools, NullObserver, RetrievalRequest, Session, SessionOptions, ToolAnswer,
+};
+use neap_model::scripted::ScriptedModel;
 use neap_store::MemStore;
 use proptest::prelude::*;
 use serde_json::json;
@@ -25,27 +27,27 @@ const CANARY: &str = "zqcanaryqz";
 const OURS: [&str; 30] = [
     prompt::RECORDS,
     prompt::RECORDS_END,
-    prompt::PAST,
-    prompt::PAST_END,
+    prompt::PAST_MESSAGES,
+    prompt::PAST_MESSAGES_END,
     prompt::BRIEF,
     prompt::BRIEF_END,
-    prompt::WORKS,
-    prompt::WORKS_END,
+    prompt::EARLIER_WORK,
+    prompt::WORK_END,
     prompt::OPEN_WORK,
-    prompt::LOST,
-    prompt::LOST_END,
+    prompt::SUMMARY_LOSSES,
+    prompt::SUMMARY_LOSSES_END,
     prompt::LOG_ACTIVE,
     prompt::LOG_OPEN,
     prompt::LOG_EXPANDED,
     prompt::LOG_AMBIENT,
     prompt::LOG_END,
-    prompt::KNOW_TAIL_OPEN,
-    prompt::KNOW_TAIL_CLOSE,
-    prompt::TOLD_BEFORE,
-    prompt::TOLD_END,
-    prompt::TOLD_RECALLED,
-    prompt::RECALLED,
-    prompt::NOW,
+    prompt::KNOWLEDGE_TAIL_OPEN,
+    prompt::KNOWLEDGE_TAIL_CLOSE,
+    prompt::HOST_LOG_BEFORE,
+    prompt::HOST_LOG_END,
+    prompt::HOST_LOG_RECALLED,
+    prompt::RECALLED_SUMMARIES,
+    prompt::EFFORTS_CHANGED,
     prompt::STEERED,
     prompt::REFUSED,
     prompt::CENSORED,
@@ -151,7 +153,8 @@ fn check_request(request: &ModelRequest) -> Result<(), TestCaseError> {
                     "Recent accuracy",
                     "Consider:",
                 ];
-                let is_stance = neap_core::frame::Frames::built_in().iter().any(|frame| frame.description == line);
+                let is_stance =
+                    neap_core::memory::frame::FrameSet::built_in().iter().any(|frame| frame.description == line);
                 let is_ours = line.starts_with(MARK) && !has_words(line);
                 let is_inside = !line.contains(MARK) && begins.iter().any(|begin| line.starts_with(begin));
                 prop_assert!(
@@ -188,7 +191,7 @@ impl HostTools for Page {
 }
 
 struct World {
-    model: Arc<Scripted>,
+    model: Arc<ScriptedModel>,
     engine: Engine,
     session: Session,
 }
@@ -196,11 +199,11 @@ struct World {
 impl World {
     /// The texts come in through every door there is.
     async fn new(texts: &[String], epoch: &str) -> Self {
-        let model = Arc::new(Scripted::new());
+        let model = Arc::new(ScriptedModel::new());
         let engine = Engine::builder(Arc::new(MemStore::default()))
             .model(model.clone())
             .clock(Arc::new(FixedClock::at(Stamp(1_780_000_000_000))))
-            .agent(AgentId::from_name("newton").unwrap(), Outlook::default())
+            .agent(AgentId::from_name("newton").unwrap(), AgentProfile::default())
             .host_tools(Arc::new(Page(texts[0].clone())))
             .build();
         let options = SessionOptions { set: vec![("epoch".into(), epoch.into())] };
@@ -248,7 +251,7 @@ impl World {
         let calls: Vec<(String, String)> = calls.iter().map(|(name, of)| ((*name).into(), (*of).into())).collect();
         self.model.push_turn(calls, reply);
         // A text may be no name for an effort; the turn is there all the same.
-        self.session.turn(Author::Person, said, &mut Quiet).await.unwrap();
+        self.session.turn(Author::Person, said, &mut NullObserver).await.unwrap();
     }
 }
 
@@ -278,9 +281,9 @@ proptest! {
                 check_page("a brief", &brief.text)?;
             }
             let fresh = SessionId::from_name("fresh").unwrap();
-            check_page("a hook's page", &world.engine.remind(&fresh, question).await.unwrap())?;
-            check_page("a recap", &world.engine.recap().await.unwrap())?;
-            let recalled = world.engine.recollect(&Asking::new(question, Tokens(2_000))).await.unwrap();
+            check_page("a hook's page", &world.engine.prompt_context(&fresh, question).await.unwrap())?;
+            check_page("a recap", &world.engine.session_start_context().await.unwrap())?;
+            let recalled = world.engine.retrieve(&RetrievalRequest::new(question, Tokens(2_000))).await.unwrap();
             prop_assert!(recalled.text.contains(CANARY));
             check_page("what is recalled", &recalled.text)?;
             Ok(())

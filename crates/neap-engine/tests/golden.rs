@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::stage::Stage;
 use crate::stage::draft::{censor, decision, episode, fact, procedure};
-use neap_core::ids::AgentId;
-use neap_core::knowledge::{Outlook, Placement};
-use neap_core::memory::Side;
-use neap_core::message::Role;
-use neap_core::prompt;
+use neap_core::base::ids::AgentId;
+use neap_core::base::message::Role;
+use neap_core::base::prompt;
+use neap_core::memory::CensorSide;
+use neap_core::memory::knowledge::{AgentProfile, Placement};
 use neap_core::turn::ModelRequest;
 use neap_store::MemStore;
 use serde_json::json;
@@ -115,14 +115,14 @@ const IDENTITY: &str = "You are Newton, who looks after the services of a small 
 
 /// Somebody who knows a few things.
 async fn newton(set: &[(&str, &str)], placement: Placement) -> Stage {
-    let outlook = Outlook { identity: IDENTITY.into(), placement, ..Outlook::default() };
+    let outlook = AgentProfile { identity: IDENTITY.into(), placement, ..AgentProfile::default() };
     let agent = AgentId::from_name("newton").unwrap();
     let store = Arc::new(MemStore::default());
     let mut stage = Stage::built(store, set, |builder| builder.agent(agent, outlook)).await;
     let mut rule = fact("answers", "Always answer in metric units");
     rule.pinned = true;
     stage.teach(rule).await;
-    stage.teach(censor("drop table", Side::Output, "Tables are archived, never dropped.")).await;
+    stage.teach(censor("drop table", CensorSide::Output, "Tables are archived, never dropped.")).await;
     stage.came_out_well(&["Kept the queue", "Moved the docs", "Froze the API", "Split the importer"]).await;
     stage.came_out_well(&["Chose Postgres with pgvector for storage and caching"]).await;
     let reason = "A second store doubled the operational work last year";

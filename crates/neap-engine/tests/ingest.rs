@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::handle::Handle;
-use neap_core::ids::{Seq, SessionId, Stamp};
-use neap_core::ingest::{Reply, Verdict};
-use neap_core::message::ToolCall;
-use neap_core::recall::{Filter, text_of};
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan, Recorded};
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{HistoryVerdict, ProviderReply};
+use neap_core::recall::Filter;
+use neap_core::session::indexed_text;
+use neap_engine::{Engine, IncomingRequest, RecordingOutcome, RequestPlan};
 use neap_model::bpe::counter_for;
-use neap_store::{MemStore, SqliteStore, Store, Stored};
+use neap_store::{MemStore, SqliteStore, Store, StoredEvent};
 use serde_json::{Value, json};
 
 pub(crate) const BUDGET: Tokens = Tokens(4_000);
@@ -53,21 +54,21 @@ impl Client {
         body.to_string()
     }
 
-    pub(crate) fn incoming<'a>(&'a self, body: &'a str) -> Incoming<'a> {
-        Incoming::new(self.path, &self.headers, body, BUDGET)
+    pub(crate) fn incoming<'a>(&'a self, body: &'a str) -> IncomingRequest<'a> {
+        IncomingRequest::new(self.path, &self.headers, body, BUDGET)
     }
 
     /// The plan for a request that goes on as it came.
-    async fn send_as_it_is(&self, engine: &Engine) -> Plan {
+    async fn send_as_it_is(&self, engine: &Engine) -> RequestPlan {
         let body = self.body();
         let plan = engine.ingest(&self.incoming(&body)).await;
-        assert_eq!((&plan.fault, &plan.body, &plan.recorded), (&None, &None, &Recorded::Yes));
+        assert_eq!((&plan.fault, &plan.body, &plan.recorded), (&None, &None, &RecordingOutcome::Durable));
         plan
     }
 
-    async fn send(&self, engine: &Engine, shadow: bool) -> (Plan, Value) {
+    async fn send(&self, engine: &Engine, shadow: bool) -> (RequestPlan, Value) {
         let body = self.body();
-        let plan = engine.ingest(&Incoming { shadow, ..self.incoming(&body) }).await;
+        let plan = engine.ingest(&IncomingRequest { shadow_mode: shadow, ..self.incoming(&body) }).await;
         assert_eq!(plan.fault, None);
         let sent = plan.body.clone().unwrap_or(body);
         (plan, serde_json::from_str(&sent).unwrap())
@@ -78,7 +79,7 @@ impl Client {
     }
 
     /// A call, what it answers, and the item as the model said it.
-    pub(crate) fn works(&mut self, output: &str) -> Reply {
+    pub(crate) fn works(&mut self, output: &str) -> ProviderReply {
         self.calls += 1;
         let (id, arguments) = (format!("call_{}", self.calls), json!({"command": format!("step {}", self.calls)}));
         match self.path {
@@ -103,13 +104,13 @@ impl Client {
                 self.history.push(json!({"role": "tool", "tool_call_id": id, "content": output}));
             }
         }
-        Reply {
+        ProviderReply {
             calls: vec![ToolCall { id, name: "run".to_owned(), arguments: arguments.to_string() }],
-            ..Reply::default()
+            ..ProviderReply::default()
         }
     }
 
-    pub(crate) fn hears(&mut self, text: &str) -> Reply {
+    pub(crate) fn hears(&mut self, text: &str) -> ProviderReply {
         let message = match self.path {
             "/v1/responses" => {
                 json!({"type": "message", "id": "m1", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
@@ -118,7 +119,7 @@ impl Client {
             _ => json!({"role": "assistant", "content": text}),
         };
         self.history.push(message);
-        Reply { text: text.to_owned(), ..Reply::default() }
+        ProviderReply { text: text.to_owned(), ..ProviderReply::default() }
     }
 
     pub(crate) fn items<'a>(&self, body: &'a Value) -> &'a [Value] {
@@ -179,7 +180,7 @@ fn two_hundred_turns(path: &'static str, store: Arc<dyn Store>) {
                 let (plan, body) = client.send(&engine, false).await;
                 assert_eq!(
                     plan.verdict,
-                    Some(if turn == 1 && step == 0 { Verdict::NewSession } else { Verdict::Turn })
+                    Some(if turn == 1 && step == 0 { HistoryVerdict::NewSession } else { HistoryVerdict::Turn })
                 );
                 largest = largest.max(recounted(&body));
                 assert!(recounted(&body) <= BUDGET, "I1: turn {turn}: {} of {BUDGET}", recounted(&body));
@@ -206,7 +207,7 @@ fn two_hundred_turns(path: &'static str, store: Arc<dyn Store>) {
                 } else {
                     client.hears(&format!("Module {turn} has 41 functions; 2 of its tests are ignored."))
                 };
-                engine.answered(&plan, &reply).await.unwrap();
+                engine.complete_request(&plan, &reply).await.unwrap();
             }
         }
         assert!((5..60).contains(&epoch), "{epoch} epochs");
@@ -216,7 +217,7 @@ fn two_hundred_turns(path: &'static str, store: Arc<dyn Store>) {
         let id = &sessions[0].session;
         let state = store.load(id).await.unwrap().unwrap();
         assert_eq!(state.violations(), Vec::<String>::new());
-        let hits = engine.search("heron launch code", Filter::of_stream(id), 5).await.unwrap();
+        let hits = engine.search("heron launch code", Filter::for_stream(id), 5).await.unwrap();
         assert!(hits.iter().any(|hit| hit.text.contains("QX-7714")));
         let said = engine.original(id, &Handle::Turn(state.turn())).await.unwrap();
         assert_eq!(said.iter().filter(|message| message.content.contains("launch code")).count(), 1);
@@ -251,15 +252,15 @@ fn a_retry_changes_nothing() {
         for turn in 0..60 {
             client.says(&format!("question {turn} {}", "and more ".repeat(20)));
             let (plan, first) = client.send(&engine, false).await;
-            let before = store.seq(plan.session.as_ref().unwrap()).await.unwrap();
+            let before = store.last_seq(plan.session.as_ref().unwrap()).await.unwrap();
             let (again, second) = client.send(&engine, false).await;
-            assert_eq!((again.verdict, &first), (Some(Verdict::Retry), &second));
-            assert_eq!(store.seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
+            assert_eq!((again.verdict, &first), (Some(HistoryVerdict::Retry), &second));
+            assert_eq!(store.last_seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
             let reply = client.hears("an answer");
-            engine.answered(&plan, &reply).await.unwrap();
-            let before = store.seq(plan.session.as_ref().unwrap()).await.unwrap();
-            engine.answered(&plan, &reply).await.unwrap();
-            assert_eq!(store.seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
+            engine.complete_request(&plan, &reply).await.unwrap();
+            let before = store.last_seq(plan.session.as_ref().unwrap()).await.unwrap();
+            engine.complete_request(&plan, &reply).await.unwrap();
+            assert_eq!(store.last_seq(plan.session.as_ref().unwrap()).await.unwrap(), before);
         }
     });
 }
@@ -277,7 +278,7 @@ fn what_was_never_told_comes_with_the_next_request() {
         // Another process.
         let engine = Engine::builder(store.clone()).build();
         let (next, _) = client.send(&engine, false).await;
-        assert_eq!((next.session.as_ref(), next.verdict), (plan.session.as_ref(), Some(Verdict::Turn)));
+        assert_eq!((next.session.as_ref(), next.verdict), (plan.session.as_ref(), Some(HistoryVerdict::Turn)));
         let hits = engine.search("fern keys", Filter::default(), 5).await.unwrap();
         assert!(hits.iter().any(|hit| hit.text.contains("under the fern")));
     });
@@ -296,7 +297,7 @@ fn a_restart_begins_an_epoch() {
             assert!(recounted(&body) <= BUDGET, "I1");
             assert_eq!(plan.overflow, None);
             let reply = client.hears("an answer");
-            engine.answered(&plan, &reply).await.unwrap();
+            engine.complete_request(&plan, &reply).await.unwrap();
         }
     });
 }
@@ -335,7 +336,7 @@ fn what_is_not_understood_goes_on_as_it_came() {
             ("/v1/chat/completions", r#"{"messages": [{"role": "user", "content": [{"type": 3}]}]}"#),
             ("/v1/responses", r#"{"input": {"odd": true}}"#),
         ] {
-            let incoming = Incoming::new(path, &[], body, BUDGET);
+            let incoming = IncomingRequest::new(path, &[], body, BUDGET);
             let plan = engine.ingest(&incoming).await;
             assert_eq!(
                 (plan.body, plan.changes.total(), plan.overflow.is_none()),
@@ -358,9 +359,12 @@ fn instructions_that_change_are_no_other_history() {
             client.history[0] = json!({"role": "system", "content": format!("It is {turn} o'clock.")});
             client.says(&format!("question {turn}"));
             let (plan, _) = client.send(&engine, false).await;
-            assert_eq!(plan.verdict, Some(if turn == 0 { Verdict::NewSession } else { Verdict::Turn }));
+            assert_eq!(
+                plan.verdict,
+                Some(if turn == 0 { HistoryVerdict::NewSession } else { HistoryVerdict::Turn })
+            );
             client.hears("an answer");
-            let seq = store.seq(plan.session.as_ref().unwrap()).await.unwrap().0;
+            let seq = store.last_seq(plan.session.as_ref().unwrap()).await.unwrap().0;
             assert!(seq - last <= 6, "turn {turn}: {} events", seq - last);
             last = seq;
         }
@@ -390,7 +394,7 @@ fn grouped_and_concluded(has_other: bool) {
             let plan = engine.ingest(&client.incoming(&body)).await;
             let body: Value = serde_json::from_str(&plan.body.clone().unwrap_or(body)).unwrap();
             let reply = client.hears(reply);
-            engine.answered(&plan, &reply).await.unwrap();
+            engine.complete_request(&plan, &reply).await.unwrap();
             (plan.session.unwrap(), body)
         };
         say("The total in cart.rs is wrong when a coupon is applied, please fix it", "It was applied twice.")
@@ -400,7 +404,7 @@ fn grouped_and_concluded(has_other: bool) {
         let state = store.load(&id).await.unwrap().unwrap();
         let cart = state.efforts().next().unwrap().clone();
         assert!(cart.is_concluded() && cart.id.as_str().contains("coupon"), "{cart:?}");
-        assert_eq!(state.active(), None);
+        assert_eq!(state.active_effort(), None);
         if has_other {
             let mut other = Engine::builder(store.clone()).build().attach(&id).await.unwrap();
             other.call_tool("open_effort", r#"{"name": "aside"}"#).await.unwrap();
@@ -415,7 +419,7 @@ fn grouped_and_concluded(has_other: bool) {
         let state = store.load(&id).await.unwrap().unwrap();
         let names: Vec<&str> = state.efforts().map(|effort| effort.id.as_str()).collect();
         assert!(names.iter().any(|name| name.contains("lisbon")), "{names:?}");
-        assert!(state.log_size(&neap_core::message::Scope::Effort(cart.id.clone())).exchanges >= 2);
+        assert!(state.log_size(&neap_core::base::message::Scope::Effort(cart.id.clone())).exchanges >= 2);
         // What was concluded long ago is in the record, by its summary.
         assert!(body.to_string().contains(&format!("{}, concluded:", cart.id)), "{body}");
         let violations = state.violations();
@@ -424,17 +428,22 @@ fn grouped_and_concluded(has_other: bool) {
 }
 
 /// What people and models said in a session, as often as it is recorded.
-async fn said(store: &dyn Store, plan: &Plan) -> Vec<String> {
+async fn said(store: &dyn Store, plan: &RequestPlan) -> Vec<String> {
     said_in(store, plan.session.as_ref().unwrap()).await
 }
 
 pub(crate) async fn said_in(store: &dyn Store, session: &SessionId) -> Vec<String> {
     let events = store.events(session, Seq(1), usize::MAX).await.unwrap();
-    let text = |stored: &Stored| match stored {
-        Stored::Event(recorded) => text_of(recorded.seq, recorded.at, &recorded.event),
-        Stored::Damaged { .. } => None,
+    let text = |stored: &StoredEvent| match stored {
+        StoredEvent::Whole(recorded) => indexed_text(recorded.seq, recorded.at, &recorded.event),
+        StoredEvent::Damaged { .. } => None,
     };
-    events.iter().filter_map(text).filter(|text| text.kind.is_said()).map(|text| text.text.to_string()).collect()
+    events
+        .iter()
+        .filter_map(text)
+        .filter(|text| text.kind.is_message())
+        .map(|text| text.text.to_string())
+        .collect()
 }
 
 /// A request that goes on as it came is not held against what other processes wrote before it is recorded: they may have heard the same.
@@ -453,7 +462,7 @@ fn two_processes_record_one_history_once() {
             wanted.extend([asked, answer]);
             // The third answer is only ever brought along.
             if nth != 2 {
-                engines[engine].answered(&plan, &reply).await.unwrap();
+                engines[engine].complete_request(&plan, &reply).await.unwrap();
                 assert_eq!(said(store.as_ref(), &plan).await, wanted);
             }
         }
@@ -484,11 +493,11 @@ fn an_erased_history_comes_back_whole() {
             if nth == 4 {
                 // An answer alone is not recorded: it comes with the next request.
                 store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.unwrap();
-                assert!(engine.answered(&plan, &reply).await.is_err());
+                assert!(engine.complete_request(&plan, &reply).await.is_err());
                 assert_eq!(said(store.as_ref(), &plan).await, Vec::<String>::new());
                 continue;
             }
-            engine.answered(&plan, &reply).await.unwrap();
+            engine.complete_request(&plan, &reply).await.unwrap();
             assert_eq!(said(store.as_ref(), &plan).await, wanted);
             if nth == 1 {
                 store.scrub(plan.session.as_ref().unwrap(), Stamp(0)).await.unwrap();
@@ -507,16 +516,16 @@ fn a_repeated_request_elsewhere_keeps_the_answer() {
         client.says("What opens at five?");
         let plan = client.send_as_it_is(&engines[1]).await;
         let reply = client.hears("The harbour.");
-        engines[1].answered(&plan, &reply).await.unwrap();
+        engines[1].complete_request(&plan, &reply).await.unwrap();
         client.says("And at six?");
         let plan = client.send_as_it_is(&engines[0]).await;
         let asked = client.clone();
         let reply = client.hears("The market.");
-        engines[0].answered(&plan, &reply).await.unwrap();
+        engines[0].complete_request(&plan, &reply).await.unwrap();
         asked.send_as_it_is(&engines[1]).await;
         client.says("And at seven?");
         let plan = client.send_as_it_is(&engines[1]).await;
-        assert_eq!(plan.verdict, Some(Verdict::Turn));
+        assert_eq!(plan.verdict, Some(HistoryVerdict::Turn));
         let wanted = ["What opens at five?", "The harbour.", "And at six?", "The market.", "And at seven?"];
         assert_eq!(said(store.as_ref(), &plan).await, wanted);
     });
@@ -529,9 +538,9 @@ fn without_time_a_request_goes_on_and_it_is_told_whether_it_fits() {
         let engine = Engine::builder(Arc::new(MemStore::new())).build();
         for (budget, fits) in [(Tokens(10_000), true), (Tokens(5), false)] {
             let body = r#"{"messages": [{"role": "user", "content": "hello there, how are you?"}]}"#;
-            let incoming = Incoming {
-                limit: Some(std::time::Duration::ZERO),
-                ..Incoming::new("/v1/messages", &[], body, budget)
+            let incoming = IncomingRequest {
+                timeout: Some(std::time::Duration::ZERO),
+                ..IncomingRequest::new("/v1/messages", &[], body, budget)
             };
             let plan = engine.ingest(&incoming).await;
             assert_eq!((plan.body, plan.overflow.is_none(), plan.changes.total()), (None, fits, 0));

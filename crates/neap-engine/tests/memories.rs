@@ -6,21 +6,21 @@ use std::sync::Arc;
 
 use crate::stage::draft::{self, fact, rule};
 use crate::stage::{Stage, banners};
-use neap_core::event::Event;
-use neap_core::ids::Seq;
-use neap_core::knowledge::LoadCause;
-use neap_core::learn::{Amendment, Wish};
-use neap_core::ledger::Layer;
-use neap_core::memory::{Action, Author, Body, Memory, MemoryDraft, Provenance, Side, Status};
-use neap_engine::{EngineError, Quiet, SessionOptions, Watch};
-use neap_store::{MemStore, Store, Stored};
+use neap_core::base::ids::Seq;
+use neap_core::base::ledger::Layer;
+use neap_core::memory::knowledge::LoadCause;
+use neap_core::memory::learn::{Amendment, MemoryCommand};
+use neap_core::memory::{Author, Body, CensorAction, CensorSide, Memory, MemoryDraft, Provenance, Status};
+use neap_core::session::event::Event;
+use neap_engine::{EngineError, NullObserver, SessionOptions, TurnObserver};
+use neap_store::{MemStore, Store, StoredEvent};
 use serde_json::json;
 
 fn decision(description: &str) -> MemoryDraft {
     draft::decision(description, &[])
 }
 
-fn censor(pattern: &str, side: Side, action: Action) -> MemoryDraft {
+fn censor(pattern: &str, side: CensorSide, action: CensorAction) -> MemoryDraft {
     rule(pattern, side, action, "it was agreed so.")
 }
 
@@ -30,7 +30,7 @@ async fn teach(stage: &Stage, draft: MemoryDraft) -> String {
 
 async fn events(stage: &Stage) -> Vec<Event> {
     let stored = stage.engine.store().events(stage.session.id(), Seq(1), 10_000).await.unwrap();
-    stored.into_iter().filter_map(|s| if let Stored::Event(r) = s { Some(r.event) } else { None }).collect()
+    stored.into_iter().filter_map(|s| if let StoredEvent::Whole(r) = s { Some(r.event) } else { None }).collect()
 }
 
 async fn agent_stage(set: &[(&str, &str)]) -> Stage {
@@ -53,7 +53,7 @@ async fn what_a_model_remembers_is_in_the_payload_of_another_session() {
     assert_eq!(reply.refusals, Vec::<String>::new());
     assert!(banners(&reply)[0].starts_with("--- Remembered f1: Tim prefers Celsius"), "{:?}", banners(&reply));
 
-    let id = neap_core::ids::SessionId::parse("another").unwrap();
+    let id = neap_core::base::ids::SessionId::parse("another").unwrap();
     stage.session = stage.engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let reply = stage.say("Which unit does Tim prefer for temperatures?", &[], "Celsius, not Fahrenheit.").await;
     assert!(sent(&stage).contains("Tim prefers Celsius"), "{}", sent(&stage));
@@ -72,7 +72,7 @@ async fn every_layer_reaches_the_final_request() {
     let mut standing = fact("answers", "Always answer in metric units");
     standing.pinned = true;
     teach(&stage, standing).await;
-    teach(&stage, censor("drop table", Side::Output, Action::Refuse)).await;
+    teach(&stage, censor("drop table", CensorSide::Output, CensorAction::Refuse)).await;
     let reply = stage.say("Should we use Redis for caching and storage in newton?", &[], "Let me think.").await;
     let sent = sent(&stage);
     for (layer, text) in [
@@ -95,7 +95,7 @@ async fn every_layer_reaches_the_final_request() {
 async fn an_agent_that_knows_nothing_adds_nothing_to_the_context() {
     let mut stage = agent_stage(&[]).await;
     let reply = stage.say("Should we use Redis?", &[], "It depends.").await;
-    assert!(Layer::ALL.into_iter().filter(|l| l.is_of_memory()).all(|l| reply.ledger.tokens.get(l).0 == 0));
+    assert!(Layer::ALL.into_iter().filter(|l| l.is_memory()).all(|l| reply.ledger.tokens.get(l).0 == 0));
     let request = stage.model.requests().pop().unwrap();
     let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).skip(9).collect();
     assert_eq!(names, ["remember", "record_decision"]);
@@ -112,16 +112,19 @@ async fn a_newer_value_takes_the_place_of_the_old_and_what_rested_on_it_is_flagg
     body.rests_on = vec![old.parse().unwrap()];
     let resting = teach(&stage, rests).await;
     let new = teach(&stage, fact("billing timeout", "The billing timeout is 45 seconds")).await;
-    let mut agent = stage.engine.memory().await.unwrap().unwrap();
+    let mut agent = stage.engine.agent().await.unwrap().unwrap();
     let get = |id: &str| id.parse().unwrap();
     assert_eq!(agent.get(get(&old)).await.unwrap().unwrap().status, Status::Superseded);
     assert_eq!(agent.get(get(&resting)).await.unwrap().unwrap().shaken_by, vec![get(&old)]);
     stage.say("What is the billing timeout?", &[], "45 seconds.").await;
     assert!(sent(&stage).contains("45 seconds") && !sent(&stage).contains("30 seconds"));
 
-    let undo =
-        Wish::Amend { id: get(&new), how: neap_core::learn::Amendment::Undo, by: Provenance::of(Author::Person) };
-    agent.ask(undo).await.unwrap();
+    let undo = MemoryCommand::Amend {
+        id: get(&new),
+        how: neap_core::memory::learn::Amendment::Undo,
+        by: Provenance::from_author(Author::Person),
+    };
+    agent.run_command(undo).await.unwrap();
     assert_eq!(agent.get(get(&old)).await.unwrap().unwrap().status, Status::New, "it holds again");
     assert_eq!(
         agent.get(get(&resting)).await.unwrap().unwrap().shaken_by,
@@ -149,39 +152,41 @@ async fn a_host_that_only_calls_tools_confirms_facts_and_a_turn_confirms_once() 
 }
 
 async fn get(stage: &Stage, id: &str) -> Memory {
-    let agent = stage.engine.memory().await.unwrap().unwrap();
+    let agent = stage.engine.agent().await.unwrap().unwrap();
     agent.get(id.parse().unwrap()).await.unwrap().unwrap()
 }
 
 struct Heard(String);
 
-impl Watch for Heard {
-    fn text(&mut self, words: &str) {
+impl TurnObserver for Heard {
+    fn on_text(&mut self, words: &str) {
         self.0.push_str(words);
     }
-    fn banner(&mut self, _banner: &neap_core::tools::Banner) {}
+    fn on_banner(&mut self, _banner: &neap_core::turn::tools::Banner) {}
 }
 
 /// Issue, 5: refuse blocks the answer with the reason for the model to read; nobody sees the refused words.
 #[tokio::test]
 async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     let mut stage = agent_stage(&[]).await;
-    teach(&stage, censor("drop table", Side::Output, Action::Refuse)).await;
+    teach(&stage, censor("drop table", CensorSide::Output, CensorAction::Refuse)).await;
     stage.model.push_turn(Vec::<(String, String)>::new(), "Just DROP the TABLE.");
     stage.model.push_turn(Vec::<(String, String)>::new(), "Archive it instead.");
     let mut heard = Heard(String::new());
     let reply = stage.session.turn(Author::Person, "How do I get rid of it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
     assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
-    assert!(events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: Side::Output, .. })));
+    assert!(
+        events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: CensorSide::Output, .. }))
+    );
 
     for _ in 0..3 {
         stage.model.push_turn(Vec::<(String, String)>::new(), "drop that table");
     }
-    let reply = stage.session.turn(Author::Person, "And now?", &mut Quiet).await.unwrap();
+    let reply = stage.session.turn(Author::Person, "And now?", &mut NullObserver).await.unwrap();
     assert_eq!(reply.text, "", "a remark of ours is no word of a model's");
-    assert!(reply.for_people().contains("withheld by rule c1"), "{}", reply.for_people());
-    let agent = stage.engine.memory().await.unwrap().unwrap();
+    assert!(reply.display_text().contains("withheld by rule c1"), "{}", reply.display_text());
+    let agent = stage.engine.agent().await.unwrap().unwrap();
     let rule = agent.get("c1".parse().unwrap()).await.unwrap().unwrap();
     let Body::Censor(rule) = rule.body else { unreachable!() };
     assert_eq!(rule.triggers, 2, "once a turn");
@@ -191,12 +196,12 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
 #[tokio::test]
 async fn tool_calls_are_refused_and_only_a_persons_rule_ends_a_turn() {
     let mut stage = agent_stage(&[]).await;
-    teach(&stage, censor("secret project", Side::ToolCall, Action::Refuse)).await;
+    teach(&stage, censor("secret project", CensorSide::ToolCall, CensorAction::Refuse)).await;
     let reply = stage.say("open it", &[("open_effort", json!({"name": "secret project"}))], "I may not.").await;
     assert!(reply.refusals[0].contains("Rule c1 refuses this"), "{:?}", reply.refusals);
     assert_eq!(stage.open(), Vec::<&str>::new());
 
-    teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
+    teach(&stage, censor("launch codes", CensorSide::Input, CensorAction::Abort)).await;
     let error = stage.try_say("tell me the launch codes", &[], "never said").await.unwrap_err();
     assert!(matches!(error, EngineError::NoReply { .. }), "{error}");
     assert!(error.to_string().contains("rule c2"), "{error}");
@@ -268,7 +273,7 @@ async fn a_write_happens_once_though_the_session_is_decided_again() {
     rival.say("hello again", &[], "Again.").await;
     let reply = stage.say("remember the sky", &[("remember", call)], "Done.").await;
     assert_eq!(reply.refusals, Vec::<String>::new());
-    let agent = stage.engine.memory().await.unwrap().unwrap();
+    let agent = stage.engine.agent().await.unwrap().unwrap();
     assert_eq!(agent.history("f1".parse().unwrap()).await.unwrap().len(), 1);
     assert_eq!(agent.list(None, None, 10).await.unwrap().len(), 1);
 }
@@ -298,13 +303,15 @@ async fn the_offline_model_quotes_what_the_agent_knows() {
     let stage = Stage::of_agent(store.clone(), &[]).await;
     teach(&stage, fact("Tim", "Tim prefers Celsius for temperatures")).await;
     teach(&stage, fact("garden", "Tomatoes in the garden need water every morning")).await;
-    let agent = neap_core::ids::AgentId::from_name("newton").unwrap();
+    let agent = neap_core::base::ids::AgentId::from_name("newton").unwrap();
     let engine = neap_engine::Engine::builder(store).agent(agent, Default::default()).build();
-    let id = neap_core::ids::SessionId::parse("offline").unwrap();
+    let id = neap_core::base::ids::SessionId::parse("offline").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-    let reply = session.turn(Author::Person, "Which temperatures does Tim prefer?", &mut Quiet).await.unwrap();
+    let reply =
+        session.turn(Author::Person, "Which temperatures does Tim prefer?", &mut NullObserver).await.unwrap();
     assert!(reply.text.contains("From memory:\n> f1 Tim prefers Celsius"), "{}", reply.text);
-    let reply = session.turn(Author::Person, "Do tomatoes in the garden need water?", &mut Quiet).await.unwrap();
+    let reply =
+        session.turn(Author::Person, "Do tomatoes in the garden need water?", &mut NullObserver).await.unwrap();
     assert!(reply.text.contains("Tomatoes in the garden need water every morning"), "{}", reply.text);
 }
 
@@ -315,21 +322,21 @@ async fn a_configured_summariser_words_long_records_in_upkeep() {
         [("Chose Postgres for the ledger of 12 regions.", true), ("Chose Postgres for 99 regions.", false)]
     {
         let store: Arc<dyn Store> = Arc::new(MemStore::default());
-        let agent = neap_core::ids::AgentId::from_name("newton").unwrap();
+        let agent = neap_core::base::ids::AgentId::from_name("newton").unwrap();
         let summarizer = Arc::new(neap_model::scripted::ScriptedSummarizer::always(wording));
         let engine = neap_engine::Engine::builder(store)
-            .model(Arc::new(neap_model::scripted::Scripted::new()))
+            .model(Arc::new(neap_model::scripted::ScriptedModel::new()))
             .summarizer(summarizer)
             .agent(agent, Default::default())
             .build();
         let mut long = decision("Chose Postgres for the ledger of 12 regions");
         let Body::Decision(body) = &mut long.body else { unreachable!() };
         body.context = "The ledger of all regions was kept in files that nobody could search. ".repeat(12);
-        let mut memory = engine.memory().await.unwrap().unwrap();
-        memory.ask(Wish::Remember(Box::new(long))).await.unwrap();
-        let id = neap_core::ids::SessionId::parse("words").unwrap();
+        let mut memory = engine.agent().await.unwrap().unwrap();
+        memory.run_command(MemoryCommand::Remember(Box::new(long))).await.unwrap();
+        let id = neap_core::base::ids::SessionId::parse("words").unwrap();
         let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
-        session.tend().await.unwrap();
+        session.run_upkeep().await.unwrap();
         let kept = memory.history("d1".parse().unwrap()).await.unwrap();
         assert_eq!(kept.len() == 2, is_taken, "{:?}", kept.last().unwrap().memory.lines);
     }
@@ -339,23 +346,23 @@ async fn a_configured_summariser_words_long_records_in_upkeep() {
 #[tokio::test]
 async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
     let mut stage = agent_stage(&[]).await;
-    teach(&stage, censor("secret x", Side::Output, Action::Refuse)).await;
+    teach(&stage, censor("secret x", CensorSide::Output, CensorAction::Refuse)).await;
     stage.model.push(neap_core::turn::ModelReply {
         text: "It is secret x.".into(),
-        calls: vec![neap_core::message::ToolCall {
+        calls: vec![neap_core::base::message::ToolCall {
             id: "c1".into(),
             name: "effort_status".into(),
             arguments: "{}".into(),
         }],
-        is_cut: false,
+        is_truncated: false,
     });
     stage.model.push_turn(Vec::<(String, String)>::new(), "Done.");
     let mut heard = Heard(String::new());
     let reply = stage.session.turn(Author::Person, "what is it?", &mut heard).await.unwrap();
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Done.", "Done."));
 
-    teach(&stage, censor("launch codes", Side::Input, Action::Abort)).await;
-    stage.session.turn(Author::Person, "give me the launch codes", &mut Quiet).await.unwrap_err();
+    teach(&stage, censor("launch codes", CensorSide::Input, CensorAction::Abort)).await;
+    stage.session.turn(Author::Person, "give me the launch codes", &mut NullObserver).await.unwrap_err();
     stage.say("go on", &[], "With what?").await;
     assert!(!sent(&stage).contains("give me the launch codes"), "{}", sent(&stage));
     assert!(sent(&stage).contains("§[Withheld by rule c2]"), "{}", sent(&stage));
@@ -379,8 +386,8 @@ async fn a_models_standing_rule_waits_for_a_person() {
     assert!(!system.contains("metric units"), "what is stored is no system text: {system}");
     assert!(sent(&stage).contains("## Preferences and Rules\n- f1 answers: Answer in metric units (person"));
     assert!(!sent(&stage).contains("terse answers"), "{}", sent(&stage));
-    let (id, by) = ("f2".parse().unwrap(), Provenance::of(Author::Person));
-    stage.agent().await.ask(Wish::Amend { id, how: Amendment::Confirm, by }).await.unwrap();
+    let (id, by) = ("f2".parse().unwrap(), Provenance::from_author(Author::Person));
+    stage.agent().await.run_command(MemoryCommand::Amend { id, how: Amendment::Confirm, by }).await.unwrap();
     stage.say("And in Oslo, will it be sunny?", &[], "Sun.").await;
     assert!(sent(&stage).contains("- f2 style: The user likes terse answers (model"), "{}", sent(&stage));
 }

@@ -6,17 +6,17 @@ use std::sync::Arc;
 
 use crate::stage::Stage;
 use crate::stage::draft::fact;
-use neap_core::event::Event;
-use neap_core::ids::Seq;
-use neap_core::knowledge::{LoadCause, Loaded};
-use neap_store::{MemStore, Stored};
+use neap_core::base::ids::Seq;
+use neap_core::memory::knowledge::{LoadCause, MemoryLoad};
+use neap_core::session::event::Event;
+use neap_store::{MemStore, StoredEvent};
 
 const QUESTION: &str = "What is known of the billing timeout?";
 
-async fn loads(stage: &Stage) -> Vec<Loaded> {
+async fn loads(stage: &Stage) -> Vec<MemoryLoad> {
     let stored = stage.engine.store().events(stage.session.id(), Seq(1), usize::MAX).await.unwrap();
     let loaded = |stored| {
-        let Stored::Event(recorded) = stored else { return None };
+        let StoredEvent::Whole(recorded) = stored else { return None };
         if let Event::MemoriesLoaded { loaded, .. } = recorded.event { Some(*loaded) } else { None }
     };
     stored.into_iter().filter_map(loaded).collect()

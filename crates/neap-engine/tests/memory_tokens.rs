@@ -4,15 +4,15 @@
 
 use std::sync::Arc;
 
-use neap_core::ids::{AgentId, Stamp};
-use neap_core::knowledge::{Context, Outlook, Placement};
-use neap_core::learn::Wish;
+use neap_core::base::ids::{AgentId, Stamp};
+use neap_core::base::prompt;
+use neap_core::base::tokens::Tokens;
+use neap_core::memory::knowledge::{AgentProfile, Placement, QuestionContext};
+use neap_core::memory::learn::MemoryCommand;
 use neap_core::memory::{
-    Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, Outcome, Pattern, Procedure,
-    Provenance, Reason, ReasonKind, Side, Stakes,
+    Author, Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact,
+    MemoryDraft, Outcome, Procedure, Provenance, Reason, ReasonKind, Stakes,
 };
-use neap_core::prompt;
-use neap_core::tokens::Tokens;
 use neap_engine::{Engine, FixedClock};
 use neap_model::bpe::counter_for;
 use neap_store::MemStore;
@@ -89,9 +89,9 @@ fn body(kind: u8, one: String, two: String) -> Body {
             effort: None,
         }),
         3 => Body::Censor(Censor {
-            pattern: Pattern::Words(one),
-            side: Side::Output,
-            action: Action::Steer,
+            pattern: CensorPattern::Words(one),
+            side: CensorSide::Output,
+            action: CensorAction::Steer,
             reason: two,
             triggers: 0,
             false_positives: 0,
@@ -109,19 +109,24 @@ fn body(kind: u8, one: String, two: String) -> Body {
 }
 
 /// The page for the question, once all of this is remembered; what is refused is not there.
-fn page(records: Vec<(u8, bool, String, String)>, identity: String, placement: Placement, room: u64) -> Context {
+fn page(
+    records: Vec<(u8, bool, String, String)>,
+    identity: String,
+    placement: Placement,
+    room: u64,
+) -> QuestionContext {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let outlook = Outlook { identity, placement, ..Outlook::default() };
+        let outlook = AgentProfile { identity, placement, ..AgentProfile::default() };
         let engine = Engine::builder(Arc::new(MemStore::default()))
             .clock(Arc::new(FixedClock::at(Stamp(1_771_000_000_000))))
             .agent(AgentId::from_name("newton").unwrap(), outlook)
             .build();
-        let mut agent = engine.memory().await.unwrap().unwrap();
+        let mut agent = engine.agent().await.unwrap().unwrap();
         for (kind, pinned, one, two) in records {
-            let mut draft = MemoryDraft::new(body(kind, one, two), Provenance::of(Author::Person));
+            let mut draft = MemoryDraft::new(body(kind, one, two), Provenance::from_author(Author::Person));
             draft.pinned = pinned && kind > 3;
-            agent.ask(Wish::Remember(Box::new(draft))).await.unwrap();
+            agent.run_command(MemoryCommand::Remember(Box::new(draft))).await.unwrap();
         }
         agent.context(QUESTION, None, Some(Tokens(room))).await.unwrap()
     })
@@ -138,7 +143,7 @@ proptest! {
         room in 0..6_000_u64,
     ) {
         let placement = if is_tail { Placement::Tail } else { Placement::System };
-        let page = page(records, identity, placement, room).page;
+        let page = page(records, identity, placement, room).knowledge;
         let counter = counter_for("o200k_base");
         let text = page.text();
         let marks = counter.count(prompt::RECORDS) + counter.count(prompt::RECORDS_END);
@@ -155,7 +160,7 @@ proptest! {
 #[test]
 fn such_pages_have_every_kind_on_them() {
     let zebras = |kind: u8| (kind, false, format!("zebra matter {kind}"), format!("zebra number {kind}"));
-    let page = page((0..5).map(zebras).collect(), "A keeper.".to_owned(), Placement::System, 6_000).page;
+    let page = page((0..5).map(zebras).collect(), "A keeper.".to_owned(), Placement::System, 6_000).knowledge;
     assert_eq!(page.items.len(), 4, "{}", page.text());
     assert!(page.text().contains("zebra matter 3"), "the censor stands among the constraints");
 }

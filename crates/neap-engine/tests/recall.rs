@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use neap_core::ids::{AgentId, SessionId, Stamp};
-use neap_core::knowledge::Outlook;
-use neap_core::learn::{Answer, Wish};
+use neap_core::base::ids::{AgentId, SessionId, Stamp};
+use neap_core::base::message::{Message, Role};
+use neap_core::base::tokens::Tokens;
+use neap_core::memory::knowledge::AgentProfile;
+use neap_core::memory::learn::{MemoryCommand, MemoryResponse};
 use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, Provenance};
-use neap_core::message::{Message, Role};
 use neap_core::recall::{Embedding, Filter, TextKind};
-use neap_core::tokens::Tokens;
-use neap_engine::{Asking, Engine, Here};
+use neap_engine::{CurrentSession, Engine, RetrievalRequest};
 use neap_model::{Embedder, ModelError};
 use neap_store::{MemStore, SqliteStore, Store};
 
@@ -48,7 +48,7 @@ impl Embedder for Concepts {
         let of = |text: &&str| {
             let text = text.to_lowercase();
             let has = |group: &[&str; 3]| if group.iter().any(|word| text.contains(word)) { 1.0 } else { 0.05 };
-            Embedding::of(&groups.each_ref().map(has))
+            Embedding::quantize(&groups.each_ref().map(has))
         };
         Ok(texts.iter().map(of).collect())
     }
@@ -82,9 +82,10 @@ async fn a_few_talks(engine: &Engine) {
 
 /// A question to everything, with what it means.
 async fn ask(engine: &Engine, question: &str) -> String {
-    let embedding = engine.meaning(question).await;
-    let asking = Asking { embedding, now: Some(Stamp(9 * DAY)), ..Asking::new(question, Tokens(300)) };
-    engine.recollect(&asking).await.unwrap().text
+    let embedding = engine.embed_query(question).await;
+    let asking =
+        RetrievalRequest { embedding, now: Some(Stamp(9 * DAY)), ..RetrievalRequest::new(question, Tokens(300)) };
+    engine.retrieve(&asking).await.unwrap().text
 }
 
 #[tokio::test]
@@ -173,8 +174,11 @@ async fn in_a_conversation_that_goes_on_what_is_in_sight_is_not_recalled() {
     let engine = Engine::builder(Arc::new(MemStore::new())).build();
     tell(&engine, "work", 1, &["read config.rs", "done", "now the tests", "they pass", "read config.rs again"])
         .await;
-    let here = Some(Here { session: id("work"), in_sight: 2 });
-    let found = engine.recollect(&Asking { here, ..Asking::new("config.rs", Tokens(400)) }).await.unwrap();
+    let current = Some(CurrentSession { session: id("work"), visible_texts: 2 });
+    let found = engine
+        .retrieve(&RetrievalRequest { current, ..RetrievalRequest::new("config.rs", Tokens(400)) })
+        .await
+        .unwrap();
     assert!(found.text.contains("read config.rs\n") && !found.text.contains("again"), "{}", found.text);
     assert!(found.text.contains("now the tests"), "what was said lately comes along: {}", found.text);
 }
@@ -194,7 +198,7 @@ async fn any_question_gets_an_answer() {
             assert!(page.is_empty() || page.ends_with("§[End of what was said before]"), "{page}");
             engine.search(question, Filter::default(), 5).await.unwrap();
         }
-        let none = engine.recollect(&Asking::new("sugar", Tokens(0))).await.unwrap();
+        let none = engine.retrieve(&RetrievalRequest::new("sugar", Tokens(0))).await.unwrap();
         assert_eq!((none.text.as_str(), none.tokens), ("", Tokens(0)));
     }
 }
@@ -209,7 +213,7 @@ async fn a_search_can_be_narrowed() {
         hits.into_iter().map(|hit| (hit.session.to_string(), hit.kind.as_str())).collect::<Vec<_>>()
     };
     assert_eq!(found(Filter::default()).await.len(), 3);
-    assert_eq!(found(Filter::of_stream(&id("tuesday"))).await, [("tuesday".to_owned(), "assistant")]);
+    assert_eq!(found(Filter::for_stream(&id("tuesday"))).await, [("tuesday".to_owned(), "assistant")]);
     let since = Filter { from: Some(Stamp(6 * DAY)), ..Filter::default() };
     assert_eq!(found(since).await.len(), 2);
     let kinds = Filter { kinds: Some([TextKind::User].into()), ..Filter::default() };
@@ -223,32 +227,32 @@ async fn memories_are_recalled_by_what_they_mean() {
     for store in stores(folder.path()) {
         let agent = AgentId::from_name("newton").unwrap();
         let build =
-            |store: &Arc<dyn Store>| Engine::builder(store.clone()).agent(agent.clone(), Outlook::default());
+            |store: &Arc<dyn Store>| Engine::builder(store.clone()).agent(agent.clone(), AgentProfile::default());
         let engine = build(&store).embedder(Concepts::new("concepts")).build();
-        let mut memory = engine.memory().await.unwrap().unwrap();
+        let mut memory = engine.agent().await.unwrap().unwrap();
         for said in ["Tim owns an automobile", "The baking was a success", "The boat has seven windows"] {
             let fact = Body::Fact(Fact::new("home", said, Confidence::FULL));
-            let draft = MemoryDraft::new(fact, Provenance::of(Author::Person));
-            memory.ask(Wish::Remember(Box::new(draft))).await.unwrap();
+            let draft = MemoryDraft::new(fact, Provenance::from_author(Author::Person));
+            memory.run_command(MemoryCommand::Remember(Box::new(draft))).await.unwrap();
         }
-        let recall = || Wish::Recall {
+        let recall = || MemoryCommand::Recall {
             query: "which vehicle?".to_owned(),
             kinds: Vec::new(),
             time: None,
             superseded: false,
             max: 9,
         };
-        let ids = |answer: Answer| {
-            let Answer::Found { hits } = answer else { panic!("{answer:?}") };
+        let ids = |answer: MemoryResponse| {
+            let MemoryResponse::Found { hits } = answer else { panic!("{answer:?}") };
             hits.iter().map(|hit| hit.id.to_string()).collect::<Vec<_>>()
         };
-        assert_eq!(ids(memory.ask(recall()).await.unwrap()), Vec::<String>::new(), "not embedded yet");
+        assert_eq!(ids(memory.run_command(recall()).await.unwrap()), Vec::<String>::new(), "not embedded yet");
         assert_eq!(engine.index_all().await.unwrap(), 3);
-        assert_eq!(ids(memory.ask(recall()).await.unwrap()), ["f1"]);
-        let page = memory.context("which vehicle?", None, None).await.unwrap().page;
+        assert_eq!(ids(memory.run_command(recall()).await.unwrap()), ["f1"]);
+        let page = memory.context("which vehicle?", None, None).await.unwrap().knowledge;
         assert_eq!(page.items.iter().map(|item| item.id.to_string()).collect::<Vec<_>>(), ["f1"]);
-        let by_words = build(&store).build().memory().await.unwrap().unwrap();
-        assert_eq!(by_words.context("which vehicle?", None, None).await.unwrap().page.items, []);
+        let by_words = build(&store).build().agent().await.unwrap().unwrap();
+        assert_eq!(by_words.context("which vehicle?", None, None).await.unwrap().knowledge.items, []);
     }
 }
 
@@ -257,10 +261,10 @@ async fn memories_are_recalled_by_what_they_mean() {
 async fn a_question_is_embedded_once() {
     let concepts = Concepts::new("concepts");
     let engine = Engine::builder(Arc::new(MemStore::new())).embedder(concepts.clone()).build();
-    let car = engine.meaning("a vehicle").await;
-    assert!(car.is_some() && engine.meaning("a vehicle").await == car);
+    let car = engine.embed_query("a vehicle").await;
+    assert!(car.is_some() && engine.embed_query("a vehicle").await == car);
     assert_eq!(concepts.asked.load(Ordering::Relaxed), 1);
-    assert_ne!(engine.meaning("a dessert").await, car);
-    assert_eq!(engine.meaning("a vehicle").await, car);
+    assert_ne!(engine.embed_query("a dessert").await, car);
+    assert_eq!(engine.embed_query("a vehicle").await, car);
     assert_eq!(concepts.asked.load(Ordering::Relaxed), 3);
 }

@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use neap_core::event::Recorded;
-use neap_core::ids::{Seq, SessionId, Stamp};
-use neap_core::ingest::Reply;
+use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::message::{Message, Role, ToolCall};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::ProviderReply;
 use neap_core::memory::Author;
-use neap_core::message::{Message, Role, ToolCall};
-use neap_core::secrets::{Masking, masked_places};
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::session::event::RecordedEvent;
+use neap_core::text::secrets::{Masking, count_masks};
+use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::agent_memory::{AgentMemory, WindowMemory};
-use neap_engine::{Engine, HostTools, Incoming, Quiet, SessionOptions, ToolAnswer, verify_results};
+use neap_engine::{Engine, HostTools, IncomingRequest, NullObserver, SessionOptions, ToolAnswer, verify_results};
 use neap_model::envelope::Keyring;
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::folder::FolderViews;
-use neap_store::{MemStore, SqliteStore, Store, Stored};
+use neap_store::{MemStore, SqliteStore, Store, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -64,7 +64,7 @@ impl ChatModel for Leaks {
 
     async fn reply(&self, request: &ModelRequest, _on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         if request.messages.last().is_some_and(|last| last.role == Role::Tool) {
-            return Ok(ModelReply { text: format!("It says {}.", key()), calls: Vec::new(), is_cut: false });
+            return Ok(ModelReply { text: format!("It says {}.", key()), calls: Vec::new(), is_truncated: false });
         }
         let call = |name: &str, arguments: serde_json::Value| ToolCall {
             id: format!("c-{name}"),
@@ -75,7 +75,7 @@ impl ChatModel for Leaks {
             call("fetch", json!({"with": key()})),
             call("open_effort", json!({"name": format!("rotate {}", key())})),
         ];
-        Ok(ModelReply { text: format!("I call it with {}.", key()), calls, is_cut: false })
+        Ok(ModelReply { text: format!("I call it with {}.", key()), calls, is_truncated: false })
     }
 }
 
@@ -115,11 +115,11 @@ impl Place {
     async fn stored(&self, session: &str) -> String {
         let id = SessionId::parse(session).unwrap();
         let events = self.engine.store().events(&id, Seq(1), 10_000).await.unwrap();
-        let whole: Vec<Recorded> = events
+        let whole: Vec<RecordedEvent> = events
             .into_iter()
             .map(|stored| match stored {
-                Stored::Event(recorded) => recorded,
-                Stored::Damaged { .. } => panic!("a damaged event"),
+                StoredEvent::Whole(recorded) => recorded,
+                StoredEvent::Damaged { .. } => panic!("a damaged event"),
             })
             .collect();
         serde_json::to_string(&whole).unwrap()
@@ -163,12 +163,12 @@ fn id(name: &str) -> SessionId {
 async fn say_all(place: &Place) {
     let engine = &place.engine;
     let mut session = engine.resume(&id("chat"), &SessionOptions::default()).await.unwrap();
-    session.turn(Author::Person, &format!("use {}", key()), &mut Quiet).await.unwrap();
-    session.turn(Author::Person, &long(), &mut Quiet).await.unwrap();
+    session.turn(Author::Person, &format!("use {}", key()), &mut NullObserver).await.unwrap();
+    session.turn(Author::Person, &long(), &mut NullObserver).await.unwrap();
     session.record(Author::Model, &format!("told {}", key()), &long(), Some(&key())).await.unwrap();
     session.call_tool("open_effort", &json!({"name": format!("work on {}", key())}).to_string()).await.unwrap();
     session.call_tool("close_effort", "{}").await.unwrap();
-    session.tend().await.unwrap();
+    session.run_upkeep().await.unwrap();
     engine
         .record(
             &id("told"),
@@ -187,12 +187,13 @@ async fn say_all(place: &Place) {
         body[list] = json!([{"role": "user", "content": long()}]);
         let (body, name) = (body.to_string(), path.replace('/', "-"));
         let headers = vec![("x-neap-session".to_owned(), name), ("x-api-key".to_owned(), key())];
-        let incoming = Incoming::new(path, &headers, &body, Tokens(100_000));
+        let incoming = IncomingRequest::new(path, &headers, &body, Tokens(100_000));
         let plan = engine.ingest(&incoming).await;
         assert_eq!((plan.fault.as_deref(), plan.body.as_deref()), (None, None), "it goes on as it came");
         let call = ToolCall { id: "c1".into(), name: "run".into(), arguments: json!({"key": key()}).to_string() };
-        let reply = Reply { text: format!("with {}", key()), calls: vec![call], ..Reply::default() };
-        engine.answered(&plan, &reply).await.unwrap();
+        let reply =
+            ProviderReply { text: format!("with {}", key()), calls: vec![call], ..ProviderReply::default() };
+        engine.complete_request(&plan, &reply).await.unwrap();
     }
 }
 
@@ -202,7 +203,7 @@ async fn no_door_of_the_library_lets_a_secret_in() {
     say_all(&place).await;
     assert_eq!(place.found().await, Vec::<String>::new());
     for session in ["chat", "told", "memory"] {
-        assert!(masked_places(&place.stored(session).await) >= 2, "{session}");
+        assert!(count_masks(&place.stored(session).await) >= 2, "{session}");
     }
     // The tool had to have it.
     assert!(place.given.lock().unwrap().iter().any(|arguments| arguments.contains(&key())));
@@ -221,19 +222,19 @@ async fn what_is_recorded_late_has_no_secret() {
     let headers =
         vec![("x-neap-session".to_owned(), key()), ("x-api-key".to_owned(), "sk-one-4f9aT7bQ2mX8".to_owned())];
     let body = json!({"model": "m", "messages": [{"role": "user", "content": long()}]}).to_string();
-    let incoming = Incoming::new("/v1/messages", &headers, &body, Tokens(100_000));
+    let incoming = IncomingRequest::new("/v1/messages", &headers, &body, Tokens(100_000));
     let plan = engine.ingest(&incoming).await;
-    assert!(matches!(plan.recorded, neap_engine::Recorded::No(_)), "{:?}", plan.recorded);
-    let reply = Reply { text: format!("with {}", key()), ..Reply::default() };
-    assert!(engine.answered(&plan, &reply).await.is_err(), "it waits");
+    assert!(matches!(plan.recorded, neap_engine::RecordingOutcome::Deferred(_)), "{:?}", plan.recorded);
+    let reply = ProviderReply { text: format!("with {}", key()), ..ProviderReply::default() };
+    assert!(engine.complete_request(&plan, &reply).await.is_err(), "it waits");
     store.is_mended();
-    assert_eq!(engine.caught_up(Duration::from_secs(60)).await, 0);
+    assert_eq!(engine.wait_until_recorded(Duration::from_secs(60)).await, 0);
     let sessions = inner.sessions().await.unwrap();
     assert_eq!(sessions.len(), 1);
     assert!(!sessions[0].session.as_str().contains(PART), "{}", sessions[0].session);
     let events = inner.events(&sessions[0].session, Seq(1), 1_000).await.unwrap();
     let stored = format!("{events:?}");
-    assert!(!stored.to_lowercase().contains(PART) && masked_places(&stored) >= 2, "{stored}");
+    assert!(!stored.to_lowercase().contains(PART) && count_masks(&stored) >= 2, "{stored}");
 }
 
 /// Who turns it off keeps what was said as it was said; names and ids stay without.

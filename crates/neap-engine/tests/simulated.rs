@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::stage::{Stage, effort};
 use async_trait::async_trait;
-use neap_core::ids::{SessionId, TurnNo};
-use neap_core::message::{Scope, ToolCall};
-use neap_core::tools::ToolSpec;
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::message::{Scope, ToolCall};
+use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_engine::{Author, Engine, EngineError, HostTools, Quiet, Session, SessionOptions, ToolAnswer};
+use neap_engine::{Author, Engine, EngineError, HostTools, NullObserver, Session, SessionOptions, ToolAnswer};
 use neap_model::{ChatModel, ModelError, OnText};
 use neap_store::MemStore;
 use serde_json::{Value, json};
@@ -116,14 +116,14 @@ impl ChatModel for Meddled {
             (1, Then::ReopenInTheSecond) => {
                 other.resume(&id, &SessionOptions::default()).await.unwrap();
             }
-            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new(), is_cut: false }),
+            _ => return Ok(ModelReply { text: "Done so.".into(), calls: Vec::new(), is_truncated: false }),
         }
         let calls = vec![ToolCall {
             id: "c".into(),
             name: self.first_call.into(),
             arguments: r#"{"name":"mine"}"#.into(),
         }];
-        Ok(ModelReply { text: String::new(), calls, is_cut: false })
+        Ok(ModelReply { text: String::new(), calls, is_truncated: false })
     }
 }
 
@@ -156,7 +156,7 @@ async fn meddled(first_call: &'static str, then: Then) -> (Engine, Session) {
 #[tokio::test]
 async fn an_exchange_goes_to_the_effort_its_turn_opened_whoever_else_speaks() {
     let (_, mut session) = meddled("open_effort", Then::SpeakInTheFirst).await;
-    let reply = session.turn(Author::Person, "let us begin", &mut Quiet).await.unwrap();
+    let reply = session.turn(Author::Person, "let us begin", &mut NullObserver).await.unwrap();
     assert_eq!(reply.scope, Scope::Effort(effort("mine")));
     assert_eq!(reply.turn, TurnNo(1));
 }
@@ -166,8 +166,8 @@ async fn an_exchange_goes_to_the_effort_its_turn_opened_whoever_else_speaks() {
 async fn a_turn_taken_for_dead_keeps_its_tool_rounds() {
     let (engine, mut session) = meddled("fetch", Then::ReopenInTheSecond).await;
     // The first reply calls nothing; the second turn's first reply is the model's second.
-    session.turn(Author::Person, "hello", &mut Quiet).await.unwrap();
-    let reply = session.turn(Author::Person, "fetch it", &mut Quiet).await.unwrap();
+    session.turn(Author::Person, "hello", &mut NullObserver).await.unwrap();
+    let reply = session.turn(Author::Person, "fetch it", &mut NullObserver).await.unwrap();
     assert_eq!(reply.turn, TurnNo(3), "the second was taken for dead");
     let live = session.assemble(Some("now?")).await.unwrap();
     let mut anew = engine.attach(session.id()).await.unwrap();

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use crate::stage::{Stage, banners, effort};
-use neap_core::ledger::Layer;
-use neap_core::message::Scope;
+use neap_core::base::ledger::Layer;
+use neap_core::base::message::Scope;
 use serde_json::json;
 
 const SAID: &str = "The login gives a 401 after 3600 seconds, the refresh in src/auth/refresh.ts fails.";

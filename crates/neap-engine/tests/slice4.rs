@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use crate::stage::Stage;
-use neap_core::ledger::Layer;
-use neap_core::log::LogRequest;
-use neap_core::message::Scope;
-use neap_core::tokens::Tokens;
+use neap_core::base::ledger::Layer;
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
+use neap_core::session::log::LogRequest;
 use serde_json::{Value, json};
 
 const AUTH: &str = "Users get a 401, because the refresh token in src/auth/refresh.ts expired after 3600 seconds.";
@@ -82,7 +82,7 @@ async fn the_ambient_window_holds_the_last_ten_exchanges_and_the_rest_stays_stor
         stage.say(&format!("message number {n}"), &[], "mm").await;
     }
     let context = stage.context().await;
-    let said = context.messages.iter().map(|p| &*p.said.message.content).filter(|t| *t != "mm");
+    let said = context.messages.iter().map(|p| &*p.counted.message.content).filter(|t| *t != "mm");
     let said: Vec<&str> = said.filter(|text| !text.starts_with("§[Recent chat")).collect();
     let want: Vec<String> = (41..=50).map(|n| format!("message number {n}")).collect();
     assert_eq!(said, want);
@@ -160,5 +160,5 @@ async fn eviction_and_ambient_settings_are_per_session() {
     assert_eq!(stage.evicted(), ["auth-bug"]);
     let context = stage.context().await;
     assert_eq!(context.messages.len(), 3, "one exchange, and a line about the others");
-    assert!(context.messages[0].said.message.content.starts_with("§[Recent chat"));
+    assert!(context.messages[0].counted.message.content.starts_with("§[Recent chat"));
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::stage::{Stage, banners};
-use neap_core::ids::SessionId;
+use neap_core::base::ids::SessionId;
 use neap_core::memory::{Author, MemoryId};
 use neap_engine::SessionOptions;
 use neap_store::{MemStore, Store};

@@ -6,11 +6,11 @@ use neap_engine::Author;
 
 async fn shown(stage: &mut Stage) -> String {
     let context = stage.session.assemble(Some("what now?")).await.expect("a context");
-    context.messages.iter().map(|placed| format!("{}\n", placed.said.message.content)).collect()
+    context.messages.iter().map(|placed| format!("{}\n", placed.counted.message.content)).collect()
 }
 
 async fn found(stage: &Stage, words: &str) -> usize {
-    stage.engine.search(words, Filter::of_stream(stage.session.id()), 8).await.expect("a search").len()
+    stage.engine.search(words, Filter::for_stream(stage.session.id()), 8).await.expect("a search").len()
 }
 
 #[tokio::test]
@@ -18,24 +18,24 @@ async fn what_is_taken_back_is_neither_shown_nor_found_and_its_handle_leads_to_i
     let mut stage = Stage::new().await;
     stage.say("the harbour is closed", &[], "understood").await;
     stage.say("the ferry leaves at nine", &[], "noted: nine").await;
-    let before = stage.session.state().log_size(&neap_core::message::Scope::Ambient);
+    let before = stage.session.state().log_size(&neap_core::base::message::Scope::Ambient);
     assert_eq!(found(&stage, "ferry").await, 1);
-    let taken = stage.session.take_back().await.unwrap().unwrap();
-    assert_eq!((taken.turn.0, taken.said.as_str()), (2, "the ferry leaves at nine"));
+    let taken = stage.session.undo_turn().await.unwrap().unwrap();
+    assert_eq!((taken.turn.0, taken.user_text.as_str()), (2, "the ferry leaves at nine"));
     let shown_now = shown(&mut stage).await;
     assert!(!shown_now.contains("ferry") && !shown_now.contains("noted: nine"), "{shown_now}");
     assert!(shown_now.contains("the harbour is closed"), "{shown_now}");
     assert_eq!(found(&stage, "ferry").await, 0);
-    let after = stage.session.state().log_size(&neap_core::message::Scope::Ambient);
+    let after = stage.session.state().log_size(&neap_core::base::message::Scope::Ambient);
     assert!(after.exchanges == before.exchanges - 1 && after.tokens < before.tokens);
     let original = stage.session.call_tool("fetch_original", r#"{"handle": "t2"}"#).await.unwrap();
     assert!(original.text.contains("the ferry leaves at nine"), "{}", original.text);
 
     // The one before it is next; then there is nothing left.
     stage.say("the ferry leaves at ten", &[], "noted: ten").await;
-    assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "the ferry leaves at ten");
-    assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "the harbour is closed");
-    let refusal = stage.session.take_back().await.unwrap().unwrap_err();
+    assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "the ferry leaves at ten");
+    assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "the harbour is closed");
+    let refusal = stage.session.undo_turn().await.unwrap().unwrap_err();
     assert!(refusal.error.contains("Nothing has been said"), "{refusal:?}");
     let context = shown(&mut stage).await;
     assert!(!context.contains("harbour") && !context.contains("ferry"), "{context}");
@@ -45,8 +45,8 @@ async fn what_is_taken_back_is_neither_shown_nor_found_and_its_handle_leads_to_i
 async fn a_reply_that_never_came_is_taken_back_too() {
     let mut stage = Stage::new().await;
     stage.model.push_error(neap_model::ModelError::Refused("the line is dead".into()));
-    stage.session.turn(Author::Person, "is anybody there?", &mut neap_engine::Quiet).await.unwrap_err();
-    assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "is anybody there?");
+    stage.session.turn(Author::Person, "is anybody there?", &mut neap_engine::NullObserver).await.unwrap_err();
+    assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "is anybody there?");
     stage.say("hello", &[], "hello").await;
     assert!(!shown(&mut stage).await.contains("anybody"));
 }
@@ -55,11 +55,11 @@ async fn a_reply_that_never_came_is_taken_back_too() {
 async fn what_something_was_made_of_is_not_taken_back() {
     let mut stage = Stage::new().await;
     stage.concluded("harbour", "the harbour is closed").await;
-    let refusal = stage.session.take_back().await.unwrap().unwrap_err();
+    let refusal = stage.session.undo_turn().await.unwrap().unwrap_err();
     assert!(refusal.error.contains("belongs to harbour, which is concluded"), "{refusal:?}");
     assert!(refusal.hint.is_some_and(|hint| hint.contains("reopened")));
     stage.call("reopen_effort", serde_json::json!({"id": "harbour"})).await;
-    assert_eq!(stage.session.take_back().await.unwrap().unwrap().said, "done");
+    assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "done");
     assert!(stage.text().await.contains("More on it"));
     // The summary of before told of it, and is gone with it.
     assert_eq!(stage.effort("harbour").summary, None);
@@ -71,13 +71,13 @@ async fn what_is_summarised_is_not_taken_back() {
     let mut stage = Stage::with(&[("context_tokens_max", "3000")]).await;
     for n in 0..30 {
         stage.say(&format!("{n} {}", "the tide comes in and goes out again ".repeat(12)), &[], "so it does").await;
-        stage.session.tend().await.unwrap();
+        stage.session.run_upkeep().await.unwrap();
     }
-    let last = stage.session.state().window(&neap_core::message::Scope::Ambient).covered().0;
+    let last = stage.session.state().window(&neap_core::base::message::Scope::Ambient).last_covered_turn().0;
     assert!(last > 0 && last < 30, "{last}");
     let mut taken = 0;
     let refusal = loop {
-        match stage.session.take_back().await.unwrap() {
+        match stage.session.undo_turn().await.unwrap() {
             Ok(_) => taken += 1,
             Err(refusal) => break refusal,
         }

@@ -4,17 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId};
-use neap_core::ingest::{Caller, Callers, Chain, Digest, Reply, SessionName, Tenant, Verdict, offered_tools};
-use neap_core::message::ToolCall;
-use neap_core::project::{InFlight, project};
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan};
+use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{
+    Caller, Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenancy, Tenant, offered_tools,
+};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::project::{TurnsInFlight, project};
+use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
 use neap_model::envelope::Keyring;
-use neap_model::wire::heard::{Counts, Offer, Request};
-use neap_store::{Commit, MemStore, Store, Stored};
+use neap_model::wire::request::{CachedCounter, ToolOffer, WireRequest};
+use neap_store::{Commit, MemStore, Store, StoredEvent};
 use serde_json::{Value, json};
 
 use super::compaction::{message, send};
@@ -30,7 +32,7 @@ pub(crate) fn run<T>(future: impl Future<Output = T>) -> T {
 
 pub(crate) type Shared = Arc<MemStore>;
 
-pub(crate) fn engine(store: &Shared, callers: Callers) -> Engine {
+pub(crate) fn engine(store: &Shared, callers: Tenancy) -> Engine {
     let keyring = Keyring::from_secret(b"a secret that all processes have").unwrap();
     Engine::builder(store.clone() as Arc<dyn Store>).callers(callers).keyring(Arc::new(keyring)).build()
 }
@@ -60,13 +62,13 @@ impl Client {
         json!({"model": "m", "stream": true, "messages": self.history}).to_string()
     }
 
-    pub(crate) async fn send(&self, engine: &Engine) -> Plan {
+    pub(crate) async fn send(&self, engine: &Engine) -> RequestPlan {
         self.send_with(engine, None).await
     }
 
-    pub(crate) async fn send_with(&self, engine: &Engine, offer: Option<&Offer>) -> Plan {
+    pub(crate) async fn send_with(&self, engine: &Engine, offer: Option<&ToolOffer>) -> RequestPlan {
         let body = self.body();
-        let incoming = Incoming { offer, ..Incoming::new(PATH, &self.headers, &body, BUDGET) };
+        let incoming = IncomingRequest { offer, ..IncomingRequest::new(PATH, &self.headers, &body, BUDGET) };
         let plan = engine.ingest(&incoming).await;
         assert_eq!((&plan.fault, &plan.refusal), (&None, &None));
         let sent = plan.body.as_deref().unwrap_or(&body);
@@ -75,17 +77,17 @@ impl Client {
     }
 
     /// Says something, and hears an answer.
-    pub(crate) async fn talk(&mut self, engine: &Engine, text: &str) -> Plan {
+    pub(crate) async fn talk(&mut self, engine: &Engine, text: &str) -> RequestPlan {
         self.history.push(json!({"role": "user", "content": text}));
         let plan = self.send(engine).await;
         let text = format!("Noted: answer {}.", self.history.len());
         self.history.push(json!({"role": "assistant", "content": text}));
-        engine.answered(&plan, &Reply { text, ..Reply::default() }).await.unwrap();
+        engine.complete_request(&plan, &ProviderReply { text, ..ProviderReply::default() }).await.unwrap();
         plan
     }
 
     /// Talks until its first words are out of sight.
-    pub(crate) async fn talk_long(&mut self, engine: &Engine, first: &str) -> Plan {
+    pub(crate) async fn talk_long(&mut self, engine: &Engine, first: &str) -> RequestPlan {
         let mut plan = self.talk(engine, first).await;
         for turn in 0..40 {
             plan = self.talk(engine, &filler(turn)).await;
@@ -93,7 +95,7 @@ impl Client {
         plan
     }
 
-    pub(crate) fn sent(&self, plan: &Plan) -> String {
+    pub(crate) fn sent(&self, plan: &RequestPlan) -> String {
         plan.body.clone().unwrap_or_else(|| self.body())
     }
 }
@@ -105,11 +107,11 @@ fn filler(turn: usize) -> String {
     )
 }
 
-pub(crate) async fn events(store: &dyn Store, session: &SessionId) -> Vec<Recorded> {
+pub(crate) async fn events(store: &dyn Store, session: &SessionId) -> Vec<RecordedEvent> {
     let stored = store.events(session, Seq(1), usize::MAX).await.unwrap();
     let whole = stored.into_iter().map(|stored| match stored {
-        Stored::Event(recorded) => recorded,
-        Stored::Damaged { why, .. } => panic!("{why}"),
+        StoredEvent::Whole(recorded) => recorded,
+        StoredEvent::Damaged { why, .. } => panic!("{why}"),
     });
     whole.collect()
 }
@@ -120,25 +122,25 @@ pub(crate) async fn owner(store: &Shared, session: &SessionId) -> Option<Tenant>
 
 /// What a client's session is called, whoever it is taken for.
 fn name(client: &Client, tenant: &Tenant) -> SessionName {
-    let counts = Counts::new(counter_for("o200k_base"));
-    let request = Request::read(PATH, &client.headers, &client.body(), &counts).unwrap().unwrap();
-    request.heard().signals.identity(tenant).unwrap().name
+    let counts = CachedCounter::new(counter_for("o200k_base"));
+    let request = WireRequest::read(PATH, &client.headers, &client.body(), &counts).unwrap().unwrap();
+    request.parsed().signals.identity(tenant).unwrap().name
 }
 
 pub(crate) fn chain(client: &Client, tenant: &Tenant) -> Chain {
-    let counts = Counts::new(counter_for("o200k_base"));
-    let request = Request::read(PATH, &client.headers, &client.body(), &counts).unwrap().unwrap();
-    Chain::of(tenant, request.heard())
+    let counts = CachedCounter::new(counter_for("o200k_base"));
+    let request = WireRequest::read(PATH, &client.headers, &client.body(), &counts).unwrap().unwrap();
+    Chain::from_request(tenant, request.parsed())
 }
 
 /// A store as it was before streams had owners: the client's conversation, known by the key of a header, under an id of 32 bits or whatever
 /// id is given.
 pub(crate) async fn of_old(client: &Client, key: Option<&str>, id: Option<SessionId>) -> Shared {
-    let (store, tenant) = (Shared::default(), Tenant::of_key(key));
+    let (store, tenant) = (Shared::default(), Tenant::from_key(key));
     let recorded = Shared::default();
-    let caller = Caller::of(Callers::One, PATH, &client.headers).unwrap().tenant;
+    let caller = Caller::from_request(Tenancy::Single, PATH, &client.headers).unwrap().tenant;
     let mut again = Client { headers: client.headers.clone(), history: Vec::new() };
-    let one = engine(&recorded, Callers::One);
+    let one = engine(&recorded, Tenancy::Single);
     let mut session = None;
     for item in &client.history {
         again.history.push(item.clone());
@@ -170,22 +172,22 @@ pub(crate) async fn of_old(client: &Client, key: Option<&str>, id: Option<Sessio
         }
     }
     let has_name = client.headers.iter().any(|(header, _)| header == "x-neap-session");
-    let id = id.or_else(|| has_name.then(|| name(client, &tenant).old_id())).unwrap_or(session);
+    let id = id.or_else(|| has_name.then(|| name(client, &tenant).legacy_id())).unwrap_or(session);
     put(&store, &id, old).await;
     store
 }
 
 /// Puts events into a stream as they are: what a file says would not be believed.
-pub(crate) async fn put(store: &Shared, id: &SessionId, events: Vec<Recorded>) {
+pub(crate) async fn put(store: &Shared, id: &SessionId, events: Vec<RecordedEvent>) {
     let mut state = store.load(id).await.unwrap().unwrap_or_default();
-    let (expected, in_flight) = (state.seq(), InFlight::of(&state));
+    let (expected, in_flight) = (state.seq(), TurnsInFlight::of(&state));
     let renamed = events.into_iter().map(|mut recorded| {
         if let Event::SessionCreated { session, .. } = &mut recorded.event {
             session.clone_from(id);
         }
         state.record(recorded.at, recorded.event)
     });
-    let events: Vec<Recorded> = renamed.collect();
+    let events: Vec<RecordedEvent> = renamed.collect();
     let projection = project(&in_flight, &state, &events);
     store.commit(Commit { session: id.clone(), expected, events, projection }).await.unwrap();
 }
@@ -193,7 +195,7 @@ pub(crate) async fn put(store: &Shared, id: &SessionId, events: Vec<Recorded>) {
 /// A conversation that is long enough to be cut, as its client has it.
 pub(crate) async fn long_talk(headers: &[(&str, &str)]) -> Client {
     let mut client = Client::new(headers);
-    client.talk_long(&engine(&Shared::default(), Callers::One), CANARY).await;
+    client.talk_long(&engine(&Shared::default(), Tenancy::Single), CANARY).await;
     // Its last answer is not heard.
     client
 }
@@ -203,12 +205,12 @@ pub(crate) async fn long_talk(headers: &[(&str, &str)]) -> Client {
 fn a_session_has_the_whole_digest_and_its_owner() {
     run(async {
         let store = Shared::default();
-        let engine = engine(&store, Callers::Many);
+        let engine = engine(&store, Tenancy::Multi);
         let mut named = Client::new(&[("x-api-key", "sk-one-4f9aT7bQ2mX8"), ("x-neap-session", "desk")]);
         let plan = named.talk(&engine, "hello").await;
-        let caller = Caller::of(Callers::Many, PATH, &named.headers).unwrap().tenant;
+        let caller = Caller::from_request(Tenancy::Multi, PATH, &named.headers).unwrap().tenant;
         let session = plan.session.unwrap();
-        assert_eq!(session.as_str(), format!("desk-{}", name(&named, &caller).mark()));
+        assert_eq!(session.as_str(), format!("desk-{}", name(&named, &caller).digest()));
         assert_eq!(owner(&store, &session).await, Some(caller));
         let mut unnamed = Client::new(&[("x-api-key", "sk-one-4f9aT7bQ2mX8")]);
         let session = unnamed.talk(&engine, "good evening").await.session.unwrap();
@@ -231,27 +233,28 @@ fn a_stream_of_somebody_else_is_as_if_it_were_not_there() {
         let victim = long_talk(&[("x-api-key", "sk-victim-4f9aT7bQ2mX8"), ("x-neap-session", "desk")]).await;
         let mut thief = Client::new(&[("x-api-key", "sk-thief-4f9aT7bQ2mX8"), ("x-neap-session", "desk")]);
         thief.history.push(json!({"role": "user", "content": "hi"}));
-        let caller = Caller::of(Callers::Many, PATH, &thief.headers).unwrap().tenant;
+        let caller = Caller::from_request(Tenancy::Multi, PATH, &thief.headers).unwrap().tenant;
         // The thief's own id, old and new, as if digests had collided; the victim has gone on with the stream since.
-        for id in
-            [name(&thief, &caller).id(), name(&thief, &Tenant::of_key(Some("sk-thief-4f9aT7bQ2mX8"))).old_id()]
-        {
+        for id in [
+            name(&thief, &caller).id(),
+            name(&thief, &Tenant::from_key(Some("sk-thief-4f9aT7bQ2mX8"))).legacy_id(),
+        ] {
             let store = of_old(&victim, Some("sk-victim-4f9aT7bQ2mX8"), Some(id.clone())).await;
-            let many = engine(&store, Callers::Many);
+            let many = engine(&store, Tenancy::Multi);
             let mut going_on = victim.showing("x-neap-session", "desk");
             going_on.history.push(json!({"role": "user", "content": "and more"}));
             // By its history: what is named is under another id here.
             going_on.headers.retain(|(name, _)| name != "x-neap-session");
             assert_eq!(going_on.send(&many).await.session, Some(id.clone()));
             assert!(owner(&store, &id).await.is_some());
-            let before = store.seq(&id).await.unwrap();
+            let before = store.last_seq(&id).await.unwrap();
             let mut thief = thief.clone();
             let plan = thief.talk_long(&many, "hi").await;
             assert_ne!(plan.session, Some(id.clone()));
             let again = thief.talk(&many, QUESTION).await;
             assert_eq!(again.session, plan.session, "its own session goes on");
             assert!(!thief.sent(&again).contains("QX-7714"));
-            assert_eq!(store.seq(&id).await.unwrap(), before, "nothing of it was written there");
+            assert_eq!(store.last_seq(&id).await.unwrap(), before, "nothing of it was written there");
         }
     });
 }
@@ -267,7 +270,7 @@ fn an_old_stream_opens_for_who_shows_its_history() {
             let talk = long_talk(headers).await;
             let store = of_old(&talk, Some("sk-one-4f9aT7bQ2mX8"), None).await;
             let old = store.sessions().await.unwrap().pop().unwrap().session;
-            let many = engine(&store, Callers::Many);
+            let many = engine(&store, Tenancy::Multi);
             // Others under the same name: with the words that it began with, with another key, with the same key and another subscription.
             let begun = Client { history: talk.history[..1].to_vec(), headers: talk.headers.clone() };
             for other in [
@@ -283,14 +286,18 @@ fn an_old_stream_opens_for_who_shows_its_history() {
             let mut own = talk.clone();
             let turns = store.load(&old).await.unwrap().unwrap().turn();
             let plan = own.talk(&many, QUESTION).await;
-            assert_eq!((plan.session.as_ref(), plan.verdict), (Some(&old), Some(Verdict::Turn)), "{headers:?}");
+            assert_eq!(
+                (plan.session.as_ref(), plan.verdict),
+                (Some(&old), Some(HistoryVerdict::Turn)),
+                "{headers:?}"
+            );
             assert!(own.sent(&plan).contains("QX-7714"), "and finds what was said");
             assert_eq!(store.load(&old).await.unwrap().unwrap().turn().0, turns.0 + 1);
-            let caller = Caller::of(Callers::Many, PATH, &own.headers).unwrap().tenant;
+            let caller = Caller::from_request(Tenancy::Multi, PATH, &own.headers).unwrap().tenant;
             assert_eq!(owner(&store, &old).await, Some(caller));
-            let fresh = engine(&store, Callers::Many);
+            let fresh = engine(&store, Tenancy::Multi);
             let plan = own.talk(&fresh, "thank you").await;
-            assert_eq!((plan.session.as_ref(), plan.verdict), (Some(&old), Some(Verdict::Turn)));
+            assert_eq!((plan.session.as_ref(), plan.verdict), (Some(&old), Some(HistoryVerdict::Turn)));
             let findings = store.examine(None).await.unwrap();
             assert!(findings.iter().all(|finding| finding.severity == neap_store::Severity::Note), "{findings:?}");
         }
@@ -305,14 +312,14 @@ fn one_caller_may_show_any_key() {
             [&[("authorization", "Bearer t1"), ("x-neap-session", "desk")][..], &[("authorization", "Bearer t1")]]
         {
             let store = Shared::default();
-            let one = engine(&store, Callers::One);
+            let one = engine(&store, Tenancy::Single);
             let mut client = Client::new(headers);
             let first = client.talk_long(&one, CANARY).await.session;
             for (name, value) in [("authorization", "Bearer t2"), ("x-api-key", "sk-second"), ("cookie", "sid=1")]
             {
                 client = client.showing(name, value);
                 let plan = client.talk(&one, QUESTION).await;
-                assert_eq!((&plan.session, plan.verdict), (&first, Some(Verdict::Turn)));
+                assert_eq!((&plan.session, plan.verdict), (&first, Some(HistoryVerdict::Turn)));
                 assert!(client.sent(&plan).contains("QX-7714"));
             }
             client.headers.retain(|(name, _)| name == "x-neap-session");
@@ -337,7 +344,7 @@ fn one_caller_goes_on_with_what_a_key_recorded() {
             let old = store.sessions().await.unwrap().pop().unwrap().session;
             let mut client = talk.clone();
             for token in ["t1", "t2", "t3"] {
-                let one = engine(&store, Callers::One);
+                let one = engine(&store, Tenancy::Single);
                 if key.is_some() {
                     client = client.showing("authorization", &format!("Bearer {token}"));
                 }
@@ -345,7 +352,7 @@ fn one_caller_goes_on_with_what_a_key_recorded() {
                 let plan = client.talk(&one, QUESTION).await;
                 assert_eq!(
                     (plan.session.as_ref(), plan.verdict),
-                    (Some(&old), Some(Verdict::Turn)),
+                    (Some(&old), Some(HistoryVerdict::Turn)),
                     "{headers:?} {token}"
                 );
                 assert!(client.sent(&plan).contains("QX-7714"));
@@ -354,7 +361,7 @@ fn one_caller_goes_on_with_what_a_key_recorded() {
             // By its name alone, where it has one: the client has cleared its history.
             if headers.iter().any(|(name, _)| *name == "x-neap-session") {
                 let mut cleared = Client { history: Vec::new(), headers: client.headers.clone() };
-                assert_eq!(cleared.talk(&engine(&store, Callers::One), "anew").await.session, Some(old));
+                assert_eq!(cleared.talk(&engine(&store, Tenancy::Single), "anew").await.session, Some(old));
             }
         }
     });
@@ -365,7 +372,7 @@ fn one_caller_goes_on_with_what_a_key_recorded() {
 fn a_stranger_is_bounded_and_leaves_no_trace() {
     run(async {
         let store = Shared::default();
-        let many = engine(&store, Callers::Many);
+        let many = engine(&store, Tenancy::Multi);
         let mut known = Client::new(&[("x-api-key", "sk-one-4f9aT7bQ2mX8"), ("x-neap-session", "desk")]);
         known.talk_long(&many, CANARY).await;
         let before = store.sessions().await.unwrap();
@@ -374,7 +381,7 @@ fn a_stranger_is_bounded_and_leaves_no_trace() {
             let plan = stranger.talk_long(&many, "My own word is KESTREL-22.").await;
             assert_eq!(
                 (plan.session.as_ref(), plan.turn, &plan.recorded),
-                (None, None, &neap_engine::Recorded::NotKept)
+                (None, None, &neap_engine::RecordingOutcome::NotRetained)
             );
             let plan = stranger.talk(&many, QUESTION).await;
             let sent = stranger.sent(&plan);
@@ -392,7 +399,7 @@ fn a_stranger_is_bounded_and_leaves_no_trace() {
 #[test]
 fn memories_are_a_callers_own() {
     run(async {
-        let offer = Offer { tools: offered_tools(), memory: true };
+        let offer = ToolOffer { tools: offered_tools(), has_memory_tool: true };
         let call = |name: &str, arguments: Value| ToolCall {
             id: "c1".to_owned(),
             name: name.to_owned(),
@@ -402,21 +409,25 @@ fn memories_are_a_callers_own() {
         let recall = call("recall", json!({"query": "vault code heron"}));
         let create = call("memory", json!({"command": "create", "path": "/memories/a.txt", "file_text": CANARY}));
         let view = call("memory", json!({"command": "view", "path": "/memories/a.txt"}));
-        for (callers, is_shared) in [(Callers::Many, false), (Callers::One, true)] {
+        for (callers, is_shared) in [(Tenancy::Multi, false), (Tenancy::Single, true)] {
             let store = Shared::default();
             let engine = engine(&store, callers);
             let mut one = Client::new(&[("x-api-key", "sk-one-4f9aT7bQ2mX8")]);
             one.history.push(json!({"role": "user", "content": "hello"}));
             let mine = one.send_with(&engine, Some(&offer)).await;
             for call in [&remember, &create] {
-                let told = engine.call_ours(&mine, call).await;
+                let told = engine.call_own_tool(&mine, call).await;
                 assert!(!told.to_lowercase().contains("error"), "{told}");
             }
             let other = one.showing("x-api-key", "sk-two-4f9aT7bQ2mX8");
             let theirs = other.send_with(&engine, Some(&offer)).await;
             for call in [&recall, &view] {
-                assert!(engine.call_ours(&mine, call).await.contains("QX-7714"));
-                assert_eq!(engine.call_ours(&theirs, call).await.contains("QX-7714"), is_shared, "{callers:?}");
+                assert!(engine.call_own_tool(&mine, call).await.contains("QX-7714"));
+                assert_eq!(
+                    engine.call_own_tool(&theirs, call).await.contains("QX-7714"),
+                    is_shared,
+                    "{callers:?}"
+                );
             }
             let agents = store.agents().await.unwrap();
             assert!(agents.iter().all(|info| info.agent.as_str().len() == "proxy-".len() + 32), "{agents:?}");
@@ -428,12 +439,12 @@ fn memories_are_a_callers_own() {
 #[test]
 fn what_was_put_in_short_is_its_callers() {
     run(async {
-        for (callers, opens) in [(Callers::Many, false), (Callers::One, true)] {
+        for (callers, opens) in [(Tenancy::Multi, false), (Tenancy::Single, true)] {
             let store = Shared::default();
             let engine = engine(&store, callers);
             let input = [message("user", CANARY), message("assistant", "Noted."), message("user", "go on")];
             let plan = send(&engine, "/v1/responses/compact", "t1-4f9aT7bQ2mX8", &input).await;
-            let answer: Value = serde_json::from_str(&plan.answer.unwrap().body).unwrap();
+            let answer: Value = serde_json::from_str(&plan.own_answer.unwrap().body).unwrap();
             let item =
                 answer["output"].as_array().unwrap().iter().find(|item| item["type"] == "compaction").unwrap();
             let after = [item.clone(), message("user", QUESTION)];
@@ -444,7 +455,7 @@ fn what_was_put_in_short_is_its_callers() {
                 "{callers:?}"
             );
             // Of whom nothing is known, nothing is opened.
-            if callers == Callers::Many {
+            if callers == Tenancy::Multi {
                 assert!(send(&engine, "/v1/responses", "EMPTY", &after).await.refusal.is_some());
             }
         }

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use neap_core::ids::SessionId;
-use neap_core::ingest::{Callers, offered_tools};
-use neap_core::message::ToolCall;
-use neap_core::tokens::Tokens;
+use neap_core::base::ids::SessionId;
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{Tenancy, offered_tools};
 use neap_engine::Engine;
-use neap_model::wire::heard::Offer;
+use neap_model::wire::request::ToolOffer;
 use neap_store::Store;
 use serde_json::{Value, json};
 
@@ -20,12 +20,13 @@ fn callers_sessions_are_hidden_from_other_doors() {
     run(async {
         let store = Shared::default();
         let mut caller = Client::new(&[("x-api-key", "sk-one-4f9aT7bQ2mX8"), ("x-neap-session", "desk")]);
-        let theirs = caller.talk(&engine(&store, Callers::Many), CANARY).await.session.unwrap();
+        let theirs = caller.talk(&engine(&store, Tenancy::Multi), CANARY).await.session.unwrap();
         let mut own = Client::new(&[("x-neap-session", "mine")]);
-        let mine = own.talk(&engine(&store, Callers::One), "the heron nests at pier nine").await.session.unwrap();
-        let all = engine(&store, Callers::Many);
+        let mine =
+            own.talk(&engine(&store, Tenancy::Single), "the heron nests at pier nine").await.session.unwrap();
+        let all = engine(&store, Tenancy::Multi);
         assert_eq!(all.sessions().await.unwrap().len(), 2);
-        let door = Engine::builder(store.clone() as Arc<dyn Store>).without_callers().build();
+        let door = Engine::builder(store.clone() as Arc<dyn Store>).hide_callers().build();
         let seen: Vec<SessionId> = door.sessions().await.unwrap().into_iter().map(|info| info.session).collect();
         assert_eq!(seen, std::slice::from_ref(&mine));
         assert!(door.attach(&theirs).await.is_err() && door.attach(&mine).await.is_ok());
@@ -46,7 +47,7 @@ async fn streams(store: &Shared) -> Vec<SessionId> {
 
 /// Uses all that a proxy keeps for a caller: a session, its memories, its files. Gives what it was sent and told.
 async fn use_everything(engine: &Engine, key: &str, text: &str) -> String {
-    let offer = Offer { tools: offered_tools(), memory: true };
+    let offer = ToolOffer { tools: offered_tools(), has_memory_tool: true };
     let mut client = Client::new(&[("x-api-key", key), ("x-neap-session", "desk")]);
     client.history.push(json!({"role": "user", "content": text}));
     let plan = client.send_with(engine, Some(&offer)).await;
@@ -63,7 +64,7 @@ async fn use_everything(engine: &Engine, key: &str, text: &str) -> String {
     for (name, arguments) in calls {
         let arguments: Value = arguments;
         let call = ToolCall { id: "c1".to_owned(), name: name.to_owned(), arguments: arguments.to_string() };
-        seen += &engine.call_ours(&plan, &call).await;
+        seen += &engine.call_own_tool(&plan, &call).await;
     }
     seen
 }
@@ -74,9 +75,9 @@ fn whichever_id_collides_the_owner_is_compared() {
     run(async {
         let (victim, thief) = ("sk-victim-4f9aT7bQ2mX8", "sk-thief-4f9aT7bQ2mX8");
         let theirs = Shared::default();
-        assert!(use_everything(&engine(&theirs, Callers::Many), victim, CANARY).await.contains("QX-7714"));
+        assert!(use_everything(&engine(&theirs, Tenancy::Multi), victim, CANARY).await.contains("QX-7714"));
         let own = Shared::default();
-        use_everything(&engine(&own, Callers::Many), thief, "the tide turns at six").await;
+        use_everything(&engine(&own, Tenancy::Multi), thief, "the tide turns at six").await;
         let (mut tried, kind) =
             (0, |id: &SessionId| id.as_str().rsplit_once('-').map(|(kind, _)| kind.to_owned()));
         for id in streams(&own).await {
@@ -85,10 +86,10 @@ fn whichever_id_collides_the_owner_is_compared() {
             let store = Shared::default();
             put(&store, &id, events(theirs.as_ref(), stolen).await).await;
             assert!(owner(&store, &id).await.is_some(), "{id} has an owner");
-            let before = store.seq(&id).await.unwrap();
-            let seen = use_everything(&engine(&store, Callers::Many), thief, "the tide turns at six").await;
+            let before = store.last_seq(&id).await.unwrap();
+            let seen = use_everything(&engine(&store, Tenancy::Multi), thief, "the tide turns at six").await;
             assert!(!seen.contains("QX-7714"), "{id}: {seen}");
-            assert_eq!(store.seq(&id).await.unwrap(), before, "{id}: nothing is written to it");
+            assert_eq!(store.last_seq(&id).await.unwrap(), before, "{id}: nothing is written to it");
             tried += 1;
         }
         assert_eq!(tried, 3, "a session, memories and files");

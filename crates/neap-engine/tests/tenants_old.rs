@@ -1,12 +1,12 @@
 //! What is older than owners, shared by two who showed one key before, and what a file says of itself (I11).
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
-use neap_core::event::Event;
-use neap_core::ids::{AgentId, SessionId};
-use neap_core::ingest::{Callers, Line, Link, Reply, Tenant, offered_tools};
-use neap_core::message::ToolCall;
-use neap_engine::{Engine, Incoming, Plan};
-use neap_model::wire::heard::Offer;
+use neap_core::base::ids::{AgentId, SessionId};
+use neap_core::base::message::ToolCall;
+use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenancy, Tenant, offered_tools};
+use neap_core::session::event::Event;
+use neap_engine::{Engine, IncomingRequest, RequestPlan};
+use neap_model::wire::request::ToolOffer;
 use neap_store::Store;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_greeting_is_no_history() {
                 let store = Shared::default();
                 let mut whole = own.clone();
                 whole.history.push(said("assistant", "Any time."));
-                let end = *chain(&whole, &Tenant::of_key(Some(SHARED))).links().last().unwrap();
+                let end = *chain(&whole, &Tenant::from_key(Some(SHARED))).links().last().unwrap();
                 if let Some(Event::HistoryLinked { line, .. }) = events.last_mut().map(|last| &mut last.event) {
                     line.answered = vec![end];
                 }
@@ -50,7 +50,7 @@ fn a_greeting_is_no_history() {
                     "hi" => vec![said("user", "hi")],
                     _ => own.history.clone(),
                 };
-                let many = engine(&store, Callers::Many);
+                let many = engine(&store, Tenancy::Multi);
                 assert_ne!(thief.send(&many).await.session.as_ref(), Some(&old), "{name} {greeting}");
                 assert_eq!(owner(&store, &old).await, None);
                 whole.history.push(said("user", "go on"));
@@ -60,9 +60,9 @@ fn a_greeting_is_no_history() {
     });
 }
 
-async fn respond(engine: &Engine, headers: &[(String, String)], body: &Value) -> Plan {
+async fn respond(engine: &Engine, headers: &[(String, String)], body: &Value) -> RequestPlan {
     let body = body.to_string();
-    let incoming = Incoming::new("/v1/responses", headers, &body, neap_core::tokens::Tokens(3_000));
+    let incoming = IncomingRequest::new("/v1/responses", headers, &body, neap_core::base::tokens::Tokens(3_000));
     engine.ingest(&incoming).await
 }
 
@@ -70,33 +70,37 @@ async fn respond(engine: &Engine, headers: &[(String, String)], body: &Value) ->
 #[test]
 fn an_answers_id_opens_no_old_stream() {
     run(async {
-        let then = Tenant::of_key(Some(SHARED));
+        let then = Tenant::from_key(Some(SHARED));
         for (name, value) in OTHERS {
             let store = Shared::default();
             let recorded = Shared::default();
             let own = Client::new(&[("authorization", &format!("Bearer {SHARED}"))]);
-            let one = engine(&recorded, Callers::One);
+            let one = engine(&recorded, Tenancy::Single);
             let plan = respond(&one, &own.headers, &json!({"model": "m", "input": "the code is QX-7714"})).await;
-            let reply = Reply { id: Some("resp_1".to_owned()), text: "Noted.".to_owned(), ..Reply::default() };
-            one.answered(&plan, &reply).await.unwrap();
+            let reply = ProviderReply {
+                id: Some("resp_1".to_owned()),
+                text: "Noted.".to_owned(),
+                ..ProviderReply::default()
+            };
+            one.complete_request(&plan, &reply).await.unwrap();
             let old = plan.session.unwrap();
             let mut all = events(recorded.as_ref(), &old).await;
             for recorded in &mut all {
                 if let Event::HistoryLinked { links, tenant, .. } = &mut recorded.event {
                     *tenant = None;
-                    let here = Tenant::local().response("resp_1");
+                    let here = Tenant::local().response_digest("resp_1");
                     let known = links.iter_mut().filter(|link| link.digest == here);
-                    known.for_each(|link| link.digest = then.response("resp_1"));
+                    known.for_each(|link| link.digest = then.response_digest("resp_1"));
                 }
             }
             put(&store, &old, all).await;
             let thief = own.showing(name, value);
             let next = json!({"model": "m", "input": "and the code?", "previous_response_id": "resp_1"});
-            let plan = respond(&engine(&store, Callers::Many), &thief.headers, &next).await;
+            let plan = respond(&engine(&store, Tenancy::Multi), &thief.headers, &next).await;
             assert_ne!(plan.session.as_ref(), Some(&old), "{name}");
             assert_eq!(owner(&store, &old).await, None, "nobody is locked out of it");
             // On one's own machine it goes on.
-            assert_eq!(respond(&engine(&store, Callers::One), &own.headers, &next).await.session, Some(old));
+            assert_eq!(respond(&engine(&store, Tenancy::Single), &own.headers, &next).await.session, Some(old));
         }
     });
 }
@@ -105,7 +109,7 @@ fn an_answers_id_opens_no_old_stream() {
 #[test]
 fn an_old_agent_is_one_callers_or_nobodys() {
     run(async {
-        let offer = Offer { tools: offered_tools(), memory: false };
+        let offer = ToolOffer { tools: offered_tools(), has_memory_tool: false };
         let call = |name: &str, arguments: Value| {
             let (id, name) = ("c1".to_owned(), name.to_owned());
             ToolCall { id, name, arguments: arguments.to_string() }
@@ -113,17 +117,18 @@ fn an_old_agent_is_one_callers_or_nobodys() {
         let recall = call("recall", json!({"query": "vault code heron"}));
         for taught_by in [1, 2] {
             let store = Shared::default();
-            let many = engine(&store, Callers::Many);
+            let many = engine(&store, Tenancy::Multi);
             let mut callers = vec![Client::new(&[("x-api-key", SHARED)])];
             callers.push(callers[0].showing("ocp-apim-subscription-key", "k-9d3eR5wK1pZ7"));
             let old =
-                AgentId::from_name(&format!("proxy {}", Tenant::of_key(Some(SHARED)).digest().short())).unwrap();
+                AgentId::from_name(&format!("proxy {}", Tenant::from_key(Some(SHARED)).digest().short_hex()))
+                    .unwrap();
             let mut plans = Vec::new();
             for (nth, client) in callers.iter_mut().enumerate() {
                 client.history.push(said("user", &format!("hello {nth}")));
                 let plan = client.send_with(&many, Some(&offer)).await;
                 if nth == 0 {
-                    many.call_ours(
+                    many.call_own_tool(
                         &plan,
                         &call("remember", json!({"kind": "fact", "text": "Pier nine is closed."})),
                     )
@@ -131,7 +136,7 @@ fn an_old_agent_is_one_callers_or_nobodys() {
                 }
                 if nth < taught_by {
                     let text = format!("The vault code of heron {nth} is QX-{nth}.");
-                    many.call_ours(&plan, &call("remember", json!({"kind": "fact", "text": text}))).await;
+                    many.call_own_tool(&plan, &call("remember", json!({"kind": "fact", "text": text}))).await;
                 }
                 plans.push(plan);
             }
@@ -149,20 +154,21 @@ fn an_old_agent_is_one_callers_or_nobodys() {
                 all.retain(|recorded| !matches!(recorded.event, Event::HistoryLinked { .. }));
                 put(&then, &old.stream(), all).await;
             }
-            let many = engine(&then, Callers::Many);
-            let told = [many.call_ours(&plans[0], &recall).await, many.call_ours(&plans[1], &recall).await];
+            let many = engine(&then, Tenancy::Multi);
+            let told =
+                [many.call_own_tool(&plans[0], &recall).await, many.call_own_tool(&plans[1], &recall).await];
             assert_eq!(told[0].contains("QX-0"), taught_by == 1, "{taught_by} {told:?}");
             assert!(!told[0].contains("QX-1") && !told[1].contains("QX-0"), "{taught_by} {told:?}");
             let claimed = then.load(&old.stream()).await.unwrap().unwrap().head().tenant;
             assert_eq!(claimed.is_some(), taught_by == 1);
             // And what is learnt from now on is its own.
-            many.call_ours(
+            many.call_own_tool(
                 &plans[1],
                 &call("remember", json!({"kind": "fact", "text": "The heron vault code is QX-9."})),
             )
             .await;
-            assert!(!many.call_ours(&plans[0], &recall).await.contains("QX-9"));
-            assert!(many.call_ours(&plans[1], &recall).await.contains("QX-9"));
+            assert!(!many.call_own_tool(&plans[0], &recall).await.contains("QX-9"));
+            assert!(many.call_own_tool(&plans[1], &recall).await.contains("QX-9"));
         }
     });
 }
@@ -174,22 +180,22 @@ fn no_conversation_goes_on_in_a_file() {
         for headers in [&[("x-neap-session", "desk")][..], &[("x-trace", "0")]] {
             let mut hostile = Client::new(headers);
             let made = Shared::default();
-            hostile.talk(&engine(&made, Callers::One), "hi").await;
+            hostile.talk(&engine(&made, Tenancy::Single), "hi").await;
             let id = made.sessions().await.unwrap().pop().unwrap().session;
             let mut export = events(made.as_ref(), &id).await;
             if let Some(Event::HistoryLinked { links, line, .. }) = export.last_mut().map(|last| &mut last.event) {
                 let common = ["hello", "help", "good morning"].map(|text| {
                     let client = Client { headers: hostile.headers.clone(), history: vec![said("user", text)] };
-                    chain(&client, &Tenant::local()).asked()
+                    chain(&client, &Tenant::local()).stable_digest()
                 });
-                let turn = neap_core::ids::TurnNo(1);
-                links.extend(common.map(|digest| Link { digest, turn }));
-                *line = Line { asked: common[0], answered: common.to_vec() };
+                let turn = neap_core::base::ids::TurnNo(1);
+                links.extend(common.map(|digest| HistoryLink { digest, turn }));
+                *line = HistoryHead { asked: common[0], answered: common.to_vec() };
             }
             let other = SessionId::from_name("copy").unwrap();
             for name in [None, Some(other)] {
                 let store = Shared::default();
-                let one = engine(&store, Callers::One);
+                let one = engine(&store, Tenancy::Single);
                 let taken = one.import_events(export.clone(), name).await.unwrap().session;
                 assert_eq!(owner(&store, &taken).await, None);
                 for text in ["hi", "hello", "help", "good morning"] {
@@ -207,19 +213,19 @@ fn no_conversation_goes_on_in_a_file() {
 fn answers_that_are_asked_for_again_do_not_pile_up() {
     run(async {
         let store = Shared::default();
-        let many = engine(&store, Callers::Many);
+        let many = engine(&store, Tenancy::Multi);
         let mut client = Client::new(&[("x-api-key", SHARED)]);
         client.history.push(said("user", "tell me a story"));
         let mut session = None;
         for nth in 0..40 {
             let plan = client.send(&many).await;
-            let reply = Reply { text: format!("Story {nth}."), ..Reply::default() };
-            many.answered(&plan, &reply).await.unwrap();
+            let reply = ProviderReply { text: format!("Story {nth}."), ..ProviderReply::default() };
+            many.complete_request(&plan, &reply).await.unwrap();
             session = plan.session;
         }
         let session = session.unwrap();
         let line = store.load(&session).await.unwrap().unwrap().head().line.clone().unwrap();
-        assert_eq!(line.answered.len(), Line::ANSWERED_MAX);
+        assert_eq!(line.answered.len(), HistoryHead::REPLIES_MAX);
         client.history.extend([said("assistant", "Story 39."), said("user", "and then?")]);
         assert_eq!(client.send(&many).await.session, Some(session));
     });

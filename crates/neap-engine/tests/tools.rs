@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use neap_core::ingest::{Reply, offered_tools};
-use neap_core::message::ToolCall;
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan, Said};
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{ProviderReply, offered_tools};
+use neap_engine::{ActualTurn, Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
-use neap_model::wire::heard::Offer;
+use neap_model::wire::request::ToolOffer;
 use neap_store::{MemStore, Store};
 use serde_json::{Value, json};
 
@@ -22,15 +22,17 @@ fn engine(store: &Arc<MemStore>) -> Engine {
     Engine::builder(store.clone() as Arc<dyn Store>).build()
 }
 
-async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offers: bool) -> Plan {
+async fn send(engine: &Engine, key: &str, session: &str, history: &[Value], offers: bool) -> RequestPlan {
     let body = json!({"model": "m", "max_tokens": 9, "messages": history}).to_string();
     let headers = [
         ("x-api-key".to_owned(), format!("{key}-4f9aT7bQ2mX8")),
         ("x-neap-session".to_owned(), session.to_owned()),
     ];
-    let offer = Offer { tools: offered_tools(), memory: true };
-    let incoming =
-        Incoming { offer: offers.then_some(&offer), ..Incoming::new("/v1/messages", &headers, &body, BUDGET) };
+    let offer = ToolOffer { tools: offered_tools(), has_memory_tool: true };
+    let incoming = IncomingRequest {
+        offer: offers.then_some(&offer),
+        ..IncomingRequest::new("/v1/messages", &headers, &body, BUDGET)
+    };
     let plan = engine.ingest(&incoming).await;
     assert_eq!(plan.fault, None);
     plan
@@ -51,13 +53,13 @@ fn tools_come_with_the_first_request_or_never() {
         let store = Arc::new(MemStore::new());
         let mut history = vec![user("Hello there, how are you today?")];
         let one = engine(&store);
-        assert_eq!(send(&one, "k", "without", &history, false).await.ours.len(), 0);
-        assert_eq!(send(&one, "k", "with", &history, true).await.ours.len(), 10);
+        assert_eq!(send(&one, "k", "without", &history, false).await.own_tools.len(), 0);
+        assert_eq!(send(&one, "k", "with", &history, true).await.own_tools.len(), 10);
         history.extend([assistant("Fine."), user("And now?")]);
         for engine in [one, engine(&store)] {
-            assert_eq!(send(&engine, "k", "without", &history, true).await.ours.len(), 0);
-            assert_eq!(send(&engine, "k", "with", &history, true).await.ours.len(), 10);
-            assert_eq!(send(&engine, "k", "with", &history, false).await.ours.len(), 0, "nobody offers them");
+            assert_eq!(send(&engine, "k", "without", &history, true).await.own_tools.len(), 0);
+            assert_eq!(send(&engine, "k", "with", &history, true).await.own_tools.len(), 10);
+            assert_eq!(send(&engine, "k", "with", &history, false).await.own_tools.len(), 0, "nobody offers them");
         }
     });
 }
@@ -94,9 +96,9 @@ fn what_is_put_back_is_bounded_with_the_rest() {
             before.extend([call.clone(), result.clone(), last.clone()]);
             let items = [call, result, last].iter().map(Value::to_string).collect();
             let text = "I look.Noted.".to_owned();
-            let said = Said { text: text.clone(), items, ..Said::default() };
-            engine.keep_shadow(&plan, said).await.unwrap();
-            engine.answered(&plan, &Reply { text, ..Reply::default() }).await.unwrap();
+            let said = ActualTurn { text: text.clone(), items, ..ActualTurn::default() };
+            engine.store_hidden_turn(&plan, said).await.unwrap();
+            engine.complete_request(&plan, &ProviderReply { text, ..ProviderReply::default() }).await.unwrap();
             history.push(json!({"role": "assistant", "content": [{"type": "text", "text": "I look."}, {"type": "text", "text": "Noted."}]}));
         }
         assert!(cuts > 1 && grown > 30, "{cuts} cuts, {grown} grew");
@@ -128,17 +130,17 @@ fn callers_share_nothing() {
         let one = send(&engine, "one", "a", &history, true).await;
         let two = send(&engine, "two", "a", &history, true).await;
         assert_ne!(one.session, two.session);
-        assert!(!engine.call_ours(&one, &call("remember", told)).await.contains("error"));
-        assert!(engine.call_ours(&one, &call("memory", file)).await.starts_with("File created"));
+        assert!(!engine.call_own_tool(&one, &call("remember", told)).await.contains("error"));
+        assert!(engine.call_own_tool(&one, &call("memory", file)).await.starts_with("File created"));
         let (recall, view) = (
             call("recall", json!({"query": "gateway port"})),
             call("memory", json!({"command": "view", "path": "/memories/ports.md"})),
         );
-        let found = [engine.call_ours(&one, &recall).await, engine.call_ours(&one, &view).await];
+        let found = [engine.call_own_tool(&one, &recall).await, engine.call_own_tool(&one, &view).await];
         assert!(found.iter().all(|text| text.contains("8080")), "{found:?}");
-        let found = [engine.call_ours(&two, &recall).await, engine.call_ours(&two, &view).await];
+        let found = [engine.call_own_tool(&two, &recall).await, engine.call_own_tool(&two, &view).await];
         assert!(!found.iter().any(|text| text.contains("8080")), "{found:?}");
-        let odd = engine.call_ours(&one, &call("memory", json!({"command": "format"}))).await;
+        let odd = engine.call_own_tool(&one, &call("memory", json!({"command": "format"}))).await;
         assert!(odd.starts_with("Error: the command cannot be read"), "{odd}");
     });
 }

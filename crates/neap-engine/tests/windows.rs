@@ -7,26 +7,26 @@ use std::time::Duration;
 
 use crate::stage::{self, Stage};
 use async_trait::async_trait;
-use neap_core::event::{EpochCause, Event};
-use neap_core::handle::Handle;
-use neap_core::ids::SessionId;
-use neap_core::message::{Message, Scope};
-use neap_core::summary::SummaryRequest;
-use neap_core::tokens::Tokens;
-use neap_engine::{Author, Engine, Quiet, Session, SessionOptions};
-use neap_model::scripted::{Scripted, ScriptedSummarizer};
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::SessionId;
+use neap_core::base::message::{Message, Scope};
+use neap_core::base::tokens::Tokens;
+use neap_core::session::event::{EpochCause, Event};
+use neap_core::session::summary::SummaryRequest;
+use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
+use neap_model::scripted::{ScriptedModel, ScriptedSummarizer};
 use neap_model::{ModelError, Summarizer};
-use neap_store::{MemStore, SqliteStore, Store, Stored};
+use neap_store::{MemStore, SqliteStore, Store, StoredEvent};
 use serde_json::json;
 
 const BY_COST: (&str, &str) = ("epoch", "by-cost");
 
 async fn events(stage: &Stage) -> Vec<Event> {
     let stored =
-        stage.engine.store().events(stage.session.id(), neap_core::ids::Seq(1), usize::MAX).await.unwrap();
+        stage.engine.store().events(stage.session.id(), neap_core::base::ids::Seq(1), usize::MAX).await.unwrap();
     let whole = stored.into_iter().filter_map(|stored| match stored {
-        Stored::Event(recorded) => Some(recorded.event),
-        Stored::Damaged { .. } => None,
+        StoredEvent::Whole(recorded) => Some(recorded.event),
+        StoredEvent::Damaged { .. } => None,
     });
     whole.collect()
 }
@@ -161,10 +161,10 @@ impl Summarizer for Silent {
 async fn with_summarizer(
     store: Arc<dyn Store>,
     summarizer: Arc<dyn Summarizer>,
-) -> (Engine, Arc<Scripted>, Session) {
-    let model = Arc::new(Scripted::new());
+) -> (Engine, Arc<ScriptedModel>, Session) {
+    let model = Arc::new(ScriptedModel::new());
     let builder = Engine::builder(store).model(model.clone()).summarizer(summarizer);
-    let engine = builder.summary_limit(Some(Duration::from_millis(20))).build();
+    let engine = builder.summary_timeout(Some(Duration::from_millis(20))).build();
     let set = vec![("context_tokens_max".to_owned(), "2500".to_owned())];
     let session = engine.resume(&SessionId::parse("s").unwrap(), &SessionOptions { set }).await.unwrap();
     (engine, model, session)
@@ -195,9 +195,9 @@ async fn a_summariser_may_fail_in_every_way() {
                 _ => &[],
             };
             model.push_turn(calls.to_vec(), "Kept.");
-            let reply = session.turn(Author::Person, &text, &mut Quiet).await.unwrap();
+            let reply = session.turn(Author::Person, &text, &mut NullObserver).await.unwrap();
             assert!(reply.ledger.tokens.total() <= Tokens(2_500), "{fault}");
-            session.tend().await.unwrap();
+            session.run_upkeep().await.unwrap();
             said.push(text);
         }
         assert!(session.state().metrics().compactions > 0, "{fault}");
@@ -227,10 +227,14 @@ async fn a_tended_session_is_summarised_by_whoever_is_configured() {
     for n in 0..60 {
         model.push_turn(Vec::<(&str, &str)>::new(), "Kept.");
         session
-            .turn(Author::Person, &format!("Entry {n}: {}", "the log goes on and on ".repeat(8)), &mut Quiet)
+            .turn(
+                Author::Person,
+                &format!("Entry {n}: {}", "the log goes on and on ".repeat(8)),
+                &mut NullObserver,
+            )
             .await
             .unwrap();
-        session.tend().await.unwrap();
+        session.run_upkeep().await.unwrap();
     }
     let spans = session.state().window(&Scope::Ambient).spans();
     let by_model = spans.iter().filter(|span| span.text.starts_with("In short")).count();
@@ -246,7 +250,7 @@ async fn upkeep_knows_what_the_next_prompt_will_have() {
         let said =
             format!("Part PX-{n}77 of pump {n} leaks at {n}40 bar, {}", "and it has for a while. ".repeat(12));
         stage.concluded(&format!("pump {n}"), &said).await;
-        stage.session.tend().await.unwrap();
+        stage.session.run_upkeep().await.unwrap();
     }
     for n in 0..450 {
         // Long enough apart that their summaries have left the context.
@@ -255,7 +259,7 @@ async fn upkeep_knows_what_the_next_prompt_will_have() {
             _ => format!("Entry {n}: {}", "the log goes on and on ".repeat(8)),
         };
         stage.say(&said, &[], "Kept.").await;
-        stage.session.tend().await.unwrap();
+        stage.session.run_upkeep().await.unwrap();
     }
     let events = events(&stage).await;
     assert!(causes(&events).iter().filter(|cause| **cause == EpochCause::Full).count() > 3);
@@ -277,7 +281,7 @@ async fn what_a_host_tells_is_summarised_by_upkeep() {
     for n in 0..60 {
         let said = format!("Entry {n}: {}", "the log goes on and on ".repeat(8));
         stage.session.record(Author::Person, &said, "Kept.", None).await.unwrap();
-        stage.session.tend().await.unwrap();
+        stage.session.run_upkeep().await.unwrap();
     }
     let covered: u64 =
         stage.session.state().window(&Scope::Ambient).spans().iter().map(|s| s.size.exchanges).sum();

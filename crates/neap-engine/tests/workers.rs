@@ -7,14 +7,14 @@ use std::task::{Context, Poll, Waker};
 use std::thread::ThreadId;
 
 use async_trait::async_trait;
-use neap_core::ids::{SessionId, Stamp};
-use neap_core::ingest::Callers;
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::message::Message;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::Tenancy;
 use neap_core::memory::Author;
-use neap_core::message::Message;
 use neap_core::recall::Embedding;
-use neap_core::summary::SummaryRequest;
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, SessionOptions};
+use neap_core::session::summary::SummaryRequest;
+use neap_engine::{Engine, IncomingRequest, SessionOptions};
 use neap_model::embed::LocalEmbedder;
 use neap_model::{Embedder, ModelError, Summarizer};
 use neap_store::MemStore;
@@ -29,8 +29,8 @@ fn body(text: &str) -> String {
     json!({"model": "m", "messages": [{"role": "user", "content": text}]}).to_string()
 }
 
-fn incoming<'a>(headers: &'a [(String, String)], body: &'a str) -> Incoming<'a> {
-    Incoming::new("/v1/messages", headers, body, Tokens(1_000_000))
+fn incoming<'a>(headers: &'a [(String, String)], body: &'a str) -> IncomingRequest<'a> {
+    IncomingRequest::new("/v1/messages", headers, body, Tokens(1_000_000))
 }
 
 /// How often a future gives the thread back before it is ready. The store in memory never waits: whatever does is work that was
@@ -53,7 +53,7 @@ fn times_given_back<T>(future: impl Future<Output = T>) -> (usize, T) {
 }
 
 fn engine() -> Engine {
-    Engine::builder(Arc::new(MemStore::default())).callers(Callers::One).build()
+    Engine::builder(Arc::new(MemStore::default())).callers(Tenancy::Single).build()
 }
 
 #[test]
@@ -123,7 +123,7 @@ impl Summarizer for Where {
 async fn long_summaries_are_made_off_the_workers() {
     let asked = Arc::new(Where(std::sync::Mutex::default()));
     let builder = Engine::builder(Arc::new(MemStore::default())).summarizer(asked.clone());
-    let engine = builder.summary_limit(None).build();
+    let engine = builder.summary_timeout(None).build();
     let set = vec![("context_tokens_max".to_owned(), "2000".to_owned())];
     let mut session = engine.resume(&SessionId::parse("s").unwrap(), &SessionOptions { set }).await.unwrap();
     let page = "The harbour master wrote that the tide turns at nine. ".repeat(600);
@@ -147,7 +147,7 @@ impl Embedder for Counting {
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
         self.0.fetch_max(longest, Ordering::Relaxed);
-        Ok(texts.iter().map(|_| Embedding::of(&[1.0, 0.0])).collect())
+        Ok(texts.iter().map(|_| Embedding::quantize(&[1.0, 0.0])).collect())
     }
 }
 
@@ -156,7 +156,7 @@ impl Embedder for Counting {
 async fn what_is_embedded_is_bounded() {
     let embedder = Arc::new(Counting(AtomicUsize::new(0)));
     let engine = Engine::builder(Arc::new(MemStore::default())).embedder(embedder.clone()).build();
-    engine.meaning(&hostile()).await.unwrap();
+    engine.embed_query(&hostile()).await.unwrap();
     engine
         .record(&SessionId::parse("t").unwrap(), Author::Import, &[(Stamp(1), Message::user(hostile()))])
         .await

@@ -35,19 +35,19 @@ fn main() -> ExitCode {
 fn body(text: &str) -> Option<Json> {
     let whole = Object::parse(text).ok()?;
     match whole.get("body") {
-        Some(body) => Object::of(body).map(|_| body.clone()),
+        Some(body) => Object::from_json(body).map(|_| body.clone()),
         None => Some(whole.to_json()),
     }
 }
 
 /// The request through every view that fits it.
 fn again(body: &Json) -> Json {
-    let Some(mut request) = Object::of(body) else { return body.clone() };
+    let Some(mut request) = Object::from_json(body) else { return body.clone() };
     let is_anthropic = request.get("max_tokens").is_some() && request.get("system").is_some();
     for key in ["messages", "input", "tools", "system"] {
         let Some(mut list) = request.array(key) else { continue };
         for (at, item) in list.clone().items().enumerate() {
-            let Some(object) = Object::of(item) else { continue };
+            let Some(object) = Object::from_json(item) else { continue };
             let again = match key {
                 "messages" if is_anthropic => blocks(AnthropicMessage::from(object)),
                 "messages" => ChatMessage::from(object).to_json(),
@@ -62,9 +62,9 @@ fn again(body: &Json) -> Json {
 }
 
 fn blocks(mut message: AnthropicMessage) -> Json {
-    if let Some(mut content) = message.object().get("content").and_then(Array::of) {
+    if let Some(mut content) = message.object().get("content").and_then(Array::from_json) {
         for (at, item) in content.clone().items().enumerate() {
-            if let Some(object) = Object::of(item) {
+            if let Some(object) = Object::from_json(item) {
                 content.replace(at, Block::from(object).to_json());
             }
         }

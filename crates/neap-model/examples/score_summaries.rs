@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
-use neap_core::message::{Message, message_tokens};
-use neap_core::policy::Policy;
-use neap_core::receipt::{ProbeKind, Tally, receipt};
-use neap_core::summary::{SummaryBy, SummaryRequest};
-use neap_core::terms::terms;
-use neap_core::tokens::{TokenCounter, Tokens};
-use neap_model::bpe::Bpe;
-use neap_model::summarize::Extractive;
+use neap_core::base::message::{Message, message_tokens};
+use neap_core::base::policy::Policy;
+use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::text::receipt::{ProbeKind, Tally, receipt};
+use neap_core::text::terms::terms;
+use neap_model::bpe::BpeCounter;
+use neap_model::summarize::ExtractiveSummarizer;
 use serde_json::Value;
 
 const SPAN_TOKENS: Tokens = Tokens(2_000);
@@ -38,8 +38,8 @@ struct Score {
 }
 
 fn main() -> std::io::Result<()> {
-    let counter: Arc<dyn TokenCounter> = Arc::new(Bpe::o200k());
-    let summarizer = Extractive::new(counter.clone());
+    let counter: Arc<dyn TokenCounter> = Arc::new(BpeCounter::o200k());
+    let summarizer = ExtractiveSummarizer::new(counter.clone());
     let mut score = Score::default();
     for line in std::io::stdin().lock().lines() {
         let conversation: Value = serde_json::from_str(&line?)?;
@@ -82,10 +82,10 @@ fn spans(counter: &dyn TokenCounter, conversation: &Value) -> Vec<Span> {
     out
 }
 
-fn summarize(summarizer: &Extractive, span: &Span) -> String {
+fn summarize(summarizer: &ExtractiveSummarizer, span: &Span) -> String {
     let tokens_max = Policy::default().summary_target(span.tokens);
     let (about, messages) = ("a span".to_owned(), span.said.clone());
-    let request = SummaryRequest { about, by: SummaryBy::BuiltIn, messages, tokens_max };
+    let request = SummaryRequest { topic: about, summarizer: SummarizerKind::BuiltIn, messages, tokens_max };
     summarizer.summary(&request).unwrap_or_default()
 }
 

@@ -1,12 +1,11 @@
-//! Exact token counts for the encodings in use, and a careful estimate for all others.
+//! Exact token counts for known encodings, and a conservative estimate for all others.
 
 use std::sync::Arc;
 
-use neap_core::tokens::{TokenCounter, Tokens};
+use neap_core::base::tokens::{TokenCounter, Tokens};
 
-/// Counts exactly as one byte-pair encoding does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bpe {
+pub struct BpeCounter {
     encoding: Encoding,
 }
 
@@ -16,19 +15,19 @@ enum Encoding {
     Cl100k,
 }
 
-impl Bpe {
-    /// The encoding of the gpt-4o, gpt-4.1, gpt-5 and o-series families.
+impl BpeCounter {
+    /// gpt-4o, gpt-4.1, gpt-5 and the o-series.
     pub fn o200k() -> Self {
         Self { encoding: Encoding::O200k }
     }
 
-    /// The encoding of gpt-4, gpt-3.5 and the text embedding models.
+    /// gpt-4, gpt-3.5 and the text embedding models.
     pub fn cl100k() -> Self {
         Self { encoding: Encoding::Cl100k }
     }
 }
 
-impl TokenCounter for Bpe {
+impl TokenCounter for BpeCounter {
     fn encoding(&self) -> &str {
         match self.encoding {
             Encoding::O200k => "o200k_base",
@@ -45,16 +44,16 @@ impl TokenCounter for Bpe {
     }
 }
 
-/// An estimate for models whose encoding is not known: high rather than low.
+/// Estimates tokens for unknown encodings, on the high side.
 ///
-/// Letters cost one token for every four of a word (three in a long one, two in capitals), a digit, a mark and a line break one
-/// each, other scripts by the bytes that a character takes. On ordinary prose, code and CJK text that is never
-/// below what o200k and cl100k count, and about half above it; rare scripts and odd mixtures, where it would be, cost what
-/// o200k counts. Each line is counted on its own and rounded up, so that it is additive at every line break.
+/// Words cost one token per four letters (three in long words, two in capitals); a digit, a punctuation mark and a
+/// line break cost one each; other scripts cost by the bytes of a character. On ordinary prose, code and CJK text
+/// this is never below o200k and cl100k, and about half above them. The o200k count is the floor, which covers
+/// rare scripts and odd mixtures. Each line is rounded up separately, so counts are additive at line breaks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Conservative;
+pub struct ConservativeCounter;
 
-impl TokenCounter for Conservative {
+impl TokenCounter for ConservativeCounter {
     fn encoding(&self) -> &str {
         "conservative"
     }
@@ -65,9 +64,8 @@ impl TokenCounter for Conservative {
     }
 }
 
-/// What continues from one character to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Run {
+enum CharRun {
     Start,
     Lower,
     Upper,
@@ -77,41 +75,40 @@ enum Run {
 
 fn line_tokens(line: &str) -> u64 {
     let mut tokens = 0;
-    let mut run = Run::Start;
+    let mut run = CharRun::Start;
     let mut len: u64 = 0;
     for c in line.chars() {
         let now = match c {
-            'a'..='z' => Run::Lower,
-            'A'..='Z' => Run::Upper,
-            ' ' | '\t' => Run::Space,
-            _ => Run::Other,
+            'a'..='z' => CharRun::Lower,
+            'A'..='Z' => CharRun::Upper,
+            ' ' | '\t' => CharRun::Space,
+            _ => CharRun::Other,
         };
-        // A capital begins a word that its small letters continue.
-        let goes_on = now == run || (run == Run::Upper && now == Run::Lower && len == 1);
-        if !goes_on {
+        // A capital starts a word that lowercase letters continue.
+        let continues = now == run || (run == CharRun::Upper && now == CharRun::Lower && len == 1);
+        if !continues {
             tokens += run_tokens(run, len, now);
             len = 0;
         }
-        if now == Run::Other {
+        if now == CharRun::Other {
             tokens += char_tokens(c);
         }
         run = now;
         len += 1;
     }
-    tokens + run_tokens(run, len, Run::Start)
+    tokens + run_tokens(run, len, CharRun::Start)
 }
 
-/// The cost of a run that ends before `next`.
-fn run_tokens(run: Run, len: u64, next: Run) -> u64 {
+fn run_tokens(run: CharRun, len: u64, next: CharRun) -> u64 {
     match run {
-        Run::Start | Run::Other => 0,
-        // Short words are in every vocabulary, long ones are compounds.
-        Run::Lower if len <= 8 => len.div_ceil(4),
-        Run::Lower => len.div_ceil(3),
-        Run::Upper => len.div_ceil(2),
-        // One space is part of the word after it.
-        Run::Space if len == 1 && matches!(next, Run::Lower | Run::Upper) => 0,
-        Run::Space => 1 + len / 16,
+        CharRun::Start | CharRun::Other => 0,
+        // Short words are in every vocabulary; long ones are compounds.
+        CharRun::Lower if len <= 8 => len.div_ceil(4),
+        CharRun::Lower => len.div_ceil(3),
+        CharRun::Upper => len.div_ceil(2),
+        // A single space is part of the following word.
+        CharRun::Space if len == 1 && matches!(next, CharRun::Lower | CharRun::Upper) => 0,
+        CharRun::Space => 1 + len / 16,
     }
 }
 
@@ -123,7 +120,7 @@ fn char_tokens(c: char) -> u64 {
     }
 }
 
-/// Families by the beginning of a model's name; the first that fits decides.
+/// Encodings by model name prefix; the first match wins.
 const FAMILIES: &[(&str, Encoding)] = &[
     ("o200k", Encoding::O200k),
     ("cl100k", Encoding::Cl100k),
@@ -142,9 +139,9 @@ const FAMILIES: &[(&str, Encoding)] = &[
     ("text-embedding", Encoding::Cl100k),
 ];
 
-/// The counter of an encoding or of a model, by name; the estimate where neither is known.
+/// The counter for an encoding or model name; the estimate if it is unknown.
 ///
-/// A path before the model (`openai/gpt-4o`) and the mark of a fine-tuned one (`ft:`) are overlooked.
+/// Ignores a path before the model (`openai/gpt-4o`) and the prefix of a fine-tuned one (`ft:`).
 pub fn counter_for(encoding_or_model_name: &str) -> Arc<dyn TokenCounter> {
     let lower = encoding_or_model_name.trim().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
@@ -153,8 +150,8 @@ pub fn counter_for(encoding_or_model_name: &str) -> Arc<dyn TokenCounter> {
         name.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
     });
     match family {
-        Some((_, encoding)) => Arc::new(Bpe { encoding: *encoding }),
-        None => Arc::new(Conservative),
+        Some((_, encoding)) => Arc::new(BpeCounter { encoding: *encoding }),
+        None => Arc::new(ConservativeCounter),
     }
 }
 

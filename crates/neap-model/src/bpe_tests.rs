@@ -1,10 +1,10 @@
-//! Counts checked by hand, additivity, the estimate against the exact, and what our own text costs.
+//! Known counts, additivity, the estimate against exact counts, and the cost of Neap's own prompt text.
 
-use neap_core::assemble::{ThisTurn, assemble};
-use neap_core::ingest::{Frozen, OnWire};
-use neap_core::log::Logs;
-use neap_core::state::SessionState;
-use neap_core::tools::ToolSet;
+use neap_core::client::{CutPlan, JsonTokenCounter};
+use neap_core::context::{ThisTurn, assemble};
+use neap_core::session::log::LogCache;
+use neap_core::session::state::SessionState;
+use neap_core::turn::tools::ToolSet;
 use proptest::prelude::*;
 
 use super::*;
@@ -16,16 +16,16 @@ fn check(counter: &dyn TokenCounter, text: &str, want: u64) {
 
 #[test]
 fn counts_are_those_of_the_encodings() {
-    for counter in [Bpe::o200k(), Bpe::cl100k()] {
+    for counter in [BpeCounter::o200k(), BpeCounter::cl100k()] {
         check(&counter, "", 0);
         check(&counter, "hello world", 2);
         check(&counter, "tiktoken is great!", 6);
         check(&counter, "1234567", 3);
         check(&counter, "\n\n", 1);
     }
-    // The published example where the two part.
-    check(&Bpe::cl100k(), "お誕生日おめでとう", 9);
-    check(&Bpe::o200k(), "お誕生日おめでとう", 8);
+    // The published example where the encodings differ.
+    check(&BpeCounter::cl100k(), "お誕生日おめでとう", 9);
+    check(&BpeCounter::o200k(), "お誕生日おめでとう", 8);
 }
 
 #[test]
@@ -63,27 +63,27 @@ const ORDINARY: &[&str] = &[
 #[test]
 fn the_estimate_is_never_below_the_exact_count_of_ordinary_text() {
     for text in ORDINARY {
-        let estimate = Conservative.count(text);
-        for exact in [Bpe::o200k().count(text), Bpe::cl100k().count(text)] {
+        let estimate = ConservativeCounter.count(text);
+        for exact in [BpeCounter::o200k().count(text), BpeCounter::cl100k().count(text)] {
             assert!(estimate >= exact, "{estimate} < {exact}: {text}");
         }
     }
 }
 
 proptest! {
-    /// A bound that is counted in estimates holds as well where the provider counts exactly, whatever the script.
+    /// A budget met by the estimate is also met where the provider counts exactly.
     #[test]
     fn the_estimate_is_never_below_o200k(text in "\\PC{0,200}|[\\u{0300}-\\u{036f}\\u{e000}-\\u{e100}\\u{12000}-\\u{12300}\n ]{0,80}") {
-        prop_assert!(Conservative.count(&text) >= Bpe::o200k().count(&text));
+        prop_assert!(ConservativeCounter.count(&text) >= BpeCounter::o200k().count(&text));
     }
 }
 
-/// DESIGN, decision 17: our own text is counted and capped.
+/// DESIGN, decision 17: Neap's own prompt text is counted and capped.
 #[test]
 fn the_fixed_overhead_stays_small() {
-    let counter = Bpe::o200k();
+    let counter = BpeCounter::o200k();
     let tools = ToolSet::with_efforts(&counter, Vec::new());
-    let context = assemble(&SessionState::default(), &Logs::default(), &tools, &counter, ThisTurn::default());
+    let context = assemble(&SessionState::default(), &LogCache::default(), &tools, &counter, ThisTurn::default());
     let tokens = context.expect("an empty context fits").tokens();
     assert!(tokens <= Tokens(900), "rules, note and nine tools cost {tokens} tokens");
 }
@@ -95,26 +95,26 @@ fn piece() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn counts_are_additive_at_lines(pieces in prop::collection::vec(piece(), 1..12)) {
-        let counters: [&dyn TokenCounter; 3] = [&Bpe::o200k(), &Bpe::cl100k(), &Conservative];
+        let counters: [&dyn TokenCounter; 3] = [&BpeCounter::o200k(), &BpeCounter::cl100k(), &ConservativeCounter];
         for counter in counters {
             let parts: Tokens = pieces.iter().map(|piece| counter.count(piece)).sum();
             prop_assert_eq!(counter.count(&pieces.concat()), parts, "{}", counter.encoding());
         }
     }
 
-    /// A page that is recalled is counted line by line, as it will be written; it costs no more than the sum.
+    /// A recalled page is counted line by line, as it is written; it costs no more than the sum.
     #[test]
     fn lines_of_a_page_add_up_on_the_wire(texts in prop::collection::vec(piece(), 1..12)) {
         let lines: Vec<String> = texts.iter().map(|text| format!("[user] {text}")).collect();
         let page = format!("§[Said before.]\n{}§[End]", lines.concat());
-        let counters: [&dyn TokenCounter; 3] = [&Bpe::o200k(), &Bpe::cl100k(), &Conservative];
+        let counters: [&dyn TokenCounter; 3] = [&BpeCounter::o200k(), &BpeCounter::cl100k(), &ConservativeCounter];
         for counter in counters {
-            let wire = OnWire(counter);
+            let wire = JsonTokenCounter(counter);
             let inside: Tokens = lines.iter().map(|line| wire.count(line)).sum();
             let all = inside + wire.count("§[Said before.]\n") + wire.count("§[End]");
             prop_assert_eq!(wire.count(&page), all, "{}", counter.encoding());
-            let room = Frozen::cost(counter, &page);
-            prop_assert!(Frozen::page_room(room) <= all, "{}", counter.encoding());
+            let tokens = CutPlan::text_tokens(counter, &page);
+            prop_assert!(CutPlan::page_budget(tokens) <= all, "{}", counter.encoding());
         }
     }
 }

@@ -1,12 +1,10 @@
-//! Who says it: models that answer, summarise and count.
+//! Models: chat, summarize, embed, count tokens.
 //!
-//! Four ports. [`ChatModel`], [`Summarizer`] and [`Embedder`] are here, [`TokenCounter`](neap_core::tokens::TokenCounter) is the
-//! core's. Built in and needing no key and no network: exact counters ([`bpe`]), an extractive summariser
-//! ([`summarize`]), a rule-based model that is honest about what it is ([`offline`]), and a scripted one for
-//! tests and proofs ([`scripted`]). Any other model is asked over the network ([`client`]), in words that the
-//! proxy shares ([`wire`]); what is known of models in advance is a table ([`profile`]). What tools answer is
-//! signed on its way into the memory ([`envelope`]). What takes a processor's time is done off the async workers ([`compute`]). What other programs wrote down of their conversations is read to
-//! records ([`transcript`]).
+//! Defines the ports [`ChatModel`], [`Summarizer`] and [`Embedder`];
+//! [`TokenCounter`](neap_core::base::tokens::TokenCounter) belongs to the core. Exact counters ([`bpe`]), an extractive
+//! summarizer ([`summarize`]), a rule-based model ([`offline`]) and a scripted one for tests ([`scripted`]) are
+//! built in and need neither key nor network. [`client`] reaches every other model and shares its wire formats
+//! ([`wire`]) with the proxy.
 
 pub mod bpe;
 pub mod client;
@@ -27,27 +25,22 @@ pub use embed::Embedder;
 pub use error::ModelError;
 
 use async_trait::async_trait;
-use neap_core::summary::SummaryRequest;
+use neap_core::session::summary::SummaryRequest;
 use neap_core::turn::{ModelReply, ModelRequest};
 
-/// Takes a reply's words as they come.
 pub type OnText<'a> = &'a mut (dyn FnMut(&str) + Send);
 
-/// Answers a working context.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
-    /// What to call it in reports.
+    /// Shown in reports.
     fn name(&self) -> &str;
 
-    /// Answers. Words go to `on_text` as they come; together they are the reply's text. Dropping the future
-    /// stops the model.
+    /// Streams the reply's text to `on_text` in pieces. Dropping the future stops the model.
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError>;
 }
 
-/// Makes summaries.
 #[async_trait]
 pub trait Summarizer: Send + Sync {
-    /// A summary of at most the length asked for, as near as the summariser can tell; the core counts and
-    /// decides. An error is never taken for a summary (I12).
+    /// Aims for the requested length; the core counts and decides. An error is never stored as a summary (I12).
     async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError>;
 }

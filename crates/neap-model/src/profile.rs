@@ -1,9 +1,8 @@
-//! What is known of models in advance: how much they read, how they count, what they cost.
+//! Model profiles: context window, tokenizer and prices.
 //!
-//! A table that is built in, and one of the user's that comes before it. Where nothing is known, nothing is made up: the
-//! counter is the careful one, and no price is shown.
+//! A built-in table, preceded by the user's. Unknown models get the conservative counter and no price.
 
-use neap_core::tokens::Tokens;
+use neap_core::base::tokens::Tokens;
 use serde::Deserialize;
 
 use crate::client::Api;
@@ -11,96 +10,90 @@ use crate::usage::Usage;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
 
-/// Tokens kept free for the reply, where a profile does not say.
+/// Tokens reserved for the reply where a profile has no `reply_tokens`.
 const REPLY_TOKENS: u64 = 4_096;
 
-/// What is known of a model.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Profile {
-    /// The model's name, whatever release of it; with a star at its end, how names of such models begin.
+pub struct ModelProfile {
+    /// Matches every dated release of the model; with a trailing `*`, every name with this prefix.
     pub name: String,
-    /// The protocol to speak with it where its maker offers it; Chat Completions if it does not say.
+    /// The protocol to use at the model's vendor; Chat Completions if absent.
     #[serde(default, deserialize_with = "api")]
     pub api: Option<Api>,
-    /// All that it can hold, what it reads and what it says.
+    /// Prompt and reply together.
     pub window_tokens: Option<u64>,
-    /// Longest reply that is asked for; that much of the window stays free.
+    /// Longest reply to request; this much of the window stays free.
     pub reply_tokens: Option<u64>,
-    /// How its tokens are counted.
     pub encoding: Option<String>,
-    /// Whether it reasons before it answers.
+    /// Whether the model reasons before it answers.
     #[serde(default)]
     pub reasons: bool,
-    /// Dollars for a million tokens read.
+    /// Dollars per million input tokens.
     pub price_input: Option<f64>,
-    /// Dollars for a million tokens read from the cache; as those read if it does not say.
+    /// Dollars per million tokens read from the cache; `price_input` if absent.
     pub price_cache_read: Option<f64>,
-    /// Dollars for a million tokens written to the cache; as those read if it does not say.
+    /// Dollars per million tokens written to the cache; `price_input` if absent.
     pub price_cache_write: Option<f64>,
-    /// Dollars for a million tokens of reply.
+    /// Dollars per million output tokens.
     pub price_output: Option<f64>,
 }
 
-/// A table that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BadProfiles(String);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
+struct ProfileTable {
     #[serde(default)]
-    model: Vec<Profile>,
+    model: Vec<ModelProfile>,
 }
 
-/// All that is known.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Profiles {
-    models: Vec<Profile>,
+pub struct ModelProfiles {
+    models: Vec<ModelProfile>,
 }
 
-impl Profiles {
-    /// What is built in.
+impl ModelProfiles {
     pub fn built_in() -> Self {
         Self::parse(BUILT_IN).expect("the built-in table is tested to parse")
     }
 
-    /// Puts a table of the user's before these: the same format, and a profile in it hides the built-in one whole.
-    pub fn with(self, table: &str) -> Result<Self, BadProfiles> {
+    /// Prepends the user's table. A profile in it replaces the built-in one as a whole.
+    pub fn with_table(self, table: &str) -> Result<Self, BadProfiles> {
         let mut models = Self::parse(table)?.models;
         models.extend(self.models);
         Ok(Self { models })
     }
 
     fn parse(table: &str) -> Result<Self, BadProfiles> {
-        let Table { model: models } = toml::from_str(table).map_err(|error| BadProfiles(error.to_string()))?;
+        let ProfileTable { model: models } =
+            toml::from_str(table).map_err(|error| BadProfiles(error.to_string()))?;
         for profile in &models {
             profile.check()?;
         }
         Ok(Self { models })
     }
 
-    /// What is known of a model, by the longest name that fits; of two alike, the first. A path before it
-    /// (`openai/gpt-4o`) is overlooked.
-    pub fn of(&self, model: &str) -> Profile {
+    /// Finds the longest matching name, the first of equals. Ignores a path before the model (`openai/gpt-4o`).
+    pub fn lookup(&self, model: &str) -> ModelProfile {
         let lower = model.trim().to_ascii_lowercase();
         let bare = lower.rsplit('/').next().unwrap_or_default();
-        // Of equal ones the last is the greatest: hence from the end.
-        let fitting = self.models.iter().rev().filter(|profile| profile.fits(&lower) || profile.fits(bare));
+        // `max_by_key` returns the last of equal elements, hence the reversed order.
+        let fitting = self.models.iter().rev().filter(|profile| profile.matches(&lower) || profile.matches(bare));
         let found = fitting.max_by_key(|profile| (profile.name.trim_end_matches('*').len(), !profile.is_family()));
-        found.cloned().unwrap_or_else(|| Profile { name: model.to_owned(), ..Profile::default() })
+        found.cloned().unwrap_or_else(|| ModelProfile { name: model.to_owned(), ..ModelProfile::default() })
     }
 }
 
-impl Profile {
+impl ModelProfile {
     fn is_family(&self) -> bool {
         self.name.ends_with('*')
     }
 
-    /// Whether it is about this model. A release of a model costs what the model costs; a model whose name goes on in
-    /// any other way is another one.
-    fn fits(&self, model: &str) -> bool {
+    /// A dated release costs what its model costs; any other suffix makes another model.
+    fn matches(&self, model: &str) -> bool {
         let name = self.name.to_ascii_lowercase();
         let Some(rest) = model.strip_prefix(name.trim_end_matches('*')) else { return false };
         let is_date = |rest: &str| {
@@ -131,17 +124,16 @@ impl Profile {
         Err(BadProfiles(fault))
     }
 
-    /// Longest reply that is asked for.
     pub fn reply_tokens(&self) -> u64 {
         self.reply_tokens.unwrap_or(REPLY_TOKENS)
     }
 
-    /// All that may be sent: the window, less the reply. None where the window is not known.
+    /// The window minus the reply; `None` if the window is unknown.
     pub fn context_tokens_max(&self) -> Option<Tokens> {
         self.window_tokens.map(|window| Tokens(window.saturating_sub(self.reply_tokens())))
     }
 
-    /// What these tokens cost, in dollars; none where prices are not known.
+    /// The cost in dollars; `None` if prices are unknown.
     pub fn dollars(&self, usage: &Usage) -> Option<f64> {
         let (input, output) = (self.price_input?, self.price_output?);
         let read = self.price_cache_read.unwrap_or(input);
@@ -151,7 +143,7 @@ impl Profile {
         Some(parts.iter().map(|(tokens, price)| tokens.0 as f64 * price).sum::<f64>() / 1e6)
     }
 
-    /// The prices as a session's settings, so that it weighs rewriting its prompt by what that costs here.
+    /// The prices as session settings: a session weighs rewriting its prompt against what that costs.
     pub fn price_settings(&self) -> Vec<(&'static str, u64)> {
         let (Some(input), Some(output)) = (self.price_input, self.price_output) else { return Vec::new() };
         let cents = |dollars: f64| (dollars * 100.0).ceil() as u64;
@@ -170,7 +162,7 @@ fn api<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Api>,
 
 #[cfg(test)]
 mod tests {
-    use neap_core::policy::Policy;
+    use neap_core::base::policy::Policy;
 
     use super::*;
     use crate::bpe::counter_for;
@@ -195,15 +187,15 @@ mod tests {
             ("some-local-model", "some-local-model"),
         ];
         for (model, want) in table {
-            assert_eq!(Profiles::built_in().of(model).name, want, "{model}");
+            assert_eq!(ModelProfiles::built_in().lookup(model).name, want, "{model}");
         }
-        assert_eq!(Profiles::built_in().of("some-local-model").context_tokens_max(), None);
+        assert_eq!(ModelProfiles::built_in().lookup("some-local-model").context_tokens_max(), None);
     }
 
-    /// Every profile can be used: its counter is known, its prices are settings a session takes.
+    /// The counter is known, and a session accepts the prices as settings.
     #[test]
     fn every_built_in_profile_is_of_use() {
-        for profile in Profiles::built_in().models {
+        for profile in ModelProfiles::built_in().models {
             if let Some(encoding) = &profile.encoding {
                 assert_eq!(counter_for(encoding).encoding(), encoding, "{}", profile.name);
             }
@@ -219,11 +211,11 @@ mod tests {
     #[test]
     fn a_table_of_the_users_comes_first() {
         let table = "[[model]]\nname = \"gpt-4o\"\nwindow_tokens = 9000\n[[model]]\nname = \"mine*\"\napi = \"anthropic\"\n";
-        let profiles = Profiles::built_in().with(table).expect("a table");
-        assert_eq!(profiles.of("gpt-4o").context_tokens_max(), Some(Tokens(9_000 - REPLY_TOKENS)));
-        assert_eq!(profiles.of("gpt-4o").price_input, None, "it hides the other whole");
-        assert_eq!(profiles.of("gpt-4o-mini").name, "gpt-4o-mini");
-        assert_eq!(profiles.of("mine-7b").api, Some(Api::Anthropic));
+        let profiles = ModelProfiles::built_in().with_table(table).expect("a table");
+        assert_eq!(profiles.lookup("gpt-4o").context_tokens_max(), Some(Tokens(9_000 - REPLY_TOKENS)));
+        assert_eq!(profiles.lookup("gpt-4o").price_input, None, "it hides the other whole");
+        assert_eq!(profiles.lookup("gpt-4o-mini").name, "gpt-4o-mini");
+        assert_eq!(profiles.lookup("mine-7b").api, Some(Api::Anthropic));
     }
 
     #[test]
@@ -237,13 +229,13 @@ mod tests {
             "[[model]]\nname = \"x\"\nwindow_tokens = 4096\n",
         ];
         for table in bad {
-            assert!(Profiles::built_in().with(table).is_err(), "{table}");
+            assert!(ModelProfiles::built_in().with_table(table).is_err(), "{table}");
         }
     }
 
     #[test]
     fn dollars_are_those_of_the_list() {
-        let sonnet = Profiles::built_in().of("claude-sonnet-4-5");
+        let sonnet = ModelProfiles::built_in().lookup("claude-sonnet-4-5");
         let usage = Usage {
             calls: 1,
             input: Tokens(1_000_000),
@@ -253,6 +245,6 @@ mod tests {
         };
         // 0.6 × $0.30 + 0.3 × $3.75 + 0.1 × $3 + 0.01 × $15.
         assert!((sonnet.dollars(&usage).expect("prices") - 1.755).abs() < 1e-9);
-        assert_eq!(Profile::default().dollars(&usage), None);
+        assert_eq!(ModelProfile::default().dollars(&usage), None);
     }
 }

@@ -1,73 +1,69 @@
-//! Models that say what they were told to: for tests, proofs and replay.
+//! Scripted models for tests, proofs and replay.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::message::ToolCall;
-use neap_core::summary::SummaryRequest;
+use neap_core::base::message::ToolCall;
+use neap_core::session::summary::SummaryRequest;
 use neap_core::turn::{ModelReply, ModelRequest};
 
-use crate::stream::say;
+use crate::stream::stream_words;
 use crate::{ChatModel, ModelError, OnText, Summarizer};
 
 type Replies = Box<dyn FnMut(&ModelRequest) -> Result<ModelReply, ModelError> + Send>;
 type Summaries = Box<dyn FnMut(&SummaryRequest) -> Result<String, ModelError> + Send>;
 
-/// Requests that are remembered: the latest ones, so that a long script costs no more than a short one.
-const SEEN_MAX: usize = 64;
+/// Keeps only the latest requests, so that a long script costs no more memory than a short one.
+const REQUESTS_MAX: usize = 64;
 
-/// Where the next line comes from.
-enum Source<Line, Made> {
+enum ScriptSource<Line, Made> {
     Queue(VecDeque<Line>),
-    Made(Made),
+    Computed(Made),
 }
 
 struct Script<Line, Made, Request> {
-    source: Source<Line, Made>,
-    seen: VecDeque<Request>,
+    source: ScriptSource<Line, Made>,
+    requests: VecDeque<Request>,
     calls_made: u64,
 }
 
 impl<Line, Made, Request: Clone> Script<Line, Made, Request> {
-    fn see(&mut self, request: &Request) {
-        if self.seen.len() == SEEN_MAX {
-            self.seen.pop_front();
+    fn record_request(&mut self, request: &Request) {
+        if self.requests.len() == REQUESTS_MAX {
+            self.requests.pop_front();
         }
-        self.seen.push_back(request.clone());
+        self.requests.push_back(request.clone());
     }
 }
 
 type ReplyScript = Script<Result<ModelReply, ModelError>, Replies, ModelRequest>;
 type SummaryScript = Script<Result<String, ModelError>, Summaries, SummaryRequest>;
 
-/// A chat model that answers from a script and remembers what it was asked.
-pub struct Scripted {
+pub struct ScriptedModel {
     script: Mutex<ReplyScript>,
 }
 
-impl Scripted {
+impl ScriptedModel {
     /// An empty script; fill it with [`push_turn`](Self::push_turn) or [`push`](Self::push).
     pub fn new() -> Self {
-        Self::of(Source::Queue(VecDeque::new()))
+        Self::with_source(ScriptSource::Queue(VecDeque::new()))
     }
 
-    /// A script of whole replies, one for each call of the model.
     pub fn from_replies(replies: impl IntoIterator<Item = ModelReply>) -> Self {
-        Self::of(Source::Queue(replies.into_iter().map(Ok).collect()))
+        Self::with_source(ScriptSource::Queue(replies.into_iter().map(Ok).collect()))
     }
 
-    /// A model that computes its replies.
     pub fn from_fn(reply: impl FnMut(&ModelRequest) -> Result<ModelReply, ModelError> + Send + 'static) -> Self {
-        Self::of(Source::Made(Box::new(reply)))
+        Self::with_source(ScriptSource::Computed(Box::new(reply)))
     }
 
-    fn of(source: Source<Result<ModelReply, ModelError>, Replies>) -> Self {
-        Self { script: Mutex::new(Script { source, seen: VecDeque::new(), calls_made: 0 }) }
+    fn with_source(source: ScriptSource<Result<ModelReply, ModelError>, Replies>) -> Self {
+        Self { script: Mutex::new(Script { source, requests: VecDeque::new(), calls_made: 0 }) }
     }
 
-    /// Adds a turn: all calls in one reply, if there are any, then the words.
+    /// Adds one reply with all tool calls, if any, then one with the text.
     pub fn push_turn<Name: Into<String>, Arguments: Into<String>>(
         &self,
         calls: Vec<(Name, Arguments)>,
@@ -78,24 +74,22 @@ impl Scripted {
                 let id = self.next_call_id();
                 ToolCall { id, name: name.into(), arguments: arguments.into() }
             });
-            self.push(ModelReply { text: String::new(), calls: calls.collect(), is_cut: false });
+            self.push(ModelReply { text: String::new(), calls: calls.collect(), is_truncated: false });
         }
-        self.push(ModelReply { text: assistant.to_owned(), calls: Vec::new(), is_cut: false });
+        self.push(ModelReply { text: assistant.to_owned(), calls: Vec::new(), is_truncated: false });
     }
 
-    /// Adds one reply.
     pub fn push(&self, reply: ModelReply) {
         self.push_result(Ok(reply));
     }
 
-    /// Adds a failure.
     pub fn push_error(&self, error: ModelError) {
         self.push_result(Err(error));
     }
 
     /// The latest requests, at most 64, oldest first.
     pub fn requests(&self) -> Vec<ModelRequest> {
-        lock(&self.script).seen.iter().cloned().collect()
+        lock(&self.script).requests.iter().cloned().collect()
     }
 
     fn next_call_id(&self) -> String {
@@ -104,26 +98,26 @@ impl Scripted {
         format!("call-{}", script.calls_made)
     }
 
-    fn push_result(&self, line: Result<ModelReply, ModelError>) {
+    fn push_result(&self, result: Result<ModelReply, ModelError>) {
         match &mut lock(&self.script).source {
-            Source::Queue(queue) => queue.push_back(line),
-            Source::Made(_) => panic!("a model that computes its replies has no queue"),
+            ScriptSource::Queue(queue) => queue.push_back(result),
+            ScriptSource::Computed(_) => panic!("a model that computes its replies has no queue"),
         }
     }
 
     fn next(&self, request: &ModelRequest) -> Result<ModelReply, ModelError> {
         let mut script = lock(&self.script);
-        script.see(request);
+        script.record_request(request);
         let queue = match &mut script.source {
-            Source::Queue(queue) => queue,
-            Source::Made(make) => return make(request),
+            ScriptSource::Queue(queue) => queue,
+            ScriptSource::Computed(make) => return make(request),
         };
         loop {
             let mut reply = queue.pop_front().ok_or(ModelError::ScriptEnded)??;
-            if request.reply_may_call || reply.calls.is_empty() {
+            if request.may_call_tools || reply.calls.is_empty() {
                 return Ok(reply);
             }
-            // Calls would not be carried out: go on to the words.
+            // Tool calls are not allowed here: skip to the text.
             if !reply.text.is_empty() {
                 reply.calls.clear();
                 return Ok(reply);
@@ -132,65 +126,59 @@ impl Scripted {
     }
 }
 
-impl Default for Scripted {
+impl Default for ScriptedModel {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl fmt::Debug for Scripted {
+impl fmt::Debug for ScriptedModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Scripted").finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl ChatModel for Scripted {
+impl ChatModel for ScriptedModel {
     fn name(&self) -> &str {
         "scripted"
     }
 
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         let reply = self.next(request)?;
-        say(&reply.text, on_text).await;
+        stream_words(&reply.text, on_text).await;
         Ok(reply)
     }
 }
 
-/// A summariser that gives what it was told to, faults included.
 pub struct ScriptedSummarizer {
     script: Mutex<SummaryScript>,
 }
 
 impl ScriptedSummarizer {
-    /// A script of answers, one for each summary asked for.
     pub fn from_results(results: impl IntoIterator<Item = Result<String, ModelError>>) -> Self {
-        Self::of(Source::Queue(results.into_iter().collect()))
+        Self::with_source(ScriptSource::Queue(results.into_iter().collect()))
     }
 
-    /// A summariser that computes its answers.
     pub fn from_fn(summarize: impl FnMut(&SummaryRequest) -> Result<String, ModelError> + Send + 'static) -> Self {
-        Self::of(Source::Made(Box::new(summarize)))
+        Self::with_source(ScriptSource::Computed(Box::new(summarize)))
     }
 
-    /// Always the same text.
     pub fn always(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::from_fn(move |_| Ok(text.clone()))
     }
 
-    /// Always an error.
     pub fn failing(reason: impl Into<String>) -> Self {
         let reason = reason.into();
         Self::from_fn(move |_| Err(ModelError::Refused(reason.clone())))
     }
 
-    /// Always nothing.
     pub fn empty() -> Self {
         Self::always("")
     }
 
-    /// Always about four times as long as asked for.
+    /// About four times the requested length.
     pub fn over_long() -> Self {
         Self::from_fn(|request| {
             let words = usize::try_from(request.tokens_max.0.saturating_mul(4)).unwrap_or(usize::MAX).max(4);
@@ -198,13 +186,13 @@ impl ScriptedSummarizer {
         })
     }
 
-    fn of(source: Source<Result<String, ModelError>, Summaries>) -> Self {
-        Self { script: Mutex::new(Script { source, seen: VecDeque::new(), calls_made: 0 }) }
+    fn with_source(source: ScriptSource<Result<String, ModelError>, Summaries>) -> Self {
+        Self { script: Mutex::new(Script { source, requests: VecDeque::new(), calls_made: 0 }) }
     }
 
     /// The latest requests, at most 64, oldest first.
     pub fn requests(&self) -> Vec<SummaryRequest> {
-        lock(&self.script).seen.iter().cloned().collect()
+        lock(&self.script).requests.iter().cloned().collect()
     }
 }
 
@@ -218,15 +206,15 @@ impl fmt::Debug for ScriptedSummarizer {
 impl Summarizer for ScriptedSummarizer {
     async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         let mut script = lock(&self.script);
-        script.see(request);
+        script.record_request(request);
         match &mut script.source {
-            Source::Queue(queue) => queue.pop_front().unwrap_or(Err(ModelError::ScriptEnded)),
-            Source::Made(make) => make(request),
+            ScriptSource::Queue(queue) => queue.pop_front().unwrap_or(Err(ModelError::ScriptEnded)),
+            ScriptSource::Computed(make) => make(request),
         }
     }
 }
 
-/// A script is whole after every step, so a panic elsewhere does not spoil it.
+/// A script is consistent after every step, so a poisoned lock is safe to use.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -235,44 +223,49 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use std::sync::Arc;
 
-    use neap_core::message::Message;
+    use neap_core::base::message::Message;
 
     use super::*;
 
     fn request(reply_may_call: bool) -> ModelRequest {
-        ModelRequest { messages: vec![Message::user("hi")], tools: Arc::new([]), reply_may_call, hold: false }
+        ModelRequest {
+            messages: vec![Message::user("hi")],
+            tools: Arc::new([]),
+            may_call_tools: reply_may_call,
+            buffer_output: false,
+        }
     }
 
-    async fn ask(model: &Scripted, reply_may_call: bool) -> Result<ModelReply, ModelError> {
-        let mut heard = String::new();
-        let reply = model.reply(&request(reply_may_call), &mut |piece| heard.push_str(piece)).await?;
-        assert_eq!(heard, reply.text, "what was heard is what was said");
+    async fn ask(model: &ScriptedModel, reply_may_call: bool) -> Result<ModelReply, ModelError> {
+        let mut streamed = String::new();
+        let reply = model.reply(&request(reply_may_call), &mut |piece| streamed.push_str(piece)).await?;
+        assert_eq!(streamed, reply.text, "what was heard is what was said");
         Ok(reply)
     }
 
     #[tokio::test]
     async fn a_turn_is_its_calls_and_then_its_words() {
-        let model = Scripted::new();
+        let model = ScriptedModel::new();
         model.push_turn(vec![("open_effort", r#"{"name":"a"}"#), ("effort_status", "{}")], "Two  words\nhere");
         let first = ask(&model, true).await.expect("calls");
         assert_eq!(first.text, "");
         let names: Vec<_> = first.calls.iter().map(|call| (call.id.as_str(), call.name.as_str())).collect();
         assert_eq!(names, [("call-1", "open_effort"), ("call-2", "effort_status")]);
         let second = ask(&model, true).await.expect("words");
-        assert_eq!(second, ModelReply { text: "Two  words\nhere".into(), calls: Vec::new(), is_cut: false });
+        assert_eq!(second, ModelReply { text: "Two  words\nhere".into(), calls: Vec::new(), is_truncated: false });
         assert_eq!(ask(&model, true).await, Err(ModelError::ScriptEnded));
         assert_eq!(model.requests().len(), 3);
     }
 
     #[tokio::test]
     async fn where_no_call_is_carried_out_it_answers_in_words() {
-        let model = Scripted::new();
+        let model = ScriptedModel::new();
         model.push_turn(vec![("open_effort", "{}")], "done");
         assert_eq!(ask(&model, false).await.expect("words").text, "done");
         let both = ModelReply {
             text: "both".into(),
             calls: vec![ToolCall { id: "c".into(), name: "n".into(), arguments: String::new() }],
-            is_cut: false,
+            is_truncated: false,
         };
         model.push(both);
         let reply = ask(&model, false).await.expect("words");
@@ -281,7 +274,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_a_line_like_any_other() {
-        let model = Scripted::from_replies([ModelReply { text: "one".into(), calls: Vec::new(), is_cut: false }]);
+        let model = ScriptedModel::from_replies([ModelReply {
+            text: "one".into(),
+            calls: Vec::new(),
+            is_truncated: false,
+        }]);
         model.push_error(ModelError::Refused("busy".into()));
         assert_eq!(ask(&model, true).await.expect("words").text, "one");
         assert_eq!(ask(&model, true).await, Err(ModelError::Refused("busy".into())));

@@ -1,20 +1,19 @@
-//! Saying a text piece by piece, so that built-in models can be watched and stopped like any other.
+//! Streams the text of built-in models, so that they can be watched and cancelled like any other.
 
 use std::future::poll_fn;
 use std::task::Poll;
 
 use crate::OnText;
 
-/// Hands a text over word by word and lets others run in between: dropping the future stops it there.
-pub(crate) async fn say(text: &str, on_text: OnText<'_>) {
+/// Emits the text word by word and yields in between; dropping the future stops it there.
+pub(crate) async fn stream_words(text: &str, on_text: OnText<'_>) {
     for piece in text.split_inclusive(char::is_whitespace) {
         on_text(piece);
-        pause().await;
+        yield_once().await;
     }
 }
 
-/// Gives way once.
-async fn pause() {
+async fn yield_once() {
     let mut waited = false;
     poll_fn(|context| {
         if waited {

@@ -1,27 +1,26 @@
-//! What a provider says a call has used.
+//! Token usage as providers report it.
 
 use std::ops::AddAssign;
 use std::sync::{Mutex, PoisonError};
 
-use neap_core::tokens::Tokens;
+use neap_core::base::tokens::Tokens;
 
-/// Tokens of one or more calls, as the provider counted them.
+/// Tokens of one or more calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Calls that told what they used.
+    /// Calls that reported their usage.
     pub calls: u64,
-    /// All that was sent, what was cached included.
+    /// All input tokens, including `cached` and `cache_written`.
     pub input: Tokens,
-    /// Of those, read from the cache.
     pub cached: Tokens,
-    /// Of those, written to the cache at a price of its own.
+    /// Written to the cache, which has its own price.
     pub cache_written: Tokens,
-    /// What came back, thinking included.
+    /// Output tokens, including reasoning.
     pub output: Tokens,
 }
 
 impl Usage {
-    /// The share of what was sent that came from the cache, in per cent.
+    /// Share of the input that came from the cache, in percent.
     pub fn cached_percent(&self) -> u64 {
         (self.cached.0 * 100).checked_div(self.input.0).unwrap_or(0)
     }
@@ -38,17 +37,16 @@ impl AddAssign for Usage {
     }
 }
 
-/// Adds up what calls used, until someone looks.
+/// Accumulates usage until [`take`](Self::take).
 #[derive(Debug, Default)]
-pub struct Meter(Mutex<Usage>);
+pub struct UsageMeter(Mutex<Usage>);
 
-impl Meter {
-    /// Counts a call.
+impl UsageMeter {
     pub fn add(&self, usage: Usage) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) += usage;
     }
 
-    /// What was used since the last look.
+    /// Returns the usage since the last call and resets it.
     pub fn take(&self) -> Usage {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mock::{End, Mock, Reply, Request};
 use neap_core::recall::Embedding;
-use neap_model::client::{ApiKey, BaseUrl, Limits, Retry};
+use neap_model::client::{ApiKey, BaseUrl, RetryPolicy, Timeouts};
 use neap_model::embed::{EndpointEmbedder, EndpointOptions};
 use neap_model::{Embedder, ModelError};
 use serde_json::{Value, json};
@@ -17,8 +17,11 @@ fn options(mock: &Mock) -> EndpointOptions {
     let base = BaseUrl::parse(&mock.url("/v1")).expect("an address");
     let mut options = EndpointOptions::new(base, "m-1");
     options.key = Some(ApiKey::new(KEY));
-    options.retry =
-        Retry { first_wait: Duration::from_millis(1), wait_max: Duration::from_millis(1), ..Retry::default() };
+    options.retry = RetryPolicy {
+        first_wait: Duration::from_millis(1),
+        wait_max: Duration::from_millis(1),
+        ..RetryPolicy::default()
+    };
     options
 }
 
@@ -56,8 +59,8 @@ async fn texts_are_sent_in_batches_and_come_back_in_order() {
     asked.push("");
     let embeddings = embedder.embed(&asked).await.expect("embeddings");
     let want = |text: &&str| match text.trim().is_empty() {
-        true => Embedding::of(&[0.0; 3]),
-        false => Embedding::of(&numbers(text)),
+        true => Embedding::quantize(&[0.0; 3]),
+        false => Embedding::quantize(&numbers(text)),
     };
     assert_eq!(embeddings, asked.iter().map(want).collect::<Vec<_>>());
     let requests = mock.requests();
@@ -80,8 +83,8 @@ async fn it_goes_by_its_model_and_the_length_of_its_answers() {
         (Mock::start(|request, _| answer(&input(request))), Mock::start(|request, _| answer(&input(request))));
     for mock in [&here, &there] {
         let embedder = embedder(mock);
-        embedder.ready().await.expect("it answers");
-        embedder.ready().await.expect("it answers");
+        embedder.prepare().await.expect("it answers");
+        embedder.prepare().await.expect("it answers");
         assert_eq!(embedder.identity(), "m-1/3");
         assert_eq!(mock.requests().len(), 1, "that is learnt once");
     }
@@ -123,7 +126,7 @@ async fn one_text_that_is_refused_holds_up_no_other() {
     });
     let embedder = embedder(&mock);
     let embeddings = embedder.embed(&["good", "bad", "ein längerer Text", "fine"]).await.expect("embeddings");
-    let want = [numbers("good"), [0.0; 3], numbers("ein "), numbers("fine")].map(|row| Embedding::of(&row));
+    let want = [numbers("good"), [0.0; 3], numbers("ein "), numbers("fine")].map(|row| Embedding::quantize(&row));
     assert_eq!(embeddings, want);
 }
 
@@ -148,15 +151,15 @@ async fn what_goes_wrong_is_told_without_the_key() {
         let mock = Mock::start(move |_, _| reply.clone());
         let embedder = embedder(&mock);
         for error in
-            [embedder.embed(&["a"]).await.expect_err("no embedding"), embedder.ready().await.expect_err("no")]
+            [embedder.embed(&["a"]).await.expect_err("no embedding"), embedder.prepare().await.expect_err("no")]
         {
             assert!(is_right(&error), "{shown:?}: {error:?}");
             assert!(!format!("{error} {error:?}").contains(KEY), "{error}");
         }
     }
     let mock = Mock::start(|_, _| answer(&["a".to_owned()]).cut(4, End::Silent));
-    let limits = Limits { whole: Duration::from_millis(50), ..Limits::default() };
-    let embedder = EndpointEmbedder::new(EndpointOptions { limits, ..options(&mock) }).expect("an embedder");
+    let timeouts = Timeouts { total: Duration::from_millis(50), ..Timeouts::default() };
+    let embedder = EndpointEmbedder::new(EndpointOptions { timeouts, ..options(&mock) }).expect("an embedder");
     assert!(matches!(embedder.embed(&["a"]).await, Err(ModelError::TimedOut(_))));
     assert!(!format!("{:?}", options(&mock)).contains(KEY));
 }
@@ -168,6 +171,6 @@ async fn what_may_pass_is_asked_again() {
         1 => Reply::error(429, "").header("retry-after-ms", "1"),
         _ => answer(&input(request)),
     });
-    assert_eq!(embedder(&mock).embed(&["a"]).await.expect("in the end"), [Embedding::of(&numbers("a"))]);
+    assert_eq!(embedder(&mock).embed(&["a"]).await.expect("in the end"), [Embedding::quantize(&numbers("a"))]);
     assert_eq!(mock.requests().len(), 3);
 }

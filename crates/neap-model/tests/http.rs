@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mock::{ALL, End, Mock, Reply, Speaks};
-use neap_core::message::{Message, ToolCall};
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, ToolCall};
+use neap_core::base::tokens::Tokens;
+use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions, Limits, Retry};
+use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions, RetryPolicy, Timeouts};
 use neap_model::{ChatModel, ModelError};
 use serde_json::json;
 
@@ -23,8 +23,8 @@ fn request() -> ModelRequest {
     ModelRequest {
         messages: vec![Message::system("rules"), Message::user("hi")],
         tools: Arc::new([tool]),
-        reply_may_call: true,
-        hold: false,
+        may_call_tools: true,
+        buffer_output: false,
     }
 }
 
@@ -33,8 +33,11 @@ fn options(mock: &Mock, speaks: Speaks) -> ClientOptions {
     let api: Api = speaks.name().parse().expect("a protocol");
     let mut options = ClientOptions::new(api, base, "m-1");
     options.key = Some(ApiKey::new(KEY));
-    options.retry =
-        Retry { first_wait: Duration::from_millis(1), wait_max: Duration::from_millis(1), ..Retry::default() };
+    options.retry = RetryPolicy {
+        first_wait: Duration::from_millis(1),
+        wait_max: Duration::from_millis(1),
+        ..RetryPolicy::default()
+    };
     options
 }
 
@@ -117,7 +120,7 @@ async fn asking_again_has_an_end() {
     let mock = Mock::start(|_, _| Reply::error(503, ""));
     let (_, reply) = ask_mock(&mock, Speaks::Chat).await;
     assert!(matches!(reply, Err(ModelError::Transport(_))), "{reply:?}");
-    assert_eq!(mock.requests().len(), Retry::default().attempts_max as usize);
+    assert_eq!(mock.requests().len(), RetryPolicy::default().attempts_max as usize);
 }
 
 /// Retry-After is honoured: a wait that is too long is told, not shortened.
@@ -158,21 +161,24 @@ async fn silence_has_limits() {
         let words = speaks.words(&["half"]);
         let at = words.find("\n\n").expect("an event") + 2;
         let table = [
-            (Reply::stream("").ending(End::Silent), Limits { first_byte: short, idle: long, ..Limits::default() }),
+            (
+                Reply::stream("").ending(End::Silent),
+                Timeouts { first_byte: short, idle: long, ..Timeouts::default() },
+            ),
             (
                 Reply::stream(words.clone()).cut(at, End::Silent),
-                Limits { first_byte: long, idle: short, ..Limits::default() },
+                Timeouts { first_byte: long, idle: short, ..Timeouts::default() },
             ),
             (
                 Reply::stream(words).cut(at, End::Silent),
-                Limits { first_byte: long, idle: long, whole: short, ..Limits::default() },
+                Timeouts { first_byte: long, idle: long, total: short, ..Timeouts::default() },
             ),
         ];
-        for (reply, limits) in table {
+        for (reply, timeouts) in table {
             let mock = Mock::start(move |_, _| reply.clone());
-            let options = ClientOptions { limits, ..options(&mock, speaks) };
+            let options = ClientOptions { timeouts, ..options(&mock, speaks) };
             let (_, reply) = ask(&Client::new(options).expect("a client"), &request()).await;
-            assert_eq!(reply, Err(ModelError::TimedOut(short)), "{speaks:?} {limits:?}");
+            assert_eq!(reply, Err(ModelError::TimedOut(short)), "{speaks:?} {timeouts:?}");
             assert_eq!(mock.requests().len(), 1);
         }
     }
@@ -211,7 +217,7 @@ async fn nobody_there_is_told() {
     let mock = Mock::script(Vec::new());
     let mut options = options(&mock, Speaks::Chat);
     options.base_url = BaseUrl::parse("http://127.0.0.1:1/v1").expect("an address");
-    options.retry = Retry::never();
+    options.retry = RetryPolicy::never();
     let (_, reply) = ask(&Client::new(options).expect("a client"), &request()).await;
     let Err(ModelError::Transport(message)) = reply else { panic!("{reply:?}") };
     assert!(message.contains("127.0.0.1"), "{message}");

@@ -1,31 +1,28 @@
-//! The host's own tools: their answers are sometimes larger than the whole budget.
+//! The host's own tools; their results are sometimes larger than the whole budget.
 
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::message::ToolCall;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::ToolCall;
+use neap_core::turn::tools::ToolSpec;
 use neap_engine::{HostTools, ToolAnswer};
 use serde_json::json;
 
 use crate::rng::Rng;
-use crate::tape::Tape;
-use crate::words::{NASTY, PAGE, TOPICS, ramble};
+use crate::trace::Trace;
+use crate::words::{NASTY, PAGE_CANARY, TOPICS, ramble};
 
-/// The name of the one tool there is.
 pub const FETCH: &str = "fetch_page";
 
-/// A host with one tool.
 pub struct SimHost {
     rng: Mutex<Rng>,
-    tape: Tape,
+    trace: Trace,
     budget_tokens: u64,
 }
 
 impl SimHost {
-    /// A host whose answers are chosen by `rng`.
-    pub fn new(rng: Rng, tape: Tape, budget_tokens: u64) -> Self {
-        Self { rng: Mutex::new(rng), tape, budget_tokens }
+    pub fn new(rng: Rng, trace: Trace, budget_tokens: u64) -> Self {
+        Self { rng: Mutex::new(rng), trace, budget_tokens }
     }
 }
 
@@ -33,7 +30,7 @@ impl SimHost {
 impl HostTools for SimHost {
     fn specs(&self) -> Vec<ToolSpec> {
         let parameters = json!({"type": "object", "properties": {"page": {"type": "string"}}});
-        // A host may not take the name of an effort tool; the second one is left out.
+        // A host may not use the name of an effort tool; the engine drops the second.
         [(FETCH, "Fetch a page."), ("open_effort", "Not ours to offer.")]
             .map(|(name, description)| ToolSpec {
                 name: name.to_owned(),
@@ -44,7 +41,7 @@ impl HostTools for SimHost {
     }
 
     async fn call(&self, _call: &ToolCall) -> ToolAnswer {
-        self.tape.note(|step| step.host_calls += 1);
+        self.trace.note(|step| step.host_calls += 1);
         let mut rng = self.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let words = match rng.below(12) {
             0 => self.budget_tokens * 2,
@@ -52,7 +49,7 @@ impl HostTools for SimHost {
             _ => rng.between(5, 200),
         };
         let topic = rng.pick(TOPICS).copied();
-        let page = format!("{} {PAGE}", ramble(&mut rng, topic.as_ref(), words));
+        let page = format!("{} {PAGE_CANARY}", ramble(&mut rng, topic.as_ref(), words));
         if rng.chance(100) { format!("{page}{}", rng.word(NASTY)).into() } else { page.into() }
     }
 }

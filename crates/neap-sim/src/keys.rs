@@ -1,4 +1,4 @@
-//! The key of a simulated engine. What is random elsewhere comes from the seed here, so that a run can be repeated.
+//! The key of a simulated engine. Nonces come from the seed, so that a run can be repeated.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,12 +6,12 @@ use neap_model::envelope::{Entropy, KeyError, Keyring};
 
 use crate::rng::Rng;
 
-/// Every simulated engine signs with the same key, as all processes of one host do.
+/// All simulated engines share it, as all processes of one host do.
 const SECRET: &[u8] = b"a key for simulations only";
 
-struct Chance(Mutex<Rng>);
+struct SeededEntropy(Mutex<Rng>);
 
-impl Entropy for Chance {
+impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), KeyError> {
         let mut rng = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for part in bytes.chunks_mut(8) {
@@ -21,8 +21,7 @@ impl Entropy for Chance {
     }
 }
 
-/// A keyring whose nonces are chosen by `rng`.
 pub(crate) fn keyring(rng: Rng) -> Keyring {
     let keyring = Keyring::from_secret(SECRET).expect("the secret is long enough");
-    keyring.entropy(Arc::new(Chance(Mutex::new(rng))))
+    keyring.with_entropy(Arc::new(SeededEntropy(Mutex::new(rng))))
 }

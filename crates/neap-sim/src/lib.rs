@@ -1,12 +1,12 @@
 //! A seeded simulation of Neap with faults, and checks of every invariant after every step.
 //!
 //! [`simulate`] runs one seed: people who open, switch, ramble, refer back, close and reopen ([`user`]); models
-//! that are good, forgetful or hostile ([`model`]); a store that crashes before or after durability, and other
-//! processes that come first ([`store`], [`visitor`]). After every step the [`check`]s look at everything from
+//! that are good, forgetful or hostile ([`model`]); a store that crashes before or after durability, and rival
+//! processes that commit first ([`store`], [`rival`]). After every step the [`check`]s verify everything from
 //! outside. The same seed gives the same run, byte for byte, on every backend.
 //!
-//! A seed that fails is printed and joins [`KNOWN_SEEDS`]. That the checks can turn red is shown by faults that
-//! are put in on purpose ([`plant`]).
+//! A failing seed is printed and joins [`KNOWN_SEEDS`]. Deliberate faults ([`plant`]) prove that the checks can
+//! fail.
 
 pub mod agent;
 pub mod check;
@@ -16,17 +16,17 @@ pub mod host;
 mod keys;
 pub mod model;
 pub mod plant;
+pub mod rival;
 pub mod rng;
 mod run;
+mod session;
 mod settings;
 pub mod soak;
 mod steps;
 pub mod store;
 pub mod summarizer;
-mod talk;
-pub mod tape;
+pub mod trace;
 pub mod user;
-pub mod visitor;
 pub mod words;
 mod world;
 

@@ -1,70 +1,64 @@
-//! Deliberate faults. A checker that stays green when one of these is planted checks nothing.
+//! Deliberate faults. A check that passes when its fault is planted checks nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::event::Event;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
-use neap_core::log::{Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::{Exchange, Message, Role, Scope};
-use neap_core::prompt;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::SessionState;
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::{Exchange, Message, Role, Scope};
+use neap_core::base::prompt;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::event::Event;
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
 use neap_core::turn::ModelRequest;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
+use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
 
-/// One deliberate fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plant {
-    /// The store says yes to a commit and forgets it.
+    /// The store acknowledges a commit and drops it.
     LostCommit,
-    /// The store says yes before a commit is durable; a crash loses it.
+    /// The store acknowledges a commit before it is durable; a crash loses it.
     EarlyAcknowledgement,
     /// The store hides a conflict: a stale commit is acknowledged.
     ConflictAsSuccess,
-    /// The store changes a letter of what was said.
+    /// The store changes a letter of a reply.
     ChangedWord,
-    /// The store's rows forget an effort.
     LostRow,
-    /// A log has words of another session in it.
+    /// A log contains another session's messages.
     WrongSession,
-    /// The word index finds no effort.
+    /// Search finds no effort.
     BlindSearch,
     /// The oldest exchange of every log is missing.
     ShortLog,
-    /// Tokens are counted too low.
     Undercount,
-    /// A tool call is sent without its result.
     OrphanResult,
-    /// A summariser's error is taken for a summary.
     ErrorAsSummary,
-    /// Expansions decay a turn too late.
     LateDecay,
-    /// Summaries are evicted a turn too late.
     LateEviction,
-    /// What an agent learnt is written, said to be stale, and not found when it is decided again.
+    /// A memory is written, the write reported as a conflict, and not found when decided again.
     RepeatedWrite,
-    /// A session does not look at the rules of its agent.
     CensorSkipped,
-    /// A memory is sent that no layer pays for.
+    /// A memory is sent that no layer accounts for.
     UncountedMemory,
-    /// A stored text ends the part of the prompt that is data.
+    /// A stored text ends the records part of the prompt.
     ForgedMark,
-    /// What another agent knows is found.
+    /// Recall finds another agent's memories.
     WrongAgent,
-    /// Records are put into the system text.
+    /// Records are moved into the system text.
     RecordsInSystem,
-    /// A remark of ours stands in what the model said.
+    /// One of Neap's own remarks is in an assistant message.
     RemarkInReply,
-    /// What a model told in a user's name is taken for a person's.
+    /// A turn that a model reported counts as a person's.
     ModelAsPerson,
 }
 
-/// Spoils a request, as a faulty client would on its way to the model.
+/// Corrupts a request on its way to the model.
 pub(crate) fn spoil_request(plant: Option<Plant>, request: &mut ModelRequest) {
     if plant == Some(Plant::OrphanResult)
         && let Some(at) = request.messages.iter().position(|message| message.role == Role::Tool)
@@ -101,7 +95,6 @@ fn is_records(message: Option<&Message>) -> bool {
     message.is_some_and(|message| message.content.starts_with(prompt::RECORDS))
 }
 
-/// A store with a deliberate fault.
 pub struct PlantedStore {
     inner: Arc<dyn Store>,
     plant: Plant,
@@ -111,7 +104,6 @@ pub struct PlantedStore {
 }
 
 impl PlantedStore {
-    /// Plants a fault in a store.
     pub fn new(inner: Arc<dyn Store>, plant: Plant) -> Self {
         Self { inner, plant, commits: AtomicU64::new(0), held: Mutex::new(None) }
     }
@@ -169,32 +161,32 @@ impl Store for PlantedStore {
         Ok(match state {
             Some(state) if self.plant == Plant::LostRow => {
                 let concluded = state.efforts().position(|effort| effort.is_evicted());
-                let kept = state.efforts().enumerate().filter(|(at, _)| Some(*at) != concluded);
-                Some(SessionState::from_parts(state.head().clone(), kept.map(|(_, effort)| effort.clone())))
+                let remaining = state.efforts().enumerate().filter(|(at, _)| Some(*at) != concluded);
+                Some(SessionState::from_parts(state.head().clone(), remaining.map(|(_, effort)| effort.clone())))
             }
             other => other,
         })
     }
 
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
         self.flush().await?;
-        self.inner.seq(session).await
+        self.inner.last_seq(session).await
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         self.flush().await?;
         self.inner.events(session, from, max).await
     }
 
-    async fn events_of(
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         self.flush().await?;
-        self.inner.events_of(session, kinds, before, max).await
+        self.inner.events_of_kinds(session, kinds, before, max).await
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
@@ -213,27 +205,27 @@ impl Store for PlantedStore {
         Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
     }
 
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.flush().await?;
-        let mut proposed = self.inner.propose(query).await?;
+        let mut candidates = self.inner.find_candidates(query).await?;
         if self.plant == Plant::BlindSearch {
-            proposed.cards.retain(|card| card.kind.is_said());
+            candidates.items.retain(|candidate| candidate.kind.is_message());
         }
-        Ok(proposed)
+        Ok(candidates)
     }
 
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
         self.flush().await?;
-        self.inner.around(around, query).await
+        self.inner.neighbours(around, query).await
     }
 
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
+    async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
         self.flush().await?;
-        let mut consulted = self.inner.consult(consult).await?;
+        let mut results = self.inner.search(search).await?;
         if self.plant == Plant::BlindSearch {
-            consulted.ranked.retain(|ranked| ranked.card.kind.is_said());
+            results.ranked.retain(|ranked| ranked.candidate.kind.is_message());
         }
-        Ok(consulted)
+        Ok(results)
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
@@ -251,9 +243,13 @@ impl Store for PlantedStore {
         self.inner.unembedded(model, max).await
     }
 
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
         self.flush().await?;
-        self.inner.embed(model, batch).await
+        self.inner.put_embeddings(model, batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
@@ -264,10 +260,10 @@ impl Store for PlantedStore {
         self.inner.agents().await
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.flush().await?;
         if self.plant == Plant::RepeatedWrite {
-            return Ok(Recalled::default());
+            return Ok(RecallResponse::default());
         }
         if self.plant == Plant::WrongAgent {
             let all = self.inner.agents().await?.into_iter().map(|info| info.agent.stream());
@@ -298,19 +294,19 @@ impl Store for PlantedStore {
         self.inner.memories_due(agent, now, max).await
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         self.flush().await?;
         self.inner.memory_history(agent, id).await
     }
 
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
         self.flush().await?;
-        self.inner.linked(digests).await
+        self.inner.sessions_by_digest(digests).await
     }
 
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         self.flush().await?;
-        self.inner.turn_of(session, turn_id).await
+        self.inner.turn_by_id(session, turn_id).await
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {

@@ -1,51 +1,45 @@
-//! Chance, from a seed: a SplitMix64 generator, so that the same seed gives the same run on every machine.
+//! SplitMix64: the same seed gives the same run on every machine.
 
-/// A stream of numbers that looks random and is not.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
 impl Rng {
-    /// Starts from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// An independent stream for one part of a run: drawing from it does not disturb the others.
+    /// An independent stream for one part of a run: drawing from it does not affect the others.
     pub fn fork(&self, label: &str) -> Self {
         let mixed = label.bytes().fold(self.0, |sum, byte| mix(sum ^ u64::from(byte)));
         Self(mix(mixed))
     }
 
-    /// The next number.
     pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
-    /// A number below `bound`; zero if there is none.
+    /// A number below `bound`; 0 if `bound` is 0.
     pub fn below(&mut self, bound: u64) -> u64 {
         if bound == 0 { 0 } else { self.draw() % bound }
     }
 
-    /// A number between two, both included.
+    /// Both bounds are inclusive.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// True this often in a thousand.
     pub fn chance(&mut self, per_mille: u64) -> bool {
         self.below(1_000) < per_mille
     }
 
-    /// One of several.
-    pub fn pick<'a, T>(&mut self, of: &'a [T]) -> Option<&'a T> {
-        let at = self.below(of.len() as u64);
-        of.get(usize::try_from(at).unwrap_or(0))
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
+        let at = self.below(items.len() as u64);
+        items.get(usize::try_from(at).unwrap_or(0))
     }
 
-    /// One of several texts; nothing of none.
-    pub fn word<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        self.pick(of).copied().unwrap_or("")
+    pub fn word<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        self.pick(words).copied().unwrap_or("")
     }
 }
 

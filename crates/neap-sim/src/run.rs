@@ -1,4 +1,4 @@
-//! One run: a seed, a number of turns, and what came of it.
+//! One run: a seed, a number of turns, and its report.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,59 +9,43 @@ use crate::disk::Backend;
 use crate::plant::Plant;
 use crate::world::World;
 
-/// Violations that a failure prints; the first says most.
+/// Most violations that a failure prints; the first says most.
 const VIOLATIONS_SHOWN_MAX: usize = 6;
 
-/// What to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Config {
     /// Steps; most of them are turns.
     pub turns: u64,
-    /// Where sessions are kept.
     pub backend: Backend,
-    /// A deliberate fault, to see the checks turn red.
+    /// A deliberate fault, to see the checks fail.
     pub plant: Option<Plant>,
 }
 
-/// A run in which everything held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Report {
-    /// Turns taken, rivals' included.
+    /// Including rivals' turns.
     pub turns: u64,
-    /// Requests that models saw.
     pub requests: u64,
-    /// Events stored.
     pub events: u64,
-    /// Faults that were put in the way.
     pub faults: u64,
-    /// Times that everything was opened again.
     pub restarts: u64,
-    /// Efforts there are at the end.
     pub efforts: u64,
-    /// Expansions that decayed.
     pub decayed: u64,
-    /// Summaries that were evicted.
     pub evicted: u64,
-    /// Messages that did not fit the budget at all.
+    /// Messages that did not fit the budget.
     pub refused: u64,
-    /// Memories there are at the end.
     pub memories: u64,
-    /// Times that memories were chosen for a context.
+    /// How often memories were loaded into a context.
     pub loads: u64,
-    /// Times that a rule was met.
     pub censored: u64,
-    /// A fingerprint of all events and requests.
+    /// Of all events and requests.
     pub digest: u64,
 }
 
-/// A run in which something did not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The seed.
     pub seed: u64,
-    /// The step at which it was seen.
     pub step: u64,
-    /// What was seen.
     pub violations: Vec<Violation>,
 }
 
@@ -75,7 +59,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a seed. A panic in what is simulated is a failure like any other.
+/// Runs a seed. A panic in the simulated code is a failure like any other.
 pub fn simulate(seed: u64, config: &Config) -> Result<Report, Box<Failure>> {
     let step = AtomicU64::new(0);
     let failed = |invariant, what| {
@@ -104,7 +88,7 @@ async fn take_steps(seed: u64, config: &Config, step: &AtomicU64) -> Result<Repo
     for at in 0..config.turns {
         step.store(at, Ordering::Relaxed);
         if let Err(violations) = world.step(at).await {
-            return Err(world.traced(violations));
+            return Err(world.with_trace(violations));
         }
     }
     world.end().await

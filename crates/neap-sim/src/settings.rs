@@ -1,12 +1,11 @@
-//! What a seed decides before anybody says a word: thresholds, budget, moods and how often things go wrong.
+//! What a seed decides before a run begins: thresholds, budget, moods and fault rates.
 
 use crate::model::Mood;
 use crate::rng::Rng;
 
-/// The settings of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// Policy, as `key`, `value`.
+    /// Policy settings as `key`, `value`.
     pub(crate) set: Vec<(String, String)>,
     pub(crate) encoding: &'static str,
     pub(crate) moods: Vec<Mood>,
@@ -19,7 +18,6 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// By seed.
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         let encoding = rng.word(&["o200k_base", "o200k_base", "cl100k_base", "conservative"]);
         let budget_tokens = rng.pick(&[2_500, 3_000, 4_000, 6_000, 16_000]).copied().unwrap_or(4_000);
@@ -45,28 +43,27 @@ impl Settings {
         set.push(("epoch".to_owned(), rng.word(&["every-turn", "by-cost", "by-cost"]).to_owned()));
         set.push(("epoch_low_percent".to_owned(), rng.between(10, 100).to_string()));
         set.push(("window_prepare_percent".to_owned(), rng.between(10, 100).to_string()));
-        // Runs are short: the seed's default of 20 turns would evict next to nothing.
+        // Runs are short: the default of 20 turns would evict next to nothing.
         set.push(("summary_eviction_threshold".to_owned(), rng.between(1, 9).to_string()));
         set.push(("message_bytes_max".to_owned(), "200000".to_owned()));
         let mut moods = vec![Mood::Good; usize::try_from(rng.between(1, 9)).unwrap_or(1)];
         moods.extend((0..rng.below(3)).map(|_| Mood::Forgetful));
         moods.extend((0..rng.below(3)).map(|_| Mood::Hostile));
-        let stormy = rng.chance(600);
-        let mut often = |max: u64| if stormy { rng.below(max) } else { 0 };
+        let has_faults = rng.chance(600);
+        let mut rate = |max: u64| if has_faults { rng.below(max) } else { 0 };
         Self {
             set,
             encoding,
             moods,
-            commit_faults_per_mille: often(30),
-            read_faults_per_mille: often(20),
-            rivals_per_mille: often(120),
-            summary_faults_per_mille: often(300),
+            commit_faults_per_mille: rate(30),
+            read_faults_per_mille: rate(20),
+            rivals_per_mille: rate(120),
+            summary_faults_per_mille: rate(300),
             host_tools: rng.chance(600),
             budget_tokens,
         }
     }
 
-    /// The budget the run begins with.
     pub(crate) fn budget_tokens(&self) -> u64 {
         self.budget_tokens
     }

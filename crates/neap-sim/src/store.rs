@@ -1,63 +1,58 @@
-//! A store that crashes, by seed, before or after a commit is durable, and lets a rival come first.
+//! A store that crashes, by seed, before or after a commit is durable, and lets a rival commit first.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::event::Event;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
-use neap_core::log::{Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::SessionState;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::event::Event;
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
+use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
 
 use crate::rng::Rng;
-use crate::tape::{Fault, Tape};
+use crate::trace::{Fault, Trace};
 
-/// Another process that uses the same session.
 #[async_trait]
 pub trait Rival: Send + Sync {
-    /// Does something to a session of the store.
     async fn act(&self, session: &SessionId);
 }
 
-/// Wraps a store; everything that it acknowledges goes on the tape.
+/// Wraps a store; records every commit it acknowledges in the trace.
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
-    tape: Tape,
+    trace: Trace,
     faults: Option<Faults>,
 }
 
-/// How often things go wrong, in a thousand commits or reads.
+/// Fault rates, in a thousand commits or reads.
 pub struct Faults {
-    /// Chance.
     pub rng: Mutex<Rng>,
-    /// Commits that fail.
     pub commits_per_mille: u64,
-    /// Reads that fail.
     pub reads_per_mille: u64,
     /// Commits before which a rival acts.
     pub rivals_per_mille: u64,
-    /// The rival.
     pub rival: Option<Arc<dyn Rival>>,
 }
 
 impl FaultyStore {
-    /// A store without faults that only keeps the record.
-    pub fn quiet(inner: Arc<dyn Store>, tape: Tape) -> Self {
-        Self { inner, tape, faults: None }
+    /// Only records commits.
+    pub fn without_faults(inner: Arc<dyn Store>, trace: Trace) -> Self {
+        Self { inner, trace, faults: None }
     }
 
-    /// A store with faults.
-    pub fn faulty(inner: Arc<dyn Store>, tape: Tape, faults: Faults) -> Self {
-        Self { inner, tape, faults: Some(faults) }
+    pub fn with_faults(inner: Arc<dyn Store>, trace: Trace, faults: Faults) -> Self {
+        Self { inner, trace, faults: Some(faults) }
     }
 
-    fn draw(&self) -> Option<Fault> {
+    fn draw_fault(&self) -> Option<Fault> {
         let faults = self.faults.as_ref()?;
         let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = if rng.chance(faults.commits_per_mille) {
@@ -68,16 +63,16 @@ impl FaultyStore {
             None
         };
         if let Some(fault) = fault {
-            self.tape.note(|step| step.faults.push(fault));
+            self.trace.note(|step| step.faults.push(fault));
         }
         fault
     }
 
-    fn read(&self) -> Result<(), StoreError> {
+    fn maybe_fail_read(&self) -> Result<(), StoreError> {
         let Some(faults) = &self.faults else { return Ok(()) };
         let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
         if rng.chance(faults.reads_per_mille) {
-            self.tape.note(|step| step.faults.push(Fault::BusyRead));
+            self.trace.note(|step| step.faults.push(Fault::BusyRead));
             return Err(StoreError::Busy { path: PathBuf::from("simulated") });
         }
         Ok(())
@@ -91,9 +86,10 @@ impl Store for FaultyStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
-        // The first event of a session is let through: there is no session to rival yet.
-        let begins = commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
-        let fault = self.draw().filter(|fault| !begins || *fault != Fault::Rival);
+        // No rival before a session's first event: it has no session to use yet.
+        let is_creation =
+            commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
+        let fault = self.draw_fault().filter(|fault| !is_creation || *fault != Fault::Rival);
         match fault {
             Some(Fault::CrashBefore) => return Err(StoreError::Failed("crashed before durability".to_owned())),
             Some(Fault::Full) => return Err(StoreError::Full { path: PathBuf::from("simulated") }),
@@ -105,7 +101,7 @@ impl Store for FaultyStore {
             Some(Fault::CrashAfter | Fault::BusyRead | Fault::Dropped | Fault::Interrupted) | None => {}
         }
         self.inner.commit(commit.clone()).await?;
-        self.tape.acknowledge(&commit);
+        self.trace.acknowledge(&commit);
         if fault == Some(Fault::CrashAfter) {
             return Err(StoreError::Failed("crashed after durability".to_owned()));
         }
@@ -113,67 +109,71 @@ impl Store for FaultyStore {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.load(session).await
     }
 
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        self.read()?;
-        self.inner.seq(session).await
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.last_seq(session).await
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         self.inner.events(session, from, max).await
     }
 
-    async fn events_of(
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        self.inner.events_of(session, kinds, before, max).await
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.inner.events_of_kinds(session, kinds, before, max).await
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.log(session, request).await
     }
 
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
-        self.read()?;
-        self.inner.propose(query).await
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.find_candidates(query).await
     }
 
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
-        self.read()?;
-        self.inner.around(around, query).await
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.neighbours(around, query).await
     }
 
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
-        self.read()?;
-        self.inner.consult(consult).await
+    async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.search(search).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.scopes(ids).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.texts(ids).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.unembedded(model, max).await
     }
 
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
-        self.read()?;
-        self.inner.embed(model, batch).await
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.put_embeddings(model, batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
@@ -184,13 +184,13 @@ impl Store for FaultyStore {
         self.inner.agents().await
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
-        self.read()?;
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+        self.maybe_fail_read()?;
         self.inner.recall(agent, request).await
     }
 
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        self.read()?;
+        self.maybe_fail_read()?;
         self.inner.memories(agent, ids).await
     }
 
@@ -208,16 +208,16 @@ impl Store for FaultyStore {
         self.inner.memories_due(agent, now, max).await
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         self.inner.memory_history(agent, id).await
     }
 
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.inner.linked(digests).await
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.inner.sessions_by_digest(digests).await
     }
 
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.inner.turn_of(session, turn_id).await
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.inner.turn_by_id(session, turn_id).await
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {

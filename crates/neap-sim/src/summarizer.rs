@@ -1,37 +1,35 @@
-//! A summariser that is mostly good, and now and then fails, says nothing or says far too much.
+//! A summarizer that mostly works, and now and then fails, answers nothing, or answers far too much.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::summary::SummaryRequest;
-use neap_core::tokens::TokenCounter;
-use neap_model::summarize::Extractive;
+use neap_core::base::tokens::TokenCounter;
+use neap_core::session::summary::SummaryRequest;
+use neap_model::summarize::ExtractiveSummarizer;
 use neap_model::{ModelError, Summarizer};
 
 use crate::plant::Plant;
 use crate::rng::Rng;
-use crate::tape::{Summed, Tape};
+use crate::trace::{SummaryAnswer, Trace};
 use crate::words::NASTY;
 
-/// Summarises by seed.
 pub struct SimSummarizer {
     rng: Mutex<Rng>,
-    tape: Tape,
-    good: Extractive,
+    trace: Trace,
+    good: ExtractiveSummarizer,
     faults_per_mille: u64,
     plant: Option<Plant>,
 }
 
 impl SimSummarizer {
-    /// A summariser that errs this often in a thousand.
     pub fn new(
         rng: Rng,
-        tape: Tape,
+        trace: Trace,
         counter: Arc<dyn TokenCounter>,
         faults_per_mille: u64,
         plant: Option<Plant>,
     ) -> Self {
-        Self { rng: Mutex::new(rng), tape, good: Extractive::new(counter), faults_per_mille, plant }
+        Self { rng: Mutex::new(rng), trace, good: ExtractiveSummarizer::new(counter), faults_per_mille, plant }
     }
 
     fn answer(&self, request: &SummaryRequest) -> Option<String> {
@@ -39,7 +37,8 @@ impl SimSummarizer {
         if !rng.chance(self.faults_per_mille) {
             return self.good.summary(request);
         }
-        let all = || request.messages.iter().map(|said| said.content.as_ref()).collect::<Vec<&str>>().join("\n");
+        let all =
+            || request.messages.iter().map(|message| message.content.as_ref()).collect::<Vec<&str>>().join("\n");
         match rng.below(6) {
             0 | 1 => None,
             2 => Some(String::new()),
@@ -54,8 +53,9 @@ impl SimSummarizer {
 impl Summarizer for SimSummarizer {
     async fn summarize(&self, request: &SummaryRequest) -> Result<String, ModelError> {
         let answer = self.answer(request);
-        self.tape
-            .note(|step| step.summaries.push(Summed { about: request.about.clone(), answer: answer.clone() }));
+        self.trace.note(|step| {
+            step.summaries.push(SummaryAnswer { about: request.topic.clone(), answer: answer.clone() })
+        });
         match answer {
             Some(text) => Ok(text),
             None if self.plant == Some(Plant::ErrorAsSummary) => Ok("Error: service unavailable".to_owned()),

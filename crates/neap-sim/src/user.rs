@@ -3,29 +3,22 @@
 use crate::rng::Rng;
 use crate::words::{NASTY, TOPICS, Topic, ramble};
 
-/// What a message is for. It is written into the message, so that a model can read it there.
+/// What a message is for. Its sentence is part of the message, so that a model can parse it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Intent {
-    /// Begin something.
     Start(String),
-    /// Go on with another thing.
     Switch(String),
-    /// It is finished.
     Finish,
     /// A question about something past, by its name.
     Recall(String),
     /// A question about something past, by a word of it.
     Wonder(String),
-    /// Take up something that was finished.
     Resume(String),
-    /// Look something up with the host's tool.
     Fetch(String),
-    /// Just talk.
     Talk,
 }
 
 impl Intent {
-    /// The sentence that says it.
     pub fn sentence(&self) -> String {
         match self {
             Intent::Start(name) => format!("Please start on <{name}>."),
@@ -39,8 +32,7 @@ impl Intent {
         }
     }
 
-    /// Reads a message.
-    pub fn read(text: &str) -> Intent {
+    pub fn parse(text: &str) -> Intent {
         let bracketed = |before: &str| {
             let start = text.find(before)? + before.len();
             let end = text[start..].find('>')? + start;
@@ -64,35 +56,32 @@ impl Intent {
     }
 }
 
-/// Somebody who talks to one session.
 #[derive(Debug)]
 pub struct User {
     rng: Rng,
-    /// A word that only this person says.
+    /// A word that only this person uses.
     canary: String,
     topics: Vec<Topic>,
     current: Option<Topic>,
     talkative: u64,
-    /// The budget, so that some messages exceed it.
+    /// Known, so that some messages exceed it.
     budget_tokens: u64,
 }
 
 impl User {
-    /// A person with their own topics and habits.
     pub fn new(mut rng: Rng, canary: String, budget_tokens: u64) -> Self {
         let topics = (0..rng.between(3, 16)).filter_map(|_| rng.pick(TOPICS).copied()).collect();
         let talkative = rng.between(3, 60);
         Self { rng, canary, topics, current: None, talkative, budget_tokens }
     }
 
-    /// The next thing they say.
-    pub fn says(&mut self) -> String {
+    pub fn next_message(&mut self) -> String {
         if self.rng.chance(25) {
             return self.rng.word(NASTY).to_owned();
         }
-        let intent = self.intends();
+        let intent = self.next_intent();
         let sentence = intent.sentence();
-        let words = self.length();
+        let words = self.message_words();
         let body = ramble(&mut self.rng, self.current.as_ref(), words);
         let canary = if self.rng.chance(300) { self.canary.as_str() } else { "" };
         let nasty = if self.rng.chance(40) { self.rng.word(NASTY) } else { "" };
@@ -104,7 +93,7 @@ impl User {
         parts.join(" ")
     }
 
-    fn intends(&mut self) -> Intent {
+    fn next_intent(&mut self) -> Intent {
         let topic = self.rng.pick(&self.topics).copied();
         let Some(topic) = topic else { return Intent::Talk };
         match self.rng.below(100) {
@@ -137,7 +126,7 @@ impl User {
     }
 
     /// Mostly short; now and then longer than the whole budget.
-    fn length(&mut self) -> u64 {
+    fn message_words(&mut self) -> u64 {
         match self.rng.below(200) {
             0 => self.budget_tokens * self.rng.between(1, 4),
             1..=4 => self.budget_tokens / 4,
@@ -163,7 +152,7 @@ mod tests {
             Intent::Fetch(name()),
             Intent::Talk,
         ] {
-            assert_eq!(Intent::read(&format!("hm. {} and so on", intent.sentence())), intent);
+            assert_eq!(Intent::parse(&format!("hm. {} and so on", intent.sentence())), intent);
         }
     }
 }

@@ -1,268 +1,283 @@
-//! Everything that is simulated in one run, and the checks after each step.
+//! The state of one run, and the checks after each step.
 
 use std::sync::Arc;
 
-use neap_core::effort::Effort;
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{SessionId, Stamp};
-use neap_core::message::ToolCall;
-use neap_core::state::SessionState;
-use neap_core::tokens::TokenCounter;
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::TokenCounter;
+use neap_core::session::effort::Effort;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::state::SessionState;
 use neap_engine::{EngineError, FixedClock};
 use neap_model::bpe::counter_for;
 use neap_store::{Store, StoreError};
 
-use crate::agent::Agents;
-use crate::check::mind::MindWatch;
+use crate::agent::AgentAssignment;
+use crate::check::agent::AgentWatch;
 use crate::check::{Violation, Violations, marks, request, summary, view};
-use crate::digest::Digest;
+use crate::digest::RunDigest;
 use crate::disk::Disk;
 use crate::host::FETCH;
 use crate::plant::Plant;
 use crate::rng::Rng;
 use crate::run::{Config, Report};
+use crate::session::SimSession;
 use crate::settings::Settings;
-use crate::talk::Talk;
-use crate::tape::{Fault, StepTape, Tape};
+use crate::trace::{Fault, StepTrace, Trace};
 use crate::words::UNTRUSTED;
 
-/// When simulated time begins: a day in 2026.
-const EPOCH: Stamp = Stamp(1_780_000_000_000);
+/// Simulated time begins on a day in 2026.
+const START_TIME: Stamp = Stamp(1_780_000_000_000);
 
-/// Events of each session that a failure shows, and how much of each.
+/// Events of each session that a failure shows, and characters of each.
 const TRACED_EVENTS: usize = 12;
 const TRACED_CHARS: usize = 300;
 
-/// One run.
 pub(crate) struct World {
     pub(crate) rng: Rng,
-    pub(crate) tape: Tape,
-    pub(crate) talks: Vec<Talk>,
+    pub(crate) trace: Trace,
+    pub(crate) sessions: Vec<SimSession>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) report: Report,
     disk: Disk,
     counter: Arc<dyn TokenCounter>,
-    digest: Digest,
+    digest: RunDigest,
     host_tools: bool,
-    /// What the agents know, each agent once.
-    pub(crate) minds: Vec<MindWatch>,
-    /// Chance for what happens to memories, apart from all other.
-    pub(crate) memories: Rng,
+    /// Each agent once.
+    pub(crate) agents: Vec<AgentWatch>,
+    /// Separate, so that memory steps do not affect the others.
+    pub(crate) memory_rng: Rng,
     pub(crate) clock: Arc<FixedClock>,
 }
 
 impl World {
-    /// Two sessions in one store, opened for the first time.
     pub(crate) async fn begin(seed: u64, config: &Config) -> Result<Self, Vec<Violation>> {
         let mut rng = Rng::new(seed);
         let settings = Settings::draw(&mut rng);
-        let tape = Tape::default();
-        let clock = Arc::new(FixedClock::at(EPOCH));
-        let disk = Disk::new(config.backend, config.plant).map_err(|error| broken(&error.to_string()))?;
-        let store = disk.open().map_err(|error| broken(&error.to_string()))?;
-        // What one agent knows shows as another's only where there are two.
-        let apart = config.plant == Some(Plant::WrongAgent);
-        let agents = if apart { Agents::Own } else { Agents::of(seed, &rng) };
-        let (mut talks, mut minds) = (Vec::new(), Vec::<MindWatch>::new());
+        let trace = Trace::default();
+        let clock = Arc::new(FixedClock::at(START_TIME));
+        let disk = Disk::new(config.backend, config.plant).map_err(|error| unexplained(&error.to_string()))?;
+        let store = disk.open().map_err(|error| unexplained(&error.to_string()))?;
+        // This plant shows only where there are two agents.
+        let has_own_agents = config.plant == Some(Plant::WrongAgent);
+        let assignment = if has_own_agents { AgentAssignment::Own } else { AgentAssignment::of(seed, &rng) };
+        let (mut sessions, mut agents) = (Vec::new(), Vec::<AgentWatch>::new());
         for name in ["ada", "bob"] {
-            let id = SessionId::from_name(name).map_err(|error| broken(&error.to_string()))?;
-            let agent = agents.of_session(name, &rng);
+            let id = SessionId::from_name(name).map_err(|error| unexplained(&error.to_string()))?;
+            let agent = assignment.of_session(name, &rng);
             if let Some(agent) = &agent {
                 let stream = agent.id.stream();
-                if minds.iter().all(|mind| mind.id != stream) {
-                    minds.push(MindWatch::new(stream, agent.canary.clone()));
+                if agents.iter().all(|watch| watch.id != stream) {
+                    agents.push(AgentWatch::new(stream, agent.canary.clone()));
                 }
             }
             let (rng, settings) = (rng.fork(name), settings.clone());
-            talks.push(Talk::new(id, rng, tape.clone(), clock.clone(), settings, config.plant, agent));
+            sessions.push(SimSession::new(id, rng, trace.clone(), clock.clone(), settings, config.plant, agent));
         }
-        // A count that is too low shows only against another: the strictest there is.
-        let counted_by = if config.plant == Some(Plant::Undercount) { "conservative" } else { settings.encoding };
-        let counter = counter_for(counted_by);
-        let (report, digest) = (Report::default(), Digest::default());
+        // Undercounting shows only against the strictest counter.
+        let encoding = if config.plant == Some(Plant::Undercount) { "conservative" } else { settings.encoding };
+        let counter = counter_for(encoding);
+        let (report, digest) = (Report::default(), RunDigest::default());
         let host_tools = settings.host_tools;
-        let memories = rng.fork("memories");
-        let mut world =
-            Self { rng, tape, talks, store, report, disk, counter, digest, host_tools, minds, memories, clock };
+        let memory_rng = rng.fork("memories");
+        let mut world = Self {
+            rng,
+            trace,
+            sessions,
+            store,
+            report,
+            disk,
+            counter,
+            digest,
+            host_tools,
+            agents,
+            memory_rng,
+            clock,
+        };
         world.open_all().await?;
         Ok(world)
     }
 
-    /// All processes die; everything is opened again, and must be as it was.
+    /// Kills all processes and reopens everything, which must be as it was.
     pub(crate) async fn restart(&mut self) -> Result<(), Vec<Violation>> {
         self.report.restarts += 1;
-        for talk in &mut self.talks {
-            talk.crash();
+        for session in &mut self.sessions {
+            session.crash();
         }
-        self.store = self.disk.open().map_err(|error| broken(&error.to_string()))?;
+        self.store = self.disk.open().map_err(|error| unexplained(&error.to_string()))?;
         self.open_all().await?;
-        self.thorough().await
+        self.check_from_start().await
     }
 
     async fn open_all(&mut self) -> Result<(), Vec<Violation>> {
-        for talk in &mut self.talks {
-            talk.open(&self.store).await.map_err(|error| broken(&format!("cannot open {}: {error}", talk.id)))?;
+        for session in &mut self.sessions {
+            session
+                .open(&self.store)
+                .await
+                .map_err(|error| unexplained(&format!("cannot open {}: {error}", session.id)))?;
         }
         Ok(())
     }
 
-    /// Looks at all that happened since the last look.
-    pub(crate) async fn look(&mut self, deep: bool) -> Result<(), Vec<Violation>> {
+    /// Checks everything that happened since the last check. `deep` adds the expensive checks.
+    pub(crate) async fn check_step(&mut self, deep: bool) -> Result<(), Vec<Violation>> {
         let mut out = Violations::default();
-        let step = self.tape.take_step();
+        let step = self.trace.take_step();
         self.report.faults += step.faults.len() as u64;
         self.report.requests += step.requests.len() as u64;
         for complaint in &step.complaints {
             out.add("rival", complaint.clone());
         }
-        let canaries: Vec<String> = self.talks.iter().map(|talk| talk.canary.clone()).collect();
-        let calm = step.faults.is_empty();
+        let canaries: Vec<String> = self.sessions.iter().map(|session| session.canary.clone()).collect();
+        let is_calm = step.faults.is_empty();
         let mut host_calls = 0;
-        for at in 0..self.talks.len() {
-            let budget = self.talks[at].replayed.policy().context_tokens_max;
-            let new = match self.follow(at, &mut out).await {
+        for at in 0..self.sessions.len() {
+            let budget = self.sessions[at].replayed.policy().context_tokens_max;
+            let new = match self.follow_stream(at, &mut out).await {
                 Ok(new) => new,
-                Err(error) => return Err(broken(&error.to_string())),
+                Err(error) => return Err(unexplained(&error.to_string())),
             };
             if self.host_tools {
                 host_calls += new.iter().map(host_calls_in).sum::<u64>();
             }
-            let talk = &self.talks[at];
-            let known_to = talk.agent.as_ref().map(|agent| agent.id.stream());
-            let of_agents = self.minds.iter().filter(|mind| Some(&mind.id) != known_to.as_ref());
-            let mut foreign: Vec<String> = of_agents.map(|mind| mind.canary.clone()).collect();
-            foreign.extend(canaries.iter().filter(|word| **word != talk.canary).cloned());
+            let session = &self.sessions[at];
+            let own_agent = session.agent.as_ref().map(|agent| agent.id.stream());
+            let other_agents = self.agents.iter().filter(|watch| Some(&watch.id) != own_agent.as_ref());
+            let mut foreign: Vec<String> = other_agents.map(|watch| watch.canary.clone()).collect();
+            foreign.extend(canaries.iter().filter(|word| **word != session.canary).cloned());
             let counter = self.counter.as_ref();
-            self.tape.with_acknowledged(&talk.id, |acknowledged| {
+            self.trace.with_acknowledged(&session.id, |acknowledged| {
                 let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
-                for seen in step.requests.iter().filter(|seen| seen.session == talk.id) {
+                for seen in step.requests.iter().filter(|seen| seen.session == session.id) {
                     request::check(seen, &expected, &mut out);
-                    let outlook = talk.agent.as_ref().map(|agent| &agent.outlook);
+                    let profile = session.agent.as_ref().map(|agent| &agent.profile);
                     let mut untrusted = UNTRUSTED.to_vec();
-                    untrusted.push(&talk.canary);
-                    marks::check(&seen.request, outlook, &untrusted, &mut out);
+                    untrusted.push(&session.canary);
+                    marks::check(&seen.request, profile, &untrusted, &mut out);
                 }
             });
-            let talk = &mut self.talks[at];
-            if calm && !talk.replayed.policy().rewrites_every_turn() {
-                let sent = step.requests.iter().filter(|seen| seen.session == talk.id);
-                talk.prefix.follow(sent, &new, &mut out);
+            let session = &mut self.sessions[at];
+            if is_calm && !session.replayed.policy().rewrites_every_turn() {
+                let sent = step.requests.iter().filter(|seen| seen.session == session.id);
+                session.prefix_watch.follow(sent, &new, &mut out);
             } else {
-                talk.prefix.forget();
+                session.prefix_watch.reset();
             }
-            let talk = &self.talks[at];
-            let summary_max = talk.replayed.policy().summary_tokens_max;
+            let session = &self.sessions[at];
+            let summary_max = session.replayed.policy().summary_tokens_max;
             summary::check(&new, &step.summaries, self.counter.as_ref(), summary_max, &mut out);
             if deep {
-                self.deep(at, &mut out).await.map_err(|error| broken(&error.to_string()))?;
+                self.check_deeply(at, &mut out).await.map_err(|error| unexplained(&error.to_string()))?;
             }
         }
-        self.look_at_minds(deep, &mut out).await.map_err(|error| broken(&error.to_string()))?;
-        // A host's tool may have had effects: it is called once, also if its round is decided again. A round may
-        // be recorded twice, where a turn that was taken for dead went on.
-        let lost = [Fault::CrashBefore, Fault::CrashAfter, Fault::Full, Fault::BusyRead, Fault::Dropped];
-        if !step.faults.iter().any(|fault| lost.contains(fault)) {
+        self.check_agents(deep, &mut out).await.map_err(|error| unexplained(&error.to_string()))?;
+        // A host's tool may have effects, so it is called once even if its round is decided again. A round may be
+        // recorded twice, where a turn that counted as dead went on.
+        let interrupting = [Fault::CrashBefore, Fault::CrashAfter, Fault::Full, Fault::BusyRead, Fault::Dropped];
+        if !step.faults.iter().any(|fault| interrupting.contains(fault)) {
             out.check("host tools", step.host_calls <= host_calls, || {
                 format!("called {} times for {host_calls} calls", step.host_calls)
             });
         }
-        self.remember(&step);
+        self.digest_requests(&step);
         finish(out)
     }
 
-    async fn look_at_minds(&mut self, deep: bool, out: &mut Violations) -> Result<(), StoreError> {
-        for mind in &mut self.minds {
-            for recorded in mind.follow(self.store.as_ref(), &self.tape, out).await? {
+    async fn check_agents(&mut self, deep: bool, out: &mut Violations) -> Result<(), StoreError> {
+        for watch in &mut self.agents {
+            for recorded in watch.follow(self.store.as_ref(), &self.trace, out).await? {
                 self.digest.add(&serde_json::to_string(&recorded).unwrap_or_default());
             }
             if deep {
-                mind.deep(self.store.as_ref(), out).await?;
+                watch.check_rows(self.store.as_ref(), out).await?;
             }
         }
         Ok(())
     }
 
-    async fn follow(&mut self, at: usize, out: &mut Violations) -> Result<Vec<Recorded>, StoreError> {
-        let talk = &mut self.talks[at];
-        let new = talk.watch.follow(self.store.as_ref(), &talk.id, &self.tape, out).await?;
+    async fn follow_stream(&mut self, at: usize, out: &mut Violations) -> Result<Vec<RecordedEvent>, StoreError> {
+        let session = &mut self.sessions[at];
+        let new = session.watch.follow(self.store.as_ref(), &session.id, &self.trace, out).await?;
         for recorded in &new {
-            if recorded.seq == talk.replayed.seq().next() {
-                talk.replayed.apply(recorded);
+            if recorded.seq == session.replayed.seq().next() {
+                session.replayed.apply(recorded);
             }
             self.report.loads += u64::from(matches!(recorded.event, Event::MemoriesLoaded { .. }));
             self.report.censored += u64::from(matches!(recorded.event, Event::CensorTriggered { .. }));
             self.digest.add(&serde_json::to_string(recorded).unwrap_or_default());
         }
         if !new.is_empty() {
-            talk.oracle.follow(&new, out);
-            talk.oracle.compare(&talk.replayed, out);
-            for violation in talk.replayed.violations() {
+            session.oracle.follow(&new, out);
+            session.oracle.compare(&session.replayed, out);
+            for violation in session.replayed.violations() {
                 out.add("state", violation);
             }
         }
         Ok(new)
     }
 
-    /// Looks that cost more: rows against the stream, search, prompts.
-    async fn deep(&mut self, at: usize, out: &mut Violations) -> Result<(), EngineError> {
+    /// The expensive checks: rows against the stream, search, prompts.
+    async fn check_deeply(&mut self, at: usize, out: &mut Violations) -> Result<(), EngineError> {
         let text = self.rng.word(&["what next?", "and auth bug?", ""]).to_owned();
         let pick = self.rng.draw();
-        let talk = &mut self.talks[at];
-        let rows = self.store.load(&talk.id).await?.unwrap_or_default();
-        out.check("I3", rows == talk.replayed, || {
-            format!("{}: rows say {:?}, the stream says {:?}", talk.id, rows.head(), talk.replayed.head())
+        let session = &mut self.sessions[at];
+        let rows = self.store.load(&session.id).await?.unwrap_or_default();
+        out.check("I3", rows == session.replayed, || {
+            format!("{}: rows say {:?}, the stream says {:?}", session.id, rows.head(), session.replayed.head())
         });
-        let concluded = findable_first(&talk.replayed);
-        let id = talk.id.clone();
-        let (replayed_seq, replayed) = (talk.replayed.seq(), talk.replayed.clone());
-        let Some(place) = talk.place() else { return Ok(()) };
+        let concluded = search_targets(&session.replayed);
+        let id = session.id.clone();
+        let (replayed_seq, replayed) = (session.replayed.seq(), session.replayed.clone());
+        let Some(process) = session.process() else { return Ok(()) };
         if let Some(effort) = Rng::new(pick).pick(&concluded) {
-            view::findable(&place.quiet, &id, effort, out).await?;
+            view::check_findable(&process.faultless_engine, &id, effort, out).await?;
         }
-        match view::same_prompt(&mut place.session, &place.quiet, &text, out).await {
+        match view::check_same_prompt(&mut process.session, &process.faultless_engine, &text, out).await {
             Ok(()) => {}
-            // Injected: looking may close a turn that was dropped. The next look will see it whole.
+            // An injected fault: assembling may close a dropped turn. The next check will see it whole.
             Err(EngineError::Store(_)) => return Ok(()),
             Err(error) => return Err(error),
         }
-        let live = place.session.state();
+        let live = process.session.state();
         out.check("I3", live.seq() != replayed_seq || *live == replayed, || {
             format!("{id}: live {:?}, the stream says {:?}", live.head(), replayed.head())
         });
         Ok(())
     }
 
-    /// Everything from the first event on: after a crash, and at the end.
-    pub(crate) async fn thorough(&mut self) -> Result<(), Vec<Violation>> {
-        self.look(true).await?;
-        // Looking may have closed a turn that was dropped.
-        self.look(false).await?;
+    /// Checks everything from the first event: after a crash, and at the end.
+    pub(crate) async fn check_from_start(&mut self) -> Result<(), Vec<Violation>> {
+        self.check_step(true).await?;
+        // The first check may have closed a dropped turn.
+        self.check_step(false).await?;
         let mut out = Violations::default();
-        for talk in &self.talks {
-            let looked = async {
-                let all = talk.watch.again(self.store.as_ref(), &talk.id, &self.tape, &mut out).await?;
+        for session in &self.sessions {
+            let checked = async {
+                let all =
+                    session.watch.compare_all(self.store.as_ref(), &session.id, &self.trace, &mut out).await?;
                 let replayed = SessionState::replay(&all);
-                out.check("I3", replayed == talk.replayed, || {
-                    format!("{}: a replay gives another state", talk.id)
+                out.check("I3", replayed == session.replayed, || {
+                    format!("{}: a replay gives another state", session.id)
                 });
-                view::logs(self.store.as_ref(), &talk.id, &all, &mut out).await?;
-                view::sound(self.store.as_ref(), &talk.id, &mut out).await
+                view::check_logs(self.store.as_ref(), &session.id, &all, &mut out).await?;
+                view::check_examination(self.store.as_ref(), &session.id, &mut out).await
             };
-            looked.await.map_err(|error: StoreError| broken(&error.to_string()))?;
+            checked.await.map_err(|error: StoreError| unexplained(&error.to_string()))?;
         }
-        for mind in &self.minds {
-            let looked = mind.thorough(self.store.as_ref(), &self.tape, &mut out).await;
-            looked.map_err(|error| broken(&error.to_string()))?;
+        for watch in &self.agents {
+            let checked = watch.check_from_start(self.store.as_ref(), &self.trace, &mut out).await;
+            checked.map_err(|error| unexplained(&error.to_string()))?;
         }
         finish(out)
     }
 
-    /// Adds the newest events of each session, so that a failure can be read.
-    pub(crate) fn traced(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
+    /// Adds the newest events of each stream, so that a failure can be understood.
+    pub(crate) fn with_trace(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
         violations.truncate(3);
-        let streams = self.talks.iter().map(|talk| &talk.id).chain(self.minds.iter().map(|mind| &mind.id));
+        let streams =
+            self.sessions.iter().map(|session| &session.id).chain(self.agents.iter().map(|watch| &watch.id));
         for stream in streams {
-            let what = self.tape.with_acknowledged(stream, |events| {
+            let what = self.trace.with_acknowledged(stream, |events| {
                 let newest = &events[events.len().saturating_sub(TRACED_EVENTS)..];
                 let lines = newest.iter().map(|recorded| {
                     let body = serde_json::to_string(&recorded.event).unwrap_or_default();
@@ -275,36 +290,35 @@ impl World {
         violations
     }
 
-    fn remember(&mut self, step: &StepTape) {
+    fn digest_requests(&mut self, step: &StepTrace) {
         for seen in &step.requests {
             self.digest.add(&serde_json::to_string(&seen.request.messages).unwrap_or_default());
         }
     }
 
-    /// The last look, and the figures.
     pub(crate) async fn end(mut self) -> Result<Report, Vec<Violation>> {
-        self.thorough().await?;
-        for talk in &self.talks {
-            let metrics = talk.replayed.metrics();
-            self.report.turns += talk.replayed.turn().0;
-            self.report.events += talk.replayed.seq().0;
-            self.report.efforts += talk.replayed.efforts().len() as u64;
+        self.check_from_start().await?;
+        for session in &self.sessions {
+            let metrics = session.replayed.metrics();
+            self.report.turns += session.replayed.turn().0;
+            self.report.events += session.replayed.seq().0;
+            self.report.efforts += session.replayed.efforts().len() as u64;
             self.report.decayed += metrics.auto_collapses;
             self.report.evicted += metrics.evictions;
         }
-        self.report.memories = self.minds.iter().map(MindWatch::records).sum();
+        self.report.memories = self.agents.iter().map(AgentWatch::records).sum();
         self.report.digest = self.digest.value();
         Ok(self.report)
     }
 }
 
-/// Concluded efforts; the evicted ones if there are any, since they are the harder to find.
-fn findable_first(state: &SessionState) -> Vec<Effort> {
-    let evicted: Vec<Effort> = state.evicted().cloned().collect();
-    if evicted.is_empty() { state.shown().cloned().collect() } else { evicted }
+/// Concluded efforts; the evicted ones if there are any, since they are harder to find.
+fn search_targets(state: &SessionState) -> Vec<Effort> {
+    let evicted: Vec<Effort> = state.evicted_efforts().cloned().collect();
+    if evicted.is_empty() { state.shown_efforts().cloned().collect() } else { evicted }
 }
 
-fn host_calls_in(recorded: &Recorded) -> u64 {
+fn host_calls_in(recorded: &RecordedEvent) -> u64 {
     let is_fetch = |call: &&ToolCall| call.name == FETCH;
     if let Event::ToolsCalled { round, .. } = &recorded.event {
         return round.assistant.message.tool_calls.iter().filter(is_fetch).count() as u64;
@@ -317,7 +331,7 @@ fn finish(out: Violations) -> Result<(), Vec<Violation>> {
     if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
-/// Something failed that no fault explains.
-pub(crate) fn broken(what: &str) -> Vec<Violation> {
+/// A failure that no injected fault explains.
+pub(crate) fn unexplained(what: &str) -> Vec<Violation> {
     vec![Violation { invariant: "unexplained", what: what.to_owned() }]
 }

@@ -9,12 +9,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, TurnNo};
-use neap_core::message::Scope;
-use neap_core::project::{InFlight, project};
-use neap_core::state::SessionState;
-use neap_store::contract::{complete, session, start};
+use neap_core::base::ids::{Seq, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::project::{TurnsInFlight, project};
+use neap_core::session::state::SessionState;
+use neap_store::contract::{session, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Commit, Store};
 
@@ -34,9 +34,9 @@ fn main() {
         let mut state = SessionState::default();
         let mut each = Vec::new();
         for event in &events {
-            let in_flight = InFlight::of(&state);
+            let in_flight = TurnsInFlight::of(&state);
             let expected = state.seq();
-            let recorded = vec![state.record(neap_core::ids::Stamp(1_771_178_400_000), event.clone())];
+            let recorded = vec![state.record(neap_core::base::ids::Stamp(1_771_178_400_000), event.clone())];
             let projection = project(&in_flight, &state, &recorded);
             let commit = Commit { session: id.clone(), expected, events: recorded, projection };
             let began = Instant::now();
@@ -82,7 +82,7 @@ fn pages(path: &Path) {
 /// The events of an export.
 fn exported(path: &Path) -> Vec<Event> {
     let lines = std::fs::read_to_string(path).unwrap();
-    lines.lines().map(|line| serde_json::from_str::<Recorded>(line).unwrap().event).collect()
+    lines.lines().map(|line| serde_json::from_str::<RecordedEvent>(line).unwrap().event).collect()
 }
 
 /// Turns of made-up words, the common ones more often than the rare.
@@ -109,10 +109,10 @@ fn made() -> Vec<Event> {
         }
         text
     };
-    let created = neap_store::contract::Told::new("cold").created();
+    let created = neap_store::contract::TestStream::new("cold").created_event();
     let turns = (1..=TURNS).flat_map(|n| {
         let turn = TurnNo(n);
-        [start(turn, &text(80), None), complete(turn, &text(500), Scope::Ambient)]
+        [turn_started(turn, &text(80), None), turn_completed(turn, &text(500), Scope::Ambient)]
     });
     std::iter::once(created).chain(turns).collect()
 }

@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use neap_core::event::Event;
-use neap_core::ids::TurnNo;
-use neap_core::message::Scope;
+use neap_core::base::ids::TurnNo;
+use neap_core::base::message::Scope;
 use neap_core::recall::Query;
-use neap_core::state::SessionState;
-use neap_core::terms::query_terms;
+use neap_core::session::event::Event;
+use neap_core::session::state::SessionState;
+use neap_core::text::terms::query_terms;
 use neap_store::Store;
-use neap_store::contract::{Told, complete, conclude, effort, open, start};
-use neap_store::folder::{FolderViews, write_all};
+use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, turn_completed, turn_started};
+use neap_store::folder::{FolderViews, rewrite_folder};
 use neap_store::sqlite::SqliteStore;
 
 const EFFORTS: u64 = 5_000;
@@ -23,7 +23,7 @@ fn main() {
     let store = Arc::new(SqliteStore::open(&dir.path().join("neap.db")).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut told = Told::begin(store.as_ref(), "large").await;
+        let mut told = TestStream::create(store.as_ref(), "large").await;
         let began = Instant::now();
         let events: Vec<Event> = (0..EFFORTS)
             .flat_map(|n| {
@@ -32,14 +32,14 @@ fn main() {
                     format!("Summary {n}: the {} module was changed so that it works again. ", n * 7).repeat(4);
                 let turn = TurnNo(n + 1);
                 [
-                    start(turn, "a question of ordinary length, twelve words", None),
-                    open(&name, turn),
-                    conclude(&name, &summary, turn),
-                    complete(turn, "and a reply to it", Scope::Effort(effort(&name))),
+                    turn_started(turn, "a question of ordinary length, twelve words", None),
+                    effort_opened(&name, turn),
+                    effort_concluded(&name, &summary, turn),
+                    turn_completed(turn, "and a reply to it", Scope::Effort(effort(&name))),
                 ]
             })
             .collect();
-        told.tell(store.as_ref(), events).await.unwrap();
+        told.append(store.as_ref(), events).await.unwrap();
         println!("{EFFORTS} efforts in one commit: {:?}", began.elapsed());
         for _ in 0..3 {
             let began = Instant::now();
@@ -53,11 +53,14 @@ fn main() {
         let again = SessionState::from_parts(loaded.head().clone(), efforts);
         println!("of that, putting the state together: {:?}", began.elapsed());
         assert_eq!(again, loaded);
-        let mut small = Told::begin(store.as_ref(), "small").await;
+        let mut small = TestStream::create(store.as_ref(), "small").await;
         let mut commits = Vec::new();
         for n in 1..=600 {
-            let (commit, after) =
-                small.commit(vec![start(TurnNo(n), "a question of ordinary length, twelve words", None)]);
+            let (commit, after) = small.build_commit(vec![turn_started(
+                TurnNo(n),
+                "a question of ordinary length, twelve words",
+                None,
+            )]);
             commits.push(commit);
             small = after;
         }
@@ -71,19 +74,22 @@ fn main() {
         println!("one commit, alone: p50 {:?}, p99 {:?}", each[300], each[594]);
         for query in ["module", "4711"] {
             let began = Instant::now();
-            let found = store.propose(&Query::new(query_terms(query))).await.unwrap();
-            println!("search {query:?}: {:?}, {} candidates", began.elapsed(), found.cards.len());
+            let found = store.find_candidates(&Query::new(query_terms(query))).await.unwrap();
+            println!("search {query:?}: {:?}, {} candidates", began.elapsed(), found.items.len());
         }
         let began = Instant::now();
         let mut waiting = Vec::new();
         for writer in 0..64 {
             let store = store.clone();
             waiting.push(tokio::spawn(async move {
-                let mut told = Told::begin(store.as_ref(), &format!("writer {writer}")).await;
+                let mut told = TestStream::create(store.as_ref(), &format!("writer {writer}")).await;
                 for n in 1..=50 {
-                    told.tell(store.as_ref(), vec![start(TurnNo(n), "a question of ordinary length", None)])
-                        .await
-                        .unwrap();
+                    told.append(
+                        store.as_ref(),
+                        vec![turn_started(TurnNo(n), "a question of ordinary length", None)],
+                    )
+                    .await
+                    .unwrap();
                 }
             }));
         }
@@ -93,14 +99,14 @@ fn main() {
         println!("64 writers: {:.0} commits/s", 64.0 * 51.0 / began.elapsed().as_secs_f64());
         for _ in 0..3 {
             let began = Instant::now();
-            write_all(store.as_ref(), dir.path(), &told.id).await.unwrap();
+            rewrite_folder(store.as_ref(), dir.path(), &told.id).await.unwrap();
             println!("folder of {EFFORTS} efforts, whole: {:?}", began.elapsed());
         }
         let views = FolderViews::start(dir.path().to_owned(), store.clone());
         for _ in 0..2 {
-            told.turn(store.as_ref(), "one", "more", Scope::Ambient).await;
+            told.add_turn(store.as_ref(), "one", "more", Scope::Ambient).await;
             let began = Instant::now();
-            views.changed(&told.id);
+            views.mark_changed(&told.id);
             views.flush().await;
             println!("folder of {EFFORTS} efforts, one exchange more: {:?}", began.elapsed());
         }

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::Scope;
-use neap_core::recall::{Around, Embedding, Filter, Query, TextId};
-use neap_core::terms::query_terms;
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::recall::{Embedding, Filter, NeighbourQuery, Query, TextId};
+use neap_core::text::terms::query_terms;
 use neap_store::Store;
-use neap_store::contract::{Told, complete, start};
+use neap_store::contract::{TestStream, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
 
 const TEXTS_PER_SESSION: usize = 1_000;
@@ -86,19 +86,19 @@ fn resident() -> u64 {
 }
 
 async fn fill(store: &SqliteStore, texts: usize) {
-    let mut told = Told::begin(store, "0").await;
+    let mut told = TestStream::create(store, "0").await;
     let mut events = Vec::new();
     let (mut turn, mut session) = (TurnNo(0), 0);
     for text in (0..texts).step_by(2) {
         turn = turn.next();
-        events.push(start(turn, &says(text), None));
-        events.push(complete(turn, &says(text + 1), Scope::Ambient));
+        events.push(turn_started(turn, &says(text), None));
+        events.push(turn_completed(turn, &says(text + 1), Scope::Ambient));
         if (text + 2) % 200 == 0 {
-            told.tell(store, std::mem::take(&mut events)).await.unwrap();
+            told.append(store, std::mem::take(&mut events)).await.unwrap();
         }
         if (text + 2) % TEXTS_PER_SESSION == 0 && text + 2 < texts {
             session += 1;
-            told = Told::begin(store, &session.to_string()).await;
+            told = TestStream::create(store, &session.to_string()).await;
             turn = TurnNo(0);
         }
     }
@@ -111,7 +111,7 @@ async fn embed(store: &SqliteStore, dice: &mut Dice) {
             return;
         }
         let batch = waiting.into_iter().map(|(id, text)| (id, text, dice.embedding()));
-        store.embed(MODEL, batch.collect()).await.unwrap();
+        store.put_embeddings(MODEL, batch.collect()).await.unwrap();
     }
 }
 
@@ -121,12 +121,12 @@ async fn append(store: &Arc<SqliteStore>, writers: usize, turns: usize) -> f64 {
     for writer in 0..writers {
         let store = store.clone();
         waiting.push(tokio::spawn(async move {
-            let mut told = Told::begin(store.as_ref(), &format!("writer {writer}")).await;
+            let mut told = TestStream::create(store.as_ref(), &format!("writer {writer}")).await;
             for n in 0..turns {
                 let (turn, text) = (TurnNo(n as u64 + 1), 9_000_000 + writer * 10_000 + n * 2);
                 let (asked, said) = (says(text), says(text + 1));
-                told.tell(store.as_ref(), vec![start(turn, &asked, None)]).await.unwrap();
-                told.tell(store.as_ref(), vec![complete(turn, &said, Scope::Ambient)]).await.unwrap();
+                told.append(store.as_ref(), vec![turn_started(turn, &asked, None)]).await.unwrap();
+                told.append(store.as_ref(), vec![turn_completed(turn, &said, Scope::Ambient)]).await.unwrap();
             }
         }));
     }
@@ -165,37 +165,37 @@ async fn measure(path: &Path, texts: usize) -> (Duration, Duration) {
     let mut dice = Dice::new(5);
     let began = Instant::now();
     let first = Query { embedding: Some(dice.embedding()), model: MODEL.to_owned(), ..question(1, texts) };
-    store.propose(&first).await.unwrap();
+    store.find_candidates(&first).await.unwrap();
     println!("  the first question by meaning: {:?}", began.elapsed());
     let (mut by_words, mut by_both, mut narrow, mut filtered) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut beside, mut read, mut given) = (Vec::new(), Vec::new(), 0);
     for n in 0..ASKED {
         let query = question(n, texts);
         let began = Instant::now();
-        store.propose(&query).await.unwrap();
+        store.find_candidates(&query).await.unwrap();
         by_words.push(began.elapsed());
         let query = Query { embedding: Some(dice.embedding()), model: MODEL.to_owned(), ..query };
         let began = Instant::now();
-        let found = store.propose(&query).await.unwrap();
+        let found = store.find_candidates(&query).await.unwrap();
         by_both.push(began.elapsed());
-        given += found.cards.len();
-        let ids: Vec<TextId> = found.cards.iter().step_by(10).map(|card| card.id.clone()).collect();
-        let around = Around { of: ids.clone(), distance: 1, ..Around::default() };
+        given += found.items.len();
+        let ids: Vec<TextId> = found.items.iter().step_by(10).map(|card| card.id.clone()).collect();
+        let around = NeighbourQuery { texts: ids.clone(), distance: 1, ..NeighbourQuery::default() };
         let began = Instant::now();
-        store.around(&around, &query).await.unwrap();
+        store.neighbours(&around, &query).await.unwrap();
         beside.push(began.elapsed());
         let began = Instant::now();
         store.texts(&ids).await.unwrap();
         read.push(began.elapsed());
-        let streams = Some(BTreeSet::from([found.cards[0].id.stream.clone()]));
+        let streams = Some(BTreeSet::from([found.items[0].id.stream.clone()]));
         let one = Query { filter: Filter { streams, ..Filter::default() }, ..query.clone() };
         let began = Instant::now();
-        store.propose(&one).await.unwrap();
+        store.find_candidates(&one).await.unwrap();
         narrow.push(began.elapsed());
         let late = Filter { from: Some(Stamp(1_771_178_400_000 + 900_000)), ..Filter::default() };
         let late = Query { filter: late, ..query };
         let began = Instant::now();
-        store.propose(&late).await.unwrap();
+        store.find_candidates(&late).await.unwrap();
         filtered.push(began.elapsed());
     }
     let by_words = print("proposed by words", by_words);

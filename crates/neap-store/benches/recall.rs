@@ -4,11 +4,11 @@
 
 use std::time::{Duration, Instant};
 
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 use neap_core::memory::{MemoryKind, MemoryWrite, RecallRequest};
-use neap_core::terms::query_terms;
+use neap_core::text::terms::query_terms;
 use neap_store::Store;
-use neap_store::contract::{Told, memory, memory_id};
+use neap_store::contract::{TestStream, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
 
 const COUNTS: [(MemoryKind, u64); 5] = [
@@ -50,7 +50,7 @@ fn main() {
     let store = SqliteStore::open(&dir.path().join("neap.db")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let mut told = Told::begin_agent(&store, "newton").await;
+        let mut told = TestStream::create_agent(&store, "newton").await;
         let mut all = Vec::new();
         for (kind, count) in COUNTS {
             let of_kind = (1..=count).map(|n| (format!("{}{n}", kind.letter()), n));
@@ -58,14 +58,14 @@ fn main() {
         }
         let began = Instant::now();
         for part in all.chunks(100) {
-            let events = part.iter().map(|memory| MemoryWrite::new(memory.clone()).event());
-            told.tell(&store, events.collect()).await.unwrap();
+            let events = part.iter().map(|memory| MemoryWrite::new(memory.clone()).into_event());
+            told.append(&store, events.collect()).await.unwrap();
         }
         println!("{} memories, a hundred in each commit: {:?}", all.len(), began.elapsed());
         let mut each = Vec::new();
         for n in 0..ASKED {
             let began = Instant::now();
-            told.learn(&store, &memory(&format!("f{}", 6_001 + n), &says(n), 7_000_000)).await;
+            told.add_memory(&store, &memory(&format!("f{}", 6_001 + n), &says(n), 7_000_000)).await;
             each.push(began.elapsed());
         }
         print("one more, alone", each);
@@ -97,7 +97,7 @@ fn main() {
             store.list_memories(&told.id, None, Some(id), 20).await.unwrap();
             pages.push(began.elapsed());
             let began = Instant::now();
-            store.seq(&told.id).await.unwrap();
+            store.last_seq(&told.id).await.unwrap();
             seqs.push(began.elapsed());
         }
         print("one by its id", by_id);

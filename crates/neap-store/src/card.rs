@@ -1,84 +1,88 @@
-//! What is kept of a text beside its words in the index, the same on every backend: all that a [`Card`] says of it, and which
-//! terms it has how often.
+//! A text's index card, the same on every backend: what a [`Candidate`] needs, and the count of each term.
 
-use neap_core::ids::{Stamp, TurnNo};
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::tokens::Tokens;
 use neap_core::memory::MemoryKind;
-use neap_core::project::MemoryRow;
-use neap_core::recall::{Card, Query, Text, TextId, TextKey, TextKind};
-use neap_core::terms::terms;
-use neap_core::tokens::Tokens;
+use neap_core::recall::{Candidate, IndexedText, Query, TextId, TextKey, TextKind};
+use neap_core::session::project::MemoryRow;
+use neap_core::text::terms::terms;
 
-use crate::numbers;
-use crate::propose::is_term;
+use crate::candidates::is_term;
+use crate::rowids;
 
-/// A text's card as it is kept, with all of its terms or with what a question wants to know of them.
+/// A stored card, with all its terms or (as [`QueryCard`]) with the counts of a query's terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CardRow<T = TermTimes> {
+pub(crate) struct CardRow<T = TermCounts> {
     pub(crate) kind: TextKind,
     pub(crate) turn: TurnNo,
-    /// See [`Card::nth`]; whoever keeps it counts.
+    /// See [`Candidate::position`]; the backend assigns it.
     pub(crate) nth: u64,
     pub(crate) at: Stamp,
     pub(crate) who: Option<String>,
     pub(crate) tokens: Tokens,
     pub(crate) length: u32,
-    /// The CRC-32 of the text: an embedding of other words is not one of this text.
-    pub(crate) sum: u32,
+    /// CRC-32 of the text; an embedding with another checksum is stale.
+    pub(crate) checksum: u32,
     pub(crate) terms: T,
 }
 
-/// A card as one question sees it: how often it has each term that is asked for.
-pub(crate) type Seen = CardRow<Vec<u32>>;
+/// A card with the count of each of the query's terms.
+pub(crate) type QueryCard = CardRow<Vec<u32>>;
 
 impl CardRow {
-    /// What it says to one question.
-    pub(crate) fn seen(&self, asked: &Asked) -> Seen {
-        let CardRow { kind, turn, nth, at, ref who, tokens, length, sum, ref terms } = *self;
-        Seen { kind, turn, nth, at, who: who.clone(), tokens, length, sum, terms: asked.hits(terms.bytes()) }
+    pub(crate) fn for_query(&self, query: &QueryTerms) -> QueryCard {
+        let CardRow { kind, turn, nth, at, ref who, tokens, length, checksum, ref terms } = *self;
+        QueryCard {
+            kind,
+            turn,
+            nth,
+            at,
+            who: who.clone(),
+            tokens,
+            length,
+            checksum,
+            terms: query.hits(terms.bytes()),
+        }
     }
 }
 
-impl Seen {
-    /// The card, with whose it is.
-    pub(crate) fn card(self, id: TextId, near: Option<f64>) -> Card {
-        let Seen { kind, turn, nth, at, who, tokens, length, sum: _, terms: hits } = self;
-        Card { id, kind, turn, nth, at, who, tokens, length, hits, near }
+impl QueryCard {
+    pub(crate) fn card(self, id: TextId, similarity: Option<f64>) -> Candidate {
+        let QueryCard { kind, turn, nth, at, who, tokens, length, checksum: _, terms: hits } = self;
+        Candidate { id, kind, turn, position: nth, at, speaker: who, tokens, term_count: length, hits, similarity }
     }
 }
 
-/// What is asked for, by the hashes of terms; none of what cannot be one.
-pub(crate) struct Asked(pub(crate) Vec<Option<u32>>);
+/// The hashes of a query's terms; `None` for one that cannot be in the index.
+pub(crate) struct QueryTerms(pub(crate) Vec<Option<u32>>);
 
-impl Asked {
+impl QueryTerms {
     pub(crate) fn of(query: &Query) -> Self {
         Self(query.terms.iter().map(|term| is_term(term).then(|| term_hash(term))).collect())
     }
 
-    /// How often each is among terms as they are stored.
     pub(crate) fn hits(&self, terms: &[u8]) -> Vec<u32> {
-        self.0.iter().map(|hash| hash.map_or(0, |hash| times(terms, hash))).collect()
+        self.0.iter().map(|hash| hash.map_or(0, |hash| term_count(terms, hash))).collect()
     }
 }
 
-/// The number that stands for a term. It is stored, so it never changes: the CRC-32 of its bytes.
+/// CRC-32 of the term. Stored, so it must never change.
 pub(crate) fn term_hash(term: &str) -> u32 {
     crc32fast::hash(term.as_bytes())
 }
 
-/// The number that tells one wording of a text from another.
-pub(crate) fn text_sum(text: &str) -> u32 {
+pub(crate) fn text_checksum(text: &str) -> u32 {
     crc32fast::hash(text.as_bytes())
 }
 
-/// Bytes for each term: its hash, the least byte first, then how often it is there, 255 for more.
+/// Bytes per term: its hash, little-endian, then its count, saturating at 255.
 const TERM_BYTES: usize = 5;
 
-/// The distinct terms of a text, in the order of their hashes, as bytes.
+/// A text's distinct terms, sorted by hash, encoded as bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct TermTimes(Vec<u8>);
+pub(crate) struct TermCounts(Vec<u8>);
 
-impl TermTimes {
-    /// Of all terms of a text.
+impl TermCounts {
     pub(crate) fn of(terms: &[String]) -> Self {
         let mut hashes: Vec<u32> = terms.iter().map(|term| term_hash(term)).collect();
         hashes.sort_unstable();
@@ -90,28 +94,24 @@ impl TermTimes {
         Self(bytes)
     }
 
-    /// From what was stored.
     pub(crate) fn from_bytes(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// As it is stored.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// How often a term is there.
-    pub(crate) fn times(&self, hash: u32) -> u32 {
-        times(&self.0, hash)
+    pub(crate) fn count(&self, hash: u32) -> u32 {
+        term_count(&self.0, hash)
     }
 
-    /// Every term once.
     pub(crate) fn hashes(&self) -> impl Iterator<Item = u32> {
         self.0.as_chunks::<TERM_BYTES>().0.iter().map(hash_of)
     }
 }
 
-fn times(terms: &[u8], hash: u32) -> u32 {
+fn term_count(terms: &[u8], hash: u32) -> u32 {
     let (terms, _) = terms.as_chunks::<TERM_BYTES>();
     terms.binary_search_by_key(&hash, hash_of).map_or(0, |at| u32::from(terms[at][TERM_BYTES - 1]))
 }
@@ -121,44 +121,42 @@ fn hash_of(term: &[u8; TERM_BYTES]) -> u32 {
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// A text as it is indexed.
 #[derive(Debug, Clone)]
-pub(crate) struct Indexed {
+pub(crate) struct IndexEntry {
     pub(crate) key: TextKey,
-    /// Its terms, joined by spaces.
+    /// The terms, joined by spaces.
     pub(crate) words: String,
-    /// Its card but for its place.
     pub(crate) row: CardRow,
 }
 
-impl Indexed {
-    pub(crate) fn of(text: &Text) -> Self {
-        let Text { key, kind, turn, at, who, tokens, text } = text;
+impl IndexEntry {
+    pub(crate) fn of(text: &IndexedText) -> Self {
+        let IndexedText { key, kind, turn, at, speaker, tokens, text } = text;
         let all = terms(text);
         let row = CardRow {
             kind: *kind,
             turn: *turn,
             nth: 0,
             at: *at,
-            who: who.clone(),
+            who: speaker.clone(),
             tokens: *tokens,
             length: u32::try_from(all.len()).unwrap_or(u32::MAX),
-            sum: text_sum(text),
-            terms: TermTimes::of(&all),
+            checksum: text_checksum(text),
+            terms: TermCounts::of(&all),
         };
         Self { key: key.clone(), words: all.join(" "), row }
     }
 
-    /// A memory's text; none if search does not find it.
+    /// A memory's text, or `None` if search must not find it.
     pub(crate) fn of_memory(row: &MemoryRow) -> Option<Self> {
         let memory = &row.memory;
-        memory.status.is_searched().then(|| {
-            Self::of(&Text {
+        memory.status.is_searchable().then(|| {
+            Self::of(&IndexedText {
                 key: TextKey::Memory(memory.id),
                 kind: TextKind::Memory(memory.kind()),
                 turn: TurnNo(0),
                 at: memory.created,
-                who: None,
+                speaker: None,
                 tokens: memory.lines.summary_tokens,
                 text: row.text.as_str().into(),
             })
@@ -166,10 +164,9 @@ impl Indexed {
     }
 }
 
-/// From here on the numbers of kinds are those of memories.
-const MEMORIES: i64 = 8;
+const MEMORY_KINDS_FROM: i64 = 8;
 
-/// A kind's number. They are stored, so they never change.
+/// Stored, so the numbers must never change.
 pub(crate) fn kind_number(kind: TextKind) -> i64 {
     match kind {
         TextKind::User => 0,
@@ -178,12 +175,11 @@ pub(crate) fn kind_number(kind: TextKind) -> i64 {
         TextKind::System => 3,
         TextKind::Span => 4,
         TextKind::Effort => 5,
-        TextKind::Memory(kind) => MEMORIES + numbers::kind_code(kind),
+        TextKind::Memory(kind) => MEMORY_KINDS_FROM + rowids::kind_code(kind),
     }
 }
 
-/// The kind with this number.
-pub(crate) fn numbered_kind(number: i64) -> Option<TextKind> {
+pub(crate) fn kind_from_number(number: i64) -> Option<TextKind> {
     match number {
         0 => Some(TextKind::User),
         1 => Some(TextKind::Assistant),
@@ -192,7 +188,7 @@ pub(crate) fn numbered_kind(number: i64) -> Option<TextKind> {
         4 => Some(TextKind::Span),
         5 => Some(TextKind::Effort),
         _ => {
-            let is_it = |kind: &MemoryKind| MEMORIES + numbers::kind_code(*kind) == number;
+            let is_it = |kind: &MemoryKind| MEMORY_KINDS_FROM + rowids::kind_code(*kind) == number;
             MemoryKind::ALL.into_iter().find(is_it).map(TextKind::Memory)
         }
     }
@@ -205,19 +201,18 @@ mod tests {
     #[test]
     fn terms_are_counted() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let times = TermTimes::of(&words("b a c a ошибка"));
+        let times = TermCounts::of(&words("b a c a ошибка"));
         for (term, n) in [("a", 2), ("b", 1), ("c", 1), ("ошибка", 1), ("d", 0), ("", 0)] {
-            assert_eq!(times.times(term_hash(term)), n, "{term}");
+            assert_eq!(times.count(term_hash(term)), n, "{term}");
         }
         assert_eq!(times.hashes().count(), 4);
-        assert_eq!(TermTimes::from_bytes(times.bytes().to_vec()), times);
-        assert_eq!(TermTimes::of(&vec!["a".to_owned(); 1_000]).times(term_hash("a")), 255);
-        assert_eq!(TermTimes::of(&[]).times(term_hash("a")), 0);
-        // What is cut short is no panic.
-        assert_eq!(TermTimes::from_bytes(vec![1, 2, 3]).times(7), 0);
+        assert_eq!(TermCounts::from_bytes(times.bytes().to_vec()), times);
+        assert_eq!(TermCounts::of(&vec!["a".to_owned(); 1_000]).count(term_hash("a")), 255);
+        assert_eq!(TermCounts::of(&[]).count(term_hash("a")), 0);
+        assert_eq!(TermCounts::from_bytes(vec![1, 2, 3]).count(7), 0);
     }
 
-    /// Stored: a change would lose every term there is.
+    /// The hash is stored: a change would lose every indexed term.
     #[test]
     fn hashes_are_for_ever() {
         assert_eq!((term_hash("canari"), term_hash("ошибка")), (0x207b_6105, 0xc910_1eba));
@@ -235,8 +230,8 @@ mod tests {
             TextKind::Effort,
         ];
         for kind in plain.into_iter().chain(of_memories) {
-            assert_eq!(numbered_kind(kind_number(kind)), Some(kind));
+            assert_eq!(kind_from_number(kind_number(kind)), Some(kind));
         }
-        assert_eq!((numbered_kind(-1), numbered_kind(6), numbered_kind(99)), (None, None, None));
+        assert_eq!((kind_from_number(-1), kind_from_number(6), kind_from_number(99)), (None, None, None));
     }
 }

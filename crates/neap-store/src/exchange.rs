@@ -1,30 +1,30 @@
-//! An exchange put together from what the stream still has of it.
+//! Builds an exchange from what is still readable of its events.
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::{Counted, Exchange, Incomplete, Message};
-use neap_core::project;
-use neap_core::tokens::Tokens;
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::message::{CountedMessage, Exchange, Incomplete, Message};
+use neap_core::base::tokens::Tokens;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::project;
 
-use crate::Stored;
+use crate::StoredEvent;
 
-/// What a place costs at most whose words cannot be read any more: nothing is counted here.
+/// Token estimate for an unreadable message; there is no text to count.
 const DAMAGED_TOKENS: Tokens = Tokens(64);
 
-/// The exchange of a turn, from the events between its first and its last as they were found.
-pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange {
+pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<StoredEvent>) -> Exchange {
     let mut damaged = false;
-    let mut events: Vec<Recorded> = Vec::with_capacity(stored.len());
-    for found in stored {
-        match found {
-            Stored::Event(recorded) => events.push(recorded),
-            Stored::Damaged { .. } => damaged = true,
+    let mut events: Vec<RecordedEvent> = Vec::with_capacity(stored.len());
+    for event in stored {
+        match event {
+            StoredEvent::Whole(recorded) => events.push(recorded),
+            StoredEvent::Damaged { .. } => damaged = true,
         }
     }
-    let mut exchange = project::exchange(turn, at, &events);
-    let begins = |first: &Recorded| matches!(first.event, Event::TurnStarted { turn: of, .. } if of == turn);
-    if !events.first().is_some_and(begins) {
-        exchange.messages.insert(0, damaged_place(Message::user("")));
+    let mut exchange = project::build_exchange(turn, at, &events);
+    let starts =
+        |first: &RecordedEvent| matches!(first.event, Event::TurnStarted { turn: started, .. } if started == turn);
+    if !events.first().is_some_and(starts) {
+        exchange.messages.insert(0, damaged_placeholder(Message::user("")));
         damaged = false;
     }
     let ended = events.last().is_some_and(|last| {
@@ -35,16 +35,15 @@ pub(crate) fn exchange(turn: TurnNo, at: Stamp, stored: Vec<Stored>) -> Exchange
         ends && last.event.turn() == Some(turn)
     });
     if damaged && !ended {
-        exchange.messages.push(damaged_place(Message::assistant("")));
+        exchange.messages.push(damaged_placeholder(Message::assistant("")));
     }
     exchange
 }
 
-/// A message whose words cannot be read any more.
-pub(crate) fn damaged(message: Message) -> Message {
+pub(crate) fn damaged_message(message: Message) -> Message {
     Message { incomplete: Some(Incomplete::Damaged), ..message }
 }
 
-fn damaged_place(message: Message) -> Counted {
-    Counted { tokens: DAMAGED_TOKENS, message: damaged(message) }
+fn damaged_placeholder(message: Message) -> CountedMessage {
+    CountedMessage { tokens: DAMAGED_TOKENS, message: damaged_message(message) }
 }

@@ -1,26 +1,25 @@
-//! How much room things take.
+//! Disk usage accounting.
 
-use neap_core::event::Event;
+use neap_core::session::event::Event;
 use serde::{Deserialize, Serialize};
 
-/// How many bytes a session, or everything, takes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Footprint {
-    /// The words that people, models and tools said: contents of messages and arguments of calls.
+    /// Message contents and tool call arguments.
     pub said: u64,
-    /// Rows of events as they are stored, packed or not; what a database adds to a row is estimated.
+    /// Event rows as stored, packed or not; the database's overhead per row is estimated.
     pub events: u64,
-    /// Derived rows: sessions, efforts, exchanges, turn ids; what a database adds to a row is estimated.
+    /// Derived rows: sessions, efforts, exchanges, turn ids; the database's overhead per row is estimated.
     pub derived: u64,
-    /// The word index. Of one session it is the share that its words have in the whole: an estimate.
+    /// The word index. For one session an estimate: its share of all words.
     pub index: u64,
-    /// Files on disk, always of the whole store, free pages and the log of writes included.
+    /// Files on disk, always of the whole store, including free pages and the WAL.
     pub file: u64,
 }
 
 /// What an event adds to [`Footprint::said`].
-pub(crate) fn said(event: &Event) -> u64 {
-    let messages = event.said().into_iter().map(|said| &said.message);
+pub(crate) fn message_bytes(event: &Event) -> u64 {
+    let messages = event.transcript_messages().into_iter().map(|counted| &counted.message);
     let bytes = messages.map(|m| m.content.len() + m.tool_calls.iter().map(|c| c.arguments.len()).sum::<usize>());
     bytes.sum::<usize>() as u64
 }

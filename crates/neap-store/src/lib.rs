@@ -1,11 +1,12 @@
-//! Where sessions and what agents know live: is it safe?
+//! Storage for sessions and agents.
 //!
-//! Truth is one stream of events per session, and one per agent. Everything else a backend keeps (the session's row,
-//! its efforts, where exchanges are, memories, the word index) is derived from the stream by [`neap_core::project`], changes
-//! in the same transaction, and can be dropped and made again ([`Store::rebuild`]).
-//!
-//! A store knows nothing of models and prompts, and has no order of its own: it proposes candidates, and the core ranks.
+//! The truth is one event stream per session and one per agent. Everything else that a backend stores (session
+//! row, efforts, exchanges, memories, word index) is derived from the stream by [`neap_core::session::project`], changes in
+//! the same transaction, and can be dropped and rebuilt ([`Store::rebuild`]). A store knows nothing of models and
+//! prompts, and does not rank: it proposes candidates, and the core ranks them.
 
+pub mod bounded_lines;
+mod candidates;
 mod card;
 pub mod contract;
 mod derived;
@@ -16,12 +17,10 @@ mod files;
 pub mod folder;
 mod footprint;
 mod mem;
-mod near;
-mod numbers;
-mod propose;
-pub mod reading;
-mod recall;
+mod memory_recall;
+mod rowids;
 pub mod sqlite;
+mod vectors;
 
 pub use error::StoreError;
 pub use footprint::Footprint;
@@ -31,100 +30,86 @@ pub use sqlite::SqliteStore;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use neap_core::event::Recorded;
-use neap_core::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::{Digest, Tenant};
-use neap_core::log::{Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::Scope;
-use neap_core::project::Projection;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::{Head, SessionState};
+use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::client::{Digest, Tenant};
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::event::RecordedEvent;
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::project::Projection;
+use neap_core::session::state::{SessionHead, SessionState};
+use neap_core::text::secrets::Masking;
 use serde::{Deserialize, Serialize};
 
-/// Events to add to a stream, and what they change.
+/// Events to append to a stream, and the derived rows that they change.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    /// Whose stream.
     pub session: SessionId,
-    /// The last event the writer knew of; the new ones follow it without a gap.
+    /// The last event the writer knew of; the new events follow it without a gap.
     pub expected: Seq,
     /// At least one event.
-    pub events: Vec<Recorded>,
-    /// What they change in the derived tables.
+    pub events: Vec<RecordedEvent>,
     pub projection: Projection,
 }
 
-/// An event as it was found.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are whole")]
-pub enum Stored {
-    /// Whole.
-    Event(Recorded),
-    /// Its row is there, but not what was written.
+pub enum StoredEvent {
+    Whole(RecordedEvent),
+    /// The row exists, but its content is not what was written.
     Damaged {
-        /// Its place.
         seq: Seq,
-        /// What is wrong with it.
         why: String,
     },
 }
 
-/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
-    /// Its id.
     pub session: SessionId,
-    /// When it began.
     pub created: Stamp,
-    /// When it last changed.
     pub updated: Stamp,
-    /// Its latest turn.
+    /// The latest turn.
     pub turns: TurnNo,
-    /// Efforts, of any status.
+    /// Efforts of any status.
     pub efforts: u64,
-    /// Events in its stream.
     pub events: Seq,
-    /// Whether it was erased; then only this tombstone is left.
+    /// Whether the session was erased; then only its tombstone is left.
     pub scrubbed: bool,
-    /// Which caller of a proxy it belongs to, if it is one's. Nobody who reads a list needs it.
+    /// The proxy caller that owns the session, if any. Not serialised: no reader of a list needs it.
     #[serde(skip)]
     pub tenant: Option<Tenant>,
 }
 
 impl SessionInfo {
-    fn new(session: SessionId, head: &Head, efforts: u64) -> Self {
-        let Head { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
+    fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
+        let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
         Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, tenant }
     }
 }
 
-/// An agent in a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentInfo {
-    /// Its id.
     pub agent: AgentId,
-    /// When its stream began.
     pub created: Stamp,
-    /// When it last changed.
     pub updated: Stamp,
-    /// Memories, of any status.
+    /// Memories of any status.
     pub memories: u64,
-    /// Events in its stream.
     pub events: Seq,
-    /// Whether it was erased; then only this tombstone is left.
+    /// Whether the agent was erased; then only its tombstone is left.
     pub scrubbed: bool,
 }
 
 impl AgentInfo {
-    fn new(agent: AgentId, head: &Head, memories: u64) -> Self {
-        let Head { created, updated, seq, scrubbed, .. } = *head;
+    fn new(agent: AgentId, head: &SessionHead, memories: u64) -> Self {
+        let SessionHead { created, updated, seq, scrubbed, .. } = *head;
         Self { agent, created, updated, memories, events: seq, scrubbed }
     }
 }
 
-/// Asserts what every caller of [`Store::commit`] must see to (I10), before anything is written.
+/// Asserts what every caller of [`Store::commit`] must ensure (I3, I10), before anything is written.
 fn check_commit(commit: &Commit) {
     assert!(!commit.events.is_empty(), "I10: a commit has at least one event");
     let mut seq = commit.expected;
@@ -135,131 +120,129 @@ fn check_commit(commit: &Commit) {
     assert_eq!(commit.projection.head.seq, seq, "I3: a projection is of the state after its events");
 }
 
-/// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing.
     Note,
-    /// A view differs from the truth; [`Store::rebuild`] mends it.
+    /// A derived view differs from its stream; [`Store::rebuild`] repairs it.
     Repairable,
     /// Something that was written is lost.
     Damaged,
 }
 
-/// What an examination found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How bad it is.
     pub severity: Severity,
-    /// Whose, if it is one session's.
+    /// The session concerned, if it is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// What it is, in a sentence.
     pub what: String,
 }
 
-/// A place for sessions.
+/// A backend for sessions and agents.
 ///
-/// # The promise
+/// # Guarantees
 ///
-/// - *A commit is all or nothing.* When [`commit`](Store::commit) returns `Ok`, its events and all they change
-///   are durable: a killed process, a second process or a lost power supply do not undo them.
-/// - *A commit names what it follows* (I10). If another came first, it is [`StoreError::Conflict`] and nothing
-///   happened. The same `turn_id` is never accepted twice: [`StoreError::DuplicateTurn`].
-/// - *What is read is what was written*, byte for byte, or it is reported as damaged, and a store that cannot be
-///   read is never made anew. A backend may keep what is old in fewer bytes, many events packed as one. So damage to
-///   what is recent costs at most the record that is damaged; damage to what is packed may cost all events that are
-///   packed with it, at most 128.
-/// - *Any number of processes* may use one store at once; nobody is locked out.
-/// - *A session's cost does not grow with its length*: [`load`](Store::load) costs as much as it has efforts,
-///   [`log`](Store::log) as much as is asked for.
-/// - *An agent's stream is kept like a session's*, under [`AgentId::stream`]; no list and no search of sessions shows
-///   it, and no agent's memories are ever another's.
+/// - *A commit is atomic and durable.* Once [`commit`](Store::commit) returns `Ok`, neither a killed process, nor
+///   a second process, nor a power failure undoes its events and derived rows.
+/// - *A commit names its predecessor* (I10). If another commit came first, it fails with [`StoreError::Conflict`]
+///   and changes nothing. The same `turn_id` is never accepted twice: [`StoreError::DuplicateTurn`].
+/// - *A read returns what was written*, byte for byte, or reports it as damaged. An unreadable store is never
+///   recreated. A backend may pack old events together: damage to a recent record costs that record, damage to a
+///   packed one may cost every event of its block, at most 128.
+/// - *Any number of processes* may use one store at once.
+/// - *Cost does not grow with a session's length*: [`load`](Store::load) costs as much as there are efforts,
+///   [`log`](Store::log) as much as is requested.
+/// - *An agent's stream is stored like a session's*, under [`AgentId::stream`]. Lists and searches of sessions
+///   leave agents' streams out, and no agent ever sees another's memories.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Adds events to a stream, and changes the derived tables with them.
+    /// Appends events to a stream and updates the derived rows in the same transaction.
     async fn commit(&self, commit: Commit) -> Result<(), StoreError>;
 
-    /// Whether secrets are masked in what is recorded here: unless the store's owner turned it off.
+    /// Whether secrets are masked before they are recorded; on unless the store's owner turned it off.
     fn masking(&self) -> Masking {
         Masking::On
     }
 
-    /// A session's state; none if it never was. After an erasure, the state says so.
+    /// A session's state, or `None` if it never existed. An erased session has a state that says so.
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;
 
-    /// The place of a stream's last event, 0 if there is none: one look, to see whether what is known is all.
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError>;
+    /// The stream's last `seq`, 0 if it is empty. Cheap: used to check whether a loaded state is current.
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError>;
 
     /// Events from `from` on, in order, at most `max`.
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError>;
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// Events of these kinds ([`Event::kind`](neap_core::event::Event::kind)) before a place, newest first, at
-    /// most `max`. The kinds that nearly every turn has are found by looking back; for all others it costs as much
-    /// as it gives.
-    async fn events_of(
+    /// Events of these kinds ([`Event::kind`](neap_core::session::event::Event::kind)) before `before`, newest first, at
+    /// most `max`. Costs as much as it returns, except for kinds that nearly every turn has.
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError>;
+    ) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// Exchanges of a log in the order in which they ended: those of the turns asked for, from the end asked
-    /// for, as many as it takes to reach the tokens. Costs as much as it gives, wherever in the log that is.
-    /// An exchange whose record is damaged is there with a line that says so in place of its words.
+    /// Exchanges of the requested turns, in the order in which they ended, from the requested end until the token
+    /// limit is reached. Costs as much as it returns. Damaged exchanges are included, with placeholders.
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
 
-    /// Texts that may answer a question: what [`Limits`](neap_core::recall::Limits) says that words propose, and what meaning
-    /// proposes, each once. Of two texts the newer is the one of the stream that began later, or that came later in the same. How many texts
-    /// there are, and how many have a term, is said of all sessions; where agents' streams are named, of those agents' memories, each for
-    /// itself, and of all sessions only where one is named. A term that is no word (see [`terms`](neap_core::terms)) finds nothing. Among more than twenty
-    /// thousand embeddings, those that are nearly as near as the nearest may be passed over; else every backend proposes
-    /// the same (I9). Costs what the limits allow, whatever the size.
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError>;
+    /// Texts that may answer a query, each once: the lexical and the semantic candidates that
+    /// [`SearchLimits`](neap_core::recall::SearchLimits) allows. A text is newer if its stream began later, or if
+    /// it comes later in the same stream. Text counts and document frequencies are those of all sessions; if the
+    /// filter names agents' streams, those of each agent's memories, plus all sessions only if it names one. A
+    /// term that is not a word (see [`terms`](neap_core::text::terms)) matches nothing. Every backend proposes the same
+    /// (I9), except that among more than 4,096 embeddings a backend may miss some that are nearly as similar as
+    /// the nearest. The limits bound the cost, whatever the store's size.
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError>;
 
-    /// Texts that are looked at for where they are: what was said beside others, in the same stream, themselves left out; what opens
-    /// streams; what was said last. Each once, in the order of ids, as the query would propose them. Its filter and its limits do
-    /// not matter. Costs as much as it gives.
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError>;
+    /// Texts found by position: messages beside the given ones in the same stream (without those themselves),
+    /// first messages of streams, and latest messages. Each once, ordered by id, scored as for `query`, but
+    /// without its filter and limits. Costs as much as it returns.
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError>;
 
-    /// The words of texts, in the order asked; none of what is not there, is damaged, or was said in a turn that a rule ended.
+    /// The content of texts, in the given order; `None` for one that does not exist, is damaged, or belongs to a
+    /// turn that a censor ended or a person took back.
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
 
-    /// All that one question needs, of one moment: what [`propose`](Self::propose), [`around`](Self::around) and
-    /// [`texts`](Self::texts) give, as [`Consult::answer`] asks for it.
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError>;
+    /// Runs a whole search on one snapshot: [`find_candidates`](Self::find_candidates),
+    /// [`neighbours`](Self::neighbours) and [`texts`](Self::texts), as [`RankedSearch::run`] calls them.
+    async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError>;
 
-    /// The logs that texts are in, in the order asked; none of what was not said, is not there, or whose turn is in flight.
+    /// The logs that texts are in, in the given order; `None` for one that is not a message, does not exist, or
+    /// belongs to a turn in flight or taken back.
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError>;
 
-    /// Texts, with their words, that have no embedding of this model; those first that have none at all, the oldest of
-    /// them first. At most `max`. What is damaged is passed over.
+    /// Texts without an embedding of this model, with their content, at most `max`: first those with no embedding
+    /// at all, oldest first. Damaged texts are skipped.
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError>;
 
-    /// Keeps what a model made of texts as [`unembedded`](Store::unembedded) gave them, in place of what another made of them. What says something else by now, or is
-    /// gone, is passed over. A model is known by its name and the length of its embeddings.
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError>;
+    /// Stores a model's embeddings of texts as [`unembedded`](Store::unembedded) returned them, in place of other
+    /// models'. Skips texts that changed or are gone. A model is its name and embedding length.
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError>;
 
-    /// Every session, by id; agents' streams are none.
+    /// Every session by id, without agents' streams.
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Every agent, by id.
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError>;
 
-    /// Memories of an agent, kind by kind, each kind at most as often as asked for. With terms: those that have any
-    /// of them, the rarer the sooner, then the newer by number; where words that at most a quarter of a kind have find
-    /// enough of it, more common ones find nothing more. Without: the newest by when they were written. What
-    /// is inactive or retired is never among them, what is superseded only when asked for. `texts` and `texts_with`
-    /// count the memories that the request searches: of its kinds, statuses and times.
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError>;
+    /// Memories of an agent, kind by kind, each kind up to its limit. With terms: memories that have any of them,
+    /// rarer terms first, then higher numbers; if terms that at most a quarter of a kind's memories have fill its
+    /// limit, more common terms add nothing. Without terms: newest first by creation. Inactive and retired
+    /// memories are never included, superseded ones only on request. `text_count` and `document_frequencies` count
+    /// the memories that the request searches: its kinds, statuses and times.
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError>;
 
-    /// Those of these memories that exist, whatever their status, in the order asked. A point read each.
+    /// Those of these memories that exist, of any status, in the given order. One point read each.
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
 
-    /// Memories of one kind or of all, whatever their status, newest first by when they were written, then by id; from
-    /// where the last page ended (also if that memory was erased meanwhile), at most `max`. Costs as much as it gives.
+    /// Memories of one kind or of all, of any status, newest first by creation, then by id; after the last page's
+    /// final memory (also if that was erased meanwhile), at most `max`. Costs as much as it returns.
     async fn list_memories(
         &self,
         agent: &SessionId,
@@ -268,40 +251,39 @@ pub trait Store: Send + Sync {
         max: usize,
     ) -> Result<Vec<Memory>, StoreError>;
 
-    /// Memories whose time has come ([`MemoryRow::due`](neap_core::project::MemoryRow::due)), the longest due first,
-    /// then by id; at most `max`. Costs as much as is due.
+    /// Memories that are due ([`MemoryRow::due`](neap_core::session::project::MemoryRow::due)), the longest due first, then
+    /// by id; at most `max`. Costs as much as is due.
     async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
 
-    /// All events of a memory, in order. Costs as much as it gives.
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError>;
+    /// All events of a memory, in order. Costs as much as it returns.
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError>;
 
-    /// The sessions in which these were heard ([`Event::HistoryLinked`](neap_core::event::Event::HistoryLinked)), each with the turn, those
-    /// that began first first; in the order asked. A point read each.
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError>;
+    /// The sessions that recorded each digest ([`Event::HistoryLinked`](neap_core::session::event::Event::HistoryLinked))
+    /// with the turn, oldest session first; in the given order. One point read each.
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError>;
 
-    /// The turn that a caller's own id was given to.
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
+    /// The turn that was started with the caller's `turn_id`.
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
 
-    /// The first and the last event of a turn; none while it is in flight or if it never was.
+    /// The first and last event of a turn; `None` while it is in flight or if it never existed.
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
 
-    /// How much room one session takes, or everything. Reads all of it.
+    /// Bytes used by one session, or by everything. Reads all of it.
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError>;
 
-    /// Examines one session or everything; changes nothing.
+    /// Checks one session, or everything, without changing anything.
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError>;
 
-    /// Makes a session's derived tables anew from its stream; damaged events are left out and reported.
+    /// Rebuilds a session's derived rows from its stream; damaged events are left out and reported.
     async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError>;
 
-    /// Erases what a session holds, physically, and leaves a tombstone. Returns how many events went.
+    /// Physically erases a session's content and leaves a tombstone. Returns how many events were erased.
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError>;
 
-    /// Erases one memory, physically: in the place of each of its events, and once more at the end of the stream, is
-    /// [`Event::MemoryErased`](neap_core::event::Event::MemoryErased). So whoever knew the stream before finds that
-    /// another commit came first, and loads it anew. Where a fact was superseded or contested by it, what that event
-    /// quotes of it is erased as well; the fact stays as it is, so one that it superseded is not brought back.
-    /// Returns how many events were overwritten, 0 if there was nothing left to erase. What else other records or
-    /// sessions say about it is theirs, and stays.
+    /// Physically erases one memory: [`Event::MemoryErased`](neap_core::session::event::Event::MemoryErased) replaces each
+    /// of its events and is appended once more, so a writer that knew the old stream gets a conflict and reloads
+    /// it. Where it superseded or contested a fact, the event's quotation of it is erased too; the fact keeps its
+    /// status, so a superseded one is not restored. Returns how many events were overwritten, 0 if nothing was
+    /// left to erase. Mentions in other records or sessions stay.
     async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
 }

@@ -1,111 +1,111 @@
-//! Sessions in memory: for tests and for trying things. It keeps the promise as long as the process lives.
+//! A backend that stores everything in memory, for tests and experiments.
 
-mod recall;
+mod search;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
-use neap_core::log::{From, Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled, after_erasure};
-use neap_core::message::Scope;
-use neap_core::project::ExchangeRow;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::SessionState;
-use neap_core::tokens::Tokens;
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse, erase_from_event};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::log::{Log, LogRequest, ReadFrom};
+use neap_core::session::project::ExchangeRow;
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
 
 use crate::card::CardRow;
 use crate::derived::{Derived, Fold, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
-use crate::footprint::{Footprint, said};
-use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, Stored};
-use recall::KeptVector;
+use crate::footprint::{Footprint, message_bytes};
+use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, StoredEvent};
+use search::StoredVector;
 
-/// A store that forgets everything when it is dropped.
 #[derive(Default)]
 pub struct MemStore {
-    kept: Mutex<Kept>,
+    state: Mutex<MemState>,
     masking: Masking,
 }
 
 impl MemStore {
-    /// The same store, with secrets masked in what is recorded or not; they are, unless this says otherwise.
+    /// Sets whether secrets are masked before they are recorded; they are by default.
     pub fn with_masking(self, masking: Masking) -> Self {
         Self { masking, ..self }
     }
 }
 
 #[derive(Default)]
-struct Kept {
-    sessions: BTreeMap<SessionId, Stream>,
-    vectors: BTreeMap<TextId, KeptVector>,
-    /// How many embeddings were ever kept.
-    embedded: u64,
+struct MemState {
+    sessions: BTreeMap<SessionId, MemStream>,
+    vectors: BTreeMap<TextId, StoredVector>,
+    /// Embeddings ever stored; numbers them.
+    embedding_count: u64,
 }
 
 #[derive(Default)]
-struct Stream {
-    /// Streams are numbered as they begin, from 1.
+struct MemStream {
+    /// Streams are numbered from 1 in the order in which they begin.
     number: i64,
-    events: Vec<Recorded>,
+    events: Vec<RecordedEvent>,
     derived: Derived,
 }
 
 impl MemStore {
-    /// An empty one.
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Each change is made whole before the lock is let go, so what a panic left is whole as well.
-        self.kept.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, MemState> {
+        // Every change is completed before the lock is released, so a poisoned state is consistent.
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
-impl Stream {
+impl MemStream {
     fn seq(&self) -> Seq {
         self.events.last().map_or(Seq(0), |last| last.seq)
     }
 
-    /// When a memory was written; of one that was erased, when its first event was.
+    /// When a memory was created; if it was erased, the time of its first event.
     fn written_at(&self, id: MemoryId) -> Option<Stamp> {
-        if let Some(kept) = self.derived.memories.get(&id) {
-            return Some(kept.memory.created);
+        if let Some(stored) = self.derived.memories.get(&id) {
+            return Some(stored.memory.created);
         }
-        let first = *self.derived.history(id).first()?;
+        let first = *self.derived.memory_history(id).first()?;
         self.events.iter().find(|recorded| recorded.seq == first).map(|recorded| recorded.at)
     }
 
-    fn between(&self, first: Seq, last: Seq) -> Vec<Stored> {
+    fn events_between(&self, first: Seq, last: Seq) -> Vec<StoredEvent> {
         let from = self.events.partition_point(|e| e.seq < first);
-        self.events[from..].iter().take_while(|e| e.seq <= last).cloned().map(Stored::Event).collect()
+        self.events[from..].iter().take_while(|e| e.seq <= last).cloned().map(StoredEvent::Whole).collect()
     }
 
     fn fold(&self) -> crate::derived::Folded {
         let mut fold = Fold::default();
         for recorded in &self.events {
-            fold.add(Stored::Event(recorded.clone()));
+            fold.add(StoredEvent::Whole(recorded.clone()));
         }
         fold.finish()
     }
 
-    /// Adds what this stream would take if it were written down.
+    /// Adds the bytes that this stream would take on disk.
     fn footprint(&self, mut sum: Footprint) -> Footprint {
         let Derived { head, efforts, exchanges, texts, cards, turn_ids, links, memories, history, .. } =
             &self.derived;
-        sum.said += self.events.iter().map(|e| said(&e.event)).sum::<u64>();
-        sum.events += self.events.iter().map(written).sum::<u64>();
-        sum.derived += written(head) + efforts.values().map(written).sum::<u64>();
+        sum.said += self.events.iter().map(|e| message_bytes(&e.event)).sum::<u64>();
+        sum.events += self.events.iter().map(json_len).sum::<u64>();
+        sum.derived += json_len(head) + efforts.values().map(json_len).sum::<u64>();
         sum.derived += (exchanges.len() * size_of::<ExchangeRow>()) as u64;
         sum.derived += turn_ids.keys().map(|id| (id.len() + size_of::<TurnNo>()) as u64).sum::<u64>();
         sum.derived += (links.len() * size_of::<(Digest, TurnNo)>()) as u64;
-        sum.derived += memories.values().map(|kept| written(&kept.memory)).sum::<u64>();
+        sum.derived += memories.values().map(|stored| json_len(&stored.memory)).sum::<u64>();
         sum.derived += history.values().map(|seqs| size_of_val(seqs.as_slice()) as u64).sum::<u64>();
         sum.index += texts.values().map(|words| words.len() as u64).sum::<u64>();
         sum.index +=
@@ -114,8 +114,7 @@ impl Stream {
     }
 }
 
-/// Bytes as JSON.
-fn written<T: serde::Serialize>(value: &T) -> u64 {
+fn json_len<T: serde::Serialize>(value: &T) -> u64 {
     serde_json::to_vec(value).map_or(0, |bytes| bytes.len() as u64)
 }
 
@@ -127,10 +126,10 @@ impl Store for MemStore {
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         crate::check_commit(&commit);
-        let mut all = self.kept();
+        let mut all = self.state();
         let sessions = &mut all.sessions;
         let known = sessions.get(&commit.session);
-        let actual = known.map_or(Seq(0), Stream::seq);
+        let actual = known.map_or(Seq(0), MemStream::seq);
         for (id, _) in commit.events.iter().filter_map(|e| turn_id(&e.event)) {
             if let Some(turn) = known.and_then(|s| s.derived.turn_ids.get(id)) {
                 return Err(StoreError::DuplicateTurn { turn: *turn });
@@ -140,140 +139,146 @@ impl Store for MemStore {
             return Err(StoreError::Conflict { expected: commit.expected, actual });
         }
         let number = sessions.len() as i64 + 1;
-        let stream = sessions.entry(commit.session).or_insert_with(|| Stream { number, ..Stream::default() });
+        let stream =
+            sessions.entry(commit.session).or_insert_with(|| MemStream { number, ..MemStream::default() });
         stream.derived.add(&commit.events, commit.projection);
         stream.events.extend(commit.events);
-        all.drop_strays();
+        all.drop_stale_vectors();
         Ok(())
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        Ok(self.kept().sessions.get(session).map(|stream| stream.derived.state()))
+        Ok(self.state().sessions.get(session).map(|stream| stream.derived.state()))
     }
 
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        Ok(self.kept().sessions.get(session).map_or(Seq(0), Stream::seq))
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        Ok(self.state().sessions.get(session).map_or(Seq(0), MemStream::seq))
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
-        let all = self.kept();
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
+        let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Vec::new()) };
         let start = stream.events.partition_point(|e| e.seq < from);
-        Ok(stream.events[start..].iter().take(max).cloned().map(Stored::Event).collect())
+        Ok(stream.events[start..].iter().take(max).cloned().map(StoredEvent::Whole).collect())
     }
 
-    async fn events_of(
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        let all = self.kept();
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        let all = self.state();
         let sessions = &all.sessions;
         let events = sessions.get(session).into_iter().flat_map(|stream| stream.events.iter().rev());
-        let asked = events.filter(|e| before.is_none_or(|b| e.seq < b) && kinds.contains(&e.event.kind()));
-        Ok(asked.take(max).cloned().map(Stored::Event).collect())
+        let matching = events.filter(|e| before.is_none_or(|b| e.seq < b) && kinds.contains(&e.event.kind()));
+        Ok(matching.take(max).cloned().map(StoredEvent::Whole).collect())
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
         let LogRequest { scope, turns: (first, last), from, tokens_max, exchanges_max } = request;
         let mut rows: Vec<_> = stream.derived.exchanges.values().collect();
         match from {
-            From::Newest => rows.reverse(),
-            From::Oldest => rows.sort_by_key(|row| row.turn),
+            ReadFrom::Newest => rows.reverse(),
+            ReadFrom::Oldest => rows.sort_by_key(|row| row.turn),
         }
         let mut tokens = Tokens::ZERO;
-        let mut met = Vec::new();
-        let taken_back = &stream.derived.taken_back;
-        let is_asked = |row: &&ExchangeRow| {
-            row.scope == *scope && (*first..=*last).contains(&row.turn) && !taken_back.contains(&row.turn)
+        let mut exchanges = Vec::new();
+        let undone = &stream.derived.undone_turns;
+        let is_requested = |row: &&ExchangeRow| {
+            row.scope == *scope && (*first..=*last).contains(&row.turn) && !undone.contains(&row.turn)
         };
-        for row in rows.into_iter().filter(is_asked) {
-            if tokens >= *tokens_max || met.len() >= *exchanges_max {
+        for row in rows.into_iter().filter(is_requested) {
+            if tokens >= *tokens_max || exchanges.len() >= *exchanges_max {
                 break;
             }
             tokens += row.tokens;
-            let stored = stream.between(row.first_seq, row.last_seq);
-            met.push(Arc::new(exchange(row.turn, row.at, stored)));
+            let stored = stream.events_between(row.first_seq, row.last_seq);
+            exchanges.push(Arc::new(exchange(row.turn, row.at, stored)));
         }
-        if *from == From::Newest {
-            met.reverse();
+        if *from == ReadFrom::Newest {
+            exchanges.reverse();
         }
-        Ok(Log::new(met))
+        Ok(Log::new(exchanges))
     }
 
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
-        Ok(self.kept().propose(query))
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
+        Ok(self.state().find_candidates(query))
     }
 
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
-        Ok(self.kept().around(around, query))
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
+        Ok(self.state().neighbours(around, query))
     }
 
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
-        let all = self.kept();
-        consult.answer(
-            || Ok(all.propose(&consult.query)),
-            |around| Ok(all.around(around, &consult.query)),
+    async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError> {
+        let all = self.state();
+        request.run(
+            || Ok(all.find_candidates(&request.query)),
+            |around| Ok(all.neighbours(around, &request.query)),
             |ids| Ok(ids.iter().map(|id| all.text(id, false)).collect()),
         )
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         Ok(ids.iter().map(|id| all.scope(id)).collect())
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         Ok(ids.iter().map(|id| all.text(id, false)).collect())
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
-        Ok(self.kept().unembedded(model, max))
+        Ok(self.state().unembedded(model, max))
     }
 
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
-        self.kept().embed(model, batch);
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
+        self.state().embed(model, batch);
         Ok(())
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &Stream)| {
+        let info = |(id, stream): (&SessionId, &MemStream)| {
             SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
         };
         Ok(sessions.iter().filter(|(id, _)| id.agent().is_none()).map(info).collect())
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &Stream)| {
+        let info = |(id, stream): (&SessionId, &MemStream)| {
             Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
         };
         Ok(sessions.iter().filter_map(info).collect())
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
-        let all = self.kept();
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+        let all = self.state();
         let sessions = &all.sessions;
-        let none = || Recalled { texts_with: vec![0; request.terms.len()], ..Recalled::default() };
+        let none =
+            || RecallResponse { document_frequencies: vec![0; request.terms.len()], ..RecallResponse::default() };
         Ok(sessions.get(agent).map_or_else(none, |stream| stream.derived.recall(request)))
     }
 
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
-        let kept = ids.iter().filter_map(|id| stream.derived.memories.get(id));
-        Ok(kept.map(|kept| kept.memory.clone()).collect())
+        let stored = ids.iter().filter_map(|id| stream.derived.memories.get(id));
+        Ok(stored.map(|stored| stored.memory.clone()).collect())
     }
 
     async fn list_memories(
@@ -283,7 +288,7 @@ impl Store for MemStore {
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
         let before = match before {
@@ -293,24 +298,24 @@ impl Store for MemStore {
             },
             None => None,
         };
-        Ok(stream.derived.listed(kind, before, max))
+        Ok(stream.derived.list_memories(kind, before, max))
     }
 
     async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        Ok(self.kept().sessions.get(agent).map_or_else(Vec::new, |stream| stream.derived.due(now, max)))
+        Ok(self.state().sessions.get(agent).map_or_else(Vec::new, |stream| stream.derived.due_memories(now, max)))
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
-        let all = self.kept();
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+        let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
-        let places = stream.derived.history(id).iter();
-        Ok(places.flat_map(|seq| stream.between(*seq, *seq)).collect())
+        let seqs = stream.derived.memory_history(id).iter();
+        Ok(seqs.flat_map(|seq| stream.events_between(*seq, *seq)).collect())
     }
 
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        let all = self.kept();
-        let of = |digest: &Digest| {
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        let all = self.state();
+        let sessions_with = |digest: &Digest| {
             let mut found: Vec<(i64, SessionId, TurnNo)> = Vec::new();
             for (id, stream) in &all.sessions {
                 found.extend(stream.derived.links.get(digest).map(|turn| (stream.number, id.clone(), *turn)));
@@ -318,29 +323,29 @@ impl Store for MemStore {
             found.sort();
             found.into_iter().map(|(_, id, turn)| (id, turn)).collect()
         };
-        Ok(digests.iter().map(of).collect())
+        Ok(digests.iter().map(sessions_with).collect())
     }
 
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        Ok(self.kept().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        Ok(self.state().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
         let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
         Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
-        let asked = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
-        Ok(asked.fold(Footprint::default(), |sum, (_, stream)| stream.footprint(sum)))
+        let selected = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
+        Ok(selected.fold(Footprint::default(), |sum, (_, stream)| stream.footprint(sum)))
     }
 
     async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
-        let all = self.kept();
+        let all = self.state();
         let sessions = &all.sessions;
         let mut findings = Vec::new();
         for (id, stream) in sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id)) {
@@ -352,48 +357,48 @@ impl Store for MemStore {
     }
 
     async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
-        let mut all = self.kept();
+        let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(Vec::new()) };
         let folded = stream.fold();
         let findings = losses(session, &folded);
         stream.derived = folded.derived;
-        all.drop_strays();
+        all.drop_stale_vectors();
         Ok(findings)
     }
 
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
-        let mut all = self.kept();
+        let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(0) };
         let events = stream.events.len() as u64;
-        if let [Recorded { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
+        if let [RecordedEvent { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
             return Ok(0);
         }
         let seq = stream.seq().next();
-        stream.events = vec![Recorded { seq, at: now, event: Event::Scrubbed { events } }];
+        stream.events = vec![RecordedEvent { seq, at: now, event: Event::Scrubbed { events } }];
         stream.derived = stream.fold().derived;
-        all.drop_strays();
+        all.drop_stale_vectors();
         Ok(events)
     }
 
     async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        let mut all = self.kept();
+        let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
         let mut erased = 0;
         for recorded in &mut stream.events {
-            if let Some(after) = after_erasure(&recorded.event, id) {
+            if let Some(after) = erase_from_event(&recorded.event, id) {
                 recorded.event = after;
                 erased += 1;
             }
         }
         if erased > 0 {
             let seq = stream.seq().next();
-            stream.events.push(Recorded { seq, at: now, event: Event::MemoryErased { id } });
+            stream.events.push(RecordedEvent { seq, at: now, event: Event::MemoryErased { id } });
             stream.derived = stream.fold().derived;
         }
-        all.drop_strays();
+        all.drop_stale_vectors();
         Ok(erased)
     }
 }

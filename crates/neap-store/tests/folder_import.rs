@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use crate::scene;
-use neap_core::effort::EffortStatus;
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
+use neap_core::session::effort::EffortStatus;
 use neap_store::folder::{ImportError, read_folder};
 
 fn fixture() -> &'static Path {

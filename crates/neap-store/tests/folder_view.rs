@@ -7,12 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::scene::{block_on, tree};
-use neap_core::event::{AbandonReason, CollapseCause, Event};
-use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::Scope;
-use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, complete, conclude, effort, open, session, start, tools};
-use neap_store::folder::{FolderViews, compare, read_folder, write_all};
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
+use neap_core::session::event::{AbandonReason, CollapseCause, Event};
+use neap_store::contract::{
+    TestStream, effort, effort_concluded, effort_opened, session, tools_called, turn_completed, turn_started,
+};
+use neap_store::folder::{FolderViews, compare, read_folder, rewrite_folder};
 use neap_store::{MemStore, Severity, Store};
 use proptest::prelude::*;
 
@@ -26,26 +28,26 @@ fn rebuilt(store: &dyn Store) -> BTreeMap<String, String> {
     let fresh = tempfile::tempdir().unwrap();
     block_on(async {
         for info in store.sessions().await.unwrap() {
-            write_all(store, fresh.path(), &info.session).await.unwrap();
+            rewrite_folder(store, fresh.path(), &info.session).await.unwrap();
         }
     });
     shown(fresh.path())
 }
 
-async fn rich(store: &dyn Store) -> Told {
-    let mut told = Told::begin(store, "my session").await;
-    told.turn(store, "hello\nthere \"you\"", "hi", Scope::Ambient).await;
+async fn rich(store: &dyn Store) -> TestStream {
+    let mut told = TestStream::create(store, "my session").await;
+    told.add_turn(store, "hello\nthere \"you\"", "hi", Scope::Ambient).await;
     let turn = TurnNo(2);
     let events = vec![
-        start(turn, "fix it", None),
-        open("auth bug", turn),
-        tools(turn, "found"),
-        complete(turn, "done", Scope::Effort(effort("auth bug"))),
-        conclude("auth bug", "Fixed: it was 'that' #1\nand no: other", turn),
+        turn_started(turn, "fix it", None),
+        effort_opened("auth bug", turn),
+        tools_called(turn, "found"),
+        turn_completed(turn, "done", Scope::Effort(effort("auth bug"))),
+        effort_concluded("auth bug", "Fixed: it was 'that' #1\nand no: other", turn),
         Event::EffortExpanded { id: effort("auth bug"), turn, tokens_loaded: Tokens(5) },
-        open("empty one", turn),
+        effort_opened("empty one", turn),
     ];
-    told.tell(store, events).await.unwrap();
+    told.append(store, events).await.unwrap();
     told
 }
 
@@ -55,7 +57,7 @@ fn a_folder_has_the_files_of_the_seeds() {
     let root = tempfile::tempdir().unwrap();
     let told = block_on(rich(store.as_ref()));
     let views = FolderViews::start(root.path().to_owned(), store.clone());
-    views.changed(&told.id);
+    views.mark_changed(&told.id);
     block_on(views.flush());
     assert_eq!(views.problem(), None);
     let files = shown(root.path());
@@ -102,7 +104,7 @@ fn what_is_lost_or_changed_is_found_and_made_again() {
     let mut told = block_on(rich(store.as_ref()));
     let found = || block_on(compare(store.as_ref(), root.path(), &told.id)).unwrap();
     assert_eq!(found().len(), 1, "no folder yet");
-    block_on(write_all(store.as_ref(), root.path(), &told.id)).unwrap();
+    block_on(rewrite_folder(store.as_ref(), root.path(), &told.id)).unwrap();
     assert_eq!(found(), []);
     for name in tree(&dir).into_keys().filter(|name| !name.starts_with('.')) {
         std::fs::write(dir.join(&name), "changed").unwrap();
@@ -112,16 +114,16 @@ fn what_is_lost_or_changed_is_found_and_made_again() {
         assert_eq!(found().len(), 1, "{name}");
         // A missing file is noticed by the next change, with nobody asking.
         let views = FolderViews::start(root.path().to_owned(), store.clone());
-        views.changed(&told.id);
+        views.mark_changed(&told.id);
         drop(views);
         assert_eq!(found(), [], "{name}");
     }
-    block_on(told.turn(store.as_ref(), "later", "yes", Scope::Ambient));
+    block_on(told.add_turn(store.as_ref(), "later", "yes", Scope::Ambient));
     let behind = block_on(compare(store.as_ref(), root.path(), &told.id)).unwrap();
     assert_eq!(behind.iter().map(|f| f.severity).collect::<Vec<_>>(), [Severity::Note]);
     std::fs::remove_file(dir.join("efforts/0001.jsonl")).unwrap();
     let views = FolderViews::start(root.path().to_owned(), store.clone());
-    views.changed(&told.id);
+    views.mark_changed(&told.id);
     block_on(views.flush());
     assert_eq!(shown(root.path()), rebuilt(store.as_ref()), "a log lost while the folder was behind");
 }
@@ -132,7 +134,7 @@ fn a_crash_while_appending_is_undone() {
     let root = tempfile::tempdir().unwrap();
     let dir = root.path().join("my-session");
     let mut told = block_on(rich(store.as_ref()));
-    block_on(write_all(store.as_ref(), root.path(), &told.id)).unwrap();
+    block_on(rewrite_folder(store.as_ref(), root.path(), &told.id)).unwrap();
     for torn in ["{\"role\":\"user\",\"content\":\"hal", "", "whole line\n"] {
         let mut cursor: serde_json::Value =
             serde_json::from_slice(&std::fs::read(dir.join(".view.json")).unwrap()).unwrap();
@@ -141,17 +143,17 @@ fn a_crash_while_appending_is_undone() {
         cursor["appending"] = serde_json::json!({"raw.jsonl": before.len(), "efforts/0003.jsonl": 0});
         std::fs::write(dir.join(".view.json"), cursor.to_string()).unwrap();
         std::fs::write(&raw, [before, torn.into()].concat()).unwrap();
-        block_on(told.turn(store.as_ref(), "next", "one", Scope::Ambient));
+        block_on(told.add_turn(store.as_ref(), "next", "one", Scope::Ambient));
         // Twice: what was repaired must be written to again.
         for _ in 0..2 {
             let views = FolderViews::start(root.path().to_owned(), store.clone());
-            views.changed(&told.id);
+            views.mark_changed(&told.id);
             block_on(views.flush());
             assert_eq!(views.problem(), None);
             assert_eq!(shown(root.path()), rebuilt(store.as_ref()), "{torn:?}");
-            block_on(told.turn(store.as_ref(), "after", "that", Scope::Ambient));
+            block_on(told.add_turn(store.as_ref(), "after", "that", Scope::Ambient));
         }
-        block_on(write_all(store.as_ref(), root.path(), &told.id)).unwrap();
+        block_on(rewrite_folder(store.as_ref(), root.path(), &told.id)).unwrap();
     }
 }
 
@@ -160,7 +162,7 @@ fn a_hostile_cursor_truncates_nothing_outside() {
     let store: Arc<dyn Store> = Arc::new(MemStore::new());
     let root = tempfile::tempdir().unwrap();
     let told = block_on(rich(store.as_ref()));
-    block_on(write_all(store.as_ref(), root.path(), &told.id)).unwrap();
+    block_on(rewrite_folder(store.as_ref(), root.path(), &told.id)).unwrap();
     let victim = root.path().join("victim");
     std::fs::write(&victim, "precious").unwrap();
     let cursor = root.path().join("my-session/.view.json");
@@ -168,7 +170,7 @@ fn a_hostile_cursor_truncates_nothing_outside() {
     json["appending"] = serde_json::json!({"../victim": 0});
     std::fs::write(&cursor, json.to_string()).unwrap();
     let views = FolderViews::start(root.path().to_owned(), store.clone());
-    views.changed(&told.id);
+    views.mark_changed(&told.id);
     block_on(views.flush());
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "precious");
     assert_eq!(views.problem(), None);
@@ -183,7 +185,7 @@ fn links_are_not_followed() {
     std::fs::write(outside.path().join("log"), "precious").unwrap();
     for linked in ["my-session", "my-session/efforts", "my-session/raw.jsonl", "my-session/.view.lock"] {
         let root = tempfile::tempdir().unwrap();
-        block_on(write_all(store.as_ref(), root.path(), &told.id)).unwrap();
+        block_on(rewrite_folder(store.as_ref(), root.path(), &told.id)).unwrap();
         let path = root.path().join(linked);
         let target = if path.is_dir() {
             std::fs::remove_dir_all(&path).unwrap();
@@ -193,12 +195,12 @@ fn links_are_not_followed() {
             outside.path().join("log")
         };
         std::os::unix::fs::symlink(&target, &path).unwrap();
-        block_on(told.turn(store.as_ref(), "more", "words", Scope::Ambient));
+        block_on(told.add_turn(store.as_ref(), "more", "words", Scope::Ambient));
         let views = FolderViews::start(root.path().to_owned(), store.clone());
-        views.changed(&told.id);
+        views.mark_changed(&told.id);
         block_on(views.flush());
         assert!(views.problem().is_some(), "{linked}");
-        let _ = block_on(write_all(store.as_ref(), root.path(), &told.id));
+        let _ = block_on(rewrite_folder(store.as_ref(), root.path(), &told.id));
         assert_eq!(tree(outside.path()), BTreeMap::from([("log".to_owned(), b"precious".to_vec())]), "{linked}");
     }
 }
@@ -209,14 +211,14 @@ fn an_erased_session_has_no_folder() {
     let root = tempfile::tempdir().unwrap();
     let told = block_on(rich(store.as_ref()));
     let views = FolderViews::start(root.path().to_owned(), store.clone());
-    views.changed(&told.id);
+    views.mark_changed(&told.id);
     block_on(async {
         views.flush().await;
         store.scrub(&told.id, Stamp(5)).await.unwrap();
         assert_eq!(compare(store.as_ref(), root.path(), &told.id).await.unwrap().len(), 1);
         views.remove(&told.id).await.unwrap();
         assert_eq!(compare(store.as_ref(), root.path(), &told.id).await.unwrap(), []);
-        views.changed(&told.id);
+        views.mark_changed(&told.id);
         views.flush().await;
     });
     assert_eq!(views.problem(), None);
@@ -227,25 +229,25 @@ fn an_erased_session_has_no_folder() {
 fn two_keepers_of_one_folder_write_each_line_once() {
     let store: Arc<dyn Store> = Arc::new(MemStore::new());
     let root = tempfile::tempdir().unwrap();
-    let mut told = block_on(Told::begin(store.as_ref(), "shared"));
+    let mut told = block_on(TestStream::create(store.as_ref(), "shared"));
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
                 let keeper = FolderViews::start(root.path().to_owned(), store.clone());
                 for _ in 0..30 {
-                    keeper.changed(&session("shared"));
+                    keeper.mark_changed(&session("shared"));
                     block_on(keeper.flush());
                     assert_eq!(keeper.problem(), None);
                 }
             });
         }
         for n in 0..200 {
-            block_on(told.turn(store.as_ref(), &format!("line {n}"), "yes", Scope::Ambient));
+            block_on(told.add_turn(store.as_ref(), &format!("line {n}"), "yes", Scope::Ambient));
             std::thread::yield_now();
         }
     });
     let last = FolderViews::start(root.path().to_owned(), store.clone());
-    last.changed(&told.id);
+    last.mark_changed(&told.id);
     block_on(last.flush());
     assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
 }
@@ -255,28 +257,28 @@ fn two_keepers_of_one_folder_write_each_line_once() {
 fn what_is_taken_back_is_in_no_file() {
     let store: Arc<dyn Store> = Arc::new(MemStore::new());
     let root = tempfile::tempdir().unwrap();
-    let mut told = block_on(Told::begin(store.as_ref(), "taken back"));
+    let mut told = block_on(TestStream::create(store.as_ref(), "taken back"));
     let views = FolderViews::start(root.path().to_owned(), store.clone());
-    let look = |told: &Told| {
-        views.changed(&told.id);
+    let look = |told: &TestStream| {
+        views.mark_changed(&told.id);
         block_on(views.flush());
         assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
         shown(root.path()).into_values().collect::<String>()
     };
-    let take = |told: &mut Told, turn: TurnNo| {
+    let take = |told: &mut TestStream, turn: TurnNo| {
         let tokens = Tokens(1);
-        block_on(told.tell(store.as_ref(), vec![Event::TurnTakenBack { turn, scope: Scope::Ambient, tokens }]))
+        block_on(told.append(store.as_ref(), vec![Event::TurnTakenBack { turn, scope: Scope::Ambient, tokens }]))
             .unwrap();
     };
-    block_on(told.turn(store.as_ref(), "the first word", "yes", Scope::Ambient));
-    let second = block_on(told.turn(store.as_ref(), "the second word", "yes", Scope::Ambient));
+    block_on(told.add_turn(store.as_ref(), "the first word", "yes", Scope::Ambient));
+    let second = block_on(told.add_turn(store.as_ref(), "the second word", "yes", Scope::Ambient));
     assert!(look(&told).contains("the second word"));
     take(&mut told, second);
     let now = look(&told);
     assert!(!now.contains("the second word") && now.contains("the first word"), "{now}");
-    let third = block_on(told.turn(store.as_ref(), "the third word", "yes", Scope::Ambient));
+    let third = block_on(told.add_turn(store.as_ref(), "the third word", "yes", Scope::Ambient));
     take(&mut told, third);
-    block_on(told.turn(store.as_ref(), "the fourth word", "yes", Scope::Ambient));
+    block_on(told.add_turn(store.as_ref(), "the fourth word", "yes", Scope::Ambient));
     let now = look(&told);
     assert!(!now.contains("the third word") && now.contains("the fourth word"), "{now}");
 }
@@ -313,15 +315,15 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// The event that a step is in this state, if it can be one.
-fn event(told: &Told, step: &Step) -> Option<Event> {
+fn event(told: &TestStream, step: &Step) -> Option<Event> {
     let turn = told.state.turn();
     let in_flight = |n: &usize| told.state.head().pending.keys().copied().nth(*n);
     let nth = |n: &usize| told.state.efforts().nth(*n).map(|effort| effort.id.clone());
     let scope = |n: &usize| nth(n).map_or(Scope::Ambient, Scope::Effort);
     match step {
-        Step::Start => Some(start(turn.next(), &format!("said in {} \u{0}é", turn.next()), None)),
-        Step::Tools(n) => in_flight(n).map(|turn| tools(turn, "result")),
-        Step::End(n, m) => in_flight(n).map(|turn| complete(turn, &format!("reply to {turn}"), scope(m))),
+        Step::Start => Some(turn_started(turn.next(), &format!("said in {} \u{0}é", turn.next()), None)),
+        Step::Tools(n) => in_flight(n).map(|turn| tools_called(turn, "result")),
+        Step::End(n, m) => in_flight(n).map(|turn| turn_completed(turn, &format!("reply to {turn}"), scope(m))),
         Step::Abandon(n) => in_flight(n).map(|turn| Event::TurnAbandoned {
             turn,
             reason: AbandonReason::Interrupted,
@@ -329,9 +331,9 @@ fn event(told: &Told, step: &Step) -> Option<Event> {
         }),
         Step::Open(n) => {
             let name = format!("effort {n}");
-            told.state.effort(&effort(&name)).is_none().then(|| open(&name, turn))
+            told.state.effort(&effort(&name)).is_none().then(|| effort_opened(&name, turn))
         }
-        Step::Conclude(n) => nth(n).map(|id| conclude(id.as_str(), "a: 'summary' # of it", turn)),
+        Step::Conclude(n) => nth(n).map(|id| effort_concluded(id.as_str(), "a: 'summary' # of it", turn)),
         Step::Expand(n) => nth(n)
             .filter(|id| told.state.effort(id).unwrap().is_concluded())
             .map(|id| Event::EffortExpanded { id, turn, tokens_loaded: Tokens(3) }),
@@ -352,12 +354,12 @@ proptest! {
     fn a_live_folder_is_what_a_rebuild_gives(steps in prop::collection::vec(step(), 1..60)) {
         let store: Arc<dyn Store> = Arc::new(MemStore::new());
         let root = tempfile::tempdir().unwrap();
-        let mut told = block_on(Told::begin(store.as_ref(), "random"));
+        let mut told = block_on(TestStream::create(store.as_ref(), "random"));
         let mut views = FolderViews::start(root.path().to_owned(), store.clone());
         for step in &steps {
             match step {
                 Step::Look => {
-                    views.changed(&told.id);
+                    views.mark_changed(&told.id);
                     block_on(views.flush());
                     prop_assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
                 }
@@ -374,13 +376,13 @@ proptest! {
                 | Step::Expand(_)
                 | Step::Collapse(_) => {
                     if let Some(event) = event(&told, step) {
-                        block_on(told.tell(store.as_ref(), vec![event])).unwrap();
-                        views.changed(&told.id);
+                        block_on(told.append(store.as_ref(), vec![event])).unwrap();
+                        views.mark_changed(&told.id);
                     }
                 }
             }
         }
-        views.changed(&told.id);
+        views.mark_changed(&told.id);
         drop(views);
         prop_assert_eq!(shown(root.path()), rebuilt(store.as_ref()));
         let found = block_on(compare(store.as_ref(), root.path(), &told.id)).unwrap();

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
 use crate::scene::block_on;
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 use neap_core::memory::{Memory, MemoryKind, RecallRequest, Status};
-use neap_store::contract::{Told, faults, memory, memory_id, moved};
+use neap_store::contract::{TestStream, faults, memory, memory_id, memory_moved};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{MemStore, Store};
 
@@ -76,10 +76,10 @@ fn compare(seed: u64) {
     let mem = MemStore::new();
     let dice = &mut Dice(seed);
     block_on(async {
-        let mut other = Told::begin_agent(&sqlite, "another").await;
-        other.learn(&sqlite, &memory("f1", "apple pear plum", 3)).await;
-        let mut told = Told::begin_agent(&sqlite, "newton").await;
-        Told::begin_agent(&mem, "newton").await;
+        let mut other = TestStream::create_agent(&sqlite, "another").await;
+        other.add_memory(&sqlite, &memory("f1", "apple pear plum", 3)).await;
+        let mut told = TestStream::create_agent(&sqlite, "newton").await;
+        TestStream::create_agent(&mem, "newton").await;
         let mut known: Vec<Memory> = Vec::new();
         let mut given = 0;
         while known.len() < 300 {
@@ -89,16 +89,16 @@ fn compare(seed: u64) {
                     let kind = *dice.pick(&MemoryKind::ALL);
                     let number = known.iter().filter(|memory| memory.kind() == kind).count() + 1;
                     let new = memory(&format!("{}{number}", kind.letter()), &says(dice), dice.roll(50) as i64);
-                    events.push(neap_core::memory::MemoryWrite::new(new.clone()).event());
+                    events.push(neap_core::memory::MemoryWrite::new(new.clone()).into_event());
                     known.push(new);
                 } else {
                     let at = dice.roll(known.len() as u64) as usize;
-                    let (event, after) = moved(&known[at], *dice.pick(&STATUSES));
+                    let (event, after) = memory_moved(&known[at], *dice.pick(&STATUSES));
                     events.push(event);
                     known[at] = after;
                 }
             }
-            let (commit, after) = told.commit(events);
+            let (commit, after) = told.build_commit(events);
             mem.commit(commit.clone()).await.unwrap();
             sqlite.commit(commit).await.unwrap();
             told = after;

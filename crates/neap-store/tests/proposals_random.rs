@@ -4,13 +4,18 @@
 use std::collections::BTreeSet;
 
 use crate::scene::block_on;
-use neap_core::event::Event;
-use neap_core::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
-use neap_core::message::Scope;
-use neap_core::recall::{Around, Consult, Embedding, Filter, Limits, Query, TextKind, Wanted, Weights};
-use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, complete, conclude, effort, faults, meaning, memory, moved, open, start, tools};
+use neap_core::recall::{
+    Embedding, Filter, NeighbourQuery, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
+};
+use neap_core::session::event::Event;
+use neap_store::contract::{
+    TestStream, effort, effort_concluded, effort_opened, faults, letter_embedding, memory, memory_moved,
+    tools_called, turn_completed, turn_started,
+};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Commit, MemStore, Store};
 
@@ -42,42 +47,42 @@ const PEOPLE: [&str; 3] = ["Ada", "ada", "Tim"];
 const MODELS: [&str; 2] = ["letters", "others"];
 
 /// What one stream does next.
-fn events(dice: &mut Dice, told: &Told, known: &mut Vec<Memory>) -> Vec<Event> {
+fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Event> {
     if told.id.agent().is_some() {
         if known.is_empty() || dice.roll(3) > 0 {
             let kind = *dice.pick(&MemoryKind::ALL);
             let number = known.iter().filter(|memory| memory.kind() == kind).count() + 1;
             let new = memory(&format!("{}{number}", kind.letter()), &dice.says(), dice.roll(50) as i64);
             known.push(new.clone());
-            return vec![MemoryWrite::new(new).event()];
+            return vec![MemoryWrite::new(new).into_event()];
         }
         let at = dice.roll(known.len() as u64) as usize;
         let status = *dice.pick(&[Status::Superseded, Status::Inactive, Status::Confirmed]);
-        let (event, after) = moved(&known[at], status);
+        let (event, after) = memory_moved(&known[at], status);
         known[at] = after;
         return vec![event];
     }
     let turn = told.state.turn().next();
-    let mut events = vec![start(turn, &dice.says(), None)];
+    let mut events = vec![turn_started(turn, &dice.says(), None)];
     if let Some(Event::TurnStarted { message, .. }) = events.first_mut() {
         message.message.name = (dice.roll(2) == 0).then(|| (*dice.pick(&PEOPLE)).to_owned());
     }
     if dice.roll(4) == 0 {
-        events.push(tools(turn, &dice.says()));
+        events.push(tools_called(turn, &dice.says()));
     }
     let number = told.state.efforts().len();
     if dice.roll(4) == 0 {
         // Not in the order of their ids.
         for name in ["zoo", "ark"].iter().take(1 + dice.roll(2) as usize) {
-            events.push(open(&format!("{name} {number}"), turn));
+            events.push(effort_opened(&format!("{name} {number}"), turn));
         }
     }
     let effort = told.state.efforts().next().map(|effort| effort.id.to_string());
     if let Some(effort) = effort.filter(|_| dice.roll(4) == 0) {
-        events.push(conclude(&effort, &dice.says(), turn));
+        events.push(effort_concluded(&effort, &dice.says(), turn));
     }
     let active = told.state.efforts().next().map(|effort| effort.id.clone()).filter(|_| dice.roll(2) == 0);
-    events.push(complete(turn, &dice.says(), active.map_or(Scope::Ambient, Scope::Effort)));
+    events.push(turn_completed(turn, &dice.says(), active.map_or(Scope::Ambient, Scope::Effort)));
     events
 }
 
@@ -97,17 +102,17 @@ fn query(dice: &mut Dice, streams: &[SessionId]) -> Query {
         kinds: (dice.roll(4) == 0).then(|| kinds.into_iter().filter(|_| dice.roll(2) == 0).collect()),
         from: bound(dice),
         until: bound(dice),
-        who: (dice.roll(5) == 0)
+        speakers: (dice.roll(5) == 0)
             .then(|| PEOPLE.iter().filter(|_| dice.roll(2) == 0).map(|&who| who.into()).collect()),
         effort: (dice.roll(5) == 0).then(|| effort(&format!("zoo {}", dice.roll(3)))),
     };
-    let limits = Limits {
+    let limits = SearchLimits {
         visits_max: dice.roll(80) as usize,
         lexical_max: dice.roll(20) as usize,
         semantic_max: dice.roll(20) as usize,
     };
-    let embedding =
-        (dice.roll(3) > 0).then(|| if dice.roll(9) == 0 { Embedding::of(&[1.0]) } else { meaning(&dice.says()) });
+    let embedding = (dice.roll(3) > 0)
+        .then(|| if dice.roll(9) == 0 { Embedding::quantize(&[1.0]) } else { letter_embedding(&dice.says()) });
     Query { terms, embedding, model: (*dice.pick(&MODELS)).to_owned(), filter, limits }
 }
 
@@ -130,29 +135,29 @@ impl Both {
         others.sort();
         assert_eq!(waiting, others);
         let embedded = waiting.into_iter().take(max).map(|(id, text)| {
-            let embedding = meaning(&text);
+            let embedding = letter_embedding(&text);
             (id, text, embedding)
         });
         let batch: Vec<_> = embedded.collect();
-        self.mem.embed(model, batch.clone()).await.unwrap();
-        self.sqlite.embed(model, batch).await.unwrap();
+        self.mem.put_embeddings(model, batch.clone()).await.unwrap();
+        self.sqlite.put_embeddings(model, batch).await.unwrap();
     }
 
     /// Returns how many were proposed.
     async fn ask(&self, dice: &mut Dice, streams: &[SessionId]) -> usize {
         let query = query(dice, streams);
-        let proposed = self.mem.propose(&query).await.unwrap();
-        assert_eq!(proposed, self.sqlite.propose(&query).await.unwrap(), "{query:?}");
-        let consult = Consult {
-            wanted: Wanted::of(&query.terms.join(" "), Stamp(1_771_178_400_000)),
+        let proposed = self.mem.find_candidates(&query).await.unwrap();
+        assert_eq!(proposed, self.sqlite.find_candidates(&query).await.unwrap(), "{query:?}");
+        let consult = RankedSearch {
+            question: ParsedQuestion::parse(&query.terms.join(" "), Stamp(1_771_178_400_000)),
             query: query.clone(),
-            weights: Weights::default(),
-            here: (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5))),
+            weights: RankWeights::default(),
+            current_session: (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5))),
             budget: Tokens(dice.roll(200)),
         };
-        let consulted = self.mem.consult(&consult).await.unwrap();
-        assert_eq!(consulted, self.sqlite.consult(&consult).await.unwrap(), "{consult:?}");
-        let mut ids: Vec<_> = proposed.cards.iter().map(|card| card.id.clone()).collect();
+        let consulted = self.mem.search(&consult).await.unwrap();
+        assert_eq!(consulted, self.sqlite.search(&consult).await.unwrap(), "{consult:?}");
+        let mut ids: Vec<_> = proposed.items.iter().map(|card| card.id.clone()).collect();
         let texts = self.mem.texts(&ids).await.unwrap();
         assert_eq!(texts, self.sqlite.texts(&ids).await.unwrap());
         assert!(texts.iter().all(Option::is_some));
@@ -160,12 +165,12 @@ impl Both {
         let distance = dice.roll(4);
         let openings = streams.iter().filter(|_| dice.roll(3) == 0).cloned().collect();
         let latest = (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5) as usize));
-        let around = Around { of: ids, distance, openings, latest };
-        let cards = self.mem.around(&around, &query).await.unwrap();
-        assert_eq!(cards, self.sqlite.around(&around, &query).await.unwrap(), "{around:?}");
+        let around = NeighbourQuery { texts: ids, distance, openings, latest };
+        let cards = self.mem.neighbours(&around, &query).await.unwrap();
+        assert_eq!(cards, self.sqlite.neighbours(&around, &query).await.unwrap(), "{around:?}");
         let ids: Vec<_> = cards.into_iter().map(|card| card.id).collect();
         assert_eq!(self.mem.scopes(&ids).await.unwrap(), self.sqlite.scopes(&ids).await.unwrap());
-        proposed.cards.len()
+        proposed.items.len()
     }
 }
 
@@ -176,17 +181,17 @@ fn compare(seed: u64) {
     block_on(async {
         let mut streams = Vec::new();
         for name in ["zulu", "alpha"] {
-            let told = Told::begin(&both.sqlite, name).await;
-            Told::begin(&both.mem, name).await;
-            let agent = Told::begin_agent(&both.sqlite, name).await;
-            Told::begin_agent(&both.mem, name).await;
+            let told = TestStream::create(&both.sqlite, name).await;
+            TestStream::create(&both.mem, name).await;
+            let agent = TestStream::create_agent(&both.sqlite, name).await;
+            TestStream::create_agent(&both.mem, name).await;
             streams.extend([(told, Vec::new()), (agent, Vec::new())]);
         }
         let ids: Vec<SessionId> = streams.iter().map(|(told, _)| told.id.clone()).collect();
         let mut given = 0;
         for step in 0..120 {
             let (told, known) = &mut streams[dice.roll(4) as usize];
-            let (commit, after) = told.commit(events(dice, told, known));
+            let (commit, after) = told.build_commit(events(dice, told, known));
             both.commit(commit).await;
             *told = after;
             if dice.roll(4) == 0 {
@@ -230,23 +235,23 @@ fn every_backend_proposes_the_same_of_many() {
     let both = Both { sqlite: SqliteStore::open(&dir.path().join("neap.db")).unwrap(), mem: MemStore::new() };
     let dice = &mut Dice(5);
     block_on(async {
-        let told = Told::begin(&both.sqlite, "long").await;
-        Told::begin(&both.mem, "long").await;
+        let told = TestStream::create(&both.sqlite, "long").await;
+        TestStream::create(&both.mem, "long").await;
         let mut events = Vec::new();
         for turn in (1..=2_200).map(TurnNo) {
-            events.push(start(turn, &dice.says(), None));
-            events.push(complete(turn, &dice.says(), Scope::Ambient));
+            events.push(turn_started(turn, &dice.says(), None));
+            events.push(turn_completed(turn, &dice.says(), Scope::Ambient));
         }
-        let (commit, told) = told.commit(events);
+        let (commit, told) = told.build_commit(events);
         both.commit(commit).await;
         both.embed(MODELS[0], usize::MAX).await;
         for _ in 0..20 {
             let mut query = query(dice, std::slice::from_ref(&told.id));
-            query.embedding = Some(meaning(&dice.says()));
+            query.embedding = Some(letter_embedding(&dice.says()));
             query.model = MODELS[0].to_owned();
             query.limits.semantic_max = 600;
-            let proposed = both.mem.propose(&query).await.unwrap();
-            assert_eq!(proposed, both.sqlite.propose(&query).await.unwrap(), "{query:?}");
+            let proposed = both.mem.find_candidates(&query).await.unwrap();
+            assert_eq!(proposed, both.sqlite.find_candidates(&query).await.unwrap(), "{query:?}");
         }
     });
 }
@@ -259,23 +264,23 @@ fn proposals_do_not_depend_on_the_order_of_commits() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&dir.path().join("neap.db")).unwrap();
         block_on(async {
-            let mut told = [Told::begin(&store, "one").await, Told::begin(&store, "two").await];
+            let mut told = [TestStream::create(&store, "one").await, TestStream::create(&store, "two").await];
             for stream in order {
                 let turn: TurnNo = told[stream].state.turn().next();
-                let said = vec![start(turn, "apple", None), open(&format!("effort {turn}"), turn)];
-                told[stream].tell(&store, said).await.unwrap();
-                told[stream].tell(&store, vec![complete(turn, "apple", Scope::Ambient)]).await.unwrap();
+                let said = vec![turn_started(turn, "apple", None), effort_opened(&format!("effort {turn}"), turn)];
+                told[stream].append(&store, said).await.unwrap();
+                told[stream].append(&store, vec![turn_completed(turn, "apple", Scope::Ambient)]).await.unwrap();
             }
             let mut cards = Vec::new();
             for max in 0..8 {
-                let limits = Limits { lexical_max: max, visits_max: 2 * max, ..Limits::default() };
+                let limits = SearchLimits { lexical_max: max, visits_max: 2 * max, ..SearchLimits::default() };
                 let terms = vec!["apple".to_owned(), "effort".to_owned()];
-                cards.push(store.propose(&Query { limits, ..Query::new(terms) }).await.unwrap());
+                cards.push(store.find_candidates(&Query { limits, ..Query::new(terms) }).await.unwrap());
             }
             answers.push(cards);
         });
     }
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0], answers[2]);
-    assert_eq!(answers[0][7].cards.len(), 7);
+    assert_eq!(answers[0][7].items.len(), 7);
 }

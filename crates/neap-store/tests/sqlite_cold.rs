@@ -5,15 +5,15 @@
 use std::path::{Path, PathBuf};
 
 use crate::scene::{Disk, block_on, tree};
-use neap_core::ids::{Seq, Stamp, TurnNo};
-use neap_core::log::LogRequest;
-use neap_core::message::Scope;
+use neap_core::base::ids::{Seq, Stamp, TurnNo};
+use neap_core::base::message::Scope;
 use neap_core::recall::Query;
-use neap_core::terms::query_terms;
-use neap_store::contract::{Told, complete, faults, start, tools};
-use neap_store::folder::write_all;
+use neap_core::session::log::LogRequest;
+use neap_core::text::terms::query_terms;
+use neap_store::contract::{TestStream, faults, tools_called, turn_completed, turn_started};
+use neap_store::folder::rewrite_folder;
 use neap_store::sqlite::SqliteStore;
-use neap_store::{MemStore, Severity, Store, StoreError, Stored};
+use neap_store::{MemStore, Severity, Store, StoreError, StoredEvent};
 use rusqlite::Connection;
 
 /// Events at the end of a stream that are never packed.
@@ -36,21 +36,25 @@ fn said(n: u64) -> String {
 }
 
 /// Ten turns in one commit, of three events each.
-async fn ten_turns(store: &dyn Store, told: &mut Told) -> Result<(), StoreError> {
+async fn ten_turns(store: &dyn Store, told: &mut TestStream) -> Result<(), StoreError> {
     let first = told.state.turn().0;
     let events = (first + 1..=first + 10).flat_map(|n| {
         let turn = TurnNo(n);
         let answer = format!("answer {n}: {}", said(n * 3));
-        [start(turn, &said(n), None), tools(turn, &said(n * 2)), complete(turn, &answer, Scope::Ambient)]
+        [
+            turn_started(turn, &said(n), None),
+            tools_called(turn, &said(n * 2)),
+            turn_completed(turn, &answer, Scope::Ambient),
+        ]
     });
-    told.tell(store, events.collect()).await
+    told.append(store, events.collect()).await
 }
 
 /// A session of that many events or more, and the store closed again.
-fn long(path: &Path, events: usize) -> Told {
+fn long(path: &Path, events: usize) -> TestStream {
     block_on(async {
         let store = SqliteStore::open(path).unwrap();
-        let mut told = Told::begin(&store, "long").await;
+        let mut told = TestStream::create(&store, "long").await;
         while told.events.len() < events {
             ten_turns(&store, &mut told).await.unwrap();
         }
@@ -83,9 +87,9 @@ fn body_bytes(path: &Path) -> i64 {
     .unwrap()
 }
 
-async fn check(store: &dyn Store, told: &Told) {
+async fn check(store: &dyn Store, told: &TestStream) {
     assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
-    let events: Vec<_> = told.events.iter().cloned().map(Stored::Event).collect();
+    let events: Vec<_> = told.events.iter().cloned().map(StoredEvent::Whole).collect();
     assert_eq!(store.events(&told.id, Seq(1), usize::MAX).await.unwrap(), events);
     assert_eq!(faults(store).await, []);
 }
@@ -101,7 +105,7 @@ fn packed_text_is_read_as_it_was_written() {
     assert!(body_bytes(&path) < plain as i64 / 3, "{} of {plain}", body_bytes(&path));
     let (store, mem) = (SqliteStore::open(&path).unwrap(), MemStore::new());
     block_on(async {
-        mem.commit(Told::new("long").commit(told.events.iter().map(|e| e.event.clone()).collect()).0)
+        mem.commit(TestStream::new("long").build_commit(told.events.iter().map(|e| e.event.clone()).collect()).0)
             .await
             .unwrap();
         check(&store, &told).await;
@@ -113,24 +117,24 @@ fn packed_text_is_read_as_it_was_written() {
         }
         for at in (0..told.events.len()).step_by(61) {
             let one = store.events(&told.id, Seq(at as u64 + 1), 1).await.unwrap();
-            assert_eq!(one, [Stored::Event(told.events[at].clone())]);
+            assert_eq!(one, [StoredEvent::Whole(told.events[at].clone())]);
         }
         for kinds in [&["session_created"][..], &["tools_called", "turn_completed"], &["scrubbed"]] {
             for before in [None, Some(Seq(1_400)), Some(Seq(700)), Some(Seq(1))] {
                 for max in [0, 1, 40, usize::MAX] {
-                    let found = store.events_of(&told.id, kinds, before, max).await.unwrap();
-                    assert_eq!(found, mem.events_of(&told.id, kinds, before, max).await.unwrap());
+                    let found = store.events_of_kinds(&told.id, kinds, before, max).await.unwrap();
+                    assert_eq!(found, mem.events_of_kinds(&told.id, kinds, before, max).await.unwrap());
                 }
             }
         }
         let query = Query::new(query_terms("report 17"));
-        assert_eq!(store.propose(&query).await.unwrap(), mem.propose(&query).await.unwrap());
+        assert_eq!(store.find_candidates(&query).await.unwrap(), mem.find_candidates(&query).await.unwrap());
         let (packed, plain) = (store.footprint(None).await.unwrap(), mem.footprint(None).await.unwrap());
         assert_eq!(packed.said, plain.said);
         assert!(packed.events < plain.events && packed.file >= packed.events, "{packed:?} {plain:?}");
         let folders = [dir.path().join("a"), dir.path().join("b")];
-        write_all(&store, &folders[0], &told.id).await.unwrap();
-        write_all(&mem, &folders[1], &told.id).await.unwrap();
+        rewrite_folder(&store, &folders[0], &told.id).await.unwrap();
+        rewrite_folder(&mem, &folders[1], &told.id).await.unwrap();
         assert_eq!(tree(&folders[0]), tree(&folders[1]));
         assert_eq!(store.rebuild(&told.id).await.unwrap(), []);
         ten_turns(&store, &mut told).await.unwrap();
@@ -159,8 +163,8 @@ fn damage_to_a_block_costs_that_block() {
         let mut lost = Vec::new();
         for (found, written) in stored.iter().zip(&told.events) {
             match found {
-                Stored::Event(recorded) => assert_eq!(recorded, written),
-                Stored::Damaged { seq, .. } => lost.push(seq.0 as i64),
+                StoredEvent::Whole(recorded) => assert_eq!(recorded, written),
+                StoredEvent::Damaged { seq, .. } => lost.push(seq.0 as i64),
             }
         }
         // A bit that means nothing to zstd may be flipped without harm; then everything is whole.
@@ -170,8 +174,8 @@ fn damage_to_a_block_costs_that_block() {
         let expected = format!("events {first} to {last} are damaged: ");
         assert!(damaged.iter().all(|f| f.what.starts_with(&expected)), "{damaged:?}");
         assert_eq!(damaged.len(), usize::from(!lost.is_empty()));
-        let kind = block_on(store.events_of(&told.id, &["turn_started"], None, usize::MAX)).unwrap();
-        assert_eq!(kind.iter().filter(|s| matches!(s, Stored::Damaged { .. })).count(), damaged.len());
+        let kind = block_on(store.events_of_kinds(&told.id, &["turn_started"], None, usize::MAX)).unwrap();
+        assert_eq!(kind.iter().filter(|s| matches!(s, StoredEvent::Damaged { .. })).count(), damaged.len());
         db.execute("UPDATE blocks SET body = ? WHERE last_seq = ?", (&body, last)).unwrap();
     }
 }
@@ -196,7 +200,7 @@ fn damage_is_not_packed() {
     assert!(cold.contains(&7) && !cold.contains(&8) && cold.contains(&9), "{cold:?}");
     let store = SqliteStore::open(&path).unwrap();
     let stored = block_on(store.events(&told.id, Seq(8), 1)).unwrap();
-    assert!(matches!(stored[..], [Stored::Damaged { seq: Seq(8), .. }]), "{stored:?}");
+    assert!(matches!(stored[..], [StoredEvent::Damaged { seq: Seq(8), .. }]), "{stored:?}");
 }
 
 /// Erasure takes what was packed, and what was there before it was packed.
@@ -206,14 +210,14 @@ fn an_erased_packed_word_is_in_no_file() {
     let (dir, path) = fresh();
     let store = SqliteStore::open(&path).unwrap();
     let (mut gone, mut kept) =
-        block_on(async { (Told::begin(&store, "gone").await, Told::begin(&store, "kept").await) });
+        block_on(async { (TestStream::create(&store, "gone").await, TestStream::create(&store, "kept").await) });
     block_on(async {
         for part in 0..45_u64 {
             let events = (1..=20).map(|n| {
                 let text = format!("{CANARY}{part} {} {CANARY}{n}", said(part * n));
-                start(TurnNo(part * 20 + n), &text, None)
+                turn_started(TurnNo(part * 20 + n), &text, None)
             });
-            gone.tell(&store, events.collect()).await.unwrap();
+            gone.append(&store, events.collect()).await.unwrap();
             ten_turns(&store, &mut kept).await.unwrap();
         }
     });
@@ -252,7 +256,7 @@ fn a_disk_that_fills_while_packing_loses_nothing() {
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "full").await;
+        let mut told = TestStream::create(&store, "full").await;
         let mut refused = 0;
         while refused < 20 {
             match ten_turns(&store, &mut told).await {
@@ -288,15 +292,15 @@ fn many_writers_pack_at_once() {
                     for n in 0..40 {
                         let text = format!("{writer}-{n} {}", said(n));
                         loop {
-                            let mut told = Told::new("shared");
+                            let mut told = TestStream::new("shared");
                             told.state = store.load(&told.id).await.unwrap().unwrap_or_default();
-                            let created = told.state.head().session.is_none().then(|| told.created());
+                            let created = told.state.head().session.is_none().then(|| told.created_event());
                             let turn = told.state.turn().0;
                             let turns = (1..=10).flat_map(|k| {
                                 let turn = TurnNo(turn + k);
-                                [start(turn, &text, None), complete(turn, &text, Scope::Ambient)]
+                                [turn_started(turn, &text, None), turn_completed(turn, &text, Scope::Ambient)]
                             });
-                            match told.tell(&store, created.into_iter().chain(turns).collect()).await {
+                            match told.append(&store, created.into_iter().chain(turns).collect()).await {
                                 Ok(()) => break,
                                 Err(StoreError::Conflict { .. }) => {}
                                 Err(other) => panic!("{other}"),
@@ -313,14 +317,14 @@ fn many_writers_pack_at_once() {
     });
     assert!(packed(&path, "shared").len() > 1_000);
     let store = SqliteStore::open(&path).unwrap();
-    let stored = block_on(store.events(&Told::new("shared").id, Seq(1), usize::MAX)).unwrap();
+    let stored = block_on(store.events(&TestStream::new("shared").id, Seq(1), usize::MAX)).unwrap();
     assert_eq!(stored.len(), 1 + 3 * 40 * 20);
     for (writer, texts) in acknowledged.iter().enumerate() {
         let kept: Vec<String> = stored
             .iter()
-            .map(|s| if let Stored::Event(recorded) = s { recorded } else { panic!("{s:?}") })
+            .map(|s| if let StoredEvent::Whole(recorded) = s { recorded } else { panic!("{s:?}") })
             .filter(|recorded| recorded.event.kind() == "turn_started")
-            .flat_map(|recorded| recorded.event.said())
+            .flat_map(|recorded| recorded.event.transcript_messages())
             .map(|said| said.message.content.to_string())
             .filter(|text| text.starts_with(&format!("{writer}-")))
             .collect();

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::scene::{Disk, block_on, tree};
-use neap_core::ids::{Seq, Stamp, TurnNo};
-use neap_core::log::LogRequest;
-use neap_core::message::{Scope, for_people};
-use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, conclude, effort, faults, open, start};
+use neap_core::base::ids::{Seq, Stamp, TurnNo};
+use neap_core::base::message::{Scope, display_text};
+use neap_core::base::tokens::Tokens;
+use neap_core::session::log::LogRequest;
+use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, faults, turn_started};
 use neap_store::sqlite::{OpenOptions, SqliteStore};
-use neap_store::{Severity, Store, StoreError, Stored};
+use neap_store::{Severity, Store, StoreError, StoredEvent};
 use rusqlite::Connection;
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {
@@ -21,15 +21,15 @@ fn fresh() -> (tempfile::TempDir, PathBuf) {
 }
 
 /// A store with one session of three turns, the second in an effort.
-fn told(path: &Path) -> Told {
+fn told(path: &Path) -> TestStream {
     block_on(async {
         let store = SqliteStore::open(path).unwrap();
-        let mut told = Told::begin(&store, "main").await;
-        told.turn(&store, "first question", "first answer", Scope::Ambient).await;
-        told.tell(&store, vec![open("auth bug", TurnNo(1))]).await.unwrap();
-        told.turn(&store, "second question", "second answer", Scope::Effort(effort("auth bug"))).await;
-        told.tell(&store, vec![conclude("auth bug", "Fixed.", TurnNo(2))]).await.unwrap();
-        told.turn(&store, "third question", "third answer", Scope::Ambient).await;
+        let mut told = TestStream::create(&store, "main").await;
+        told.add_turn(&store, "first question", "first answer", Scope::Ambient).await;
+        told.append(&store, vec![effort_opened("auth bug", TurnNo(1))]).await.unwrap();
+        told.add_turn(&store, "second question", "second answer", Scope::Effort(effort("auth bug"))).await;
+        told.append(&store, vec![effort_concluded("auth bug", "Fixed.", TurnNo(2))]).await.unwrap();
+        told.add_turn(&store, "third question", "third answer", Scope::Ambient).await;
         told
     })
 }
@@ -38,11 +38,11 @@ fn sql(path: &Path, statements: &str) {
     Connection::open(path).unwrap().execute_batch(statements).unwrap();
 }
 
-fn words(store: &SqliteStore, told: &Told, scope: Scope) -> Vec<String> {
+fn words(store: &SqliteStore, told: &TestStream, scope: Scope) -> Vec<String> {
     let request = LogRequest::newest(scope, Tokens(u64::MAX));
     let log = block_on(store.log(&told.id, &request)).unwrap();
     let said = log.exchanges().flat_map(|exchange| &exchange.messages).map(|said| &said.message);
-    said.map(|said| for_people(&said.content, said.incomplete.as_ref())).collect()
+    said.map(|said| display_text(&said.content, said.incomplete.as_ref())).collect()
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn a_flipped_byte_costs_one_record() {
     // Event 2 is the first question; 3 its answer.
     sql(&path, "UPDATE events SET body = replace(body, 'first question', 'forst question') WHERE seq = 2");
     let store = SqliteStore::open(&path).unwrap();
-    let damaged = |stored: &Stored| matches!(stored, Stored::Damaged { seq: Seq(2), .. });
+    let damaged = |stored: &StoredEvent| matches!(stored, StoredEvent::Damaged { seq: Seq(2), .. });
     let stored = block_on(store.events(&told.id, Seq(1), 100)).unwrap();
     assert_eq!(stored.iter().filter(|s| damaged(s)).count(), 1);
-    assert_eq!(stored.iter().filter(|s| matches!(s, Stored::Event(_))).count(), told.events.len() - 1);
+    assert_eq!(stored.iter().filter(|s| matches!(s, StoredEvent::Whole(_))).count(), told.events.len() - 1);
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
     let log = words(&store, &told, Scope::Ambient);
     assert_eq!(&log[1..], ["first answer", "third question", "third answer"]);
@@ -69,7 +69,7 @@ fn a_flipped_byte_costs_one_record() {
     assert_eq!(words(&store, &told, Scope::Ambient), log);
     // The session goes on after the repair.
     told.state = block_on(store.load(&told.id)).unwrap().unwrap();
-    block_on(told.turn(&store, "fourth", "yes", Scope::Ambient));
+    block_on(told.add_turn(&store, "fourth", "yes", Scope::Ambient));
     assert_eq!(block_on(faults(&store)).len(), 1);
 }
 
@@ -81,7 +81,7 @@ fn bytes_that_are_no_text_are_damage_and_no_panic() {
     sql(&path, "UPDATE events SET at = 'yesterday' WHERE seq = 5");
     let store = SqliteStore::open(&path).unwrap();
     let stored = block_on(store.events(&told.id, Seq(1), 100)).unwrap();
-    assert_eq!(stored.iter().filter(|s| matches!(s, Stored::Damaged { .. })).count(), 2);
+    assert_eq!(stored.iter().filter(|s| matches!(s, StoredEvent::Damaged { .. })).count(), 2);
     assert_eq!(block_on(store.rebuild(&told.id)).unwrap().len(), 2);
 }
 
@@ -115,7 +115,7 @@ fn derived_tables_are_mended() {
         let mut told = told(&path);
         {
             let store = SqliteStore::open(&path).unwrap();
-            block_on(told.tell(&store, vec![start(TurnNo(4), "named", Some("id-4"))])).unwrap();
+            block_on(told.append(&store, vec![turn_started(TurnNo(4), "named", Some("id-4"))])).unwrap();
         }
         sql(&path, harm);
         let store = SqliteStore::open(&path).unwrap();
@@ -136,11 +136,12 @@ fn a_store_that_grew_is_examined_again() {
     let (_dir, path) = fresh();
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "main").await;
+        let mut told = TestStream::create(&store, "main").await;
         for part in 0..40 {
             let words = |n: u64| format!("word{n} and word{}", n * 7);
-            let many = (1..=20).map(|n| start(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
-            told.tell(&store, many).await.unwrap();
+            let many =
+                (1..=20).map(|n| turn_started(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
+            told.append(&store, many).await.unwrap();
             assert_eq!(faults(&store).await, [], "after {part}");
         }
     });
@@ -201,7 +202,7 @@ fn files_are_for_their_owner_only() {
     let (_dir, path) = fresh();
     let path = path.with_file_name("data").join("deep").join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
-    block_on(Told::begin(&store, "private"));
+    block_on(TestStream::create(&store, "private"));
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.parent().unwrap()), 0o700);
     for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
@@ -224,21 +225,21 @@ fn an_erased_word_is_in_no_file() {
     let (dir, path) = fresh();
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut kept = Told::begin(&store, "kept").await;
-        let mut gone = Told::begin(&store, "gone").await;
+        let mut kept = TestStream::create(&store, "kept").await;
+        let mut gone = TestStream::create(&store, "gone").await;
         let name = format!("{CANARY} effort");
-        gone.tell(&store, vec![open(&name, TurnNo(0))]).await.unwrap();
+        gone.append(&store, vec![effort_opened(&name, TurnNo(0))]).await.unwrap();
         for n in 0..60 {
             let said = format!("{CANARY} {CANARY}{n} {}", "and more ".repeat(n * 20));
-            gone.turn(&store, &said, &said, Scope::Ambient).await;
-            kept.turn(&store, "this stays", "it does", Scope::Ambient).await;
-            gone.tell(&store, vec![conclude(&name, &said, TurnNo(n as u64))]).await.unwrap();
+            gone.add_turn(&store, &said, &said, Scope::Ambient).await;
+            kept.add_turn(&store, "this stays", "it does", Scope::Ambient).await;
+            gone.append(&store, vec![effort_concluded(&name, &said, TurnNo(n as u64))]).await.unwrap();
         }
         assert!(!with_canary(dir.path()).is_empty());
         store.scrub(&gone.id, Stamp(1)).await.unwrap();
         assert_eq!(with_canary(dir.path()), Vec::<String>::new());
         assert_eq!(faults(&store).await, []);
-        kept.turn(&store, "on we go", "we do", Scope::Ambient).await;
+        kept.add_turn(&store, "on we go", "we do", Scope::Ambient).await;
         assert_eq!(store.load(&kept.id).await.unwrap().as_ref(), Some(&kept.state));
     });
     drop(store);
@@ -251,13 +252,14 @@ fn a_single_erased_message_is_in_no_file() {
     let (dir, path) = fresh();
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut gone = Told::begin(&store, "gone").await;
-        gone.turn(&store, CANARY, "yes", Scope::Ambient).await;
-        let mut kept = Told::begin(&store, "kept").await;
+        let mut gone = TestStream::create(&store, "gone").await;
+        gone.add_turn(&store, CANARY, "yes", Scope::Ambient).await;
+        let mut kept = TestStream::create(&store, "kept").await;
         for part in 0..64 {
             let words = |n: u64| format!("word{n} and word{}", n * 7);
-            let many = (1..=20).map(|n| start(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
-            kept.tell(&store, many).await.unwrap();
+            let many =
+                (1..=20).map(|n| turn_started(TurnNo(part * 20 + n), &words(part * 20 + n), None)).collect();
+            kept.append(&store, many).await.unwrap();
         }
         assert!(!with_canary(dir.path()).is_empty());
         store.scrub(&gone.id, Stamp(1)).await.unwrap();
@@ -273,11 +275,11 @@ fn a_full_disk_loses_nothing_and_recovers() {
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "full").await;
+        let mut told = TestStream::create(&store, "full").await;
         let mut refused = 0;
         for _ in 0..200 {
             let turn = told.state.turn().next();
-            match told.tell(&store, vec![start(turn, &"many words here ".repeat(2_000), None)]).await {
+            match told.append(&store, vec![turn_started(turn, &"many words here ".repeat(2_000), None)]).await {
                 Ok(()) => {}
                 Err(StoreError::Full { .. }) => refused += 1,
                 Err(other) => panic!("{other}"),
@@ -289,7 +291,7 @@ fn a_full_disk_loses_nothing_and_recovers() {
         assert!(refused > 3);
         assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
         disk.remount("size=16m");
-        told.turn(&store, "there is room again", "yes", Scope::Ambient).await;
+        told.add_turn(&store, "there is room again", "yes", Scope::Ambient).await;
         assert_eq!(store.load(&told.id).await.unwrap().as_ref(), Some(&told.state));
         assert_eq!(faults(&store).await, []);
     });
@@ -305,7 +307,7 @@ fn a_read_only_disk_can_be_read() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
     assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
-    let refused = block_on(told.tell(&store, vec![start(TurnNo(9), "no", None)]));
+    let refused = block_on(told.append(&store, vec![turn_started(TurnNo(9), "no", None)]));
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
     drop(store);
     let nothing = SqliteStore::open(&dir.path().join("other.db"));
@@ -323,10 +325,10 @@ fn a_disk_that_can_be_written_again_is_written() {
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(block_on(store.sessions()).unwrap().len(), 1);
     let mut lost = told.clone();
-    let refused = block_on(lost.tell(&store, vec![start(TurnNo(9), "no", None)]));
+    let refused = block_on(lost.append(&store, vec![turn_started(TurnNo(9), "no", None)]));
     assert!(matches!(refused, Err(StoreError::ReadOnly { .. })), "{refused:?}");
     disk.remount("rw");
-    block_on(told.turn(&store, "is it writable?", "it is", Scope::Ambient));
+    block_on(told.add_turn(&store, "is it writable?", "it is", Scope::Ambient));
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
     drop(store);
     assert_eq!(block_on(SqliteStore::open(&path).unwrap().load(&told.id)).unwrap().as_ref(), Some(&told.state));
@@ -342,11 +344,11 @@ fn a_lock_is_waited_for_as_long_as_was_said() {
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     for _ in 0..3 {
-        let refused = block_on(told.clone().tell(&store, vec![start(TurnNo(9), "no", None)]));
+        let refused = block_on(told.clone().append(&store, vec![turn_started(TurnNo(9), "no", None)]));
         assert!(matches!(refused, Err(StoreError::Busy { .. })), "{refused:?}");
     }
     other.execute_batch("ROLLBACK").unwrap();
-    block_on(told.turn(&store, "is it free?", "it is", Scope::Ambient));
+    block_on(told.add_turn(&store, "is it free?", "it is", Scope::Ambient));
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
 }
 
@@ -357,8 +359,8 @@ fn a_read_only_disk_never_shows_an_older_state() {
     let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
     let (_source, source) = fresh();
     let store = SqliteStore::open(&source).unwrap();
-    let mut told = block_on(Told::begin(&store, "main"));
-    block_on(told.turn(&store, "only in the log", "of writes", Scope::Ambient));
+    let mut told = block_on(TestStream::create(&store, "main"));
+    block_on(told.add_turn(&store, "only in the log", "of writes", Scope::Ambient));
     let beside = |path: &Path, end: &str| PathBuf::from(format!("{}{end}", path.display()));
     for (case, ends) in [("log", vec!["", "-wal"]), ("log and index", vec!["", "-wal", "-shm"])] {
         disk.remount("rw");

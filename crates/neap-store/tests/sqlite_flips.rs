@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::scene::{block_on, tree};
-use neap_core::event::Recorded;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::log::LogRequest;
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::{Incomplete, Message, Scope};
+use neap_core::base::tokens::Tokens;
 use neap_core::memory::{MemoryKind, RecallRequest};
-use neap_core::message::{Incomplete, Message, Scope};
 use neap_core::recall::Query;
-use neap_core::terms::query_terms;
-use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, conclude, effort, memory, memory_id, open};
-use neap_store::sqlite::{OpenOptions, SqliteStore, misfit, salvage};
-use neap_store::{Severity, Store, StoreError, Stored, folder};
+use neap_core::session::event::RecordedEvent;
+use neap_core::session::log::LogRequest;
+use neap_core::text::terms::query_terms;
+use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, memory, memory_id};
+use neap_store::sqlite::{OpenOptions, SqliteStore, find_mismatch, salvage};
+use neap_store::{Severity, Store, StoreError, StoredEvent, folder};
 
 const FLIPS: u64 = 120;
 /// Of the events of one stream, at most so many are packed together.
@@ -45,7 +45,7 @@ impl Numbers {
 /// A store as it was written, and every word of it.
 struct Scene {
     dir: tempfile::TempDir,
-    told: Vec<Told>,
+    told: Vec<TestStream>,
     /// All that was ever said, in messages, summaries and memories.
     said: BTreeSet<String>,
 }
@@ -59,27 +59,27 @@ impl Scene {
         block_on(async {
             let store = SqliteStore::open(&live).unwrap();
             for (name, turns) in [("alpha", 160), ("beta", 12), ("gamma", 60)] {
-                let mut told = Told::begin(&store, name).await;
+                let mut told = TestStream::create(&store, name).await;
                 let fix = format!("{name} repair");
-                told.tell(&store, vec![open(&fix, TurnNo(0))]).await.unwrap();
+                told.append(&store, vec![effort_opened(&fix, TurnNo(0))]).await.unwrap();
                 for n in 0..turns {
                     let scope = if n % 5 == 0 { Scope::Effort(effort(&fix)) } else { Scope::Ambient };
                     // Some are longer than a page.
                     let long = " and the heron waits".repeat(if n % 17 == 0 { 400 } else { n % 7 });
                     let (asked, answered) =
                         (format!("{name} question {n} valve{n}{long}"), format!("{name} answer {n}"));
-                    told.turn(&store, &asked, &answered, scope).await;
+                    told.add_turn(&store, &asked, &answered, scope).await;
                     scene.said.extend([asked, answered]);
                 }
                 let summary = format!("{name}: the bracket was loose.");
-                told.tell(&store, vec![conclude(&fix, &summary, TurnNo(1))]).await.unwrap();
+                told.append(&store, vec![effort_concluded(&fix, &summary, TurnNo(1))]).await.unwrap();
                 scene.said.insert(summary);
                 scene.told.push(told);
             }
-            let mut agent = Told::begin_agent(&store, "newton").await;
+            let mut agent = TestStream::create_agent(&store, "newton").await;
             for n in 1..40 {
                 let says = format!("apple {n} falls from tree {n}");
-                agent.learn(&store, &memory(&format!("f{n}"), &says, n)).await;
+                agent.add_memory(&store, &memory(&format!("f{n}"), &says, n)).await;
                 scene.said.insert(says);
             }
             scene.told.push(agent);
@@ -92,10 +92,10 @@ impl Scene {
                 for n in 0..6 {
                     let (asked, answered) =
                         (format!("{} late {n}", told.id), format!("{} late answer {n}", told.id));
-                    told.turn(&store, &asked, &answered, Scope::Ambient).await;
+                    told.add_turn(&store, &asked, &answered, Scope::Ambient).await;
                     scene.said.extend([asked, answered]);
                 }
-                folder::write_all(&store, &sessions, &told.id).await.unwrap();
+                folder::rewrite_folder(&store, &sessions, &told.id).await.unwrap();
             }
             store.rebuild(&neap_store::contract::session("nobody")).await.unwrap();
         });
@@ -128,7 +128,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 /// What a store says of a session's events, by place.
-fn read_all(store: &dyn Store, id: &SessionId) -> Result<BTreeMap<u64, Stored>, StoreError> {
+fn read_all(store: &dyn Store, id: &SessionId) -> Result<BTreeMap<u64, StoredEvent>, StoreError> {
     let mut found = BTreeMap::new();
     let mut from = Seq(1);
     loop {
@@ -139,26 +139,26 @@ fn read_all(store: &dyn Store, id: &SessionId) -> Result<BTreeMap<u64, Stored>, 
     }
 }
 
-fn seq_of(stored: &Stored) -> Seq {
+fn seq_of(stored: &StoredEvent) -> Seq {
     match stored {
-        Stored::Event(recorded) => recorded.seq,
-        Stored::Damaged { seq, .. } => *seq,
+        StoredEvent::Whole(recorded) => recorded.seq,
+        StoredEvent::Damaged { seq, .. } => *seq,
     }
 }
 
 /// The events of a session that a store does not give back; panics if it gives back another.
-fn lost(store: &dyn Store, told: &Told, what: &str) -> Result<BTreeSet<u64>, StoreError> {
+fn lost(store: &dyn Store, told: &TestStream, what: &str) -> Result<BTreeSet<u64>, StoreError> {
     let found = read_all(store, &told.id)?;
     let mut lost = BTreeSet::new();
     for recorded in &told.events {
         match found.get(&recorded.seq.0) {
-            Some(Stored::Event(found)) => assert_eq!(found, recorded, "{what}: another event in {}", told.id),
-            Some(Stored::Damaged { .. }) | None => {
+            Some(StoredEvent::Whole(found)) => assert_eq!(found, recorded, "{what}: another event in {}", told.id),
+            Some(StoredEvent::Damaged { .. }) | None => {
                 lost.insert(recorded.seq.0);
             }
         }
     }
-    let whole = |stored: &Stored| matches!(stored, Stored::Event(_));
+    let whole = |stored: &StoredEvent| matches!(stored, StoredEvent::Whole(_));
     let more = found.iter().find(|(seq, stored)| **seq > told.events.len() as u64 && whole(stored));
     assert!(more.is_none(), "{what}: {} has events that nobody wrote: {more:?}", told.id);
     Ok(lost)
@@ -191,8 +191,8 @@ fn check_words(scene: &Scene, store: &SqliteStore, what: &str) {
     }
     for words in ["valve7", "late answer", "bracket loose", "heron"] {
         let query = Query::new(query_terms(words));
-        let Ok(proposed) = block_on(store.propose(&query)) else { continue };
-        let ids: Vec<_> = proposed.cards.iter().map(|card| card.id.clone()).collect();
+        let Ok(proposed) = block_on(store.find_candidates(&query)) else { continue };
+        let ids: Vec<_> = proposed.items.iter().map(|card| card.id.clone()).collect();
         let Ok(texts) = block_on(store.texts(&ids)) else { continue };
         for text in texts.into_iter().flatten() {
             let is_whole = scene.said.contains(&*text);
@@ -206,7 +206,7 @@ fn check_words(scene: &Scene, store: &SqliteStore, what: &str) {
     let asked =
         block_on(store.memories(&agent, &(1..40).map(|n| memory_id(&format!("f{n}"))).collect::<Vec<_>>()));
     for memory in recalled.iter().chain(asked.iter().flatten()) {
-        assert!(scene.said.contains(&memory.text()), "{what}: a memory says {:?}", memory.text());
+        assert!(scene.said.contains(&memory.search_text()), "{what}: a memory says {:?}", memory.search_text());
     }
 }
 
@@ -237,7 +237,7 @@ fn check(scene: &Scene, seed: u64) -> &'static str {
 
     // Looking changes nothing, and says whether something is wrong.
     let before = tree(dir.path());
-    let misfit = misfit(&path, Some(&folders)).unwrap();
+    let misfit = find_mismatch(&path, Some(&folders)).unwrap();
     let examined = SqliteStore::open_to_examine(&path);
     let found = examined.as_ref().map(|store| block_on(store.examine(None)));
     let is_damaged = match &found {
@@ -348,10 +348,10 @@ fn a_salvaged_store_goes_on() {
     let store = SqliteStore::open(&into).unwrap();
     let mut told = scene.told[0].clone();
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
-    block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
-    let whole = |told: &Told| told.events.iter().cloned().map(Stored::Event).collect::<Vec<_>>();
+    block_on(told.add_turn(&store, "on we go", "we do", Scope::Ambient));
+    let whole = |told: &TestStream| told.events.iter().cloned().map(StoredEvent::Whole).collect::<Vec<_>>();
     assert_eq!(block_on(store.events(&told.id, Seq(1), 10_000)).unwrap(), whole(&told));
     assert_eq!(block_on(neap_store::contract::faults(&store)), []);
-    let _: Option<&Recorded> = told.events.last();
+    let _: Option<&RecordedEvent> = told.events.last();
     block_on(store.scrub(&told.id, Stamp(1))).unwrap();
 }

@@ -3,9 +3,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests set the scene by hand")]
 
 use crate::scene::block_on;
-use neap_core::ids::TurnNo;
-use neap_core::message::Scope;
-use neap_store::contract::{Told, complete, faults, start, tools};
+use neap_core::base::ids::TurnNo;
+use neap_core::base::message::Scope;
+use neap_store::contract::{TestStream, faults, tools_called, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
 
 const PAGE_BYTES: u64 = 4_096;
@@ -17,13 +17,17 @@ fn a_log_begins_anew_where_nobody_pauses() {
     let size = |name: &str| std::fs::metadata(dir.path().join(name)).unwrap().len() / PAGE_BYTES;
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "long").await;
+        let mut told = TestStream::create(&store, "long").await;
         let text = "the same few words again and again ".repeat(6_000);
         let mut most = 0;
         for n in 1..=300 {
             let turn = TurnNo(n);
-            let events = vec![start(turn, "go", None), tools(turn, &text), complete(turn, "yes", Scope::Ambient)];
-            told.tell(&store, events).await.unwrap();
+            let events = vec![
+                turn_started(turn, "go", None),
+                tools_called(turn, &text),
+                turn_completed(turn, "yes", Scope::Ambient),
+            ];
+            told.append(&store, events).await.unwrap();
             most = most.max(size("neap.db-wal"));
         }
         // 300 times 50 pages were written at least; the log has 8,000 when it must begin anew, and one commit more.

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::scene::{block_on, tree};
-use neap_core::message::Scope;
-use neap_store::contract::{Told, session};
+use neap_core::base::message::Scope;
+use neap_store::contract::{TestStream, session};
 use neap_store::sqlite::{OpenOptions, SqliteStore};
 use neap_store::{Store, StoreError};
 
@@ -33,16 +33,16 @@ fn killed(dir: &Path, name: &str, turns: usize, logged: usize) -> PathBuf {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let mut told = block_on(async {
         let store = SqliteStore::open(&live).unwrap();
-        let mut told = Told::begin(&store, "main").await;
+        let mut told = TestStream::create(&store, "main").await;
         for n in logged..turns {
-            told.turn(&store, &format!("{name} question {n}"), "answer", Scope::Ambient).await;
+            told.add_turn(&store, &format!("{name} question {n}"), "answer", Scope::Ambient).await;
         }
         told
     });
     let store = SqliteStore::open(&live).unwrap();
     block_on(async {
         for n in 0..logged {
-            told.turn(&store, &format!("{name} late question {n}"), "answer", Scope::Ambient).await;
+            told.add_turn(&store, &format!("{name} late question {n}"), "answer", Scope::Ambient).await;
         }
         // The marker follows the acknowledgement; whoever examines is answered after it was written.
         store.rebuild(&session("nobody")).await.unwrap();
@@ -205,10 +205,10 @@ fn an_older_or_other_database_in_the_place_of_a_newer_is_refused() {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     copy(&old, &path, &ALL);
     let store = SqliteStore::open(&path).unwrap();
-    let mut told = Told::new("main");
+    let mut told = TestStream::new("main");
     told.state = block_on(store.load(&told.id)).unwrap().unwrap();
     for n in 0..3 {
-        block_on(told.turn(&store, &format!("later {n}"), "answer", Scope::Ambient));
+        block_on(told.add_turn(&store, &format!("later {n}"), "answer", Scope::Ambient));
     }
     drop(store);
     let newer = std::fs::read(&path).unwrap();
@@ -234,15 +234,15 @@ fn files_of_two_moments_are_not_mixed() {
         std::fs::create_dir_all(kept(name).parent().unwrap()).unwrap();
         copy(&path, &kept(name), &ALL);
     };
-    let mut told = Told::new("main");
+    let mut told = TestStream::new("main");
     for round in 0..3 {
         let store = SqliteStore::open(&path).unwrap();
         block_on(async {
             if round == 0 {
-                told = Told::begin(&store, "main").await;
+                told = TestStream::create(&store, "main").await;
             }
             for n in 0..3 {
-                told.turn(&store, &format!("round {round} {n}"), "answer", Scope::Ambient).await;
+                told.add_turn(&store, &format!("round {round} {n}"), "answer", Scope::Ambient).await;
             }
             store.rebuild(&session("nobody")).await.unwrap();
         });
@@ -297,7 +297,7 @@ fn what_was_erased_is_not_missed() {
     let path = killed(dir.path(), "a", 40, 0);
     let older = std::fs::read(beside(&path, "-mark")).unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    block_on(store.scrub(&session("main"), neap_core::ids::Stamp(9))).unwrap();
+    block_on(store.scrub(&session("main"), neap_core::base::ids::Stamp(9))).unwrap();
     drop(store);
     drop(SqliteStore::open(&path).unwrap());
     std::fs::write(beside(&path, "-mark"), older).unwrap();

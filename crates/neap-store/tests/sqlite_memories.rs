@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use crate::scene::{Disk, block_on, tree};
-use neap_core::ids::{Seq, Stamp};
+use neap_core::base::ids::{Seq, Stamp};
 use neap_core::memory::{Body, Change, Memory, MemoryKind, MemoryWrite, RecallRequest};
-use neap_core::terms::query_terms;
-use neap_store::contract::{Told, agent, faults, memory, memory_id};
+use neap_core::text::terms::query_terms;
+use neap_store::contract::{TestStream, agent, faults, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store};
 use rusqlite::Connection;
@@ -34,22 +34,22 @@ fn an_erased_memory_is_in_no_file() {
         let path = dir.path().join("neap.db");
         let store = SqliteStore::open(&path).unwrap();
         block_on(async {
-            let mut told = Told::begin_agent(&store, "newton").await;
-            told.learn(&store, &canary(0)).await;
+            let mut told = TestStream::create_agent(&store, "newton").await;
+            told.add_memory(&store, &canary(0)).await;
             for n in 1..=9 {
                 let fact = memory(&format!("f{n}"), "this stays", 2);
-                told.learn(&store, &fact).await;
-                let event = MemoryWrite::of(Change::Edited, &canary(n - 1), canary(n)).event();
+                told.add_memory(&store, &fact).await;
+                let event = MemoryWrite::update(Change::Edited, &canary(n - 1), canary(n)).into_event();
                 // Another fact quotes it.
                 let evidence = format!("stays → {CANARY}");
                 let contested = Change::Contested { with: memory_id("d1"), evidence };
-                let quoting = MemoryWrite::of(contested, &fact, fact.clone()).event();
-                told.tell(&store, vec![event, quoting]).await.unwrap();
+                let quoting = MemoryWrite::update(contested, &fact, fact.clone()).into_event();
+                told.append(&store, vec![event, quoting]).await.unwrap();
             }
             for part in 0..after / 100 {
                 let says = |n| memory(&format!("f{n}"), &format!("word{n} and word{}", n * 7), 3);
-                let events = (0..100).map(|n| MemoryWrite::new(says(10 + part * 100 + n)).event());
-                told.tell(&store, events.collect()).await.unwrap();
+                let events = (0..100).map(|n| MemoryWrite::new(says(10 + part * 100 + n)).into_event());
+                told.append(&store, events.collect()).await.unwrap();
             }
         });
         drop(store);
@@ -93,9 +93,9 @@ fn lost_rows_of_memories_are_found_and_mended() {
         let path = dir.path().join("neap.db");
         let store = SqliteStore::open(&path).unwrap();
         let told = block_on(async {
-            let mut told = Told::begin_agent(&store, "newton").await;
+            let mut told = TestStream::create_agent(&store, "newton").await;
             for n in 1..=3 {
-                told.learn(&store, &memory(&format!("f{n}"), "apple", n)).await;
+                told.add_memory(&store, &memory(&format!("f{n}"), "apple", n)).await;
             }
             told
         });
@@ -135,15 +135,15 @@ fn a_store_from_before_memories_gets_them() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
-    let session = block_on(Told::begin(&store, "main"));
+    let session = block_on(TestStream::create(&store, "main"));
     drop(store);
     without_memories(&path);
     assert!(is_without_memories(&path));
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
         assert_eq!(store.load(&session.id).await.unwrap().as_ref(), Some(&session.state));
-        let mut told = Told::begin_agent(&store, "newton").await;
-        told.learn(&store, &memory("f1", "apple", 1)).await;
+        let mut told = TestStream::create_agent(&store, "newton").await;
+        told.add_memory(&store, &memory("f1", "apple", 1)).await;
         let request = RecallRequest::new(query_terms("apple"), vec![(MemoryKind::Fact, 9)]);
         assert_eq!(store.recall(&told.id, &request).await.unwrap().memories.len(), 1);
         assert_eq!(faults(&store).await, []);
@@ -158,7 +158,7 @@ fn a_store_from_before_memories_can_be_read_where_nothing_can_be_written() {
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
     // Only a name: what an agent knew could not have been written then.
-    let told = block_on(Told::begin_agent(&store, "newton"));
+    let told = block_on(TestStream::create_agent(&store, "newton"));
     drop(store);
     without_memories(&path);
     disk.remount("ro");
@@ -167,14 +167,14 @@ fn a_store_from_before_memories_can_be_read_where_nothing_can_be_written() {
         let id = memory_id("f1");
         for terms in ["apple", ""] {
             let request = RecallRequest::new(query_terms(terms), vec![(MemoryKind::Fact, 9)]);
-            assert_eq!(store.recall(&told.id, &request).await.unwrap().texts, 0);
+            assert_eq!(store.recall(&told.id, &request).await.unwrap().text_count, 0);
         }
         assert_eq!(store.memories(&told.id, &[id]).await.unwrap(), []);
         assert_eq!(store.list_memories(&told.id, None, None, 9).await.unwrap(), []);
         assert_eq!(store.memories_due(&told.id, Stamp(9), 9).await.unwrap(), []);
         assert_eq!(store.memory_history(&told.id, id).await.unwrap(), []);
         assert_eq!(store.agents().await.unwrap()[0].memories, 0);
-        assert_eq!(store.seq(&told.id).await.unwrap(), Seq(1));
+        assert_eq!(store.last_seq(&told.id).await.unwrap(), Seq(1));
         assert!(store.footprint(None).await.unwrap().derived > 0);
         assert_eq!(faults(&store).await, []);
     });

@@ -4,16 +4,18 @@
 use std::path::Path;
 
 use crate::scene::{Disk, block_on, tree};
-use neap_core::ids::{Seq, TurnNo};
-use neap_core::log::LogRequest;
-use neap_core::message::Scope;
+use neap_core::base::ids::{Seq, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
 use neap_core::recall::Query;
-use neap_core::state::{Head, SessionState};
-use neap_core::terms::query_terms;
-use neap_core::tokens::Tokens;
-use neap_store::contract::{Told, complete, conclude, effort, faults, open, start, tools};
+use neap_core::session::log::LogRequest;
+use neap_core::session::state::{SessionHead, SessionState};
+use neap_core::text::terms::query_terms;
+use neap_store::contract::{
+    TestStream, effort, effort_concluded, effort_opened, faults, tools_called, turn_completed, turn_started,
+};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Store, Stored};
+use neap_store::{Store, StoredEvent};
 use rusqlite::Connection;
 
 /// The tables as the first version made them.
@@ -171,23 +173,26 @@ fn pack_rows(db: &Connection) {
 }
 
 /// A session with turns that ended out of order, made by an older version.
-fn old(path: &Path, format: i64) -> Told {
+fn old(path: &Path, format: i64) -> TestStream {
     let dir = tempfile::tempdir().unwrap();
     let today = dir.path().join("today.db");
     let told = block_on(async {
         let store = SqliteStore::open(&today).unwrap();
-        let mut told = Told::begin(&store, "main").await;
-        told.tell(&store, vec![open("auth bug", TurnNo(0))]).await.unwrap();
-        told.turn(&store, "the login fails", "since when?", Scope::Effort(effort("auth bug"))).await;
+        let mut told = TestStream::create(&store, "main").await;
+        told.append(&store, vec![effort_opened("auth bug", TurnNo(0))]).await.unwrap();
+        told.add_turn(&store, "the login fails", "since when?", Scope::Effort(effort("auth bug"))).await;
         let (two, three) = (TurnNo(2), TurnNo(3));
-        told.tell(&store, vec![start(two, "slow question", Some("a")), start(three, "quick", None)])
-            .await
-            .unwrap();
-        told.tell(&store, vec![complete(three, "quick answer", Scope::Ambient)]).await.unwrap();
-        let slow = vec![tools(two, "found much"), complete(two, "slow answer", Scope::Ambient)];
-        told.tell(&store, slow).await.unwrap();
-        told.tell(&store, vec![conclude("auth bug", "The token expired.", three)]).await.unwrap();
-        told.turn(&store, "and then?", "nothing", Scope::Ambient).await;
+        told.append(
+            &store,
+            vec![turn_started(two, "slow question", Some("a")), turn_started(three, "quick", None)],
+        )
+        .await
+        .unwrap();
+        told.append(&store, vec![turn_completed(three, "quick answer", Scope::Ambient)]).await.unwrap();
+        let slow = vec![tools_called(two, "found much"), turn_completed(two, "slow answer", Scope::Ambient)];
+        told.append(&store, slow).await.unwrap();
+        told.append(&store, vec![effort_concluded("auth bug", "The token expired.", three)]).await.unwrap();
+        told.add_turn(&store, "and then?", "nothing", Scope::Ambient).await;
         told
     });
     let db = Connection::open(path).unwrap();
@@ -216,7 +221,7 @@ fn old(path: &Path, format: i64) -> Told {
     told
 }
 
-fn check(store: &SqliteStore, told: &Told) {
+fn check(store: &SqliteStore, told: &TestStream) {
     assert!(told.state.head().task.is_some(), "the scene is set");
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
     check_all_but_the_task(store, told);
@@ -225,26 +230,25 @@ fn check(store: &SqliteStore, told: &Told) {
 
 /// How many texts are proposed for a word that one has.
 fn proposed(store: &SqliteStore) -> usize {
-    block_on(store.propose(&Query::new(query_terms("login")))).unwrap().cards.len()
+    block_on(store.find_candidates(&Query::new(query_terms("login")))).unwrap().items.len()
 }
 
-fn check_all_but_the_task(store: &SqliteStore, told: &Told) {
+fn check_all_but_the_task(store: &SqliteStore, told: &TestStream) {
     block_on(async {
         let state = store.load(&told.id).await.unwrap().unwrap();
-        let head = Head { task: told.state.head().task.clone(), ..state.head().clone() };
+        let head = SessionHead { task: told.state.head().task.clone(), ..state.head().clone() };
         assert_eq!(SessionState::from_parts(head, state.efforts().cloned()), told.state);
-        let events: Vec<_> = told.events.iter().cloned().map(Stored::Event).collect();
+        let events: Vec<_> = told.events.iter().cloned().map(StoredEvent::Whole).collect();
         assert_eq!(store.events(&told.id, Seq(1), 1_000).await.unwrap(), events);
-        let concluded = store.events_of(&told.id, &["effort_concluded"], None, 9).await.unwrap();
-        let is_conclusion =
-            |stored: &&Stored| matches!(stored, Stored::Event(e) if e.event.kind() == "effort_concluded");
+        let concluded = store.events_of_kinds(&told.id, &["effort_concluded"], None, 9).await.unwrap();
+        let is_conclusion = |stored: &&StoredEvent| matches!(stored, StoredEvent::Whole(e) if e.event.kind() == "effort_concluded");
         assert_eq!(concluded, events.iter().filter(is_conclusion).cloned().collect::<Vec<_>>());
-        let turns = |log: neap_core::log::Log| log.exchanges().map(|e| e.turn.0).collect::<Vec<_>>();
+        let turns = |log: neap_core::session::log::Log| log.exchanges().map(|e| e.turn.0).collect::<Vec<_>>();
         let log = |request| async move { turns(store.log(&told.id, &request).await.unwrap()) };
         assert_eq!(log(LogRequest::newest(Scope::Ambient, Tokens(u64::MAX))).await[..3], [3, 2, 4]);
         assert_eq!(log(LogRequest::turns(Scope::Ambient, TurnNo(2), TurnNo(3))).await, [2, 3]);
         assert_eq!(log(LogRequest::oldest(Scope::Ambient, TurnNo(1), Tokens(1))).await, [2]);
-        assert_eq!(store.turn_of(&told.id, "a").await.unwrap(), Some(TurnNo(2)));
+        assert_eq!(store.turn_by_id(&told.id, "a").await.unwrap(), Some(TurnNo(2)));
         assert_eq!(faults(store).await, []);
     });
 }
@@ -263,7 +267,7 @@ fn an_old_store_is_brought_up_in_place() {
         for _ in 0..2 {
             let store = SqliteStore::open(&path).unwrap();
             check(&store, &told);
-            block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+            block_on(told.add_turn(&store, "on we go", "we do", Scope::Ambient));
             check(&store, &told);
             assert_eq!(block_on(store.rebuild(&told.id)).unwrap(), []);
             check(&store, &told);
@@ -284,8 +288,8 @@ fn a_store_without_links_gets_them() {
     let path = dir.path().join("neap.db");
     let mut told = block_on(async {
         let store = SqliteStore::open(&path).unwrap();
-        let mut told = Told::begin(&store, "main").await;
-        told.turn(&store, "the login fails", "since when?", Scope::Ambient).await;
+        let mut told = TestStream::create(&store, "main").await;
+        told.add_turn(&store, "the login fails", "since when?", Scope::Ambient).await;
         told
     });
     let db = Connection::open(&path).unwrap();
@@ -293,7 +297,7 @@ fn a_store_without_links_gets_them() {
     drop(db);
     let store = SqliteStore::open(&path).unwrap();
     assert_eq!(block_on(store.load(&told.id)).unwrap().as_ref(), Some(&told.state));
-    block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+    block_on(told.add_turn(&store, "on we go", "we do", Scope::Ambient));
     assert_eq!(block_on(faults(&store)), []);
     assert_eq!((format(&path), proposed(&store)), (TODAY, 1));
 }
@@ -307,7 +311,7 @@ fn an_old_session_that_goes_on_is_packed_in_blocks() {
         let mut told = old(&path, old_format);
         let store = SqliteStore::open(&path).unwrap();
         for _ in 0..150 {
-            block_on(told.turn(&store, "on we go", "we do", Scope::Ambient));
+            block_on(told.add_turn(&store, "on we go", "we do", Scope::Ambient));
         }
         check(&store, &told);
         drop(store);

@@ -5,12 +5,12 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::scene::block_on;
-use neap_core::event::Event;
-use neap_core::ids::{Seq, TurnNo};
-use neap_core::message::Scope;
-use neap_store::contract::{Told, complete, faults, session, start};
+use neap_core::base::ids::{Seq, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::session::event::Event;
+use neap_store::contract::{TestStream, faults, session, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Store, StoreError, Stored};
+use neap_store::{Store, StoreError, StoredEvent};
 
 const WRITERS: u64 = 6;
 const TURNS: u64 = 25;
@@ -19,13 +19,14 @@ const ROUNDS: usize = 100;
 /// Reloads and says it again until it is stored, as an engine does.
 async fn say(store: &SqliteStore, name: &str, said: &str) {
     loop {
-        let mut told = Told::new(name);
+        let mut told = TestStream::new(name);
         told.state = store.load(&told.id).await.unwrap().unwrap_or_default();
-        let created = told.state.head().session.is_none().then(|| told.created());
+        let created = told.state.head().session.is_none().then(|| told.created_event());
         let turn = told.state.turn().next();
-        let events =
-            created.into_iter().chain([start(turn, said, Some(said)), complete(turn, said, Scope::Ambient)]);
-        match told.tell(store, events.collect()).await {
+        let events = created
+            .into_iter()
+            .chain([turn_started(turn, said, Some(said)), turn_completed(turn, said, Scope::Ambient)]);
+        match told.append(store, events.collect()).await {
             Ok(()) => return,
             Err(StoreError::Conflict { .. }) => {}
             Err(other) => panic!("{other}"),
@@ -74,7 +75,7 @@ fn nothing_is_lost_or_reordered_between_processes() {
     let mut last = [None; WRITERS as usize];
     let mut turns = 0;
     for stored in stored {
-        let Stored::Event(recorded) = stored else { panic!("{stored:?}") };
+        let StoredEvent::Whole(recorded) = stored else { panic!("{stored:?}") };
         if let Event::TurnStarted { turn, turn_id: Some(id), .. } = recorded.event {
             turns += 1;
             assert_eq!(turn, TurnNo(turns));
@@ -118,8 +119,8 @@ fn a_refused_commit_does_not_spoil_its_neighbours() {
         for n in 0..200 {
             // Every third commit names a session that another began, and so comes too late.
             let name = if n % 3 == 0 { "same".to_owned() } else { format!("s {n}") };
-            let told = Told::new(&name);
-            let (commit, _) = told.commit(vec![told.created()]);
+            let told = TestStream::new(&name);
+            let (commit, _) = told.build_commit(vec![told.created_event()]);
             let store = store.clone();
             waiting.push(tokio::spawn(async move { store.commit(commit).await }));
         }

@@ -4,11 +4,12 @@
 use std::path::Path;
 
 use crate::scene::{block_on, tree};
-use neap_core::ids::{Stamp, TurnNo};
-use neap_core::message::Scope;
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::message::Scope;
 use neap_core::recall::{Query, TextKey};
 use neap_store::contract::{
-    Told, conclude, effort, embed_all, faults, meaning, meant, memory, memory_id, open, session, start, worded,
+    TestStream, effort, effort_concluded, effort_opened, embed_all, embedded_query, faults, letter_embedding,
+    memory, memory_id, session, term_query, turn_started,
 };
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Severity, Store};
@@ -27,7 +28,7 @@ fn holds(dir: &Path, bytes: &[u8]) -> bool {
 fn traces() -> Vec<Vec<u8>> {
     // Without the byte that says how often: it is once.
     let hash = crc32fast::hash(CANARY.as_bytes()).to_le_bytes();
-    vec![CANARY.as_bytes().to_vec(), hash.to_vec(), meaning(CANARY).to_bytes()]
+    vec![CANARY.as_bytes().to_vec(), hash.to_vec(), letter_embedding(CANARY).to_bytes()]
 }
 
 /// Erasure on request: nothing is left in any file, not of the words, the card, the counts or the embedding.
@@ -37,17 +38,17 @@ fn what_is_erased_is_in_no_file() {
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "main").await;
-        told.tell(&store, vec![start(TurnNo(1), CANARY, None)]).await.unwrap();
-        let mut other = Told::begin(&store, "other").await;
+        let mut told = TestStream::create(&store, "main").await;
+        told.append(&store, vec![turn_started(TurnNo(1), CANARY, None)]).await.unwrap();
+        let mut other = TestStream::create(&store, "other").await;
         for n in 0..30 {
-            other.turn(&store, &format!("this stays {n}"), "yes", Scope::Ambient).await;
+            other.add_turn(&store, &format!("this stays {n}"), "yes", Scope::Ambient).await;
         }
-        let mut newton = Told::begin_agent(&store, "newton").await;
-        newton.learn(&store, &memory("f1", CANARY, 1)).await;
-        newton.learn(&store, &memory("f2", "this stays", 1)).await;
+        let mut newton = TestStream::create_agent(&store, "newton").await;
+        newton.add_memory(&store, &memory("f1", CANARY, 1)).await;
+        newton.add_memory(&store, &memory("f2", "this stays", 1)).await;
         embed_all(&store, MODEL).await;
-        assert_eq!(store.propose(&meant(CANARY)).await.unwrap().texts_with, [1]);
+        assert_eq!(store.find_candidates(&embedded_query(CANARY)).await.unwrap().document_frequencies, [1]);
         assert!(traces().iter().all(|trace| holds(dir.path(), trace)), "the scene is set");
         store.scrub(&told.id, Stamp(1)).await.unwrap();
         assert!(traces().iter().all(|trace| holds(dir.path(), trace)), "the memory is still there");
@@ -55,7 +56,7 @@ fn what_is_erased_is_in_no_file() {
         for trace in traces() {
             assert!(!holds(dir.path(), &trace), "{trace:?}");
         }
-        assert_eq!(store.propose(&meant(CANARY)).await.unwrap().texts_with, [0]);
+        assert_eq!(store.find_candidates(&embedded_query(CANARY)).await.unwrap().document_frequencies, [0]);
         assert_eq!(faults(&store).await, []);
     });
     drop(store);
@@ -69,18 +70,20 @@ fn an_embedding_that_is_replaced_is_in_no_row() {
     let path = dir.path().join("neap.db");
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        let mut told = Told::begin(&store, "main").await;
-        told.tell(&store, vec![start(TurnNo(1), "go", None), open("a", TurnNo(1))]).await.unwrap();
-        told.tell(&store, vec![conclude("a", CANARY, TurnNo(1))]).await.unwrap();
+        let mut told = TestStream::create(&store, "main").await;
+        told.append(&store, vec![turn_started(TurnNo(1), "go", None), effort_opened("a", TurnNo(1))])
+            .await
+            .unwrap();
+        told.append(&store, vec![effort_concluded("a", CANARY, TurnNo(1))]).await.unwrap();
         embed_all(&store, MODEL).await;
         let text = format!("a a {CANARY}");
         let rows = |text: &str| {
-            let (db, bytes) = (Connection::open(&path).unwrap(), meaning(text).to_bytes());
+            let (db, bytes) = (Connection::open(&path).unwrap(), letter_embedding(text).to_bytes());
             db.query_row("SELECT count(*) FROM vectors WHERE vector = ?", [bytes], |row| row.get::<_, i64>(0))
                 .unwrap()
         };
         assert_eq!(rows(&text), 1, "the scene is set");
-        told.tell(&store, vec![conclude("a", "fine", TurnNo(1))]).await.unwrap();
+        told.append(&store, vec![effort_concluded("a", "fine", TurnNo(1))]).await.unwrap();
         assert_eq!(rows(&text), 0);
         assert_eq!(embed_all(&store, MODEL).await, 1);
         assert_eq!(rows("a a fine"), 1);
@@ -95,29 +98,29 @@ fn another_process_sees_it_at_once() {
     let (writer, reader) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
     block_on(async {
         let same = async |query: &Query| {
-            let seen = reader.propose(query).await.unwrap();
-            assert_eq!(seen, writer.propose(query).await.unwrap());
+            let seen = reader.find_candidates(query).await.unwrap();
+            assert_eq!(seen, writer.find_candidates(query).await.unwrap());
             seen
         };
-        let mut told = Told::begin(&writer, "main").await;
+        let mut told = TestStream::create(&writer, "main").await;
         for n in 1..=5 {
-            told.turn(&writer, &format!("apple {n}"), "yes", Scope::Ambient).await;
-            assert_eq!(same(&worded("apple")).await.cards.len(), n);
+            told.add_turn(&writer, &format!("apple {n}"), "yes", Scope::Ambient).await;
+            assert_eq!(same(&term_query("apple")).await.items.len(), n);
             embed_all(&writer, MODEL).await;
-            let seen = same(&meant("apple")).await;
-            assert!(seen.waiting == 0 && seen.cards.iter().all(|card| card.near.is_some()));
+            let seen = same(&embedded_query("apple")).await;
+            assert!(seen.unembedded == 0 && seen.items.iter().all(|card| card.similarity.is_some()));
         }
-        told.tell(&writer, vec![open("a", TurnNo(5))]).await.unwrap();
+        told.append(&writer, vec![effort_opened("a", TurnNo(5))]).await.unwrap();
         embed_all(&writer, MODEL).await;
-        let before = same(&meant("apple")).await;
-        told.tell(&writer, vec![conclude("a", "xxxx", TurnNo(5))]).await.unwrap();
-        let after = same(&meant("apple")).await;
-        assert_eq!((before.waiting, after.waiting), (0, 1));
+        let before = same(&embedded_query("apple")).await;
+        told.append(&writer, vec![effort_concluded("a", "xxxx", TurnNo(5))]).await.unwrap();
+        let after = same(&embedded_query("apple")).await;
+        assert_eq!((before.unembedded, after.unembedded), (0, 1));
         // Whoever embeds may be killed and another goes on.
         assert_eq!(embed_all(&reader, MODEL).await, 1);
-        assert_eq!(same(&meant("xxxx")).await.waiting, 0);
+        assert_eq!(same(&embedded_query("xxxx")).await.unembedded, 0);
         writer.scrub(&told.id, Stamp(1)).await.unwrap();
-        assert_eq!(same(&meant("apple")).await.cards, []);
+        assert_eq!(same(&embedded_query("apple")).await.items, []);
     });
 }
 
@@ -134,9 +137,9 @@ fn searches_go_on_while_others_write() {
                 scope.spawn(move || {
                     let store = SqliteStore::open(&path).unwrap();
                     block_on(async {
-                        let mut told = Told::begin(&store, name).await;
+                        let mut told = TestStream::create(&store, name).await;
                         for n in 0..40 {
-                            told.turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
+                            told.add_turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
                             embed_all(&store, MODEL).await;
                         }
                     });
@@ -146,15 +149,15 @@ fn searches_go_on_while_others_write() {
         let store = SqliteStore::open(&path).unwrap();
         let mut seen = 0;
         while writers.iter().any(|writer| !writer.is_finished()) {
-            let found = block_on(store.propose(&meant("apple"))).unwrap();
-            let ids: Vec<_> = found.cards.iter().map(|card| card.id.clone()).collect();
+            let found = block_on(store.find_candidates(&embedded_query("apple"))).unwrap();
+            let ids: Vec<_> = found.items.iter().map(|card| card.id.clone()).collect();
             assert!(block_on(store.texts(&ids)).unwrap().iter().all(Option::is_some));
-            assert!(found.texts >= seen, "time runs forward");
-            seen = found.texts;
+            assert!(found.text_count >= seen, "time runs forward");
+            seen = found.text_count;
         }
         writers.into_iter().for_each(|writer| writer.join().unwrap());
-        let found = block_on(store.propose(&meant("apple"))).unwrap();
-        assert_eq!((found.texts, found.waiting, found.texts_with[0]), (160, 0, 80));
+        let found = block_on(store.find_candidates(&embedded_query("apple"))).unwrap();
+        assert_eq!((found.text_count, found.unembedded, found.document_frequencies[0]), (160, 0, 80));
         assert_eq!(block_on(faults(&store)), []);
     });
 }
@@ -186,40 +189,43 @@ fn each_loss_is_found_and_mended() {
         let path = dir.path().join("neap.db");
         let store = SqliteStore::open(&path).unwrap();
         let (told, whole) = block_on(async {
-            let mut told = Told::begin(&store, "main").await;
-            told.tell(&store, vec![open("apple tart", TurnNo(0))]).await.unwrap();
+            let mut told = TestStream::create(&store, "main").await;
+            told.append(&store, vec![effort_opened("apple tart", TurnNo(0))]).await.unwrap();
             for n in 1..=4 {
-                told.turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
+                told.add_turn(&store, &format!("apple {n}"), "yes", Scope::Ambient).await;
             }
             let waiting = store.unembedded(MODEL, 5).await.unwrap();
-            let batch = waiting.into_iter().map(|(id, text)| (id, text.clone(), meaning(&text)));
-            store.embed(MODEL, batch.collect()).await.unwrap();
-            let whole = store.propose(&meant("apple 3")).await.unwrap();
+            let batch = waiting.into_iter().map(|(id, text)| (id, text.clone(), letter_embedding(&text)));
+            store.put_embeddings(MODEL, batch.collect()).await.unwrap();
+            let whole = store.find_candidates(&embedded_query("apple 3")).await.unwrap();
             (told, whole)
         });
-        assert_eq!((whole.waiting, whole.cards.len()), (4, 7));
+        assert_eq!((whole.unembedded, whole.items.len()), (4, 7));
         drop(store);
         let changed = Connection::open(&path).unwrap().execute(harm, []).unwrap();
         assert!(changed > 0, "{harm}");
         let store = SqliteStore::open(&path).unwrap();
         block_on(async {
-            store.propose(&meant("apple 3")).await.unwrap();
+            store.find_candidates(&embedded_query("apple 3")).await.unwrap();
             store.unembedded(MODEL, 9).await.unwrap();
             let found = faults(&store).await;
             assert!(!found.is_empty(), "{harm}");
             assert!(found.iter().all(|finding| finding.severity == Severity::Repairable), "{harm}: {found:?}");
             assert_eq!(store.rebuild(&told.id).await.unwrap(), []);
             assert_eq!(faults(&store).await, [], "{harm}");
-            let again = store.propose(&meant("apple 3")).await.unwrap();
+            let again = store.find_candidates(&embedded_query("apple 3")).await.unwrap();
             assert_eq!(
-                (again.texts, again.length, &again.texts_with),
-                (whole.texts, whole.length, &whole.texts_with)
+                (again.text_count, again.total_terms, &again.document_frequencies),
+                (whole.text_count, whole.total_terms, &whole.document_frequencies)
             );
             embed_all(&store, MODEL).await;
-            let all = store.propose(&meant("apple 3")).await.unwrap();
-            assert!(all.waiting == 0 && all.cards.iter().all(|card| card.near.is_some()), "{harm}: {all:?}");
+            let all = store.find_candidates(&embedded_query("apple 3")).await.unwrap();
+            assert!(
+                all.unembedded == 0 && all.items.iter().all(|card| card.similarity.is_some()),
+                "{harm}: {all:?}"
+            );
             let key = TextKey::Effort(effort("apple tart"));
-            assert!(all.cards.iter().any(|card| card.id.key == key && card.id.stream == session("main")));
+            assert!(all.items.iter().any(|card| card.id.key == key && card.id.stream == session("main")));
         });
     }
 }
@@ -233,29 +239,29 @@ fn an_index_that_is_deleted_and_made_anew_gives_the_same_answers() {
     let answers = async |store: &SqliteStore| {
         let mut all = Vec::new();
         for question in questions {
-            for query in [worded(question), meant(question)] {
-                all.push(store.propose(&query).await.unwrap());
+            for query in [term_query(question), embedded_query(question)] {
+                all.push(store.find_candidates(&query).await.unwrap());
             }
         }
         all
     };
     let store = SqliteStore::open(&path).unwrap();
     let (streams, before) = block_on(async {
-        let mut main = Told::begin(&store, "main").await;
-        main.tell(&store, vec![open("apple tart", TurnNo(0))]).await.unwrap();
+        let mut main = TestStream::create(&store, "main").await;
+        main.append(&store, vec![effort_opened("apple tart", TurnNo(0))]).await.unwrap();
         for n in 1..=9 {
-            main.turn(&store, &format!("apple {n} with cream"), "yes", Scope::Ambient).await;
+            main.add_turn(&store, &format!("apple {n} with cream"), "yes", Scope::Ambient).await;
         }
-        main.tell(&store, vec![conclude("apple tart", "a tart was baked", TurnNo(9))]).await.unwrap();
-        let mut other = Told::begin(&store, "other").await;
-        other.turn(&store, "a pear and a zebra", "no", Scope::Ambient).await;
-        let mut newton = Told::begin_agent(&store, "newton").await;
-        newton.learn(&store, &memory("f1", "apples fall", 1)).await;
+        main.append(&store, vec![effort_concluded("apple tart", "a tart was baked", TurnNo(9))]).await.unwrap();
+        let mut other = TestStream::create(&store, "other").await;
+        other.add_turn(&store, "a pear and a zebra", "no", Scope::Ambient).await;
+        let mut newton = TestStream::create_agent(&store, "newton").await;
+        newton.add_memory(&store, &memory("f1", "apples fall", 1)).await;
         embed_all(&store, MODEL).await;
         ([main.id.clone(), other.id.clone(), newton.id.clone()], answers(&store).await)
     });
     drop(store);
-    assert!(before.iter().any(|proposed| proposed.cards.len() > 5 && proposed.mean_near != 0.0));
+    assert!(before.iter().any(|proposed| proposed.items.len() > 5 && proposed.mean_similarity != 0.0));
     let tables = ["cards", "frequencies", "counts", "vectors", "embedded", "unembedded", "withheld", "models"];
     let db = Connection::open(&path).unwrap();
     for table in tables {
@@ -265,13 +271,14 @@ fn an_index_that_is_deleted_and_made_anew_gives_the_same_answers() {
     drop(db);
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
-        assert!(answers(&store).await.iter().all(|proposed| proposed.cards.is_empty()), "it is gone");
+        assert!(answers(&store).await.iter().all(|proposed| proposed.items.is_empty()), "it is gone");
         for stream in &streams {
             assert_eq!(store.rebuild(stream).await.unwrap(), []);
         }
         let by_words: Vec<_> = answers(&store).await.into_iter().step_by(2).collect();
-        let want: Vec<_> = before.iter().step_by(2).map(|proposed| proposed.texts_with.clone()).collect();
-        assert_eq!(by_words.into_iter().map(|proposed| proposed.texts_with).collect::<Vec<_>>(), want);
+        let want: Vec<_> =
+            before.iter().step_by(2).map(|proposed| proposed.document_frequencies.clone()).collect();
+        assert_eq!(by_words.into_iter().map(|proposed| proposed.document_frequencies).collect::<Vec<_>>(), want);
         embed_all(&store, MODEL).await;
         assert_eq!(answers(&store).await, before);
         assert_eq!(faults(&store).await, []);

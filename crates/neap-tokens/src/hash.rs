@@ -1,6 +1,5 @@
-//! Where a token is found. It is part of the build script as well: the table is laid out by it.
+//! The hash of the token table. The build script includes this file, since it lays the table out.
 
-/// Spreads bytes over 64 bits.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut sum = (bytes.len() as u64).wrapping_mul(ODD);
@@ -11,7 +10,8 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     sum.wrapping_mul(ODD)
 }
 
-/// At most eight bytes as a number; others of the same length make another. Read where they lie: a copy of unknown length is a call.
+/// At most eight bytes as a number, distinct for equal lengths. Avoids a copy of unknown length, which would be a
+/// call.
 fn word(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.first_chunk() {
         return u64::from_le_bytes(*eight);
@@ -22,18 +22,17 @@ fn word(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// Bits of a slot that hold a token's number, counted from one; the others hold a part of its hash.
+/// Bits of a slot for the token's number, from 1; the others hold part of its hash.
 pub(crate) const NUMBER_BITS: u32 = 18;
 
-/// The part of a hash that a slot keeps.
+/// The part of a hash that a slot stores.
 pub(crate) fn mark(hash: u64) -> u32 {
     (hash as u32) >> NUMBER_BITS << NUMBER_BITS
 }
 
-/// So many pairs of ASCII characters there are.
 pub(crate) const PAIRS: usize = 128 * 128;
 
-/// The place of a pair among them: most of what is asked for, and so found without a hash.
+/// The index of an ASCII pair. Most lookups are such pairs, and need no hash.
 pub(crate) fn pair(first: u8, second: u8) -> Option<usize> {
     (first.is_ascii() && second.is_ascii()).then_some(usize::from(first) << 7 | usize::from(second))
 }

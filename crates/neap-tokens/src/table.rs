@@ -1,50 +1,50 @@
-//! The tokens of an encoding, found by their bytes. Everything is read where the build put it.
+//! Looks up an encoding's tokens by their bytes, directly in the table that the build laid out.
 
 use crate::hash::{NUMBER_BITS, PAIRS, hash, mark, pair};
 
-/// Number of tokens, number of slots, pairs of ASCII characters, slots, where each token begins and the last ends, the tokens' bytes.
+/// Layout, in 32-bit words: token count, slot count, ranks of ASCII pairs, slots, token offsets (and the end of
+/// the last); then the tokens' bytes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Table(pub(crate) &'static [u8]);
+pub(crate) struct TokenTable(pub(crate) &'static [u8]);
 
-/// The longest token of any encoding here.
-pub(crate) const LONGEST: usize = 128;
+pub(crate) const TOKEN_BYTES_MAX: usize = 128;
 
-/// Numbers before the slots.
-const BEFORE: usize = 2 + PAIRS;
+/// Words before the slots.
+const HEADER_WORDS: usize = 2 + PAIRS;
 
-impl Table {
-    /// The rank of a token: the lower, the earlier it was learnt.
+impl TokenTable {
+    /// A token's rank: the lower, the earlier the encoding learnt it.
     pub(crate) fn rank(self, token: &[u8]) -> Option<u32> {
-        if token.len() > LONGEST {
+        if token.len() > TOKEN_BYTES_MAX {
             return None;
         }
         if let [first, second] = token
             && let Some(pair) = pair(*first, *second)
         {
-            return self.number(2 + pair).checked_sub(1);
+            return self.read_u32(2 + pair).checked_sub(1);
         }
-        let (tokens, slots) = (self.number(0) as usize, self.number(1) as usize);
+        let (tokens, slots) = (self.read_u32(0) as usize, self.read_u32(1) as usize);
         let hash = hash(token);
         let mut at = (hash >> (64 - slots.trailing_zeros())) as usize;
         loop {
-            let slot = self.number(BEFORE + at);
+            let slot = self.read_u32(HEADER_WORDS + at);
             if slot == 0 {
                 return None;
             }
             let rank = (slot & ((1 << NUMBER_BITS) - 1)) - 1;
-            if slot - rank - 1 == mark(hash) && self.bytes(tokens, slots, rank as usize) == token {
+            if slot - rank - 1 == mark(hash) && self.token_bytes(tokens, slots, rank as usize) == token {
                 return Some(rank);
             }
             at = (at + 1) % slots;
         }
     }
 
-    fn bytes(self, tokens: usize, slots: usize, rank: usize) -> &'static [u8] {
-        let (starts, text) = (BEFORE + slots, 4 * (BEFORE + slots + tokens + 1));
-        &self.0[text + self.number(starts + rank) as usize..text + self.number(starts + rank + 1) as usize]
+    fn token_bytes(self, tokens: usize, slots: usize, rank: usize) -> &'static [u8] {
+        let (starts, text) = (HEADER_WORDS + slots, 4 * (HEADER_WORDS + slots + tokens + 1));
+        &self.0[text + self.read_u32(starts + rank) as usize..text + self.read_u32(starts + rank + 1) as usize]
     }
 
-    fn number(self, at: usize) -> u32 {
+    fn read_u32(self, at: usize) -> u32 {
         self.0[4 * at..].first_chunk().map_or(0, |four| u32::from_le_bytes(*four))
     }
 }

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use corpus::{AGENT, NOW, Size};
-use neap_core::ids::AgentId;
-use neap_core::knowledge::Outlook;
+use neap_core::base::ids::AgentId;
+use neap_core::memory::knowledge::AgentProfile;
 use neap_engine::{Agent, Engine, FixedClock};
 use neap_model::bpe::counter_for;
 use neap_store::SqliteStore;
@@ -69,8 +69,8 @@ async fn agent(path: &Path) -> Agent {
     let store = Arc::new(SqliteStore::open(path).unwrap());
     let agent = AgentId::from_name(AGENT).unwrap();
     let engine =
-        Engine::builder(store).clock(Arc::new(FixedClock::at(NOW))).agent(agent, Outlook::default()).build();
-    engine.memory().await.unwrap().unwrap()
+        Engine::builder(store).clock(Arc::new(FixedClock::at(NOW))).agent(agent, AgentProfile::default()).build();
+    engine.agent().await.unwrap().unwrap()
 }
 
 fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {

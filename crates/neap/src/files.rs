@@ -1,4 +1,4 @@
-//! The one place of this crate that changes files: what it makes is for the owner's eyes only.
+//! All changes that this crate makes to files. New files and folders are readable by their owner only.
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -7,9 +7,9 @@ use std::path::Path;
 
 use tempfile::NamedTempFile;
 
-const NOTE_BYTES_MAX: u64 = 16 << 20;
+const BEST_EFFORT_BYTES_MAX: u64 = 16 << 20;
 
-/// Makes a file that must not be there yet.
+/// Fails if the file exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -18,7 +18,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a directory and those above it.
+/// Also creates missing parents.
 pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -27,34 +27,33 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Makes a file that appears with all of its content or not at all; leaves one that is there as it is.
-pub(crate) fn create_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    match prepared(path, content)?.persist_noclobber(path) {
+/// Creates a file atomically; leaves an existing one unchanged.
+pub(crate) fn create_atomic(path: &Path, content: &[u8]) -> io::Result<()> {
+    match write_temp(path, content)?.persist_noclobber(path) {
         Ok(_) => sync_folder(path),
         Err(error) if error.error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error.error),
     }
 }
 
-/// Replaces a file whole.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    prepared(path, content)?.persist(path).map_err(|error| error.error)?;
+    write_temp(path, content)?.persist(path).map_err(|error| error.error)?;
     sync_folder(path)
 }
 
-/// Replaces somebody else's file whole; who may read it stays as it was.
-pub(crate) fn rewrite(path: &Path, content: &[u8]) -> io::Result<()> {
-    let file = prepared(path, content)?;
-    if let Ok(found) = std::fs::metadata(path) {
-        file.as_file().set_permissions(found.permissions())?;
+/// Replaces another program's file atomically, keeping its permissions.
+pub(crate) fn replace_keeping_mode(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = write_temp(path, content)?;
+    if let Ok(metadata) = std::fs::metadata(path) {
+        file.as_file().set_permissions(metadata.permissions())?;
     }
     file.persist(path).map_err(|error| error.error)?;
     sync_folder(path)
 }
 
-/// Writes a note that may be lost or torn: whoever reads it can do without.
-pub(crate) fn note(path: &Path, content: &[u8]) -> io::Result<()> {
-    create_dir(folder(path))?;
+/// Writes a file that may be lost or torn: readers can do without it.
+pub(crate) fn write_best_effort(path: &Path, content: &[u8]) -> io::Result<()> {
+    create_dir(parent_folder(path))?;
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]
@@ -62,7 +61,7 @@ pub(crate) fn note(path: &Path, content: &[u8]) -> io::Result<()> {
     options.open(path)?.write_all(content)
 }
 
-/// Adds to the end of a log, all at once; gives how long it is. What several processes add does not mix.
+/// Appends to a log in one write, so that processes do not interleave; returns the new length.
 pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);
@@ -73,20 +72,19 @@ pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
     Ok(file.metadata()?.len())
 }
 
-/// Gives a log another name, in place of whatever had it.
-pub(crate) fn rotate(path: &Path, to: &Path) -> io::Result<()> {
+/// Renames a file, replacing an existing one.
+pub(crate) fn rename(path: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(path, to)
 }
 
-/// What such a note says; none if it is not there, is no file, or is far too long.
-pub(crate) fn read_note(path: &Path) -> Option<Vec<u8>> {
-    let file = neap_store::reading::open(path).ok()??;
+/// Reads a file of [`write_best_effort`]; `None` if it is missing, not a regular file, or too long.
+pub(crate) fn read_best_effort(path: &Path) -> Option<Vec<u8>> {
+    let file = neap_store::bounded_lines::open_regular(path).ok()??;
     let mut bytes = Vec::new();
-    file.take(NOTE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= NOTE_BYTES_MAX).then_some(bytes)
+    file.take(BEST_EFFORT_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= BEST_EFFORT_BYTES_MAX).then_some(bytes)
 }
 
-/// Keeps others who ask for the same lock waiting until the file is dropped.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -97,7 +95,7 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The same for one who does not wait: none if somebody has it.
+/// Like [`lock`], but returns `None` instead of waiting.
 pub(crate) fn try_lock(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false);
@@ -107,8 +105,8 @@ pub(crate) fn try_lock(path: &Path) -> Option<File> {
     file.try_lock().ok().map(|()| file)
 }
 
-/// Gives a folder another name, which nothing may have yet.
-pub(crate) fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
+/// Renames a folder; fails if the new name exists.
+pub(crate) fn rename_no_clobber(from: &Path, to: &Path) -> io::Result<()> {
     if to.symlink_metadata().is_ok() {
         return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
     }
@@ -116,41 +114,39 @@ pub(crate) fn set_aside(from: &Path, to: &Path) -> io::Result<()> {
     sync_folder(to)
 }
 
-/// Which file is at a path, whatever it is called: none where there is none, or where that cannot be told.
-pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
-    let found = std::fs::metadata(path).ok()?;
+/// Device and inode of a file; `None` if unknown.
+pub(crate) fn file_id(path: &Path) -> Option<(u64, u64)> {
+    let metadata = std::fs::metadata(path).ok()?;
     #[cfg(unix)]
-    return Some((std::os::unix::fs::MetadataExt::dev(&found), std::os::unix::fs::MetadataExt::ino(&found)));
+    return Some((std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata)));
     #[cfg(not(unix))]
-    return found.is_file().then_some((0, 0));
+    return metadata.is_file().then_some((0, 0));
 }
 
-/// Whether nobody but its owner may read or change a file.
 pub(crate) fn is_private(file: &File) -> io::Result<bool> {
-    let found = file.metadata()?;
+    let metadata = file.metadata()?;
     #[cfg(unix)]
-    return Ok(std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077 == 0);
+    return Ok(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o077 == 0);
     #[cfg(not(unix))]
-    return Ok(found.is_file());
+    return Ok(metadata.is_file());
 }
 
-/// The content on disk, under a name that is taken away again if it is not used; private from its beginning.
-fn prepared(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
-    let mut file = NamedTempFile::new_in(folder(path))?;
+/// A synced temporary file beside `path`, private from the start and removed unless persisted.
+fn write_temp(path: &Path, content: &[u8]) -> io::Result<NamedTempFile> {
+    let mut file = NamedTempFile::new_in(parent_folder(path))?;
     file.write_all(content)?;
     file.as_file().sync_all()?;
     Ok(file)
 }
 
 fn sync_folder(path: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder(path))?.sync_all() } else { Ok(()) }
+    if cfg!(unix) { File::open(parent_folder(path))?.sync_all() } else { Ok(()) }
 }
 
-fn folder(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Removes a file, if there is one.
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),

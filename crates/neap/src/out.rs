@@ -1,5 +1,5 @@
-//! Printing: for people in colour where there is a terminal, for programs as JSON, and never what stored
-//! text would do to a terminal.
+//! Prints for people (coloured on a terminal) and for programs (JSON). Stored text never reaches a terminal with
+//! its control characters.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,25 +7,20 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use neap_core::base::refusal::Refusal;
 use neap_core::memory::Confidence;
-use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
 use serde_json::json;
 
-/// Quiet text.
 pub(crate) const DIM: Style = Style::new().dimmed();
-/// Headings and ids.
 pub(crate) const BOLD: Style = Style::new().bold();
-/// What the program announces.
 pub(crate) const BANNER: Style = AnsiColor::Cyan.on_default();
-/// As expected.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// Not as expected.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// A command that could not do what was asked, and what to do next.
+/// Why a command failed, with a hint what to do.
 #[derive(Debug)]
 pub(crate) struct Failure {
     error: String,
@@ -38,9 +33,9 @@ impl Failure {
         Self { error: error.into(), hint: None, code: 2 }
     }
 
-    /// What was asked makes no sense, by the rules of the core: exit code 1.
-    pub(crate) fn refused(refusal: &Refusal) -> Self {
-        Self { error: spoken(&refusal.error), hint: refusal.hint.as_deref().map(spoken), code: 1 }
+    /// A request that the core's rules refuse: exit code 1.
+    pub(crate) fn from_refusal(refusal: &Refusal) -> Self {
+        Self { error: to_message(&refusal.error), hint: refusal.hint.as_deref().map(to_message), code: 1 }
     }
 
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
@@ -72,23 +67,22 @@ impl From<std::io::Error> for Failure {
     }
 }
 
-/// Says what went wrong, on standard error, and gives the exit code.
-pub(crate) fn fail(failure: &Failure, json: bool) -> ExitCode {
-    let error = clean(&failure.error);
+pub(crate) fn print_failure(failure: &Failure, json: bool) -> ExitCode {
+    let error = escape_control(&failure.error);
     let mut err = anstream::stderr().lock();
     let written = if json {
         writeln!(err, "{}", json!({"error": error, "hint": failure.hint}))
     } else {
-        let hint = failure.hint.as_ref().map(|hint| format!("\n{DIM}hint:{DIM:#} {}", clean(hint)));
+        let hint = failure.hint.as_ref().map(|hint| format!("\n{DIM}hint:{DIM:#} {}", escape_control(hint)));
         writeln!(err, "{BAD}error:{BAD:#} {error}{}", hint.unwrap_or_default())
     };
-    // Nobody is left to be told that standard error is closed.
+    // A closed standard error cannot be reported anywhere.
     drop(written);
     ExitCode::from(failure.code)
 }
 
-/// A sentence as this program says things: no capital, no full stop. An id or a name at its beginning stays as it is.
-fn spoken(sentence: &str) -> String {
+/// A sentence without its capital and full stop. An id or a name at the start stays as it is.
+fn to_message(sentence: &str) -> String {
     let text = sentence.strip_suffix('.').unwrap_or(sentence);
     let first_word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     if !first_word.chars().skip(1).all(char::is_lowercase) {
@@ -98,13 +92,12 @@ fn spoken(sentence: &str) -> String {
     chars.next().into_iter().flat_map(char::to_lowercase).chain(chars).collect()
 }
 
-/// Prints a line on standard output. A reader that went away ends the program quietly.
-pub(crate) fn line(text: impl AsRef<str>) {
+/// Prints a line on standard output. If the reader is gone, the program exits quietly.
+pub(crate) fn print_line(text: impl AsRef<str>) {
     print(text.as_ref(), "\n");
 }
 
-/// Prints a piece of a line.
-pub(crate) fn piece(text: impl AsRef<str>) {
+pub(crate) fn print_text(text: impl AsRef<str>) {
     print(text.as_ref(), "");
 }
 
@@ -115,144 +108,136 @@ fn print(text: &str, end: &str) {
     }
 }
 
-/// Writes bytes to standard output exactly as they are: for pipes and files, never for a terminal.
-pub(crate) fn bytes(bytes: &[u8]) {
+/// Writes bytes unchanged to standard output, which must not be a terminal.
+pub(crate) fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
     }
 }
 
-/// Prints a quiet line on standard error.
-pub(crate) fn aside(text: impl AsRef<str>) {
-    // Nobody is left to be told that standard error is closed.
+/// Prints a dimmed line on standard error.
+pub(crate) fn print_notice(text: impl AsRef<str>) {
+    // A closed standard error cannot be reported anywhere.
     let _ = writeln!(anstream::stderr().lock(), "{DIM}{}{DIM:#}", text.as_ref());
 }
 
-/// Tells a person how many places of a text were masked when it was stored, if any were; each place says so itself.
-pub(crate) fn tell_masked(text: &str) {
-    let places = neap_core::secrets::masked_places(text) as u64;
+pub(crate) fn print_masked_notice(text: &str) {
+    let places = neap_core::text::secrets::count_masks(text) as u64;
     if places > 0 && std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-        aside(format!("{} masked when this was stored", count(places, "secret")));
+        print_notice(format!("{} masked when this was stored", count(places, "secret")));
     }
 }
 
-/// Money.
 pub(crate) fn dollars(amount: f64) -> String {
     if amount < 0.01 { format!("${amount:.6}") } else { format!("${amount:.4}") }
 }
 
-/// Prints a value as one line of JSON.
-pub(crate) fn json_line(value: &impl Serialize) -> Result<(), Failure> {
-    line(json_text(value)?);
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print_line(json_text(value)?);
     Ok(())
 }
 
-/// A value as JSON without any control character. JSON lets those from U+007F on stand as they are; a terminal
-/// would obey them, and a filter of escape sequences would swallow them.
+/// JSON without control characters. JSON allows those from U+007F on unescaped, but a terminal would obey them.
 pub(crate) fn json_text(value: &impl Serialize) -> Result<String, Failure> {
     let text = serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))?;
     if !text.contains(char::is_control) {
         return Ok(text);
     }
-    let mut out = String::with_capacity(text.len() + 16);
+    let mut escaped = String::with_capacity(text.len() + 16);
     for c in text.chars() {
         if c.is_control() {
             // Writing to a string cannot fail.
-            let _ = write!(out, "\\u{:04x}", u32::from(c));
+            let _ = write!(escaped, "\\u{:04x}", u32::from(c));
         } else {
-            out.push(c);
+            escaped.push(c);
         }
     }
-    Ok(out)
+    Ok(escaped)
 }
 
-/// Stored text made harmless: control characters, which could drive a terminal, are shown instead of sent.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
-    let harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
-    if text.chars().all(harmless) {
+/// Escapes control characters, which could drive a terminal.
+pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
+    let is_harmless = |c: char| !c.is_control() || c == '\n' || c == '\t';
+    if text.chars().all(is_harmless) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if harmless(c) {
-            out.push(c);
+        if is_harmless(c) {
+            escaped.push(c);
         } else {
             // Writing to a string cannot fail.
-            let _ = write!(out, "{}", c.escape_default());
+            let _ = write!(escaped, "{}", c.escape_default());
         }
     }
-    Cow::Owned(out)
+    Cow::Owned(escaped)
 }
 
-/// Stored text on one line, of at most so many characters.
+/// On one line, truncated with an ellipsis.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
-    let flat = clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = escape_control(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match flat.char_indices().nth(chars_max.saturating_sub(1)) {
         Some((cut, last)) if cut + last.len_utf8() < flat.len() => format!("{}…", &flat[..cut]),
         Some(_) | None => flat,
     }
 }
 
-/// A share of one, always as wide.
-pub(crate) fn share(of: Confidence) -> String {
-    format!("{:.2}", of.value())
+pub(crate) fn two_decimals(confidence: Confidence) -> String {
+    format!("{:.2}", confidence.value())
 }
 
-/// A count with its noun: `1 turn`, `1,200 turns`.
 pub(crate) fn count(n: u64, noun: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {noun}{plural}", thousands(n))
 }
 
-/// A number with its thousands set apart.
 pub(crate) fn thousands(n: u64) -> String {
     let digits = n.to_string();
-    let mut out = String::new();
+    let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            out.push(',');
+            text.push(',');
         }
-        out.push(digit);
+        text.push(digit);
     }
-    out
+    text
 }
 
-/// A moment, for people.
-pub(crate) fn time(at: neap_core::ids::Stamp) -> String {
+pub(crate) fn time(at: neap_core::base::ids::Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0)
         .map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
-/// Columns, each as wide as its widest cell; columns of numbers to the right.
+/// Aligns columns; those of numbers to the right.
 pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| visible(cell));
-        cells.chain([visible(head[column])]).max().unwrap_or(0)
+        let cells = rows.iter().filter_map(|row| row.get(column)).map(|cell| visible_width(cell));
+        cells.chain([visible_width(head[column])]).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
     let numeric = |cell: &String| cell.chars().all(|c| c.is_ascii_digit() || "+-,.".contains(c));
     let to_right: Vec<bool> =
         (0..head.len()).map(|column| rows.iter().filter_map(|row| row.get(column)).all(numeric)).collect();
-    let mut out = String::new();
+    let mut lines = String::new();
     let titles: Vec<String> = head.iter().map(|title| (*title).to_owned()).collect();
     for (at, row) in std::iter::once(&titles).chain(rows).enumerate() {
         let mut text = String::new();
         for (column, cell) in row.iter().enumerate() {
-            let gap = " ".repeat(widths[column].saturating_sub(visible(cell)));
+            let gap = " ".repeat(widths[column].saturating_sub(visible_width(cell)));
             let padded = if to_right[column] { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
             text.push_str(&padded);
             text.push_str("  ");
         }
         let text = text.trim_end();
-        out.push_str(&if at == 0 { format!("{DIM}{text}{DIM:#}") } else { text.to_owned() });
-        out.push('\n');
+        lines.push_str(&if at == 0 { format!("{DIM}{text}{DIM:#}") } else { text.to_owned() });
+        lines.push('\n');
     }
-    out
+    lines
 }
 
-/// Characters that take room on the line: styling does not.
-fn visible(cell: &str) -> usize {
+/// Printed width, without escape sequences.
+fn visible_width(cell: &str) -> usize {
     let mut count = 0;
     let mut in_escape = false;
     for c in cell.chars() {
@@ -272,8 +257,8 @@ mod tests {
 
     #[test]
     fn escape_sequences_are_shown_not_sent() {
-        assert_eq!(clean("a\u{1b}[2Jb\0c\n"), "a\\u{1b}[2Jb\\u{0}c\n");
-        assert_eq!(clean("plain ✓"), "plain ✓");
+        assert_eq!(escape_control("a\u{1b}[2Jb\0c\n"), "a\\u{1b}[2Jb\\u{0}c\n");
+        assert_eq!(escape_control("plain ✓"), "plain ✓");
     }
 
     #[test]
@@ -286,7 +271,8 @@ mod tests {
 
     #[test]
     fn refusals_are_spoken_as_errors_are() {
-        let said = ["A fact needs content.", "f7 is a fact.", "UTF-8 it is not.", "Say what it is"].map(spoken);
+        let said =
+            ["A fact needs content.", "f7 is a fact.", "UTF-8 it is not.", "Say what it is"].map(to_message);
         assert_eq!(said, ["a fact needs content", "f7 is a fact", "UTF-8 it is not", "say what it is"]);
     }
 

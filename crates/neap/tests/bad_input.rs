@@ -74,8 +74,10 @@ fn hostile_session_names_stay_inside_or_are_refused() {
     }
     assert_eq!(neap.json(&["session", "list"]).as_array().map(Vec::len), Some(5));
     assert_eq!(outside(&neap), Vec::<std::path::PathBuf>::new());
-    for args in [["session", "export", ""], ["session", "delete-request", ".."], ["efforts", "--session", ""]] {
-        check(&neap.run(&args), "as a session name");
+    for args in
+        [&["session", "export", ""][..], &["session", "erase", ".."], &["session", "efforts", "--session", ""]]
+    {
+        check(&neap.run(args), "as a session name");
     }
 }
 
@@ -108,7 +110,7 @@ fn malformed_tool_calls_are_refused_and_nothing_is_done() {
     for turn in neap.replay(&["--session", "s"], &ids) {
         assert_eq!((turn["refusals"].as_array().map(Vec::len), &turn["banners"]), (Some(5), &json!([])), "{turn}");
     }
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn a_message_of_ten_megabytes_is_refused_and_the_next_is_taken() {
     assert!(ran.err.len() < 1_000, "it is not repeated in the error");
     assert_eq!(ran.out.matches("Noted under").count(), 2, "{}", ran.out);
     assert_eq!(neap.json(&["session", "show"])["turns"], 2);
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 #[test]
@@ -131,7 +133,7 @@ fn a_message_at_the_limit_is_kept_whole() {
     let told = neap.replay(&["--session", "s"], &[json!({"user": said}), json!({"user": "Next."})]);
     assert_eq!(told.len(), 2);
     assert_eq!(neap.json(&["explain", "--session", "s", "--turn", "1"])["message"], said);
-    let over = neap.fed(&["replay", "--session", "s", "-"], lines(&[json!({"user": said.clone() + "e"})]));
+    let over = neap.fed(&["lab", "replay", "--session", "s", "-"], lines(&[json!({"user": said.clone() + "e"})]));
     check(&over, "8388609 bytes");
     assert_eq!(neap.replay(&["--session", "s"], &[json!({"user": "Next."})])[0]["turn"], 3);
 }
@@ -144,7 +146,7 @@ fn nul_and_every_control_character_come_back_as_they_went_in() {
     let turn = neap.json(&["explain", "--session", "s", "--turn", "1"]);
     assert_eq!((&turn["message"], &turn["reply"]), (&json!(said), &json!(said)));
     assert_eq!(neap.events("s")[1]["event"]["message"]["content"], json!(said));
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
     let ran = neap.fed(&["chat"], b"login keeps failing\0here\nnext\n");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
 }
@@ -155,7 +157,8 @@ fn invalid_utf_8_in_a_chat_is_marked_and_in_a_replay_is_named() {
     let ran = neap.fed(&["chat"], b"login \xff\xfe keeps failing\nnext\n");
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert_eq!(neap.json(&["explain", "--turn", "1"])["message"], "login \u{fffd}\u{fffd} keeps failing");
-    let ran = neap.fed(&["replay", "--session", "s", "--json", "-"], b"{\"user\":\"a\"}\n{\"user\":\"\xff\"}\n");
+    let ran =
+        neap.fed(&["lab", "replay", "--session", "s", "--json", "-"], b"{\"user\":\"a\"}\n{\"user\":\"\xff\"}\n");
     assert_eq!((ran.code, objects(&ran.out).len()), (2, 1));
     assert!(ran.err.contains("line 2 of -: "), "{}", ran.err);
     assert!(ran.err.contains("\"hint\":"), "{}", ran.err);
@@ -168,9 +171,13 @@ fn a_data_directory_that_is_a_file_is_named_and_left_alone() {
     let neap = Neap::new();
     neap.file("data", "something else");
     let before = tree(neap.place());
-    for args in
-        [&["chat"][..], &["session", "list"], &["doctor"], &["search", "x"], &["replay", "-", "--session", "s"]]
-    {
+    for args in [
+        &["chat"][..],
+        &["session", "list"],
+        &["store", "doctor"],
+        &["search", "x"],
+        &["lab", "replay", "-", "--session", "s"],
+    ] {
         check(&neap.run(args), "data is not a directory");
     }
     let below = neap.data().join("deeper");
@@ -181,11 +188,11 @@ fn a_data_directory_that_is_a_file_is_named_and_left_alone() {
 /// Commands that open the store in one way or another.
 const OPENING: [&[&str]; 7] = [
     &["chat"],
-    &["replay", "-", "--session", "s"],
+    &["lab", "replay", "-", "--session", "s"],
     &["session", "list"],
-    &["session", "delete-request", "s", "--confirm", "s"],
-    &["doctor"],
-    &["rebuild"],
+    &["session", "erase", "s", "--confirm", "s"],
+    &["store", "doctor"],
+    &["store", "rebuild"],
     &["search", "x"],
 ];
 
@@ -248,11 +255,11 @@ fn a_truncated_database_is_refused_and_never_begun_anew() {
     let neap = store();
     rewrite(&neap, |bytes| bytes.truncate(bytes.len() / 2));
     let before = std::fs::read(neap.database()).expect("a database");
-    for args in [&["chat"][..], &["replay", "-", "--session", "s"], &["search", "hello"]] {
+    for args in [&["chat"][..], &["lab", "replay", "-", "--session", "s"], &["search", "hello"]] {
         check(&neap.fed(args, "{\"user\":\"hello\"}\n"), "");
     }
     // Doctor may open what can be opened, to name what is damaged; a clean bill it must not give.
-    assert_eq!(neap.run(&["doctor"]).code, 2);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 2);
     assert!(std::fs::read(neap.database()).expect("a database") == before, "not a byte was changed");
 }
 
@@ -298,7 +305,7 @@ fn a_read_only_data_directory_can_be_looked_at_and_says_why_not_more() {
     neap.replay(&["--session", "s"], &[json!({"user": "Hello heron.", "assistant": "Hello."})]);
     mount.remount("ro");
     let before = tree(&data);
-    for args in [&["chat", "--session", "s"][..], &["replay", "-", "--session", "s"]] {
+    for args in [&["chat", "--session", "s"][..], &["lab", "replay", "-", "--session", "s"]] {
         check(&neap.fed(args, "{\"user\":\"more\"}\n"), "is read-only");
     }
     assert_eq!(neap.json(&["session", "show", "s"])["turns"], 1);
@@ -315,8 +322,8 @@ fn a_full_disk_is_named_loses_nothing_and_is_gone_when_there_is_room() {
     let Some(mount) = Mount::new("a full disk", &data, "size=600k") else { return };
     let turn =
         |at: usize| json!({"user": format!("message {at} {}", "lorem ipsum ".repeat(800)), "assistant": "Noted."});
-    let ran =
-        neap.fed(&["replay", "--session", "s", "--json", "-"], lines(&(0..100).map(turn).collect::<Vec<_>>()));
+    let ran = neap
+        .fed(&["lab", "replay", "--session", "s", "--json", "-"], lines(&(0..100).map(turn).collect::<Vec<_>>()));
     let acknowledged = objects(&ran.out).len();
     assert!(acknowledged < 100, "600 kB hold fewer");
     assert_eq!(ran.code, 2);
@@ -332,6 +339,6 @@ fn a_full_disk_is_named_loses_nothing_and_is_gone_when_there_is_room() {
     let said = |at: usize| kept.iter().filter(|e| e["event"]["message"]["content"] == turn(at)["user"]).count();
     assert!((0..acknowledged).all(|at| said(at) == 1), "every acknowledged turn is there, once");
     assert_eq!(neap.replay(&["--session", "s"], &[json!({"user": "More."})]).len(), 1);
-    neap.ok(&["rebuild"]);
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    neap.ok(&["store", "rebuild"]);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }

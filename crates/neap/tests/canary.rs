@@ -216,7 +216,7 @@ fn make(folder: &Path) {
 #[test]
 fn exports_of_a_store_that_keeps_secrets_are_masked_elsewhere() {
     let open = by_words();
-    open.ok(&["settings", "mask_secrets=off"]);
+    open.ok(&["store", "settings", "mask_secrets=off"]);
     let line = said("please");
     open.chat(&[&line, "and then?", &line]);
     assert!(!found(&open).is_empty(), "the owner turned it off");
@@ -231,14 +231,14 @@ fn exports_of_a_store_that_keeps_secrets_are_masked_elsewhere() {
 #[test]
 fn the_owner_of_a_store_decides() {
     let neap = by_words();
-    assert_eq!(neap.json(&["settings"])["mask_secrets"], true);
-    neap.ok(&["settings", "mask_secrets=off"]);
-    assert_eq!(neap.json(&["settings"])["mask_secrets"], false);
+    assert_eq!(neap.json(&["store", "settings"])["mask_secrets"], true);
+    neap.ok(&["store", "settings", "mask_secrets=off"]);
+    assert_eq!(neap.json(&["store", "settings"])["mask_secrets"], false);
     neap.chat(&["my password is hunter2x9 for now"]);
-    assert!(neap.ok(&["original", "t1", "--session", "default"]).contains("hunter2x9"));
-    neap.ok(&["settings", "mask-secrets=on"]);
+    assert!(neap.ok(&["session", "original", "t1", "--session", "default"]).contains("hunter2x9"));
+    neap.ok(&["store", "settings", "mask-secrets=on"]);
     neap.chat(&["my password is hunter3x9 for now"]);
-    assert!(neap.ok(&["original", "t2", "--session", "default"]).contains("[masked: password]"));
-    let ran = neap.run(&["settings", "mask_secrets=maybe"]);
+    assert!(neap.ok(&["session", "original", "t2", "--session", "default"]).contains("[masked: password]"));
+    let ran = neap.run(&["store", "settings", "mask_secrets=maybe"]);
     assert!(ran.code != 0 && ran.err.contains("hint:"), "{}", ran.err);
 }

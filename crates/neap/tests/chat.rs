@@ -43,7 +43,7 @@ fn in_order(said: &str, promised: &[&str]) {
 #[test]
 fn a_greeting_is_answered_without_a_tool() {
     let neap = check(&["hello!"], &["Hello."]);
-    assert_eq!(neap.json(&["efforts"]), json!([]));
+    assert_eq!(neap.json(&["session", "efforts"]), json!([]));
     assert_eq!(neap.json(&["explain"])["rounds"], json!([]));
 }
 
@@ -51,7 +51,7 @@ fn a_greeting_is_answered_without_a_tool() {
 fn a_problem_opens_an_effort_and_its_details_stay_in_it() {
     let neap =
         check(&LOGIN[..3], &["--- Started effort: login-failing-mobile ---\n", "Noted under", "Noted under"]);
-    let efforts = neap.json(&["efforts"]);
+    let efforts = neap.json(&["session", "efforts"]);
     assert_eq!(
         (&efforts[0]["id"], &efforts[0]["place"], &efforts[0]["exchanges"]),
         (&json!(ID), &json!("active"), &json!(3))
@@ -63,9 +63,9 @@ fn a_problem_opens_an_effort_and_its_details_stay_in_it() {
 fn an_explicit_sign_closes_it_and_a_pause_does_not() {
     let closed = ["--- Concluded effort: login-failing-mobile ---\nSummary: login keeps failing"];
     let neap = check(&LOGIN, &closed);
-    assert_eq!(neap.json(&["efforts"])[0]["status"], "concluded");
+    assert_eq!(neap.json(&["session", "efforts"])[0]["status"], "concluded");
     let neap = check(&[LOGIN[0], "let's put this on hold"], &[]);
-    assert_eq!(neap.json(&["efforts"])[0]["status"], "open");
+    assert_eq!(neap.json(&["session", "efforts"])[0]["status"], "open");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_switch_by_hand_is_followed_by_the_model() {
         &lines,
         &["--- Switched to effort: kitchen-renovation ---", "--- Concluded effort: kitchen-renovation ---"],
     );
-    let efforts = neap.json(&["efforts"]);
+    let efforts = neap.json(&["session", "efforts"]);
     let open: Vec<&serde_json::Value> =
         efforts.as_array().expect("efforts").iter().filter(|e| e["status"] == "open").map(|e| &e["id"]).collect();
     assert_eq!(open, ["garden-irrigation"]);
@@ -121,11 +121,11 @@ fn a_topic_evicted_long_ago_is_found_by_search() {
 fn a_second_process_goes_on_where_the_first_ended() {
     let asked = [&LOGIN[..], &["what exactly was the pool size in the login problem?"]].concat();
     let neap = check_every_turn(&asked, &["--- Expanded effort"]);
-    assert_eq!(neap.json(&["efforts"])[0]["place"], "expanded");
+    assert_eq!(neap.json(&["session", "efforts"])[0]["place"], "expanded");
     neap.chat(&["good morning"]);
     let shown = neap.json(&["session", "show"]);
     assert_eq!(shown["turns"], 6);
-    assert_eq!(neap.json(&["efforts"])[0]["place"], "shown", "a restart clears expansions");
+    assert_eq!(neap.json(&["session", "efforts"])[0]["place"], "shown", "a restart clears expansions");
     assert_eq!(neap.json(&["explain", "--turn", "6"])["message"], "good morning");
 }
 
@@ -220,14 +220,14 @@ fn stored_escape_sequences_are_shown_never_sent() {
     let neap = Neap::new();
     let evil = "login keeps failing \u{1b}]0;owned\u{7} \u{1b}[2J \u{9b}31m \u{7f} \u{8} end";
     neap.chat(&[evil, "The pool\u{1b}[8m size was 5", "done", "what exactly was the pool size of the login?"]);
-    let id = neap.json(&["efforts"])[0]["id"].as_str().expect("an id").to_owned();
+    let id = neap.json(&["session", "efforts"])[0]["id"].as_str().expect("an id").to_owned();
     let mut said =
         neap.chat(&["/context", "/why", "/search pool", "/efforts", "/status", &format!("/expand {id}")]);
     for args in [
         &["session", "show"][..],
         &["session", "show", "--turn", "1"],
         &["session", "export", "default"],
-        &["efforts"],
+        &["session", "efforts"],
         &["search", "pool"],
         &["search", "login"],
         &["explain"],
@@ -299,7 +299,7 @@ fn what_was_said_last_is_taken_back_and_said_otherwise() {
     in_order(
         &said,
         &[
-            "--- Took back turn 1; `neap original t1` still has it ---",
+            "--- Took back turn 1; `neap session original t1` still has it ---",
             "Nothing has been said that could be taken back.",
             "--- Took back turn 2;",
             "--- Took back turn 3;",
@@ -309,6 +309,6 @@ fn what_was_said_last_is_taken_back_and_said_otherwise() {
     assert!(!said.contains("code is 4711") && !said.contains("code is 4712"), "{said}");
     let found = neap.ok(&["search", "locker code"]);
     assert!(found.contains("4713") && !found.contains("4711") && !found.contains("4712"), "{found}");
-    assert!(neap.ok(&["original", "t1"]).contains("4711"));
+    assert!(neap.ok(&["session", "original", "t1"]).contains("4711"));
     assert!(neap.ok(&["explain", "--turn", "1"]).contains("taken back"));
 }

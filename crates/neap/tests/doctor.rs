@@ -1,4 +1,4 @@
-//! `neap doctor` and `neap rebuild`: damage is contained and said aloud.
+//! `neap store doctor` and `neap store rebuild`: damage is contained and said aloud.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
 use crate::rig::{self, Neap, Ran, tree};
@@ -21,9 +21,9 @@ fn store() -> Neap {
 /// Examines a store: the exit code and what is found wrong must be these, for people and in JSON.
 #[track_caller]
 fn check(neap: &Neap, code: i32, wrong: &[&str]) {
-    let Ran { code: found, out, err } = neap.run(&["doctor"]);
+    let Ran { code: found, out, err } = neap.run(&["store", "doctor"]);
     assert_eq!((found, err.as_str()), (code, ""), "{out}");
-    let told = neap.run(&["doctor", "--json"]);
+    let told = neap.run(&["store", "doctor", "--json"]);
     assert_eq!(told.code, code);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     let keys: Vec<&str> = told.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -57,11 +57,11 @@ fn lost_and_garbled_views_are_named_and_rebuilt_byte_for_byte() {
     for file in files {
         std::fs::remove_file(folder.join(file)).expect("it was there");
         check(&neap, 1, &[&format!("{file} is missing")]);
-        neap.ok(&["rebuild"]);
+        neap.ok(&["store", "rebuild"]);
         assert_eq!(tree(&folder), before, "{file}");
         std::fs::write(folder.join(file), b"\xff garbled {").expect("it can be garbled");
         check(&neap, 1, &[&format!("{file} in the session folder differs")]);
-        neap.ok(&["rebuild"]);
+        neap.ok(&["store", "rebuild"]);
         assert_eq!(tree(&folder), before, "{file}");
     }
     check(&neap, 0, &[]);
@@ -73,7 +73,7 @@ fn a_lost_folder_is_made_anew_byte_for_byte() {
     let before = tree(&neap.data().join("sessions"));
     std::fs::remove_dir_all(neap.data().join("sessions")).expect("it was there");
     check(&neap, 1, &["the session folder is missing"]);
-    neap.ok(&["rebuild", "--session", "work"]);
+    neap.ok(&["store", "rebuild", "--session", "work"]);
     assert_eq!(tree(&neap.data().join("sessions")), before);
     check(&neap, 0, &[]);
 }
@@ -111,7 +111,7 @@ fn a_damaged_event_costs_only_itself() {
     let seq = at.expect("it was said") + 1;
     flip(&neap, "heron");
     let named = format!("event {seq} is damaged: its checksum does not match");
-    let ran = neap.run(&["doctor"]);
+    let ran = neap.run(&["store", "doctor"]);
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains(&named) && ran.out.contains(": damaged: "), "{}", ran.out);
 
@@ -126,10 +126,10 @@ fn a_damaged_event_costs_only_itself() {
     assert_eq!((&told[0]["turn"], &told[0]["expanded"]), (&json!(5), &json!(["pump"])), "the session goes on");
     assert_eq!(neap.json(&["session", "show", "work"])["turns"], 6);
 
-    let rebuilt = neap.run(&["rebuild"]);
+    let rebuilt = neap.run(&["store", "rebuild"]);
     assert_eq!(rebuilt.code, 2, "a rebuild cannot bring it back, and says so: {}", rebuilt.out);
     assert!(rebuilt.out.contains(&named), "{}", rebuilt.out);
-    let ran = neap.run(&["doctor", "--json"]);
+    let ran = neap.run(&["store", "doctor", "--json"]);
     let told: Value = serde_json::from_str(&ran.out).expect("JSON");
     let serious: Vec<&Value> =
         told["findings"].as_array().expect("a list").iter().filter(|f| f["severity"] != "note").collect();
@@ -147,7 +147,7 @@ fn one_session_can_be_examined_alone() {
     let neap = store();
     neap.replay(&["--session", "other"], &[json!({"user": "Hello."})]);
     std::fs::remove_file(neap.folder("other").join("raw.jsonl")).expect("it was there");
-    assert_eq!(neap.run(&["doctor", "--session", "work"]).code, 0);
-    assert_eq!(neap.run(&["doctor", "--session", "other"]).code, 1);
+    assert_eq!(neap.run(&["store", "doctor", "--session", "work"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor", "--session", "other"]).code, 1);
     check(&neap, 1, &["raw.jsonl is missing"]);
 }

@@ -109,7 +109,7 @@ fn an_embedder_at_an_address_finds_by_meaning_and_its_key_is_nowhere() {
     let chosen = at(&mock, "concepts");
     search_until(&neap, &chosen, "vehicle", |found| found.first().is_some_and(|text| text.contains("automobile")));
     assert_eq!(embedded(&mock, &["vehicle"]), TEXTS, "each text once");
-    let told = run(&neap, &chosen, &["doctor", "--json"]);
+    let told = run(&neap, &chosen, &["store", "doctor", "--json"]);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     let name = format!("concepts at {}", mock.url("/v1"));
     let want = json!({"name": name, "answers": true, "identity": "concepts/3", "dimensions": 3});
@@ -118,7 +118,7 @@ fn an_embedder_at_an_address_finds_by_meaning_and_its_key_is_nowhere() {
         mock.requests().iter().all(|request| request.header("authorization") == Some(&format!("Bearer {KEY}")))
     );
     let logged = [&chosen[..], &[("NEAP_LOG", "trace".to_owned())]].concat();
-    for args in [&["doctor"][..], &["search", "vehicle"], &["search", "vehicle", "--explain"]] {
+    for args in [&["store", "doctor"][..], &["search", "vehicle"], &["search", "vehicle", "--explain"]] {
         let ran = run(&neap, &logged, args);
         assert!(!ran.out.contains(KEY) && !ran.err.contains(KEY), "{}{}", ran.out, ran.err);
     }
@@ -140,7 +140,7 @@ fn another_embedder_takes_over_and_the_same_elsewhere_goes_on() {
         search_until(&neap, &at(mock, model), "vehicle", is_found);
         assert_eq!(embedded(mock, &["vehicle", "noise"]), TEXTS, "{model}");
     }
-    assert_eq!(run(&neap, &at(&renamed, "other"), &["doctor"]).code, 0);
+    assert_eq!(run(&neap, &at(&renamed, "other"), &["store", "doctor"]).code, 0);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn an_embedder_that_fails_leaves_the_words_and_is_told() {
             ran.code == 0 && ran.out.starts_with("Nothing found") && ran.err.contains("by words alone"),
             "{ran:?}"
         );
-        let ran = run(&neap, &chosen, &["doctor"]);
+        let ran = run(&neap, &chosen, &["store", "doctor"]);
         assert!(ran.code == 0 && ran.out.contains("the embedder does not answer"), "{ran:?}");
         assert!(!ran.out.contains(KEY), "{ran:?}");
     }
@@ -218,7 +218,7 @@ fn what_cannot_be_an_embedder_is_refused_with_a_hint() {
             chosen.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
         let ran = run(&neap, &chosen, &["search", "noise"]);
         assert!(ran.code == 2 && ran.err.contains(want), "{chosen:?}: {ran:?}");
-        let told = run(&neap, &chosen, &["doctor"]);
+        let told = run(&neap, &chosen, &["store", "doctor"]);
         assert!(told.code == 0 && told.out.contains(want), "{chosen:?}: {told:?}");
     }
     neap.file("vocab.txt", "one\ntwo\n");
@@ -258,7 +258,7 @@ fn a_search_can_be_narrowed_to_an_effort_and_to_who_spoke() {
     assert_eq!(found(&["--by", "user", "--in", "efforts"]), Vec::<String>::new());
     assert_eq!(neap.run(&["search", "pump", "--in", "memories", "--by", "user"]).code, 2);
     assert_eq!(neap.run(&["search", "pump", "--effort", "!!"]).code, 2);
-    let ran = neap.run(&["eval", "talks.jsonl", "--curve", "curve.png"]);
+    let ran = neap.run(&["lab", "eval", "talks.jsonl", "--curve", "curve.png"]);
     assert!(ran.code == 2 && ran.err.contains("drawn as SVG"), "{ran:?}");
 }
 
@@ -320,7 +320,7 @@ fn an_indexer_that_is_killed_leaves_a_store_that_is_made_up_for() {
     // Session folders may lag behind; the index may not be astray.
     let is_of_folder = |what: &str| what.contains("session folder");
     let astray = |neap: &Neap| -> Vec<String> {
-        let told: Value = serde_json::from_str(&run(neap, &[], &["doctor", "--json"]).out).expect("JSON");
+        let told: Value = serde_json::from_str(&run(neap, &[], &["store", "doctor", "--json"]).out).expect("JSON");
         let findings = told["findings"].as_array().expect("findings").clone();
         let serious = findings.iter().filter(|finding| finding["severity"] != "note");
         serious
@@ -354,7 +354,7 @@ fn what_one_process_writes_another_finds() {
     use std::io::{BufRead, BufReader, Write};
     let (neap, mock) = (store(), server(0));
     let chosen = at(&mock, "concepts");
-    let mut writing = command(&neap, &chosen, &["replay", "--session", "writer", "--json", "-"]);
+    let mut writing = command(&neap, &chosen, &["lab", "replay", "--session", "writer", "--json", "-"]);
     let mut writer = writing.stdin(Stdio::piped()).spawn().expect("the binary runs");
     let (mut tell, mut told) =
         (writer.stdin.take().expect("a pipe"), BufReader::new(writer.stdout.take().expect("a pipe")));

@@ -1,4 +1,4 @@
-//! `neap eval` and `neap bench`, on small texts of our own.
+//! `neap lab eval` and `neap lab bench`, on small texts of our own.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const TALKS: &str = include_str!("../../../docs/talks.jsonl");
 
 fn eval(neap: &Neap, args: &[&str]) -> Value {
-    let all: Vec<&str> = ["eval", "--json"].iter().chain(args).copied().collect();
+    let all: Vec<&str> = ["lab", "eval", "--json"].iter().chain(args).copied().collect();
     let mut said: Value = serde_json::from_str(&neap.ok(&all)).expect("one object");
     for file in said["files"].as_array_mut().expect("files") {
         // Times differ from run to run; nothing else may.
@@ -86,21 +86,22 @@ fn a_reason_that_is_left_out_is_left_out() {
 fn what_cannot_be_read_is_named() {
     let neap = Neap::new();
     let file = neap.file("broken.jsonl", format!("{}not json\n", TALKS));
-    let ran = neap.run(&["eval", &file]);
+    let ran = neap.run(&["lab", "eval", &file]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("broken.jsonl: line 4") && ran.err.contains("hint:"), "{}", ran.err);
-    assert_eq!(neap.run(&["eval", "nowhere.jsonl"]).code, 2);
-    assert_eq!(neap.run(&["eval", &file, "--budget", "5"]).code, 2);
+    assert_eq!(neap.run(&["lab", "eval", "nowhere.jsonl"]).code, 2);
+    assert_eq!(neap.run(&["lab", "eval", &file, "--budget", "5"]).code, 2);
 }
 
 #[test]
 fn a_bench_measures_each_size() {
     let neap = Neap::new();
-    let said: Value = serde_json::from_str(&neap.ok(&["bench", "--records", "200,400", "--json"])).expect("rows");
+    let said: Value =
+        serde_json::from_str(&neap.ok(&["lab", "bench", "--records", "200,400", "--json"])).expect("rows");
     for (row, turns) in said.as_array().expect("rows").iter().zip([200, 400]) {
         assert_eq!(row["turns"], turns);
         assert!(row["searched"]["p50_ms"].as_f64().expect("a time") > 0.0, "{row}");
         assert!(row["built"]["append_per_s"].as_f64().expect("a rate") > 0.0, "{row}");
     }
-    assert_eq!(neap.run(&["bench", "--records", "many"]).code, 2);
+    assert_eq!(neap.run(&["lab", "bench", "--records", "many"]).code, 2);
 }

@@ -19,7 +19,7 @@ fn chat_explains_itself() {
 
 #[test]
 fn replay_explains_itself() {
-    insta::assert_snapshot!(check(&["replay", "--help"]));
+    insta::assert_snapshot!(check(&["lab", "replay", "--help"]));
 }
 
 #[test]
@@ -29,22 +29,22 @@ fn session_explains_itself() {
 
 #[test]
 fn keys_explain_themselves() {
-    insta::assert_snapshot!(check(&["keys", "--help"]));
+    insta::assert_snapshot!(check(&["store", "keys", "--help"]));
 }
 
 #[test]
 fn proof_explains_itself() {
-    insta::assert_snapshot!(check(&["proof", "--help"]));
+    insta::assert_snapshot!(check(&["lab", "proof", "--help"]));
 }
 
 #[test]
 fn original_explains_itself() {
-    insta::assert_snapshot!(check(&["original", "--help"]));
+    insta::assert_snapshot!(check(&["session", "original", "--help"]));
 }
 
 #[test]
 fn receipts_explain_themselves() {
-    insta::assert_snapshot!(check(&["receipts", "--help"]));
+    insta::assert_snapshot!(check(&["session", "receipts", "--help"]));
 }
 
 #[test]
@@ -54,8 +54,11 @@ fn search_explains_itself() {
 
 #[test]
 fn what_is_known_is_explained() {
-    for command in ["remember", "recall", "decide", "review", "censor", "frames", "context", "report"] {
+    for command in ["remember", "recall", "context", "report"] {
         insta::assert_snapshot!(command, check(&[command, "--help"]));
+    }
+    for command in ["decide", "review", "censor", "frames"] {
+        insta::assert_snapshot!(command, check(&["memory", command, "--help"]));
     }
     insta::assert_snapshot!("memory", check(&["memory", "--help"]));
     insta::assert_snapshot!("memory_edit", check(&["memory", "edit", "--help"]));
@@ -63,7 +66,28 @@ fn what_is_known_is_explained() {
 
 #[test]
 fn eval_explains_itself() {
-    insta::assert_snapshot!(check(&["eval", "--help"]));
+    insta::assert_snapshot!(check(&["lab", "eval", "--help"]));
+}
+
+#[test]
+fn the_help_fits_one_screen() {
+    let (long, short) = (check(&["--help"]), check(&["-h"]));
+    assert!(long.lines().count() <= 40 && short.lines().count() <= 40, "{long}");
+    assert!(check(&["chat", "-h"]).len() < check(&["chat", "--help"]).len());
+    let wide: Vec<&str> = long.lines().filter(|line| line.chars().count() > 100).collect();
+    assert_eq!(wide, [""; 0]);
+}
+
+#[test]
+fn former_names_work_and_say_the_present_one() {
+    let neap = Neap::new();
+    let (former, now) = (neap.run(&["settings"]), neap.run(&["store", "settings"]));
+    assert_eq!((former.code, &former.out), (now.code, &now.out));
+    assert_eq!(former.err, format!("`neap settings` is now `neap store settings`\n{}", now.err));
+    for name in ["doctor", "efforts", "frames", "eval"] {
+        let listed = check(&["--help"]).lines().any(|line| line.trim_start().starts_with(name));
+        assert!(!listed && neap.run(&[name, "--help"]).code == 0, "{name}");
+    }
 }
 
 #[test]

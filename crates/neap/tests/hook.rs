@@ -156,7 +156,7 @@ fn what_is_said_is_taken_down_once_however_often_it_is_told() {
     };
     assert_eq!((said(prompt), said("The parser reads from 0x40 now.")), ((1, 0), (0, 1)));
     assert_eq!(figures(&neap, &talk), (0, 2));
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 fn figures(neap: &Neap, talk: &Transcript) -> (u64, u64) {
@@ -189,11 +189,14 @@ fn after_a_clients_compaction_the_lost_detail_is_named_and_comes_back_by_its_han
     let asked = talk.event("UserPromptSubmit", json!({"prompt": "What next?", "prompt_id": "p3"}));
     let told = hook(&neap, &[], &asked);
     assert!(told.contains("6543") && told.contains("not in the summary"), "{told}");
-    let handle =
-        told.split("`neap original ").nth(1).and_then(|rest| rest.split(" --session").next()).expect("a handle");
+    let handle = told
+        .split("`neap session original ")
+        .nth(1)
+        .and_then(|rest| rest.split(" --session").next())
+        .expect("a handle");
     assert_eq!(handle, "t1-2");
-    assert!(neap.ok(&["original", handle, "--session", "claude-code-s2"]).contains("port 6543"));
-    let receipts = neap.json(&["receipts", "--session", "claude-code-s2"]);
+    assert!(neap.ok(&["session", "original", handle, "--session", "claude-code-s2"]).contains("port 6543"));
+    let receipts = neap.json(&["session", "receipts", "--session", "claude-code-s2"]);
     assert_eq!(receipts.as_array().expect("a list").len(), 1, "{receipts}");
     // It is told once; what bears on a question is told whenever it is asked, since the agent has it no more.
     talk.add("assistant", "Whatever you like.", json!({}));
@@ -229,12 +232,12 @@ fn secrets_in_what_is_asked_never_reach_the_disk() {
     let prompt = "deploy with OPENAI_API_KEY=sk-proj-4f9aT7bQ2mX8vL1cR6yN3wK5dH0sJ9eG please";
     hook(&neap, &[], &talk.event("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"})));
     assert_eq!(holding(&neap.data(), "4f9aT7bQ2mX8vL1c"), Vec::<PathBuf>::new());
-    assert!(neap.ok(&["original", "t1", "--session", "claude-code-s5"]).contains("[masked: "));
+    assert!(neap.ok(&["session", "original", "t1", "--session", "claude-code-s5"]).contains("[masked: "));
     // Nor by what the work is called.
     let prompt = "sk-proj-7h2kP4zW9qD3xB8nM5tV1aF6uC0rY2jL is the key of the payment service for nightly invoices in the harbour office";
     let talk = Transcript::new(&neap, "s6");
     hook(&neap, &[], &talk.event("UserPromptSubmit", json!({"prompt": prompt, "prompt_id": "p"})));
-    let efforts = neap.ok(&["efforts", "--session", "claude-code-s6"]);
+    let efforts = neap.ok(&["session", "efforts", "--session", "claude-code-s6"]);
     assert!(efforts.contains("masked") && !efforts.to_lowercase().contains("7h2kp4"), "{efforts}");
     assert_eq!(holding(&neap.data(), "7h2kp4zw9qd3xb8n"), Vec::<PathBuf>::new());
 }
@@ -301,5 +304,5 @@ fn a_lock_that_is_never_given_up_does_not_hold_the_agent() {
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
     let faults = faults(&neap);
     assert!(faults.iter().any(|fault| fault.contains("nothing was decided within")), "{faults:?}");
-    assert!(neap.ok(&["doctor"]).contains("hook: "));
+    assert!(neap.ok(&["store", "doctor"]).contains("hook: "));
 }

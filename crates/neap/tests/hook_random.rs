@@ -1,4 +1,4 @@
-//! Hooks told anything, in any order, by many agents at once: each prompt is stored exactly once, or a fault is logged and `neap doctor`
+//! Hooks told anything, in any order, by many agents at once: each prompt is stored exactly once, or a fault is logged and `neap store doctor`
 //! shows it.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
@@ -219,7 +219,7 @@ fn each_prompt_is_stored_once_or_a_fault_is_logged_and_shown() {
     let (late, faults) = faults(&neap).into_iter().partition::<Vec<String>, _>(is_late);
     assert!(faults.len() <= wrong && faults.len() + late.len() >= wrong, "{wrong}: {faults:?}; late: {late:?}");
     assert!(wanted > 40 && wrong > 10, "{wanted} {wrong}");
-    let told = neap.run(&["doctor"]);
+    let told = neap.run(&["store", "doctor"]);
     assert!(told.out.contains("hook: ") && told.out.contains("neap hook --log"), "{}", told.out);
     // A prompt's folder is written at its turn's end, and many of these have none.
     let differs = told.out.lines().filter(|line| line.starts_with("differs "));
@@ -261,7 +261,7 @@ fn what_hooks_have_no_time_for_is_recorded_after_them() {
         crate::rig::holding(&neap.data().join("hooks"), "4f9aT7bQ2mX8vL1c"),
         Vec::<std::path::PathBuf>::new()
     );
-    assert!(neap.ok(&["doctor"]).contains("told by hooks not recorded yet"));
+    assert!(neap.ok(&["store", "doctor"]).contains("told by hooks not recorded yet"));
     other.execute_batch("ROLLBACK").expect("it is free");
     wait_for_spool(&neap);
     let stored: Vec<(String, usize)> =

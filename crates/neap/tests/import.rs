@@ -61,14 +61,14 @@ fn claude_code_is_taken_in_from_its_usual_folder_once_and_what_grew_later() {
     let hits = neap.json(&["search", "raised it to 45", "--session", &session, "--in", "raw"]);
     assert!(hits[0]["text"].as_str().expect("words").contains("checkout-7Q"), "{hits}");
     assert_eq!(hits[0]["at"].as_i64(), Some(1_772_442_009_000), "{hits}");
-    let efforts = neap.json(&["efforts", "--session", &session]);
+    let efforts = neap.json(&["session", "efforts", "--session", &session]);
     let concluded: Vec<&Value> =
         efforts.as_array().expect("a list").iter().filter(|e| e["status"] == "concluded").collect();
     assert_eq!(concluded.len(), 1, "{efforts}");
     // Calls and their results are whole.
-    let turn = neap.ok(&["original", "t1", "--session", &session]);
+    let turn = neap.ok(&["session", "original", "t1", "--session", &session]);
     assert!(turn.contains("assistant calls Read") && turn.contains("tool: const TIMEOUT"), "{turn}");
-    let interrupted = neap.ok(&["original", "t3", "--session", &session]);
+    let interrupted = neap.ok(&["session", "original", "t3", "--session", &session]);
     assert!(
         interrupted.contains("calls Bash") && interrupted.contains("[no result was recorded]"),
         "{interrupted}"
@@ -76,13 +76,13 @@ fn claude_code_is_taken_in_from_its_usual_folder_once_and_what_grew_later() {
     // Secrets never reach the disk.
     assert_eq!(holding(&neap.data(), "4f9aT7bQ2mX8vL1c"), Vec::<PathBuf>::new());
     // What the program's own summary dropped is told, and comes back by its handle.
-    let receipts = neap.json(&["receipts", "--session", &session]);
+    let receipts = neap.json(&["session", "receipts", "--session", &session]);
     let of_client =
         receipts.as_array().expect("a list").iter().find(|r| r["kind"] == "client").expect("a receipt");
     assert_eq!(of_client["of"], "t1-4", "{receipts}");
     assert!(of_client["receipt"]["recoverable"].to_string().contains("checkout-7Q"), "{of_client}");
-    assert!(neap.ok(&["original", "t1-4", "--session", &session]).contains("checkout-7Q"));
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert!(neap.ok(&["session", "original", "t1-4", "--session", &session]).contains("checkout-7Q"));
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
     // A helper's words are a session of their own.
     let sessions = neap.ok(&["session", "list"]);
     assert!(sessions.contains(&format!("{session}-a490af55")), "{sessions}");
@@ -110,9 +110,9 @@ fn codex_chatgpt_and_claude_ai_are_taken_in_and_found() {
         let hits = neap.json(&["search", query]);
         assert_eq!(hits[0]["session"], session, "{query}: {hits}");
     }
-    let turn = neap.ok(&["original", "t1", "--session", "codex-0199f00d-1111-7222-8333-444455556666"]);
+    let turn = neap.ok(&["session", "original", "t1", "--session", "codex-0199f00d-1111-7222-8333-444455556666"]);
     assert!(turn.contains("assistant calls apply_patch") && turn.contains("tool: Done!"), "{turn}");
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 #[test]
@@ -154,9 +154,9 @@ fn secrets_in_a_session_folder_never_reach_the_disk() {
     let other = neap.json(&["session", "import", path, "--session", "again"]);
     assert_eq!((&other["turns"], &other["masked"]), (&2.into(), &4.into()), "{other}");
     assert_eq!(holding(&neap.data(), "T7bQ2mX8vL1c"), Vec::<PathBuf>::new());
-    let efforts = neap.ok(&["efforts", "--session", "old"]);
+    let efforts = neap.ok(&["session", "efforts", "--session", "old"]);
     assert!(efforts.contains("[masked: "), "{efforts}");
-    assert!(neap.ok(&["original", "t1", "--session", "old"]).contains("[masked: "));
+    assert!(neap.ok(&["session", "original", "t1", "--session", "old"]).contains("[masked: "));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn an_import_that_is_ended_half_way_goes_on_and_two_at_once_take_in_nothing_twic
     let events = neap.events(&format!("claude-code-{CLAUDE}"));
     let begun = events.iter().filter(|event| event["event"]["type"] == "turn_started");
     assert_eq!(begun.filter(|event| event.to_string().contains("Help me fix the checkout timeout")).count(), 1);
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 /// A pipe that nobody writes to, under a name.
@@ -224,10 +224,10 @@ fn what_is_no_regular_file_is_refused_at_once() {
         (&["import", "codex", "/dev/zero"], 0),
         (&["session", "import", &pipe], 2),
         (&["session", "import", "/dev/zero"], 2),
-        (&["replay", &pipe], 2),
+        (&["lab", "replay", &pipe], 2),
         (&["memory", "import", &pipe], 2),
-        (&["eval", &pipe], 2),
-        (&["proof", "window", "--transcripts", &pipe], 2),
+        (&["lab", "eval", &pipe], 2),
+        (&["lab", "proof", "window", "--transcripts", &pipe], 2),
         (&["--key-file", &pipe, "chat"], 2),
     ] {
         let ran = neap.run(args);

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use crate::rig::{Neap, Ran};
 use async_trait::async_trait;
-use neap_core::ids::SessionId;
-use neap_core::message::ToolCall;
-use neap_core::tools::ToolSpec;
-use neap_engine::{Author, Engine, HostTools, Quiet, SessionOptions, ToolAnswer};
+use neap_core::base::ids::SessionId;
+use neap_core::base::message::ToolCall;
+use neap_core::turn::tools::ToolSpec;
+use neap_engine::{Author, Engine, HostTools, NullObserver, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
-use neap_model::scripted::Scripted;
+use neap_model::scripted::ScriptedModel;
 use neap_store::SqliteStore;
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn refused(ran: &Ran, error: &str, hint: &str) {
 #[test]
 fn a_key_is_made_on_first_use_for_its_owner_alone() {
     let neap = Neap::new();
-    assert_eq!(ids(&neap.json(&["keys", "list"])), [""; 0]);
+    assert_eq!(ids(&neap.json(&["store", "keys", "list"])), [""; 0]);
     assert!(!neap.data().exists(), "looking makes nothing");
     talk(&neap);
     let made = std::fs::read_to_string(own_file(&neap)).expect("a key");
@@ -60,14 +60,14 @@ fn a_key_is_made_on_first_use_for_its_owner_alone() {
     assert_eq!((mode(&own_file(&neap)), mode(&neap.data().join("keys"))), (0o600, 0o700));
     talk(&neap);
     assert_eq!(std::fs::read_to_string(own_file(&neap)).expect("a key"), made, "and stays");
-    assert_eq!(ids(&neap.json(&["keys", "list"])).len(), 1);
+    assert_eq!(ids(&neap.json(&["store", "keys", "list"])).len(), 1);
 }
 
 #[test]
 fn many_processes_at_once_end_with_one_key() {
     let neap = Neap::new();
     let start = |_| {
-        let mut command = neap.command(&["keys", "rotate", "--json"]);
+        let mut command = neap.command(&["store", "keys", "rotate", "--json"]);
         command.stdout(Stdio::piped()).spawn().expect("it runs")
     };
     let children: Vec<_> = (0..8).map(start).collect();
@@ -77,7 +77,7 @@ fn many_processes_at_once_end_with_one_key() {
         let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         rotated.push(told["current"].as_str().expect("an id").to_owned());
     }
-    let told = neap.json(&["keys", "list"]);
+    let told = neap.json(&["store", "keys", "list"]);
     let kept = ids(&told);
     assert_eq!(kept.len(), 9, "the first one, made once, and eight rotations");
     assert!(rotated.iter().all(|id| kept.contains(&id.as_str())), "none is lost");
@@ -89,14 +89,14 @@ fn many_processes_at_once_end_with_one_key() {
 fn rotation_puts_a_new_key_before_the_old_ones() {
     let neap = Neap::new();
     talk(&neap);
-    let first = neap.json(&["keys", "list"]);
-    let told = neap.json(&["keys", "rotate"]);
-    let both = neap.json(&["keys", "list"]);
+    let first = neap.json(&["store", "keys", "list"]);
+    let told = neap.json(&["store", "keys", "rotate"]);
+    let both = neap.json(&["store", "keys", "list"]);
     assert_eq!(ids(&both), [told["current"].as_str().expect("an id"), ids(&first)[0]]);
     assert_eq!(both["keys"][0]["current"], true);
     assert_eq!(both["keys"][1]["current"], false);
     assert_eq!(mode(&own_file(&neap)), 0o600);
-    let shown = neap.ok(&["keys", "list"]);
+    let shown = neap.ok(&["store", "keys", "list"]);
     assert!(shown.contains("signs and verifies") && shown.contains("envelope.key"), "{shown}");
     talk(&neap);
 }
@@ -106,14 +106,14 @@ fn a_key_file_that_others_can_read_is_refused() {
     let neap = Neap::new();
     for wide in [0o640, 0o604, 0o644, 0o660] {
         let path = key_file(&neap, SECRET, wide);
-        let ran = neap.run(&["keys", "list", "--key-file", &path]);
+        let ran = neap.run(&["store", "keys", "list", "--key-file", &path]);
         refused(&ran, "can be read by others", "chmod 600");
         let ran = neap.run(&["chat", "--key-file", &path]);
         refused(&ran, "can be read by others", "chmod 600");
     }
     for private in [0o600, 0o400] {
         let path = key_file(&neap, SECRET, private);
-        assert_eq!(ids(&neap.json(&["keys", "list", "--key-file", &path])).len(), 1);
+        assert_eq!(ids(&neap.json(&["store", "keys", "list", "--key-file", &path])).len(), 1);
         std::fs::remove_file(path).expect("it is ours");
     }
 }
@@ -129,11 +129,19 @@ fn a_file_that_is_no_key_file_is_refused() {
         (&"0".repeat(70_000), "too long"),
     ] {
         let path = key_file(&neap, content, 0o600);
-        refused(&neap.run(&["keys", "list", "--key-file", &path]), error, "hint:");
+        refused(&neap.run(&["store", "keys", "list", "--key-file", &path]), error, "hint:");
     }
-    refused(&neap.run(&["keys", "list", "--key-file", "nowhere"]), "there is no key file nowhere", "hint:");
-    refused(&neap.run(&["keys", "rotate", "--key-file", "nowhere"]), "there is no key file nowhere", "hint:");
-    refused(&neap.run(&["keys", "list", "--key-file", "."]), "is not a file", "hint:");
+    refused(
+        &neap.run(&["store", "keys", "list", "--key-file", "nowhere"]),
+        "there is no key file nowhere",
+        "hint:",
+    );
+    refused(
+        &neap.run(&["store", "keys", "rotate", "--key-file", "nowhere"]),
+        "there is no key file nowhere",
+        "hint:",
+    );
+    refused(&neap.run(&["store", "keys", "list", "--key-file", "."]), "is not a file", "hint:");
 }
 
 #[test]
@@ -144,13 +152,13 @@ fn a_key_can_come_from_the_environment() {
         let text = |bytes| String::from_utf8(bytes).expect("text");
         Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     };
-    let told: Value = serde_json::from_str(&with(&["keys", "list", "--json"], SECRET).out).expect("JSON");
+    let told: Value = serde_json::from_str(&with(&["store", "keys", "list", "--json"], SECRET).out).expect("JSON");
     let file = key_file(&neap, &format!("# the same, in capitals\n{}\n", SECRET.to_uppercase()), 0o600);
-    let same = neap.json(&["keys", "list", "--key-file", &file]);
+    let same = neap.json(&["store", "keys", "list", "--key-file", &file]);
     assert_eq!((&told["source"], &told["keys"]), (&json!("NEAP_KEY"), &same["keys"]));
-    refused(&with(&["keys", "rotate"], SECRET), "is given by NEAP_KEY", "NEAP_KEY_FILE");
+    refused(&with(&["store", "keys", "rotate"], SECRET), "is given by NEAP_KEY", "NEAP_KEY_FILE");
     for wrong in ["secret-word-of-mine", "0011", &SECRET[1..]] {
-        let ran = with(&["keys", "list"], wrong);
+        let ran = with(&["store", "keys", "list"], wrong);
         refused(&ran, "NEAP_KEY is not a key", "openssl");
         assert!(!ran.err.contains(wrong), "{}", ran.err);
     }
@@ -178,16 +186,16 @@ fn a_key_is_never_shown() {
     neap.file("script.jsonl", "{\"user\": \"Hello.\"}\n");
     let mut shown = Vec::new();
     for args in [
-        &["keys", "list"][..],
-        &["keys", "list", "--json"],
-        &["keys", "--help"],
-        &["replay", "script.jsonl", "--session", "work", "--json"],
-        &["doctor"],
+        &["store", "keys", "list"][..],
+        &["store", "keys", "list", "--json"],
+        &["store", "keys", "--help"],
+        &["lab", "replay", "script.jsonl", "--session", "work", "--json"],
+        &["store", "doctor"],
         &["session", "show", "work", "--json"],
         &["session", "export", "work"],
-        &["settings"],
-        &["keys", "rotate"],
-        &["keys", "rotate", "--json"],
+        &["store", "settings"],
+        &["store", "keys", "rotate"],
+        &["store", "keys", "rotate", "--json"],
     ] {
         for file in [&path, &wrong] {
             let ran = neap.run(&[args, &["--key-file", file]].concat());
@@ -230,22 +238,22 @@ async fn doctor_tells_a_result_that_is_not_the_one_that_was_sealed() {
     let path = key_file(&here, SECRET, 0o600);
     std::fs::create_dir(here.data()).expect("a folder");
     let secret: Vec<u8> = (0..16).map(|at| at * 0x11).collect();
-    let (model, store) = (Arc::new(Scripted::new()), SqliteStore::open(&here.database()).expect("a store"));
+    let (model, store) = (Arc::new(ScriptedModel::new()), SqliteStore::open(&here.database()).expect("a store"));
     let keyring = Arc::new(Keyring::from_secret(&secret).expect("long enough"));
     let builder = Engine::builder(Arc::new(store)).model(model.clone());
     let engine = builder.host_tools(Arc::new(Pages)).keyring(keyring).build();
     let id = SessionId::parse("work").expect("an id");
     let mut session = engine.resume(&id, &SessionOptions::default()).await.expect("a session");
     model.push_turn(vec![("fetch".to_owned(), "{}".to_owned())], "12 it is.");
-    session.turn(Author::Person, "What torque?", &mut Quiet).await.expect("a reply");
+    session.turn(Author::Person, "What torque?", &mut NullObserver).await.expect("a reply");
     drop((session, engine));
-    here.ok(&["rebuild"]);
+    here.ok(&["store", "rebuild"]);
 
     let key = ["--key-file", &path];
-    let whole = here.ok(&[&["doctor"][..], &key].concat());
+    let whole = here.ok(&[&["store", "doctor"][..], &key].concat());
     assert!(whole.ends_with(": clean\n") && !whole.contains("sealed"), "what is whole verifies: {whole}");
     // Without the key nothing can be said against it.
-    let unknown = here.ok(&["doctor"]);
+    let unknown = here.ok(&["store", "doctor"]);
     let note = "note work: 1 tool result is sealed with key ";
     assert!(unknown.contains(note) && unknown.contains("which is not here: not verified"), "{unknown}");
 
@@ -253,13 +261,13 @@ async fn doctor_tells_a_result_that_is_not_the_one_that_was_sealed() {
     assert!(export.contains("takes 12 Nm"));
     let altered = there.file("altered.jsonl", export.replace("takes 12 Nm", "takes 13 Nm"));
     there.ok(&["session", "import", &altered]);
-    let ran = there.run(&[&["doctor"][..], &key].concat());
+    let ran = there.run(&[&["store", "doctor"][..], &key].concat());
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("is not the one that was sealed"), "{}", ran.out);
-    assert_eq!(there.run(&["doctor"]).code, 0, "its own key does not know");
+    assert_eq!(there.run(&["store", "doctor"]).code, 0, "its own key does not know");
 
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("it is ours");
-    let ran = there.run(&[&["doctor"][..], &key].concat());
+    let ran = there.run(&[&["store", "doctor"][..], &key].concat());
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.contains("sealed tool results are not verified"), "{}", ran.out);
 }

@@ -110,7 +110,7 @@ impl Rig {
     }
 
     fn start(&self, script: &str) -> Child {
-        let mut command = self.neap.command(&["replay", "--session", "k", "--json", "-"]);
+        let mut command = self.neap.command(&["lab", "replay", "--session", "k", "--json", "-"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
         // Less than a pipe holds, so this does not wait; the pipe stays open, so the process waits for more.
@@ -155,7 +155,7 @@ impl Rig {
     #[track_caller]
     fn verify(&self) {
         assert_eq!(check(&self.acks, &self.neap.events("k")), Vec::<String>::new());
-        let examined = self.neap.run(&["doctor"]);
+        let examined = self.neap.run(&["store", "doctor"]);
         assert!(matches!(examined.code, 0 | 1), "{}{}", examined.out, examined.err);
     }
 }
@@ -175,13 +175,13 @@ fn torment(seed: u64, kills: usize) -> usize {
     }
     rig.verify();
     let (said, script) = rig.script(1);
-    let ran = rig.neap.fed(&["replay", "--session", "k", "--json", "-"], script);
+    let ran = rig.neap.fed(&["lab", "replay", "--session", "k", "--json", "-"], script);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""), "one more turn works");
     rig.acknowledged(&said, &ran.out);
     rig.verify();
-    rig.neap.ok(&["rebuild"]);
+    rig.neap.ok(&["store", "rebuild"]);
     rig.verify();
-    assert_eq!(rig.neap.run(&["doctor"]).code, 0, "clean after a rebuild");
+    assert_eq!(rig.neap.run(&["store", "doctor"]).code, 0, "clean after a rebuild");
     rig.acks.len()
 }
 
@@ -199,7 +199,7 @@ fn acknowledged_turns_survive_three_hundred_kills() {
 fn the_checker_notices_what_is_lost_changed_doubled_or_out_of_order() {
     let mut rig = Rig::new(1);
     let (said, script) = rig.script(5);
-    let ran = rig.neap.fed(&["replay", "--session", "k", "--json", "-"], script);
+    let ran = rig.neap.fed(&["lab", "replay", "--session", "k", "--json", "-"], script);
     rig.acknowledged(&said, &ran.out);
     let events = rig.neap.events("k");
     assert_eq!((rig.acks.len(), check(&rig.acks, &events)), (5, Vec::<String>::new()));

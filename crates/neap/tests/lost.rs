@@ -21,7 +21,7 @@ fn killed(neap: &Neap, session: &str, numbers: std::ops::Range<usize>) {
     let no_copy = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
     reader.set_db_config(no_copy, true).expect("it can be set");
     reader.execute_batch("BEGIN; SELECT count(*) FROM events").expect("it can be read");
-    let mut command = neap.command(&["replay", "--json", "-", "--session", session]);
+    let mut command = neap.command(&["lab", "replay", "--json", "-", "--session", session]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the binary runs");
     let mut stdin = child.stdin.take().expect("a pipe");
     let mut acknowledged = BufReader::new(child.stdout.take().expect("a pipe")).lines();
@@ -69,18 +69,18 @@ fn refused_by_all(neap: &Neap, words: &[&str]) {
     let before = tree(&neap.data());
     let commands: [&[&str]; 18] = [
         &["chat", "--session", "work"],
-        &["replay", &turn, "--session", "work"],
+        &["lab", "replay", &turn, "--session", "work"],
         &["serve", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9"],
         &["mcp"],
         &["session", "list"],
         &["session", "show", "work"],
         &["session", "export", "work"],
         &["session", "import", &export],
-        &["session", "delete-request", "work"],
+        &["session", "erase", "work"],
         &["import", "codex", &transcript],
         &["import", "codex", &transcript, "--dry-run"],
         &["search", "canary"],
-        &["efforts", "--session", "work"],
+        &["session", "efforts", "--session", "work"],
         &["explain", "--session", "work"],
         &["report", "--session", "work"],
         &["remember", "apples fall"],
@@ -112,12 +112,12 @@ fn refused_by_all(neap: &Neap, words: &[&str]) {
 #[track_caller]
 fn doctor(neap: &Neap, code: i32, words: &[&str]) {
     let before = tree(&neap.data());
-    let ran = neap.run(&["doctor"]);
+    let ran = neap.run(&["store", "doctor"]);
     assert_eq!(ran.code, code, "{}{}", ran.out, ran.err);
     for words in words {
         assert!(ran.out.contains(words), "doctor does not say {words:?}: {}{}", ran.out, ran.err);
     }
-    let told: Value = serde_json::from_str(&neap.run(&["doctor", "--json"]).out).expect("JSON");
+    let told: Value = serde_json::from_str(&neap.run(&["store", "doctor", "--json"]).out).expect("JSON");
     assert_eq!((&told["exit"], &told["clean"]), (&json!(code), &json!(code == 0)));
     let after = tree(&neap.data());
     assert_eq!(after.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
@@ -148,7 +148,7 @@ fn an_examination_changes_nothing_whatever_the_state() {
     doctor(&neap, 0, &["clean"]);
     let empty = Neap::new();
     std::fs::create_dir(empty.data()).expect("a place");
-    let ran = empty.run(&["doctor"]);
+    let ran = empty.run(&["store", "doctor"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("there is no store at"), "{}", ran.err);
     assert!(tree(&empty.data()).is_empty());
@@ -174,7 +174,7 @@ fn a_lost_log_is_refused_by_every_command_until_it_is_set_aside() {
     refused_by_all(&neap, &["has lost what was written last", "neap.db-mark says"]);
     // A person goes on with what is left: nothing is removed, and the folder keeps what the store has lost.
     let whole = folder_lines(&neap, "work");
-    let ran = neap.run(&["rebuild", "--set-aside"]);
+    let ran = neap.run(&["store", "rebuild", "--set-aside"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("kept ") && ran.out.contains("neap session import "), "{}", ran.out);
     let aside: Vec<PathBuf> =
@@ -206,7 +206,7 @@ fn a_lost_log_without_a_marker_is_told_by_the_folder() {
     doctor(&neap, 2, &["the session folder shows events up to ", "are in the folder alone"]);
 }
 
-/// `neap rebuild` cut the folder, the only copy, from 100 lines to 54.
+/// `neap store rebuild` cut the folder, the only copy, from 100 lines to 54.
 #[test]
 fn a_rebuild_never_shortens_a_folder() {
     let neap = store();
@@ -214,13 +214,13 @@ fn a_rebuild_never_shortens_a_folder() {
     std::fs::write(beside(&neap, "-wal"), &log[..log.len() / 2]).expect("it can be halved");
     refused_by_all(&neap, &["has lost what was written last"]);
     let whole = folder_lines(&neap, "work");
-    let ran = neap.run(&["rebuild"]);
+    let ran = neap.run(&["store", "rebuild"]);
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
     assert_eq!(folder_lines(&neap, "work"), whole);
     // Also where nothing but the folder says what is lost.
     std::fs::remove_file(beside(&neap, "-mark")).expect("it was there");
     for _ in 0..2 {
-        let ran = neap.run(&["rebuild"]);
+        let ran = neap.run(&["store", "rebuild"]);
         assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
         let told = format!("raw.jsonl has {} lines and the store ", whole.len());
         assert!(ran.out.contains(&told) && ran.out.contains("neap session import "), "{}", ran.out);
@@ -245,7 +245,7 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     for end in ["", "-wal", "-shm", "-mark"] {
         std::fs::remove_file(beside(&neap, end)).expect("it was there");
     }
-    let ran = neap.run(&["rebuild", "--set-aside"]);
+    let ran = neap.run(&["store", "rebuild", "--set-aside"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let names = std::fs::read_dir(neap.data()).expect("a folder");
     let aside = names
@@ -260,11 +260,11 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     let copy = neap.place().join("copy");
     std::fs::create_dir(&copy).expect("a place");
     std::fs::rename(neap.folder("work"), copy.join("work")).expect("it can be moved");
-    neap.ok(&["session", "delete-request", "work", "--confirm", "work"]);
+    neap.ok(&["session", "erase", "work", "--confirm", "work"]);
     let other = Neap::new();
     other.replay(&["--session", "other"], &[said(7)]);
     std::fs::rename(copy.join("work"), other.folder("work")).expect("it can be moved");
-    let ran = other.run(&["doctor"]);
+    let ran = other.run(&["store", "doctor"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(
         ran.out.contains("a session that the store does not have; `neap session import` takes it in"),
@@ -287,7 +287,7 @@ fn a_damaged_file_is_salvaged_beside_itself() {
     std::fs::write(neap.database(), &bytes).expect("it can be damaged");
     doctor(&neap, 2, &["cannot be read as a store", "can still be read from its pages", "hint: "]);
     let before = tree(&neap.data());
-    let ran = neap.run(&["rebuild"]);
+    let ran = neap.run(&["store", "rebuild"]);
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
     let mut after = tree(&neap.data());
     let salvaged = after
@@ -302,6 +302,6 @@ fn a_damaged_file_is_salvaged_beside_itself() {
     assert_eq!(list.code, 0, "{}", list.err);
     let words = objects(&list.out).iter().filter(|event| event["event"]["type"] == "turn_started").count();
     assert_eq!(words, 50);
-    let examined = neap.run(&["--data-dir", place.to_str().expect("plain"), "doctor"]);
+    let examined = neap.run(&["--data-dir", place.to_str().expect("plain"), "store", "doctor"]);
     assert_eq!(examined.code, 0, "{}", examined.out);
 }

@@ -91,7 +91,7 @@ impl Story {
         let session = *self.numbers.of(&SESSIONS);
         let turns = 1 + self.numbers.below(4);
         let input: String = (0..turns).map(|_| self.line()).collect();
-        let args = ["replay", "--json", "-", "--session", session];
+        let args = ["lab", "replay", "--json", "-", "--session", session];
         let is_killed = self.numbers.below(2) == 0;
         self.done.push(format!("{turns} turns in {session}{}", if is_killed { ", killed" } else { "" }));
         if !is_killed {
@@ -150,7 +150,7 @@ impl Story {
             "another's" => {
                 let other = Neap::new();
                 let input: String = (0..5).map(|_| self.line()).collect();
-                other.fed(&["replay", "-", "--session", "alpha"], &input);
+                other.fed(&["lab", "replay", "-", "--session", "alpha"], &input);
                 if let Some(Some(theirs)) = tree(&other.data()).remove(&name) {
                     std::fs::write(&path, theirs).expect("it can be replaced");
                 }
@@ -168,11 +168,11 @@ impl Story {
         let name = format!("taken-{}", self.said);
         let line = self.line();
         let commands: [&[&str]; 9] = [
-            &["doctor"],
-            &["doctor", "--json"],
-            &["rebuild"],
-            &["rebuild", "--set-aside"],
-            &["replay", "-", "--session", "alpha"],
+            &["store", "doctor"],
+            &["store", "doctor", "--json"],
+            &["store", "rebuild"],
+            &["store", "rebuild", "--set-aside"],
+            &["lab", "replay", "-", "--session", "alpha"],
             &["session", "list"],
             &["session", "export", "beta"],
             &["session", "import", &folder],
@@ -187,7 +187,7 @@ impl Story {
         let after = self.recoverable(|_| true);
         let gone: Vec<&String> = before.difference(&after).collect();
         assert!(gone.is_empty(), "{gone:?} can no longer be found after\n{}", story());
-        if command[0] == "replay" && ran.code == 0 {
+        if command[..2] == ["lab", "replay"] && ran.code == 0 {
             let newest = format!("{:06}", self.said);
             assert!(after.contains(&newest), "{newest} was acknowledged and is nowhere:\n{}", story());
         }
@@ -200,9 +200,12 @@ impl Story {
         };
         let all = match command {
             // Who is told that all is well must be able to see all that is there.
-            ["doctor"] | ["doctor", "--json"] | ["rebuild"] => self.recoverable(|path| {
-                is_of_store(path) || path.starts_with("sessions") && !is_aside(path) && path.ends_with("raw.jsonl")
-            }),
+            ["store", "doctor"] | ["store", "doctor", "--json"] | ["store", "rebuild"] => {
+                self.recoverable(|path| {
+                    is_of_store(path)
+                        || path.starts_with("sessions") && !is_aside(path) && path.ends_with("raw.jsonl")
+                })
+            }
             _ => self.recoverable(is_of_store),
         };
         let visible = self.visible();

@@ -52,7 +52,7 @@ fn every_acknowledged_turn_is_there_once() {
         assert_eq!(found.get(id), Some(&1), "{id}");
     }
     assert_eq!(found.len(), acknowledged.len(), "nothing else was recorded");
-    let whole = neap.run(&["doctor"]);
+    let whole = neap.run(&["store", "doctor"]);
     assert_eq!(whole.code, 0, "{}{}", whole.out, whole.err);
 }
 

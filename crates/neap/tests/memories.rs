@@ -74,7 +74,7 @@ fn senseless_records_are_refused_in_words() {
         (&["remember", "x", "--valid-until", "2026-02-30"], "no day"),
         (&["recall", "x", "--kind", "feelings"], "no kind of memory"),
         (&["memory", "show", "x9"], "no id of a memory"),
-        (&["decide", "Use Postgres"], "--confidence"),
+        (&["memory", "decide", "Use Postgres"], "--confidence"),
     ];
     for (args, said) in by_arguments {
         refused(&neap.run(args), 2, said);
@@ -91,7 +91,7 @@ fn senseless_records_are_refused_in_words() {
         (&["memory", "show", "f9"], "f9"),
         (&["memory", "edit", "f1"], "nothing of f1 would change"),
         (&["memory", "retire", "f1"], "f1 is a fact"),
-        (&["review", "f1", "success"], "only a decision can be reviewed"),
+        (&["memory", "review", "f1", "success"], "only a decision can be reviewed"),
     ];
     for (args, said) in by_rules {
         let code = if said == "there is no session" { 2 } else { 1 };
@@ -150,7 +150,17 @@ fn facts_are_confirmed_marked_and_found_wrong_and_what_rests_on_them_is_flagged(
     learn(&neap, &["remember", "Postgres holds a million rows a second"]);
     learn(
         &neap,
-        &["decide", "Use Postgres", "--confidence", "0.85", "--rests-on", "f1", "--reason", "evidence: measured"],
+        &[
+            "memory",
+            "decide",
+            "Use Postgres",
+            "--confidence",
+            "0.85",
+            "--rests-on",
+            "f1",
+            "--reason",
+            "evidence: measured",
+        ],
     );
     assert_eq!(neap.json(&["memory", "confirm", "f1"])["memory"]["status"], "confirmed");
     assert_eq!(neap.json(&["memory", "core", "f1"])["memory"]["status"], "core");
@@ -160,7 +170,11 @@ fn facts_are_confirmed_marked_and_found_wrong_and_what_rests_on_them_is_flagged(
     assert_eq!(decision["shaken_by"], json!(["f1"]));
     assert_eq!(decision["body"]["reasons"], json!([{"kind": "evidence", "text": "measured"}]));
     assert!(neap.ok(&["memory", "list"]).contains("shaken"));
-    refused(&neap.run(&["decide", "x y", "--confidence", "0.5", "--rests-on", "d1"]), 1, "rests on facts");
+    refused(
+        &neap.run(&["memory", "decide", "x y", "--confidence", "0.5", "--rests-on", "d1"]),
+        1,
+        "rests on facts",
+    );
 }
 
 #[test]
@@ -169,8 +183,10 @@ fn decisions_are_reviewed_and_calibrate() {
     let choices =
         ["Use Postgres for billing", "Ship the parser", "Hire Ann", "Move the office", "Buy the heron server"];
     for (at, choice) in choices.iter().enumerate() {
-        let id =
-            learn(&neap, &["decide", choice, "--confidence", "0.9", "--stakes", "high", "--category", "work"]);
+        let id = learn(
+            &neap,
+            &["memory", "decide", choice, "--confidence", "0.9", "--stakes", "high", "--category", "work"],
+        );
         assert_eq!(id, format!("d{}", at + 1));
     }
     let status = neap.json(&["memory", "status"]);
@@ -178,7 +194,7 @@ fn decisions_are_reviewed_and_calibrate() {
     assert_eq!(status["calibration"], Value::Null);
     for at in 1..=5 {
         let outcome = if at == 5 { "failure" } else { "success" };
-        let told = neap.json(&["review", &format!("d{at}"), outcome, "--notes", "seen in use"]);
+        let told = neap.json(&["memory", "review", &format!("d{at}"), outcome, "--notes", "seen in use"]);
         assert_eq!(told["memory"]["body"]["outcome"], outcome);
     }
     let status = neap.json(&["memory", "status"]);
@@ -187,7 +203,7 @@ fn decisions_are_reviewed_and_calibrate() {
     assert!((status["calibration"]["brier"].as_f64().expect("a number") - 0.17).abs() < 1e-9, "{status}");
     assert_eq!(status["kinds"], json!({"decision": {"reviewed": 5}}));
     assert!(neap.ok(&["memory", "status"]).contains("verconfident"), "advice is given");
-    refused(&neap.run(&["review", "d1", "fine"]), 2, "possible values");
+    refused(&neap.run(&["memory", "review", "d1", "fine"]), 2, "possible values");
 }
 
 #[test]
@@ -227,8 +243,8 @@ fn forgetting_shows_what_would_go_and_erases_only_when_confirmed() {
     assert_eq!(neap.json(&["recall", "canary"]), json!([]));
     assert_eq!(neap.json(&["recall", "celsius"])[0]["id"], "f2");
     assert_eq!(learn(&neap, &["remember", "the moon is far away"]), "f3", "an id is never used again");
-    assert_eq!(neap.run(&["doctor"]).code, 0);
-    neap.ok(&["rebuild"]);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
+    neap.ok(&["store", "rebuild"]);
     assert_eq!(holding(&neap.data(), "quetzalcoatlus"), Vec::<std::path::PathBuf>::new());
     assert!(neap.ok(&["memory", "forget", "--asked"]).starts_with("No model asked"));
 }
@@ -276,7 +292,7 @@ fn an_export_is_imported_by_the_same_rules_with_little_trust() {
     learn(&neap, &["remember", "Tim prefers Celsius", "--always"]);
     learn(&neap, &["remember", "the staging database is called heron", "--subject", "staging database"]);
     learn(&neap, &["remember", "the staging database is called plover", "--subject", "staging database"]);
-    learn(&neap, &["decide", "Keep staging small", "--confidence", "0.7", "--rests-on", "f3"]);
+    learn(&neap, &["memory", "decide", "Keep staging small", "--confidence", "0.7", "--rests-on", "f3"]);
     let file = neap.place().join("records.jsonl");
     let file = file.to_str().expect("a plain path");
     neap.ok(&["memory", "export", "-o", file]);
@@ -312,30 +328,30 @@ fn rules_are_tried_on_recent_texts_before_they_are_in_force() {
     let said: Vec<Value> =
         (0..6).map(|at| json!({"user": format!("message {at} of heron"), "assistant": "Noted."})).collect();
     neap.replay(&["--session", "s"], &said);
-    let ran = neap.run(&["censor", "add", "heron", "--reason", "not now", "--side", "input"]);
+    let ran = neap.run(&["memory", "censor", "add", "heron", "--reason", "not now", "--side", "input"]);
     refused(&ran, 1, "6 of the last 6 texts");
     assert!(ran.err.contains("--force"), "{}", ran.err);
-    let told = neap.ok(&["censor", "add", "heron", "--reason", "not now", "--side", "input", "--force"]);
+    let told = neap.ok(&["memory", "censor", "add", "heron", "--reason", "not now", "--side", "input", "--force"]);
     assert!(told.contains("found in 6") && told.contains("c1"), "{told}");
-    let told = neap.ok(&["censor", "add", "launch codes", "--reason", "secret", "--action", "abort"]);
+    let told = neap.ok(&["memory", "censor", "add", "launch codes", "--reason", "secret", "--action", "abort"]);
     assert!(told.contains("tried on 6 recent texts (output): found in 0"), "{told}");
-    assert_eq!(neap.json(&["censor", "list"]).as_array().map(Vec::len), Some(2));
-    assert!(neap.ok(&["censor", "list"]).contains("launch codes"));
-    refused(&neap.run(&["censor", "false-positive", "c2"]), 1, "c2");
-    refused(&neap.run(&["censor", "retire", "f1"]), 2, "not a rule");
-    neap.ok(&["censor", "retire", "c1"]);
-    assert_eq!(neap.json(&["censor", "list"]).as_array().map(Vec::len), Some(1));
+    assert_eq!(neap.json(&["memory", "censor", "list"]).as_array().map(Vec::len), Some(2));
+    assert!(neap.ok(&["memory", "censor", "list"]).contains("launch codes"));
+    refused(&neap.run(&["memory", "censor", "false-positive", "c2"]), 1, "c2");
+    refused(&neap.run(&["memory", "censor", "retire", "f1"]), 2, "not a rule");
+    neap.ok(&["memory", "censor", "retire", "c1"]);
+    assert_eq!(neap.json(&["memory", "censor", "list"]).as_array().map(Vec::len), Some(1));
 }
 
 #[test]
 fn patterns_are_validated_and_can_be_tested() {
     let neap = Neap::new();
-    let found = |args: &[&str]| neap.json(&[&["censor", "test"], args].concat())["found"].clone();
+    let found = |args: &[&str]| neap.json(&[&["memory", "censor", "test"], args].concat())["found"].clone();
     assert_eq!(found(&["delete production", "please delete the whole production database"]), true);
     assert_eq!(found(&["delete production", "please delete the whole staging database"]), false);
     assert_eq!(found(&["sk-[a-z0-9]{8}", "it is sk-abcd1234", "--regex"]), true);
     let add = |pattern: &str, more: &[&str]| {
-        neap.run(&[&["censor", "add", pattern, "--reason", "because"], more].concat())
+        neap.run(&[&["memory", "censor", "add", pattern, "--reason", "because"], more].concat())
     };
     for (pattern, said) in [
         ("(((a{1,900}){1,900}){1,900})", "too large"),
@@ -349,13 +365,14 @@ fn patterns_are_validated_and_can_be_tested() {
     refused(&add(&"long ".repeat(400), &[]), 1, "characters");
     refused(&add("x", &["--regex", "--like"]), 2, "cannot be used with");
     refused(&add("x", &["--action", "destroy"]), 2, "possible values: steer, refuse, abort");
-    assert!(!neap.data().exists() || neap.json(&["censor", "list"]) == json!([]), "nothing was written");
+    assert!(!neap.data().exists() || neap.json(&["memory", "censor", "list"]) == json!([]), "nothing was written");
 }
 
 #[test]
 fn a_persons_rule_ends_a_turn_and_the_turn_says_so() {
     let neap = Neap::new();
     neap.ok(&[
+        "memory",
         "censor",
         "add",
         "launch codes",
@@ -373,7 +390,7 @@ fn a_persons_rule_ends_a_turn_and_the_turn_says_so() {
             .contains("rule c1 found something in what was said and ended the turn")
     );
     assert_eq!(neap.json(&["memory", "show", "c1"])["body"]["triggers"], 1);
-    assert_eq!(neap.json(&["censor", "false-positive", "c1"])["memory"]["body"]["false_positives"], 1);
+    assert_eq!(neap.json(&["memory", "censor", "false-positive", "c1"])["memory"]["body"]["false_positives"], 1);
 }
 
 #[test]
@@ -459,12 +476,15 @@ fn an_effort_leaves_an_episode() {
 #[test]
 fn frames_are_listed_explained_and_configured() {
     let neap = Neap::new();
-    assert!(neap.ok(&["frames"]).contains("decision"));
-    assert_eq!(neap.json(&["frames"]).as_array().map(Vec::len), Some(6));
-    assert_eq!(neap.json(&["frames", "debug"])["total"], 10_000);
-    assert_eq!(neap.json(&["frames", "--for", "should we use Redis?"])["frame"], "decision");
-    assert!(neap.ok(&["frames", "--for", "should we use Redis?"]).starts_with("decision (0.30), by its words"));
-    refused(&neap.run(&["frames", "sleep"]), 2, "no frame 'sleep'");
+    assert!(neap.ok(&["memory", "frames"]).contains("decision"));
+    assert_eq!(neap.json(&["memory", "frames"]).as_array().map(Vec::len), Some(6));
+    assert_eq!(neap.json(&["memory", "frames", "debug"])["total"], 10_000);
+    assert_eq!(neap.json(&["memory", "frames", "--for", "should we use Redis?"])["frame"], "decision");
+    assert!(
+        neap.ok(&["memory", "frames", "--for", "should we use Redis?"])
+            .starts_with("decision (0.30), by its words")
+    );
+    refused(&neap.run(&["memory", "frames", "sleep"]), 2, "no frame 'sleep'");
     learn(&neap, &["remember", "Tim prefers Celsius"]);
     refused(&neap.run(&["context", "hello", "--frame", "sleep"]), 2, "no frame 'sleep'");
     let place = neap.data().join("agents").join("cook");
@@ -473,12 +493,12 @@ fn frames_are_listed_explained_and_configured() {
     write("frames.toml", "[[frame]]\nname = \"cooking\"\ndescription = \"A meal.\"\nwords = [\"simmer\"]\n");
     write("identity.md", "You are a cook called Basil.\n");
     let cook = |args: &[&str]| neap.json(&[&["--agent", "cook"], args].concat());
-    assert_eq!(cook(&["frames", "--for", "simmer it slowly"])["frame"], "cooking");
+    assert_eq!(cook(&["memory", "frames", "--for", "simmer it slowly"])["frame"], "cooking");
     let text = cook(&["context", "simmer it slowly"])["text"].as_str().expect("a text").to_owned();
     assert!(text.contains("called Basil") && text.contains("Cooking"), "{text}");
     write("frames.toml", "[[frame]]\nname = \"cooking\"\n\nwrods = [\"simmer\"]\n");
-    refused(&neap.run(&["--agent", "cook", "frames"]), 2, "frames.toml: unknown field `wrods`");
-    assert!(neap.run(&["--agent", "cook", "frames"]).err.contains("line 4 of"), "the line is named");
+    refused(&neap.run(&["--agent", "cook", "memory", "frames"]), 2, "frames.toml: unknown field `wrods`");
+    assert!(neap.run(&["--agent", "cook", "memory", "frames"]).err.contains("line 4 of"), "the line is named");
     write("frames.toml", "[[frame]]\nname = \"Cooking!\"\n");
     refused(&neap.run(&["--agent", "cook", "chat"]), 2, "no name for a frame");
     write("frames.toml", "");
@@ -519,9 +539,13 @@ fn secrets_are_masked_before_anything_is_stored() {
 #[test]
 fn where_nothing_was_stored_looking_makes_nothing() {
     let neap = Neap::new();
-    for args in
-        [&["memory", "list"][..], &["recall", "x"], &["memory", "status"], &["context", "x"], &["censor", "list"]]
-    {
+    for args in [
+        &["memory", "list"][..],
+        &["recall", "x"],
+        &["memory", "status"],
+        &["context", "x"],
+        &["memory", "censor", "list"],
+    ] {
         refused(&neap.run(args), 2, "there is no store");
     }
     assert!(!neap.data().exists());

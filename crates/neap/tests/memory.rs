@@ -36,10 +36,10 @@ fn an_original_comes_back_byte_for_byte() {
     let neap = Neap::new();
     let said = "a\u{1b}[2J\u{9b}31m\0 b\n\n  trailing  ";
     neap.replay(&["--session", "default"], &[turn(said, &[], "Yes.\n"), turn("More.", &[], "Ok.")]);
-    assert_eq!(neap.ok(&["original", "t1.0"]), said, "no byte is added or changed");
-    assert_eq!(neap.ok(&["original", "t1.1"]), "Yes.\n");
-    assert_eq!(neap.ok(&["original", "t2"]), "user: More.\nassistant: Ok.\n");
-    let json = neap.json(&["original", "t1-2@-"]);
+    assert_eq!(neap.ok(&["session", "original", "t1.0"]), said, "no byte is added or changed");
+    assert_eq!(neap.ok(&["session", "original", "t1.1"]), "Yes.\n");
+    assert_eq!(neap.ok(&["session", "original", "t2"]), "user: More.\nassistant: Ok.\n");
+    let json = neap.json(&["session", "original", "t1-2@-"]);
     let roles: Vec<&Value> = json.as_array().expect("messages").iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["user", "assistant", "user", "assistant"]);
     assert_eq!(json[0]["content"], said);
@@ -55,10 +55,10 @@ fn a_handle_that_leads_nowhere_is_named_with_a_hint() {
         ("t1-1@pump", "nothing is stored under 't1-1@pump'"),
         ("pump", "'pump' is no handle"),
     ] {
-        let ran = neap.run(&["original", handle]);
+        let ran = neap.run(&["session", "original", handle]);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{handle}");
         assert!(ran.err.contains(error) && ran.err.contains("hint:"), "{handle}: {}", ran.err);
-        let ran = neap.run(&["original", handle, "--json"]);
+        let ran = neap.run(&["session", "original", handle, "--json"]);
         let told: Value = serde_json::from_str(&ran.err).expect("JSON");
         assert!(told["error"].as_str().expect("an error").contains(error), "{told}");
     }
@@ -68,7 +68,7 @@ fn a_handle_that_leads_nowhere_is_named_with_a_hint() {
 fn every_summary_has_its_receipt() {
     let neap = Neap::new();
     long_session(&neap);
-    let receipts = neap.json(&["receipts", "--limit", "1000"]);
+    let receipts = neap.json(&["session", "receipts", "--limit", "1000"]);
     let receipts = receipts.as_array().expect("a list");
     let of = |kind: &str| receipts.iter().filter(|receipt| receipt["kind"] == kind).count();
     assert_eq!(of("conclusion"), 1, "two events of one conclusion are one receipt");
@@ -80,10 +80,10 @@ fn every_summary_has_its_receipt() {
         assert!(receipt["summary_tokens"].as_u64() < receipt["source_tokens"].as_u64(), "{receipt}");
         // The handle leads to the words.
         let handle = receipt["receipt"]["handle"].as_str().expect("a handle");
-        assert!(!neap.ok(&["original", handle]).is_empty(), "{handle}");
+        assert!(!neap.ok(&["session", "original", handle]).is_empty(), "{handle}");
     }
-    assert_eq!(neap.json(&["receipts", "--limit", "2"]).as_array().map(Vec::len), Some(2));
-    let said = neap.ok(&["receipts"]);
+    assert_eq!(neap.json(&["session", "receipts", "--limit", "2"]).as_array().map(Vec::len), Some(2));
+    let said = neap.ok(&["session", "receipts"]);
     assert!(said.starts_with("of ") && said.contains("by t") && said.contains("compaction"), "{said}");
     let report = neap.json(&["report"]);
     assert_eq!(report["compactions"].as_u64().map(|n| n as usize), Some(of("compaction") + of("merge")));
@@ -100,7 +100,7 @@ fn explain_tells_cost_epoch_and_receipts() {
     assert_eq!(neap.json(&["explain"])["epoch_cause"], "first");
     let neap = Neap::new();
     long_session(&neap);
-    let turn = neap.json(&["receipts", "--limit", "1"])[0]["turn"].to_string();
+    let turn = neap.json(&["session", "receipts", "--limit", "1"])[0]["turn"].to_string();
     let said = neap.ok(&["explain", "--turn", &turn]);
     assert!(said.contains("summarised t") && said.contains(" % of ") && said.contains("in short, then"), "{said}");
 }
@@ -136,8 +136,15 @@ fn mem_debug_shows_what_is_done_and_no_words() {
 fn the_log_has_ids_and_counts_and_no_words() {
     let neap = Neap::new();
     let key = "ab".repeat(32);
-    let mut command =
-        neap.command(&["replay", "script.jsonl", "--session", "default", "--set", "context_tokens_max=2500"]);
+    let mut command = neap.command(&[
+        "lab",
+        "replay",
+        "script.jsonl",
+        "--session",
+        "default",
+        "--set",
+        "context_tokens_max=2500",
+    ]);
     let turns: Vec<Value> =
         chatter().lines().map(|line| turn(line, &[], &format!("I keep {CANARY} in mind."))).collect();
     neap.file("script.jsonl", rig::lines(&turns));
@@ -148,7 +155,7 @@ fn the_log_has_ids_and_counts_and_no_words() {
     for secret in [CANARY, "harbour", key.as_str()] {
         assert!(!log.contains(secret), "{secret} is in the log: {log}");
     }
-    let wrong = neap.command(&["settings"]).env("NEAP_LOG", "loud").output().expect("it runs");
+    let wrong = neap.command(&["store", "settings"]).env("NEAP_LOG", "loud").output().expect("it runs");
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(said.contains("NEAP_LOG='loud' is not a level of detail"), "{said}");

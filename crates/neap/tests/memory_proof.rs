@@ -1,11 +1,11 @@
-//! `neap proof memory`: bounds hold on a small corpus; shares and times are judged only on the whole one, outside of tests.
+//! `neap lab proof memory`: bounds hold on a small corpus; shares and times are judged only on the whole one, outside of tests.
 
 use crate::rig::Neap;
 
 #[test]
 fn a_small_corpus_holds_every_bound() {
     let neap = Neap::new();
-    let proofs = neap.json(&["proof", "memory", "--percent", "4"]);
+    let proofs = neap.json(&["lab", "proof", "memory", "--percent", "4"]);
     assert!(!neap.data().exists(), "a proof leaves nothing behind");
     let rows = proofs[0]["rows"].as_array().expect("rows");
     let steps: Vec<&str> = rows.iter().map(|row| row["step"].as_str().expect("a step")).collect();
@@ -29,7 +29,7 @@ fn a_small_corpus_holds_every_bound() {
 fn a_proof_gives_the_same_figures_again() {
     let figures = || {
         let neap = Neap::new();
-        let mut proofs = neap.json(&["proof", "memory", "--percent", "2"]);
+        let mut proofs = neap.json(&["lab", "proof", "memory", "--percent", "2"]);
         let rows = proofs[0]["rows"].as_array_mut().expect("rows");
         rows.retain(|row| !["cold", "process", "warm"].contains(&row["step"].as_str().expect("a step")));
         proofs

@@ -55,7 +55,7 @@ fn a_model_answers_and_calls_tools_in_every_protocol() {
         let key = if speaks == Speaks::Messages { "x-api-key" } else { "authorization" };
         assert!(requests[0].header(key).is_some_and(|value| value.ends_with(KEY)), "{speaks:?}");
         assert_eq!(holding(&neap.data(), KEY), Vec::<std::path::PathBuf>::new(), "{speaks:?}: no key is stored");
-        assert_eq!(neap.json(&["efforts"])[0]["id"], "login", "{speaks:?}");
+        assert_eq!(neap.json(&["session", "efforts"])[0]["id"], "login", "{speaks:?}");
     }
 }
 
@@ -274,5 +274,5 @@ fn a_cheaper_model_summarises_off_the_replys_path() {
         .collect();
     assert_eq!(models, ["big-1", "big-1", "big-1", "big-1", "small-1"]);
     assert!(mock.requests()[4].json()["tools"].is_null());
-    assert!(neap.json(&["efforts"])[0]["summary"].to_string().contains(summary));
+    assert!(neap.json(&["session", "efforts"])[0]["summary"].to_string().contains(summary));
 }

@@ -212,7 +212,7 @@ fn a_disk_that_is_read_only_is_done_without_and_caught_up_with() {
         return skip("a read-only disk", "nothing can be mounted here");
     };
     neap.chat(&["The store is made here.", "/quit"]);
-    neap.ok(&["keys", "list"]);
+    neap.ok(&["store", "keys", "list"]);
     disk.remount("ro");
     let mock = provider();
     let proxy = start(&mock, neap);

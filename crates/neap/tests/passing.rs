@@ -113,7 +113,8 @@ fn half_an_answer_is_recorded_and_marked() {
     while !search().contains("The port is") {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let kept = proxy.neap.command(&["original", "t1", "--session", &session]).output().expect("it runs");
+    let kept =
+        proxy.neap.command(&["session", "original", "t1", "--session", &session]).output().expect("it runs");
     let kept = String::from_utf8_lossy(&kept.stdout).into_owned();
     assert!(kept.contains("assistant: The port is [broken off]"), "{kept}");
     // The client keeps what it has, and goes on.
@@ -143,7 +144,7 @@ fn half_an_answer_is_recorded_and_marked() {
     assert_eq!(answer.header("x-neap-cached-percent"), Some("80"), "so far");
 }
 
-/// `neap watch`: each request in a line, for people and for programs; nobody elsewhere is told.
+/// `neap report --live`: each request in a line, for people and for programs; nobody elsewhere is told.
 #[test]
 fn a_proxy_can_be_watched() {
     let mock = Mock::start(|_, _| Reply::stream(Speaks::Chat.words(&["Hello."])));
@@ -153,7 +154,7 @@ fn a_proxy_can_be_watched() {
     }
     proxy.wait_for("neap_tokens_input_total", 200);
     let url = format!("http://{}/v1", proxy.address);
-    let told = proxy.neap.ok(&["watch", "--once", "--url", &url]);
+    let told = proxy.neap.ok(&["report", "--live", "--once", "--url", &url]);
     let lines: Vec<&str> = told.lines().collect();
     assert_eq!(lines.len(), 4, "{told}");
     assert!(
@@ -162,13 +163,13 @@ fn a_proxy_can_be_watched() {
     );
     assert!(lines[3].starts_with("2 requests: ") && lines[3].contains("80 % of them cached, 10 out"), "{told}");
     assert!(!told.contains("tomorrow") && !told.contains("Hello"), "what was said is not told: {told}");
-    let out = proxy.neap.ok(&["watch", "--once", "--url", &url, "--json"]);
+    let out = proxy.neap.ok(&["report", "--live", "--once", "--url", &url, "--json"]);
     let seen = rig::objects(&out);
     assert_eq!((seen.len(), &seen[1]["number"], &seen[1]["used"]["cached"]), (2, &json!(2), &json!(80)), "{out}");
     let answer = proxy.ask("GET", "/neap/recent?after=1", &[], b"");
     assert_eq!(answer.json()["requests"].as_array().map(Vec::len), Some(1));
     let page = [("origin", "https://evil.example")];
     assert_eq!(proxy.ask("GET", "/neap/recent", &page, b"").status, 403);
-    let ran = proxy.neap.run(&["watch", "--once", "--url", "http://127.0.0.1:9"]);
+    let ran = proxy.neap.run(&["report", "--live", "--once", "--url", "http://127.0.0.1:9"]);
     assert!(ran.code == 2 && ran.err.contains("neap serve"), "{}", ran.err);
 }

@@ -1,4 +1,4 @@
-//! `neap proof`: every expectation of the design holds, alone and together.
+//! `neap lab proof`: every expectation of the design holds, alone and together.
 
 use crate::rig::Neap;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use serde_json::Value;
 #[track_caller]
 fn check(args: &[&str]) -> Vec<(String, usize)> {
     let neap = Neap::new();
-    let proofs = neap.json(&[&["proof"], args].concat());
+    let proofs = neap.json(&[&["lab", "proof"], args].concat());
     assert!(!neap.data().exists(), "a proof leaves nothing behind");
     let proofs = proofs.as_array().expect("a list of proofs");
     let rows = |proof: &Value| {
@@ -37,7 +37,7 @@ fn all_slices_hold_and_each_holds_alone() {
 fn for_people_each_row_says_ok_and_the_end_says_how_many() {
     let neap = Neap::new();
     let rows: usize = check(&["all"]).iter().map(|(_, rows)| rows).sum();
-    let said = neap.ok(&["proof", "all"]);
+    let said = neap.ok(&["lab", "proof", "all"]);
     assert_eq!(said.lines().filter(|line| line.ends_with("  ok")).count(), rows, "{said}");
     assert!(said.contains(&format!("all {rows} expectations hold\n")), "{said}");
     assert!(!said.contains("FAILED"), "{said}");

@@ -1,4 +1,4 @@
-//! `neap proof model`: a model that does as the rules say passes every row, one that only talks fails those that ask for more.
+//! `neap lab proof model`: a model that does as the rules say passes every row, one that only talks fails those that ask for more.
 
 use crate::mock::{Mock, Reply, Request, Speaks};
 use crate::rig::Neap;
@@ -50,7 +50,8 @@ fn as_the_rules_say(request: &Request) -> Reply {
 /// Runs the proof; gives the exit code, and how often each row passed.
 fn prove(mock: &Mock, tries: &str) -> (i32, Vec<(String, u64)>) {
     let (neap, url) = (Neap::new(), mock.url("/v1"));
-    let ran = neap.run(&["proof", "model", "--base-url", &url, "--model", "m-1", "--tries", tries, "--json"]);
+    let ran =
+        neap.run(&["lab", "proof", "model", "--base-url", &url, "--model", "m-1", "--tries", tries, "--json"]);
     let rates: Value = serde_json::from_str(&ran.out).unwrap_or_else(|error| panic!("{error}: {ran:?}"));
     let rows = rates["rows"].as_array().expect("rows");
     let passed =
@@ -118,7 +119,7 @@ fn a_model_that_acts_on_everything_fails_what_asks_for_nothing() {
 
 #[test]
 fn without_a_model_it_says_what_to_do() {
-    let ran = Neap::new().run(&["proof", "model"]);
+    let ran = Neap::new().run(&["lab", "proof", "model"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("there is no model to ask") && ran.err.contains("hint:"), "{}", ran.err);
 }

@@ -1,4 +1,4 @@
-//! `neap replay`: a scripted conversation in, one object a turn out.
+//! `neap lab replay`: a scripted conversation in, one object a turn out.
 
 use crate::rig::{Neap, lines, objects};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ fn a_wrong_setting_is_refused_with_a_hint() {
         ("decay_threshold", "write it as key=value"),
         ("context_tokens_max=300", "the budget of 300 tokens is below the least that can be sent"),
     ] {
-        let ran = neap.fed(&["replay", "-", "--set", set], lines(&[say("Hello.")]));
+        let ran = neap.fed(&["lab", "replay", "-", "--set", set], lines(&[say("Hello.")]));
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{set}");
         assert!(ran.err.contains(said), "{set}: {}", ran.err);
     }
@@ -198,7 +198,7 @@ fn a_malformed_line_is_named_and_what_came_before_it_is_kept() {
     ] {
         let neap = Neap::new();
         let script = neap.file("script.jsonl", format!("{}\n{line}\n", lines(&[say("Hello.")])));
-        let ran = neap.run(&["replay", &script, "--session", "kept", "--json"]);
+        let ran = neap.run(&["lab", "replay", &script, "--session", "kept", "--json"]);
         assert_eq!((ran.code, objects(&ran.out).len()), (2, 1), "{}", ran.err);
         let told: Value = serde_json::from_str(&ran.err).expect("an error in JSON");
         // The blank line counts.
@@ -206,7 +206,7 @@ fn a_malformed_line_is_named_and_what_came_before_it_is_kept() {
         assert!(error.starts_with(&format!("line 3 of {script}: {why}")), "{error}");
         assert!(told["hint"].as_str().is_some_and(|hint| hint.contains(r#""user""#)), "{told}");
         assert_eq!(neap.json(&["session", "show", "kept"])["turns"], 1);
-        assert_eq!(neap.run(&["doctor"]).code, 0, "the folder shows what was kept");
+        assert_eq!(neap.run(&["store", "doctor"]).code, 0, "the folder shows what was kept");
     }
 }
 
@@ -222,7 +222,7 @@ fn without_a_session_nothing_is_kept() {
 fn with_a_session_a_second_replay_goes_on() {
     let neap = Neap::new();
     let script = neap.file("script.jsonl", lines(&effort("water-pump", "The water pump rattles at 40 Hz.")));
-    assert!(neap.ok(&["replay", &script, "--session", "kept"]).contains("turn 3"));
+    assert!(neap.ok(&["lab", "replay", &script, "--session", "kept"]).contains("turn 3"));
     let turns = [call("Show it.", "expand_effort", json!({"id": "water-pump"})), say("And?")];
     let told = neap.replay(&["--session", "kept"], &turns);
     assert_eq!((&told[0]["turn"], &told[1]["expanded"]), (&json!(4), &json!(["water-pump"])));
@@ -232,7 +232,7 @@ fn with_a_session_a_second_replay_goes_on() {
 
 #[test]
 fn a_file_that_is_not_there_is_named() {
-    let ran = Neap::new().run(&["replay", "nowhere.jsonl"]);
+    let ran = Neap::new().run(&["lab", "replay", "nowhere.jsonl"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.starts_with("error: cannot read nowhere.jsonl"), "{}", ran.err);
     assert!(ran.err.contains("\nhint: "), "{}", ran.err);

@@ -56,7 +56,7 @@ fn every_look_at_a_session_is_for_people_and_for_programs() {
     let turn =
         check(&neap, &["session", "show", "work", "--turn", "2"], &["user: A loose", "assistant: Tighten it."]);
     assert_eq!(turn["reply"], "Tighten it.");
-    let efforts = check(&neap, &["efforts", of[0], of[1]], &[&pump, "garden-fence", "active", "shown"]);
+    let efforts = check(&neap, &["session", "efforts", of[0], of[1]], &[&pump, "garden-fence", "active", "shown"]);
     assert_eq!((&efforts[0]["id"], &efforts[1]["id"]), (&json!("garden-fence"), &json!(pump)));
     let report = check(&neap, &["report", of[0], of[1]], &["context_tokens_peak"]);
     assert_eq!(report["efforts"]["open"], 1);
@@ -68,17 +68,17 @@ fn every_look_at_a_session_is_for_people_and_for_programs() {
     let explained =
         check(&neap, &["explain", of[0], of[1], "--turn", "3"], &["turn 3 in ", "in the context", "concluded "]);
     assert_eq!(explained["turn"], 3);
-    let settings = check(&neap, &["settings"], &["decay_threshold", "--set key=value"]);
+    let settings = check(&neap, &["store", "settings"], &["decay_threshold", "--set key=value"]);
     assert_eq!(settings["summary_eviction_threshold"], 20);
-    assert_eq!(check(&neap, &["doctor"], &["1 session, ", ": clean\n"])["clean"], true);
-    assert_eq!(check(&neap, &["rebuild"], &["rebuilt work\n"])["rebuilt"], json!(["work"]));
+    assert_eq!(check(&neap, &["store", "doctor"], &["1 session, ", ": clean\n"])["clean"], true);
+    assert_eq!(check(&neap, &["store", "rebuild"], &["rebuilt work\n"])["rebuilt"], json!(["work"]));
 }
 
 #[test]
 fn completions_are_printed_for_every_shell() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = Neap::new().ok(&["completions", shell]);
-        assert!(script.contains("delete-request"), "{shell}");
+        assert!(script.contains("erase"), "{shell}");
     }
 }
 
@@ -88,12 +88,12 @@ fn what_is_not_there_is_named_with_a_hint() {
     for args in [
         &["session", "show", "nothing"][..],
         &["session", "export", "nothing"],
-        &["session", "delete-request", "nothing"],
-        &["efforts", "--session", "nothing"],
+        &["session", "erase", "nothing"],
+        &["session", "efforts", "--session", "nothing"],
         &["report", "--session", "nothing"],
         &["search", "word", "--session", "nothing"],
-        &["doctor", "--session", "nothing"],
-        &["rebuild", "--session", "nothing"],
+        &["store", "doctor", "--session", "nothing"],
+        &["store", "rebuild", "--session", "nothing"],
         &["session", "show", "work", "--turn", "77"],
         &["explain", "--session", "work", "--turn", "77"],
         &["session", "import", "nowhere"],
@@ -105,7 +105,7 @@ fn what_is_not_there_is_named_with_a_hint() {
         assert!(told["error"].is_string() && told["hint"].is_string(), "{args:?}: {told}");
     }
     let empty = Neap::new();
-    let ran = empty.run(&["efforts"]);
+    let ran = empty.run(&["session", "efforts"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("there is no store at"), "{}", ran.err);
     assert!(!empty.data().exists(), "looking makes nothing");
@@ -141,7 +141,7 @@ fn an_export_imported_under_another_name_has_the_same_events() {
     events[0]["event"]["session"] = json!("work");
     assert_eq!(events, neap.events("work"));
     assert_eq!(tree(&neap.folder("copy").join("efforts")), tree(&neap.folder("work").join("efforts")));
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
     let told = neap.replay(&["--session", "copy"], &[json!({"user": "And on."})]);
     assert_eq!((&told[0]["turn"], &told[0]["active"]), (&json!(6), &json!("garden-fence")));
 }
@@ -180,7 +180,7 @@ fn a_folder_of_the_reference_system_is_taken_in_and_left_alone() {
     assert!(said.ends_with("go on with neap chat --session ccm-session\n"), "{said}");
     assert_eq!(tree(&fixture), before, "byte for byte");
 
-    let efforts = neap.json(&["efforts", "--session", "ccm-session"]);
+    let efforts = neap.json(&["session", "efforts", "--session", "ccm-session"]);
     let brief: Vec<Value> = efforts
         .as_array()
         .expect("efforts")
@@ -193,7 +193,7 @@ fn a_folder_of_the_reference_system_is_taken_in_and_left_alone() {
     let expand = json!({"user": "Which model?", "calls": [{"name": "expand_effort", "arguments": {"id": "greenhouse-vents"}}]});
     let told = neap.replay(&["--session", "ccm-session"], &[expand]);
     assert_eq!((&told[0]["turn"], &told[0]["expanded"]), (&json!(6), &json!(["greenhouse-vents"])));
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 
     let twice = neap.run(&["session", "import", path]);
     assert_eq!(twice.code, 2);
@@ -209,17 +209,17 @@ fn erasure_is_asked_for_shown_confirmed_and_complete() {
     assert!(!holding(&data, CANARY).is_empty());
     let before = tree(&neap.folder("work"));
 
-    let said = neap.ok(&["session", "delete-request", "work"]);
+    let said = neap.ok(&["session", "erase", "work"]);
     assert!(said.starts_with("work has 5 turns and 2 efforts. Erasing it removes every word of it"), "{said}");
     assert!(said.contains("neap session export work --output work.jsonl"), "{said}");
-    assert!(said.contains("neap session delete-request work --confirm work"), "{said}");
-    assert_eq!(neap.json(&["session", "delete-request", "work"])["erased"], false);
-    let wrong = neap.run(&["session", "delete-request", "work", "--confirm", "other"]);
+    assert!(said.contains("neap session erase work --confirm work"), "{said}");
+    assert_eq!(neap.json(&["session", "erase", "work"])["erased"], false);
+    let wrong = neap.run(&["session", "erase", "work", "--confirm", "other"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("\nhint: nothing was erased"), "{}", wrong.err);
     assert_eq!(tree(&neap.folder("work")), before, "nothing happened yet");
 
-    let said = neap.ok(&["session", "delete-request", "work", "--confirm", "work"]);
+    let said = neap.ok(&["session", "erase", "work", "--confirm", "work"]);
     assert!(said.starts_with("erased work: "), "{said}");
     assert_eq!(holding(&data, CANARY), Vec::<PathBuf>::new(), "not a word is left in any file");
     assert!(!neap.folder("work").exists());
@@ -229,5 +229,5 @@ fn erasure_is_asked_for_shown_confirmed_and_complete() {
     assert_eq!(erased, [json!(["other", false]), json!(["work", true])]);
     assert_eq!(neap.json(&["search", CANARY]), json!([]));
     assert_eq!(neap.json(&["session", "show", "other"])["turns"], 1);
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }

@@ -47,7 +47,7 @@ fn a_chat_survives_ctrl_c_and_ends_with_ctrl_d() {
     assert!(seen.contains("turn 2 · ") && seen.contains(" of 16,000 tokens · "), "{seen}");
     assert!(seen.contains(" · active login-"), "{seen}");
     assert_eq!(neap.json(&["session", "show"])["turns"], 14, "every message was kept, answered or not");
-    assert_eq!(neap.run(&["doctor"]).code, 0);
+    assert_eq!(neap.run(&["store", "doctor"]).code, 0);
 }
 
 #[test]
@@ -67,6 +67,6 @@ fn erasing_a_session_erases_what_was_typed_in_it() {
     }
     let canary = "detail 7 of the login";
     assert!(holding(&neap.data(), canary).iter().any(|path| path.ends_with("history/default.txt")));
-    neap.ok(&["session", "delete-request", "default", "--confirm", "default"]);
+    neap.ok(&["session", "erase", "default", "--confirm", "default"]);
     assert_eq!(holding(&neap.data(), canary), Vec::<std::path::PathBuf>::new());
 }

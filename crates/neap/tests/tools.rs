@@ -240,7 +240,7 @@ fn calls_of_ours_are_carried_out_and_hidden() {
             assert!(items(&requests[1]).starts_with(&items(&requests[0])), "{case}");
             assert!(requests[1].body.contains("auth-bug") && requests[1].body.contains("opened"), "{case}");
             let session = answer.header("x-neap-session").expect("a session").to_owned();
-            let efforts = proxy.neap.ok(&["efforts", "--session", &session]);
+            let efforts = proxy.neap.ok(&["session", "efforts", "--session", &session]);
             assert!(efforts.contains("auth-bug"), "{case}: {efforts}");
             history.push(said(speaks, &[Part::Words("Let me see."), Part::Words("It is open.")]));
             if speaks == Speaks::Chat {

@@ -136,7 +136,7 @@ fn a_model_that_remembers_over_mcp_pins_nothing_and_rules_nothing() {
     assert_eq!(records(&neap).len(), 3 * SENTENCES);
     // The question has a word of each rule: none of them is looked at.
     check(&neap, "remember", "zqremember");
-    let rules = neap.ok(&["censor", "list"]);
+    let rules = neap.ok(&["memory", "censor", "list"]);
     assert!(rules.contains("proposed"), "{rules}");
     neap.ok(&["memory", "confirm", "c1"]);
     assert!(another_conversation(&neap).1.contains("zqremember0"), "accepted, it is in force");

@@ -1,4 +1,4 @@
-//! `neap proof window`: bounds hold on short runs; time is judged only on long ones, outside of tests.
+//! `neap lab proof window`: bounds hold on short runs; time is judged only on long ones, outside of tests.
 
 use crate::rig::Neap;
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn rows(proofs: &Value) -> Vec<Value> {
 #[test]
 fn a_short_run_holds_every_bound() {
     let neap = Neap::new();
-    let proofs = neap.json(&["proof", "window", "--turns", "20"]);
+    let proofs = neap.json(&["lab", "proof", "window", "--turns", "20"]);
     assert!(!neap.data().exists(), "a proof leaves nothing behind");
     let rows = rows(&proofs);
     let steps: Vec<&str> = rows.iter().map(|row| row["step"].as_str().expect("a step")).collect();
@@ -28,7 +28,7 @@ fn a_short_run_holds_every_bound() {
 fn recorded_sessions_hold_every_bound() {
     let neap = Neap::new();
     neap.file("transcript.jsonl", TRANSCRIPT);
-    let proofs = neap.json(&["proof", "window", "--transcripts", "transcript.jsonl"]);
+    let proofs = neap.json(&["lab", "proof", "window", "--transcripts", "transcript.jsonl"]);
     let rows = rows(&proofs);
     assert!(rows.len() >= 21, "{rows:?}");
     for row in &rows {
@@ -40,7 +40,7 @@ fn recorded_sessions_hold_every_bound() {
         .filter_map(|row| row["measured"].as_str()?.rsplit(' ').next()?.parse::<u64>().ok())
         .sum();
     assert!(spans > 0, "something had to be summarised: {rows:?}");
-    let from_pipe = neap.fed(&["proof", "window", "--transcripts", "-", "--json"], TRANSCRIPT);
+    let from_pipe = neap.fed(&["lab", "proof", "window", "--transcripts", "-", "--json"], TRANSCRIPT);
     assert_eq!(from_pipe.code, 0, "{}", from_pipe.err);
 }
 
@@ -49,9 +49,9 @@ fn what_is_no_transcript_is_named_with_a_hint() {
     let neap = Neap::new();
     neap.file("broken.jsonl", "{\"id\": \"a\", \"turns\": []}\n{\"turns\": 7}\n");
     for (args, error) in [
-        (vec!["proof", "window", "--transcripts", "broken.jsonl"], "broken.jsonl, line 2"),
-        (vec!["proof", "window", "--transcripts", "absent.jsonl"], "absent.jsonl"),
-        (vec!["proof", "slice2", "--transcripts", "broken.jsonl"], "--transcripts is for the window proof"),
+        (vec!["lab", "proof", "window", "--transcripts", "broken.jsonl"], "broken.jsonl, line 2"),
+        (vec!["lab", "proof", "window", "--transcripts", "absent.jsonl"], "absent.jsonl"),
+        (vec!["lab", "proof", "slice2", "--transcripts", "broken.jsonl"], "--transcripts is for the window proof"),
     ] {
         let ran = neap.run(&args);
         assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{args:?}");

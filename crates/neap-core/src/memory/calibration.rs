@@ -1,38 +1,31 @@
-//! How well an agent's confidence fits what came of its decisions (003, Calibration Note).
+//! Calibration of an agent's confidence against the outcomes of its decisions (003, Calibration Note).
 //!
-//! Accuracy is the mean value of reviewed decisions (success 1, partial ½, failure 0), Brier the mean square of
-//! confidence minus value; the gap is accuracy minus mean confidence. Bands are compared as exact sums.
+//! Accuracy is the mean value of reviewed decisions (success 1, partial ½, failure 0), Brier the mean squared
+//! difference of confidence and value, gap the accuracy minus mean confidence. Bands are compared as exact sums.
 
-use super::Reviews;
+use super::ReviewStats;
 
-/// Reviews below which nothing is said.
+/// Fewer reviews give no calibration.
 pub const REVIEWS_MIN: u64 = 5;
 
-/// What reviewed decisions say about confidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Calibration {
-    /// Reviewed decisions.
     pub reviews: u64,
-    /// Their mean value.
     pub accuracy: f64,
-    /// The mean square of confidence minus value.
     pub brier: f64,
-    /// Their mean confidence.
     pub confidence: f64,
-    /// Accuracy minus mean confidence: negative is too sure.
+    /// Accuracy minus mean confidence; negative is overconfident.
     pub gap: f64,
-    /// What follows from it.
     pub advice: Advice,
 }
 
-/// What follows from a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
-    /// Below −0.10.
+    /// Gap below −0.10.
     Overconfident,
     /// From −0.10 to −0.05.
     SlightlyOverconfident,
-    /// Nearer to zero than 0.05.
+    /// Gap within ±0.05.
     Calibrated,
     /// From 0.05 to 0.10.
     SlightlyUnderconfident,
@@ -40,8 +33,8 @@ pub enum Advice {
     Underconfident,
 }
 
-impl Reviews {
-    /// What they say, from five on.
+impl ReviewStats {
+    /// `None` below [`REVIEWS_MIN`] reviews.
     pub fn calibration(&self) -> Option<Calibration> {
         if self.count < REVIEWS_MIN {
             return None;
@@ -59,9 +52,9 @@ impl Reviews {
     }
 
     fn advice(&self) -> Advice {
-        let apart = self.value_sum.abs_diff(self.confidence_sum);
-        let too_sure = self.confidence_sum > self.value_sum;
-        match (apart < 50 * self.count, apart > 100 * self.count, too_sure) {
+        let difference = self.value_sum.abs_diff(self.confidence_sum);
+        let overconfident = self.confidence_sum > self.value_sum;
+        match (difference < 50 * self.count, difference > 100 * self.count, overconfident) {
             (true, _, _) => Advice::Calibrated,
             (false, true, true) => Advice::Overconfident,
             (false, true, false) => Advice::Underconfident,
@@ -72,7 +65,7 @@ impl Reviews {
 }
 
 impl Calibration {
-    /// As the context says it: `Recent accuracy: 97%. Brier: 0.019. Slightly underconfident — trust your analysis.`
+    /// e.g. `Recent accuracy: 97%. Brier: 0.019. Slightly underconfident — trust your analysis.`
     pub fn note(&self) -> String {
         let advice = match self.advice {
             Advice::Overconfident => "Overconfident — lower your confidence and look for what speaks against it.",
@@ -90,17 +83,17 @@ mod tests {
     use super::*;
     use crate::memory::{Confidence, Outcome};
 
-    fn reviews(of: &[(u16, Outcome)]) -> Reviews {
-        let mut reviews = Reviews::default();
-        for (sure, outcome) in of {
+    fn reviews(decisions: &[(u16, Outcome)]) -> ReviewStats {
+        let mut reviews = ReviewStats::default();
+        for (sure, outcome) in decisions {
             reviews.tally(Confidence::from_thousandths(*sure).unwrap(), *outcome, true);
         }
         reviews
     }
 
     #[track_caller]
-    fn check(of: &[(u16, Outcome)], numbers: [f64; 4], advice: Advice) {
-        let found = reviews(of).calibration().unwrap();
+    fn check(decisions: &[(u16, Outcome)], numbers: [f64; 4], advice: Advice) {
+        let found = reviews(decisions).calibration().unwrap();
         let got = [found.accuracy, found.brier, found.confidence, found.gap];
         for (got, want) in got.iter().zip(numbers) {
             assert!((got - want).abs() < 1e-9, "{got} is not {want}: {found:?}");
@@ -112,10 +105,10 @@ mod tests {
     #[test]
     fn vectors_computed_by_hand() {
         use Outcome::{Failure, Partial, Success};
-        // 0.9²: 0.01; 0.8 and a failure: 0.64; 0.6 and half: 0.01; 0.7: 0.09; 0.5: 0.25. In all 1.00, over five 0.2.
+        // Squared differences 0.01, 0.64, 0.01, 0.09 and 0.25: 1.00 over five is 0.2.
         let mixed = [(900, Success), (800, Failure), (600, Partial), (700, Success), (500, Success)];
         check(&mixed, [0.7, 0.2, 0.7, 0.0], Advice::Calibrated);
-        // Five failures at certainty, five successes at none: as wrong as can be.
+        // Five failures at full confidence, five successes at none: the worst possible score.
         check(&[(1_000, Failure); 5], [0.0, 1.0, 1.0, -1.0], Advice::Overconfident);
         check(&[(0, Success); 5], [1.0, 1.0, 0.0, 1.0], Advice::Underconfident);
     }
@@ -149,8 +142,8 @@ mod tests {
         assert_eq!(reviews(&[(500, Outcome::Pending); 9]).calibration(), None);
     }
 
-    /// 003, Example, Note: the seed's own words. Sixteen decisions, one of them half: 15.5 of 16 are 97 %; fifteen at
-    /// 0.9 (0.01 each) and one at 0.9 with half (0.16): 0.31 over 16 is 0.019.
+    /// 003, Example, Note: sixteen decisions, one of them partial: 15.5 of 16 are 97 %. Fifteen at 0.9 (0.01 each)
+    /// and one at 0.9 with half (0.16): 0.31 over 16 is 0.019.
     #[test]
     fn newton_calibration_note_in_the_seeds_words() {
         let mut all = vec![(900, Outcome::Success); 15];

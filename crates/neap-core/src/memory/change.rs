@@ -1,111 +1,86 @@
-//! What happened to a memory.
+//! Changes to a memory, as the agent's stream records them.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Memory, MemoryId, Standing, Status};
-use crate::event::Event;
-use crate::ids::Seq;
+use super::{CountedState, Memory, MemoryId, Status};
+use crate::base::ids::Seq;
+use crate::session::event::Event;
 
-/// What happened to a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// It was written.
     Remembered,
-    /// It was met again, or someone said that it still holds.
+    /// The same fact was recorded again, or someone confirmed it.
     Confirmed,
-    /// A newer fact took its place.
     Superseded {
-        /// Which.
         by: MemoryId,
-        /// How one could tell.
         evidence: String,
     },
-    /// Another contradicts it, and it is not clear which is right.
+    /// Another fact contradicts it, with no clear winner.
     Contested {
-        /// Which.
         with: MemoryId,
-        /// How one could tell.
         evidence: String,
     },
-    /// A fact that it rests on holds no longer.
+    /// A fact it rests on was superseded.
     Shaken {
-        /// Which.
         by: MemoryId,
     },
-    /// What contradicted it is out of the way, or what it rests on holds again.
+    /// A contradiction was resolved, or a fact it rests on is valid again.
     Settled {
-        /// Which.
         with: MemoryId,
     },
-    /// A person or a model changed what it says.
     Edited,
-    /// A decision's outcome became known.
     Reviewed,
-    /// A procedure was used, or a use of it came out.
+    /// A procedure was used, or the result of a use became known.
     Activated {
-        /// How it came out, if that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         succeeded: Option<bool>,
     },
-    /// A censor found something.
     Triggered,
-    /// A censor found something wrongly.
     FalsePositive,
-    /// It went on in its life.
+    /// Its status changed.
     Moved {
-        /// From where.
         from: Status,
-        /// Why.
         reason: String,
     },
-    /// Its lines were worded better.
+    /// Its rendered lines were reworded.
     Reworded,
-    /// A model asked that a person remove it.
     ForgetAsked {
-        /// Why.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         reason: String,
     },
-    /// An earlier change was undone.
     Undone {
-        /// Which event.
         seq: Seq,
     },
 }
 
-/// A change that was decided: the record after it, and what it counted as before.
+/// A planned change: the record after it, and what the record counted as before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryWrite {
-    /// What happened.
     pub change: Change,
-    /// The record after it.
     pub memory: Memory,
-    /// What it counted as before; none if it was not there.
-    pub was: Option<Standing>,
+    /// `None` if the record is new.
+    pub previous: Option<CountedState>,
 }
 
 impl MemoryWrite {
-    /// A new record.
     pub fn new(memory: Memory) -> Self {
-        Self { change: Change::Remembered, memory, was: None }
+        Self { change: Change::Remembered, memory, previous: None }
     }
 
-    /// A record that is changed.
-    pub fn of(change: Change, before: &Memory, after: Memory) -> Self {
-        Self { change, memory: after, was: Some(Standing::of(before)) }
+    pub fn update(change: Change, before: &Memory, after: Memory) -> Self {
+        Self { change, memory: after, previous: Some(CountedState::of(before)) }
     }
 
-    /// As the stream has it.
-    pub fn event(self) -> Event {
-        let MemoryWrite { change, memory, was } = self;
+    pub fn into_event(self) -> Event {
+        let MemoryWrite { change, memory, previous: was } = self;
         Event::MemoryChanged { change, memory: Box::new(memory), was }
     }
 }
 
 impl Change {
-    /// The same without what it quotes of a memory; none if it quotes nothing of it.
-    fn without(&self, erased: MemoryId) -> Option<Self> {
+    /// A copy without text quoted from `erased`; `None` if it quotes nothing.
+    fn without_quotes_of(&self, erased: MemoryId) -> Option<Self> {
         match self {
             Change::Superseded { by, evidence } if *by == erased && !evidence.is_empty() => {
                 Some(Change::Superseded { by: *by, evidence: String::new() })
@@ -132,16 +107,15 @@ impl Change {
     }
 }
 
-/// What an event of an agent's becomes when a memory is erased; none if it stays as it is. The memory's own events
-/// become tombstones. Where another fact was superseded or contested by it, that this happened stays, and what was
-/// quoted goes.
-pub fn after_erasure(event: &Event, erased: MemoryId) -> Option<Event> {
-    if event.memory() == Some(erased) {
+/// Rewrites an agent's event when a memory is erased; `None` if the event is unaffected. The memory's own events
+/// become tombstones; events of facts that it superseded or contested lose the evidence quoted from it.
+pub fn erase_from_event(event: &Event, erased: MemoryId) -> Option<Event> {
+    if event.memory_id() == Some(erased) {
         let tombstone = Event::MemoryErased { id: erased };
         return (*event != tombstone).then_some(tombstone);
     }
     let Event::MemoryChanged { change, memory, was } = event else { return None };
-    let change = change.without(erased)?;
+    let change = change.without_quotes_of(erased)?;
     Some(Event::MemoryChanged { change, memory: memory.clone(), was: *was })
 }
 
@@ -171,7 +145,7 @@ mod tests {
             (Change::Shaken { by: id("f2") }, None),
             (Change::Edited, None),
         ] {
-            assert_eq!(before.without(id("f2")), after, "{before:?}");
+            assert_eq!(before.without_quotes_of(id("f2")), after, "{before:?}");
         }
     }
 }

@@ -1,35 +1,32 @@
-//! How sure someone is, from 0 to 1.
+//! Confidence from 0 to 1.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A share in thousandths: exact sums, the same on every machine.
+/// Stored in thousandths, so that sums are exact and equal on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Confidence(u16);
 
 impl Confidence {
-    /// Certain.
     pub const FULL: Confidence = Confidence(1_000);
 
-    /// From thousandths that are known to be one.
+    /// Panics above 1,000; for constants.
     pub(crate) const fn of_thousandths(thousandths: u16) -> Self {
         assert!(thousandths <= 1_000, "a confidence is not above 1");
         Self(thousandths)
     }
 
-    /// From thousandths; none above a thousand.
+    /// `None` above 1,000.
     pub fn from_thousandths(thousandths: u16) -> Option<Self> {
         (thousandths <= 1_000).then_some(Self(thousandths))
     }
 
-    /// In thousandths.
     pub fn thousandths(self) -> u64 {
         u64::from(self.0)
     }
 
-    /// From 0 to 1.
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1_000.0
     }
@@ -51,7 +48,7 @@ impl From<Confidence> for f64 {
     }
 }
 
-/// At least two decimals: `0.85`, `0.90`.
+/// Two decimals, or three where needed: `0.85`, `0.875`.
 impl fmt::Display for Confidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = if self.0.is_multiple_of(10) { 2 } else { 3 };

@@ -1,30 +1,22 @@
-//! What someone wants to be remembered, before it is judged.
+//! A memory someone wants recorded, before validation.
 
 use super::{Body, Provenance};
-use crate::ids::Stamp;
+use crate::base::ids::Stamp;
 
-/// A record to be written; the rules decide whether it is new, known already, or takes the place of another.
+/// Input to [`remember`](super::remember()), which decides whether it is new, known, or replaces another record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryDraft {
-    /// What it says.
     pub body: Body,
-    /// Words to sort by.
     pub tags: Vec<String>,
-    /// The field it belongs to.
     pub domain: Option<String>,
-    /// Whether it is to be always loaded. Only a person pins: from anybody else it is a proposal
-    /// ([`Memory::pin_asked`](super::Memory::pin_asked)).
+    /// Only a person pins; from anyone else this is a proposal ([`Memory::pin_asked`](super::Memory::pin_asked)).
     pub pinned: bool,
-    /// From when on it holds.
     pub valid_from: Option<Stamp>,
-    /// Until when it holds.
     pub valid_until: Option<Stamp>,
-    /// Who wants it.
     pub provenance: Provenance,
 }
 
 impl MemoryDraft {
-    /// With nothing but what it says and who says it.
     pub fn new(body: Body, provenance: Provenance) -> Self {
         Self {
             body,

@@ -1,98 +1,82 @@
-//! What an agent must always have at hand, and what is counted as records change.
+//! An agent's head: the records every turn needs, and the counts kept as records change.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, Stakes, Status};
-use crate::ids::{SessionId, Stamp};
+use crate::base::ids::{SessionId, Stamp};
 
-/// Pinned records at once, at most; the rules refuse more.
 pub const PINNED_MAX: usize = 64;
-/// Censors in force at once, at most; the rules refuse more.
 pub const CENSORS_MAX: usize = 256;
-/// Decisions without an outcome that are kept at hand: the newest.
+/// Open decisions kept in the head; the newest.
 const PENDING_MAX: usize = 64;
 
-/// One row, however much an agent knows.
+/// One row per agent, of bounded size.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentHead {
-    /// Records of each kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub kinds: BTreeMap<MemoryKind, KindCount>,
-    /// Censors in force: they are looked at in every turn.
+    /// Censors in force, checked in every turn.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub censors: BTreeMap<MemoryId, Memory>,
-    /// Preferences and standing rules: they are always loaded.
+    /// Preferences and standing rules, always loaded.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub pinned: BTreeMap<MemoryId, Memory>,
-    /// Decisions without an outcome, the newest of them.
+    /// The newest decisions without an outcome.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<PendingDecision>,
-    /// Figures of reviewed decisions.
-    pub reviews: Reviews,
+    pub reviews: ReviewStats,
 }
 
-/// Figures of one kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KindCount {
-    /// The number that the last record got.
+    /// The last number given out.
     pub last: u32,
-    /// Records in a status that search finds.
+    /// Records that search finds.
     pub current: u64,
-    /// Facts met more than once.
+    /// Facts with at least one confirmation.
     pub confirmed: u64,
-    /// When the first was written.
     pub first_at: Stamp,
 }
 
-/// A decision that waits for its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingDecision {
-    /// Which.
     pub id: MemoryId,
-    /// What was chosen, in short.
+    /// The first 120 characters of the description.
     pub text: String,
-    /// What hangs on it.
     pub stakes: Stakes,
-    /// In which session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
-    /// When.
     pub at: Stamp,
 }
 
-/// Sums over reviewed decisions, exact: confidence and value in thousandths, squares in millionths.
+/// Exact sums over reviewed decisions: confidence and value in thousandths, squares in millionths.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Reviews {
-    /// How many.
+pub struct ReviewStats {
     pub count: u64,
-    /// Their confidences.
     pub confidence_sum: u64,
-    /// Their values: success 1, partial ½, failure 0.
+    /// Success 1, partial ½, failure 0.
     pub value_sum: u64,
-    /// Squares of the differences.
+    /// Squared differences of confidence and value.
     pub squares_sum: u64,
 }
 
-/// What a record counts as.
+/// What the head counts of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
-    /// Where it is in its life.
+pub struct CountedState {
     pub status: Status,
-    /// Whether it is a fact met more than once.
+    /// Fact with at least one confirmation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confirmed: bool,
-    /// Confidence and outcome, if it is a reviewed decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<(Confidence, Outcome)>,
 }
 
-impl Standing {
-    /// What a record counts as.
+impl CountedState {
     pub fn of(memory: &Memory) -> Self {
         let confirmed = matches!(&memory.body, Body::Fact(fact) if fact.confirmations > 0);
         let review = match &memory.body {
@@ -106,7 +90,7 @@ impl Standing {
 }
 
 impl Outcome {
-    /// What it is worth, in thousandths; none while it is not known.
+    /// Value in thousandths; `None` while pending.
     pub fn value(self) -> Option<u64> {
         match self {
             Outcome::Pending => None,
@@ -118,19 +102,17 @@ impl Outcome {
 }
 
 impl AgentHead {
-    /// The id that the next record of a kind gets; none when there can be no more.
+    /// `None` once the numbers are used up.
     pub fn next_id(&self, kind: MemoryKind) -> Option<MemoryId> {
-        MemoryId::new(kind, self.of(kind).last.checked_add(1)?)
+        MemoryId::new(kind, self.kind_count(kind).last.checked_add(1)?)
     }
 
-    /// Figures of a kind.
-    pub fn of(&self, kind: MemoryKind) -> KindCount {
+    pub fn kind_count(&self, kind: MemoryKind) -> KindCount {
         self.kinds.get(&kind).copied().unwrap_or_default()
     }
 
-    /// Follows an erasure. The events of the record are gone as well, so nothing here was ever counted of it, but
-    /// that its number was given.
-    pub(crate) fn forget(&mut self, id: MemoryId, at: Stamp) {
+    /// Applies an erasure. The record's events are gone too, so only the use of its number is counted.
+    pub(crate) fn apply_erasure(&mut self, id: MemoryId, at: Stamp) {
         let count = self.kinds.entry(id.kind()).or_default();
         if count.last == 0 {
             count.first_at = at;
@@ -141,25 +123,24 @@ impl AgentHead {
         self.pending.retain(|pending| pending.id != id);
     }
 
-    /// Follows a change.
-    pub(crate) fn follow(&mut self, memory: &Memory, was: Option<&Standing>, at: Stamp) {
-        let now = Standing::of(memory);
+    pub(crate) fn apply_change(&mut self, memory: &Memory, was: Option<&CountedState>, at: Stamp) {
+        let now = CountedState::of(memory);
         let count = self.kinds.entry(memory.kind()).or_default();
         if count.last == 0 {
             count.first_at = at;
         }
         count.last = count.last.max(memory.id.number());
-        for (standing, add) in was.map(|was| (*was, false)).into_iter().chain([(now, true)]) {
-            tally(&mut count.current, standing.status.is_searched(), add);
-            tally(&mut count.confirmed, standing.confirmed, add);
-            if let Some((confidence, outcome)) = standing.review {
+        for (state, add) in was.map(|was| (*was, false)).into_iter().chain([(now, true)]) {
+            tally(&mut count.current, state.status.is_searchable(), add);
+            tally(&mut count.confirmed, state.confirmed, add);
+            if let Some((confidence, outcome)) = state.review {
                 self.reviews.tally(confidence, outcome, add);
             }
         }
         let id = memory.id;
         let in_force = memory.status.is_current();
-        keep(&mut self.pinned, memory, memory.pinned && in_force);
-        keep(&mut self.censors, memory, memory.kind() == MemoryKind::Censor && in_force);
+        insert_or_remove(&mut self.pinned, memory, memory.pinned && in_force);
+        insert_or_remove(&mut self.censors, memory, memory.kind() == MemoryKind::Censor && in_force);
         self.pending.retain(|pending| pending.id != id);
         if let Body::Decision(decision) = &memory.body
             && decision.outcome == Outcome::Pending
@@ -174,15 +155,15 @@ impl AgentHead {
     }
 }
 
-impl Reviews {
+impl ReviewStats {
     pub(super) fn tally(&mut self, confidence: Confidence, outcome: Outcome, add: bool) {
         let Some(value) = outcome.value() else { return };
-        let sure = confidence.thousandths();
-        let by = |sum: &mut u64, n: u64| *sum = if add { *sum + n } else { sum.saturating_sub(n) };
-        by(&mut self.count, 1);
-        by(&mut self.confidence_sum, sure);
-        by(&mut self.value_sum, value);
-        by(&mut self.squares_sum, sure.abs_diff(value).pow(2));
+        let thousandths = confidence.thousandths();
+        let adjust = |sum: &mut u64, n: u64| *sum = if add { *sum + n } else { sum.saturating_sub(n) };
+        adjust(&mut self.count, 1);
+        adjust(&mut self.confidence_sum, thousandths);
+        adjust(&mut self.value_sum, value);
+        adjust(&mut self.squares_sum, thousandths.abs_diff(value).pow(2));
     }
 }
 
@@ -194,10 +175,10 @@ fn tally(sum: &mut u64, counts: bool, add: bool) {
     };
 }
 
-fn keep(at_hand: &mut BTreeMap<MemoryId, Memory>, memory: &Memory, is_kept: bool) {
-    if is_kept {
-        at_hand.insert(memory.id, memory.clone());
+fn insert_or_remove(records: &mut BTreeMap<MemoryId, Memory>, memory: &Memory, keep: bool) {
+    if keep {
+        records.insert(memory.id, memory.clone());
     } else {
-        at_hand.remove(&memory.id);
+        records.remove(&memory.id);
     }
 }

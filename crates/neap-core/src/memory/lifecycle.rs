@@ -1,58 +1,55 @@
-//! What time and use do to memories: one table of moves (003, Garbage Collection & Lifecycle).
+//! Status transitions of memories by time and use, in one table (003, Garbage Collection & Lifecycle).
 //!
-//! A record goes one step at a time: an episode that was not looked at for a year is summarized, then archived.
-//! Whether a fact holds at a moment ([`Memory::holds`]) is told by its times, not by its status: a fact that has
-//! expired was not wrong, it is only left out.
+//! A record moves one step at a time: however late the sweep, an episode is summarized first, then archived.
+//! Validity ([`Memory::is_valid_at`]) is independent of status: an expired fact was not wrong, only left out.
 
 use super::{
-    Action, Author, Body, Censor, Change, Fact, Lines, Memory, MemoryKind, MemoryWrite, Outcome, Procedure, Status,
+    Author, Body, Censor, CensorAction, Change, Fact, Memory, MemoryKind, MemoryWrite, Outcome, Procedure,
+    RenderedMemory, Status,
 };
-use crate::censor::allowed;
-use crate::ids::{Seq, Stamp};
-use crate::tokens::TokenCounter;
+use crate::base::ids::{Seq, Stamp};
+use crate::base::tokens::TokenCounter;
+use crate::memory::censor::cap_action;
 
-const DAY: i64 = 24 * 60 * 60 * 1_000;
-/// Age at which an episode is no longer recent.
-pub const SUMMARIZED_AFTER: i64 = 30 * DAY;
-/// Age at which an episode's detail leaves the record.
-pub const ARCHIVED_AFTER: i64 = 90 * DAY;
-/// Confirmations that make a fact a core one.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+pub const SUMMARIZED_AFTER_MS: i64 = 30 * DAY_MS;
+/// Age at which an episode is archived and its detail leaves the record.
+pub const ARCHIVED_AFTER_MS: i64 = 90 * DAY_MS;
 pub const CORE_CONFIRMATIONS: u32 = 3;
-/// Outcomes from which on a procedure's success is judged.
+/// Results needed before a procedure is rated.
 pub const PROCEDURE_OUTCOMES_MIN: u32 = 5;
-/// Right triggers that make a censor stricter.
+/// Correct matches that escalate a censor.
 pub const ESCALATION_TRIGGERS: u32 = 3;
-/// Triggers from which on a censor is judged by its false ones.
+/// Matches needed before false positives can retire a censor.
 pub const CENSOR_TRIGGERS_MIN: u32 = 5;
 
-/// One move that there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Move {
-    /// For which kind.
+pub struct Transition {
     pub kind: MemoryKind,
-    /// From where.
     pub from: Status,
-    /// To where.
     pub to: Status,
-    /// What calls for it.
-    pub by: By,
-    /// Why, in words.
+    pub trigger: TransitionTrigger,
     pub cause: &'static str,
 }
 
-/// What calls for a move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// Counts and outcomes in the record: [`next`] finds it.
+pub enum TransitionTrigger {
+    /// Counts and outcomes in the record; found by [`next_status`].
     Use,
-    /// Its age: [`next`] finds it, [`Memory::due`] says when.
+    /// Age; found by [`next_status`] and scheduled by [`Memory::transition_due`].
     Time,
-    /// Someone's word.
-    Word,
+    /// A command by a person or model.
+    Explicit,
 }
 
-const fn row(kind: MemoryKind, from: Status, to: Status, by: By, cause: &'static str) -> Move {
-    Move { kind, from, to, by, cause }
+const fn transition(
+    kind: MemoryKind,
+    from: Status,
+    to: Status,
+    trigger: TransitionTrigger,
+    cause: &'static str,
+) -> Transition {
+    Transition { kind, from, to, trigger, cause }
 }
 
 const MET: &str = "met again";
@@ -72,74 +69,81 @@ const TOO_OFTEN_WRONG: &str = "more than half of what it found was wrong";
 const CARRIED_OUT: &str = "carried out";
 const CAME_OUT: &str = "its outcome is known";
 
-/// Every move that there is. Undoing a change is no move: it writes the record before it again.
-pub const TABLE: &[Move] = {
-    use By::{Time, Use, Word};
+/// Every transition. Undo is not one: it writes an earlier record again.
+pub const TRANSITIONS: &[Transition] = {
     use MemoryKind as K;
     use Status as S;
+    use TransitionTrigger::{Explicit, Time, Use};
     &[
-        row(K::Decision, S::Recorded, S::Pending, Word, CARRIED_OUT),
-        row(K::Decision, S::Recorded, S::Reviewed, Use, CAME_OUT),
-        row(K::Decision, S::Pending, S::Reviewed, Use, CAME_OUT),
-        row(K::Fact, S::New, S::Confirmed, Use, MET),
-        row(K::Fact, S::Confirmed, S::Core, Use, MET_OFTEN),
-        row(K::Fact, S::New, S::Core, Use, MET_OFTEN),
-        row(K::Fact, S::New, S::Core, Word, MARKED),
-        row(K::Fact, S::Confirmed, S::Core, Word, MARKED),
-        row(K::Fact, S::New, S::Superseded, Use, REPLACED),
-        row(K::Fact, S::Confirmed, S::Superseded, Use, REPLACED),
-        row(K::Fact, S::Core, S::Superseded, Use, REPLACED),
-        row(K::Fact, S::New, S::Inactive, Word, WRONG),
-        row(K::Fact, S::Confirmed, S::Inactive, Word, WRONG),
-        row(K::Fact, S::Core, S::Inactive, Word, WRONG),
-        row(K::Fact, S::Superseded, S::Inactive, Word, WRONG),
-        row(K::Episode, S::Active, S::Summarized, Time, OLDER),
-        row(K::Episode, S::Summarized, S::Archived, Time, OLD),
-        row(K::Procedure, S::Active, S::Effective, Use, WORKS),
-        row(K::Procedure, S::Ineffective, S::Effective, Use, WORKS),
-        row(K::Procedure, S::Active, S::Ineffective, Use, FAILS),
-        row(K::Procedure, S::Effective, S::Ineffective, Use, FAILS),
-        row(K::Procedure, S::Effective, S::Active, Use, MIXED),
-        row(K::Procedure, S::Ineffective, S::Active, Use, MIXED),
-        row(K::Procedure, S::Active, S::Retired, Word, OUT_OF_USE),
-        row(K::Procedure, S::Effective, S::Retired, Word, OUT_OF_USE),
-        row(K::Procedure, S::Ineffective, S::Retired, Word, OUT_OF_USE),
-        row(K::Censor, S::Created, S::Active, Use, FOUND),
-        row(K::Censor, S::Active, S::Escalated, Use, FOUND_OFTEN),
-        row(K::Censor, S::Created, S::Retired, Use, TOO_OFTEN_WRONG),
-        row(K::Censor, S::Active, S::Retired, Use, TOO_OFTEN_WRONG),
-        row(K::Censor, S::Escalated, S::Retired, Use, TOO_OFTEN_WRONG),
-        row(K::Censor, S::Created, S::Retired, Word, OUT_OF_USE),
-        row(K::Censor, S::Active, S::Retired, Word, OUT_OF_USE),
-        row(K::Censor, S::Escalated, S::Retired, Word, OUT_OF_USE),
+        transition(K::Decision, S::Recorded, S::Pending, Explicit, CARRIED_OUT),
+        transition(K::Decision, S::Recorded, S::Reviewed, Use, CAME_OUT),
+        transition(K::Decision, S::Pending, S::Reviewed, Use, CAME_OUT),
+        transition(K::Fact, S::New, S::Confirmed, Use, MET),
+        transition(K::Fact, S::Confirmed, S::Core, Use, MET_OFTEN),
+        transition(K::Fact, S::New, S::Core, Use, MET_OFTEN),
+        transition(K::Fact, S::New, S::Core, Explicit, MARKED),
+        transition(K::Fact, S::Confirmed, S::Core, Explicit, MARKED),
+        transition(K::Fact, S::New, S::Superseded, Use, REPLACED),
+        transition(K::Fact, S::Confirmed, S::Superseded, Use, REPLACED),
+        transition(K::Fact, S::Core, S::Superseded, Use, REPLACED),
+        transition(K::Fact, S::New, S::Inactive, Explicit, WRONG),
+        transition(K::Fact, S::Confirmed, S::Inactive, Explicit, WRONG),
+        transition(K::Fact, S::Core, S::Inactive, Explicit, WRONG),
+        transition(K::Fact, S::Superseded, S::Inactive, Explicit, WRONG),
+        transition(K::Episode, S::Active, S::Summarized, Time, OLDER),
+        transition(K::Episode, S::Summarized, S::Archived, Time, OLD),
+        transition(K::Procedure, S::Active, S::Effective, Use, WORKS),
+        transition(K::Procedure, S::Ineffective, S::Effective, Use, WORKS),
+        transition(K::Procedure, S::Active, S::Ineffective, Use, FAILS),
+        transition(K::Procedure, S::Effective, S::Ineffective, Use, FAILS),
+        transition(K::Procedure, S::Effective, S::Active, Use, MIXED),
+        transition(K::Procedure, S::Ineffective, S::Active, Use, MIXED),
+        transition(K::Procedure, S::Active, S::Retired, Explicit, OUT_OF_USE),
+        transition(K::Procedure, S::Effective, S::Retired, Explicit, OUT_OF_USE),
+        transition(K::Procedure, S::Ineffective, S::Retired, Explicit, OUT_OF_USE),
+        transition(K::Censor, S::Created, S::Active, Use, FOUND),
+        transition(K::Censor, S::Active, S::Escalated, Use, FOUND_OFTEN),
+        transition(K::Censor, S::Created, S::Retired, Use, TOO_OFTEN_WRONG),
+        transition(K::Censor, S::Active, S::Retired, Use, TOO_OFTEN_WRONG),
+        transition(K::Censor, S::Escalated, S::Retired, Use, TOO_OFTEN_WRONG),
+        transition(K::Censor, S::Created, S::Retired, Explicit, OUT_OF_USE),
+        transition(K::Censor, S::Active, S::Retired, Explicit, OUT_OF_USE),
+        transition(K::Censor, S::Escalated, S::Retired, Explicit, OUT_OF_USE),
     ]
 };
 
-/// Whether a memory of this kind may go from one status to another.
-pub fn may(kind: MemoryKind, from: Status, to: Status) -> bool {
-    TABLE.iter().any(|row| row.kind == kind && row.from == from && row.to == to)
+pub fn is_allowed(kind: MemoryKind, from: Status, to: Status) -> bool {
+    TRANSITIONS.iter().any(|row| row.kind == kind && row.from == from && row.to == to)
 }
 
-/// Whether use or time called for a move, rather than someone's word.
-pub fn is_called(kind: MemoryKind, from: Status, to: Status, cause: &str) -> bool {
-    let is_it = |row: &Move| (row.kind, row.from, row.to, row.cause) == (kind, from, to, cause);
-    TABLE.iter().any(|row| row.by != By::Word && is_it(row))
+/// Whether use or time caused the transition, rather than a command.
+pub fn is_automatic(kind: MemoryKind, from: Status, to: Status, cause: &str) -> bool {
+    let matches = |row: &Transition| (row.kind, row.from, row.to, row.cause) == (kind, from, to, cause);
+    TRANSITIONS.iter().any(|row| row.trigger != TransitionTrigger::Explicit && matches(row))
 }
 
-/// Where use and time call a memory to at this moment, and why; none if it stays.
-pub fn next(memory: &Memory, now: Stamp) -> Option<(Status, &'static str)> {
-    let wanted = wanted(memory, now)?;
-    let called = |row: &&Move| {
-        row.by != By::Word && row.kind == memory.kind() && row.from == memory.status && row.to == wanted
+/// The transition that use and time call for now, and its cause; `None` if the status stays.
+pub fn next_status(memory: &Memory, now: Stamp) -> Option<(Status, &'static str)> {
+    let wanted = target_status(memory, now)?;
+    let is_due = |row: &&Transition| {
+        row.trigger != TransitionTrigger::Explicit
+            && row.kind == memory.kind()
+            && row.from == memory.status
+            && row.to == wanted
     };
-    TABLE.iter().find(called).map(|row| (row.to, row.cause))
+    TRANSITIONS.iter().find(is_due).map(|row| (row.to, row.cause))
 }
 
-/// The write of that move: the record after it, its lines made anew.
+/// The write for the transition that is due, with lines rendered again.
 ///
-/// `detail_at` is the event that last had an episode's detail; the record names it once it has the detail no longer.
-pub fn moved(memory: &Memory, detail_at: Seq, counter: &dyn TokenCounter, now: Stamp) -> Option<MemoryWrite> {
-    let (status, reason) = next(memory, now)?;
+/// `detail_at` is the event that last had an episode's detail; an archived record refers to it.
+pub fn transition_write(
+    memory: &Memory,
+    detail_at: Seq,
+    counter: &dyn TokenCounter,
+    now: Stamp,
+) -> Option<MemoryWrite> {
+    let (status, reason) = next_status(memory, now)?;
     let mut after = Memory { status, updated: now, ..memory.clone() };
     match (&mut after.body, status) {
         (Body::Episode(episode), Status::Archived) if !episode.detail.is_empty() => {
@@ -147,50 +151,50 @@ pub fn moved(memory: &Memory, detail_at: Seq, counter: &dyn TokenCounter, now: S
             episode.detail_at = Some(detail_at);
         }
         (Body::Censor(censor), Status::Escalated) => {
-            censor.action = escalated(memory.provenance.author, censor.action);
+            censor.action = escalate(memory.provenance.author, censor.action);
         }
         (Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) | Body::Censor(_), _) => {}
     }
-    after.lines = Lines::of(counter, &after);
+    after.lines = RenderedMemory::render(counter, &after);
     let change = Change::Moved { from: memory.status, reason: reason.to_owned() };
-    Some(MemoryWrite::of(change, memory, after))
+    Some(MemoryWrite::update(change, memory, after))
 }
 
 impl Memory {
-    /// When time next calls for a move; none where only use or someone's word does.
-    pub fn due(&self) -> Option<Stamp> {
+    /// When time next causes a transition; `None` if only use or a command can.
+    pub fn transition_due(&self) -> Option<Stamp> {
         let age = match (self.kind(), self.status) {
-            (MemoryKind::Episode, Status::Active) => SUMMARIZED_AFTER,
-            (MemoryKind::Episode, Status::Summarized) => ARCHIVED_AFTER,
+            (MemoryKind::Episode, Status::Active) => SUMMARIZED_AFTER_MS,
+            (MemoryKind::Episode, Status::Summarized) => ARCHIVED_AFTER_MS,
             (MemoryKind::Decision | MemoryKind::Fact | MemoryKind::Procedure | MemoryKind::Censor, _)
             | (MemoryKind::Episode, _) => return None,
         };
         Some(Stamp(self.created.0.saturating_add(age)))
     }
 
-    /// Whether it holds at a moment, by its times: from the first moment on, until before the last.
-    pub fn holds(&self, now: Stamp) -> bool {
+    /// Whether it is valid at a time; the end is exclusive.
+    pub fn is_valid_at(&self, now: Stamp) -> bool {
         self.valid_from.is_none_or(|from| from <= now) && self.valid_until.is_none_or(|until| now < until)
     }
 }
 
-/// Where a record should be; it goes there only if there is such a move.
-fn wanted(memory: &Memory, now: Stamp) -> Option<Status> {
+/// The status a record should have; it changes only if the table has such a transition.
+fn target_status(memory: &Memory, now: Stamp) -> Option<Status> {
     match &memory.body {
         Body::Decision(decision) => (decision.outcome != Outcome::Pending).then_some(Status::Reviewed),
-        Body::Fact(fact) => of_fact(fact),
-        Body::Procedure(procedure) => of_procedure(procedure),
-        Body::Episode(_) => match memory.due() {
+        Body::Fact(fact) => fact_status(fact),
+        Body::Procedure(procedure) => procedure_status(procedure),
+        Body::Episode(_) => match memory.transition_due() {
             Some(due) if due <= now => {
                 Some(if memory.status == Status::Active { Status::Summarized } else { Status::Archived })
             }
             Some(_) | None => None,
         },
-        Body::Censor(censor) => of_censor(censor, memory),
+        Body::Censor(censor) => censor_status(censor, memory),
     }
 }
 
-fn of_fact(fact: &Fact) -> Option<Status> {
+fn fact_status(fact: &Fact) -> Option<Status> {
     if fact.superseded_by.is_some() {
         return Some(Status::Superseded);
     }
@@ -201,8 +205,8 @@ fn of_fact(fact: &Fact) -> Option<Status> {
     }
 }
 
-/// Exact: a share of 0.6 is not more than 0.6.
-fn of_procedure(procedure: &Procedure) -> Option<Status> {
+/// Exact arithmetic: a rate of 0.6 is not above 0.6.
+fn procedure_status(procedure: &Procedure) -> Option<Status> {
     let (well, all) =
         (u64::from(procedure.successes), u64::from(procedure.successes) + u64::from(procedure.failures));
     if all < u64::from(PROCEDURE_OUTCOMES_MIN) {
@@ -215,8 +219,8 @@ fn of_procedure(procedure: &Procedure) -> Option<Status> {
     })
 }
 
-/// Retired by false triggers, stricter by right ones: a rule that is often wrong never grows.
-fn of_censor(censor: &Censor, memory: &Memory) -> Option<Status> {
+/// False positives retire a censor, correct matches escalate it; a rule that is often wrong never escalates.
+fn censor_status(censor: &Censor, memory: &Memory) -> Option<Status> {
     let (triggers, wrong) = (censor.triggers, censor.false_positives);
     if triggers >= CENSOR_TRIGGERS_MIN && u64::from(wrong) * 2 > u64::from(triggers) {
         return Some(Status::Retired);
@@ -224,15 +228,15 @@ fn of_censor(censor: &Censor, memory: &Memory) -> Option<Status> {
     if memory.status == Status::Created {
         return (triggers > 0).then_some(Status::Active);
     }
-    let grows = escalated(memory.provenance.author, censor.action) > censor.action;
+    let grows = escalate(memory.provenance.author, censor.action) > censor.action;
     (grows && triggers.saturating_sub(wrong) >= ESCALATION_TRIGGERS).then_some(Status::Escalated)
 }
 
-/// One step: guidance becomes refusal, where the rule's author may set that (DESIGN, decision 14).
-fn escalated(author: Author, action: Action) -> Action {
+/// One step: steer becomes refuse, if the rule's author may set that (DESIGN, decision 14).
+fn escalate(author: Author, action: CensorAction) -> CensorAction {
     match action {
-        Action::Steer => allowed(author, Action::Refuse),
-        Action::Refuse | Action::Abort => action,
+        CensorAction::Steer => cap_action(author, CensorAction::Refuse),
+        CensorAction::Refuse | CensorAction::Abort => action,
     }
 }
 

@@ -1,8 +1,8 @@
-//! Every row of the seed's five tables, and the boundaries between them.
+//! Every row of the five lifecycle tables (003), and the boundaries between them.
 
 use super::*;
-use crate::memory::{Confidence, Decision, Episode, MemoryId, Pattern, Provenance, Side, Stakes};
-use crate::testing::WordCounter;
+use crate::base::testing::WordCounter;
+use crate::memory::{CensorPattern, CensorSide, Confidence, Decision, Episode, MemoryId, Provenance, Stakes};
 
 const START: Stamp = Stamp(1_700_000_000_000);
 
@@ -12,7 +12,7 @@ fn memory(body: Body, status: Status) -> Memory {
         id,
         body,
         status,
-        provenance: Provenance::of(Author::Person),
+        provenance: Provenance::from_author(Author::Person),
         tags: Vec::new(),
         domain: None,
         pinned: false,
@@ -25,9 +25,9 @@ fn memory(body: Body, status: Status) -> Memory {
         masked: 0,
         pin_asked: false,
         forget_asked: false,
-        lines: Lines::default(),
+        lines: RenderedMemory::default(),
     };
-    memory.lines = Lines::of(&WordCounter, &memory);
+    memory.lines = RenderedMemory::render(&WordCounter, &memory);
     memory
 }
 
@@ -71,16 +71,16 @@ fn episode(status: Status) -> Memory {
     memory(Body::Episode(episode), status)
 }
 
-fn censor(author: Author, action: Action, counts: (u32, u32), status: Status) -> Memory {
+fn censor(author: Author, action: CensorAction, counts: (u32, u32), status: Status) -> Memory {
     let censor = Censor {
-        pattern: Pattern::Words("push main".to_owned()),
-        side: Side::ToolCall,
+        pattern: CensorPattern::Words("push main".to_owned()),
+        side: CensorSide::ToolCall,
         action,
         reason: "review first".to_owned(),
         triggers: counts.0,
         false_positives: counts.1,
     };
-    Memory { provenance: Provenance::of(author), ..memory(Body::Censor(censor), status) }
+    Memory { provenance: Provenance::from_author(author), ..memory(Body::Censor(censor), status) }
 }
 
 fn decision(outcome: Outcome, status: Status) -> Memory {
@@ -108,24 +108,24 @@ fn check(memory: &Memory, want: Option<Status>) {
 #[track_caller]
 fn check_at(memory: &Memory, after: i64, want: Option<Status>) {
     let now = Stamp(START.0 + after);
-    let found = next(memory, now);
+    let found = next_status(memory, now);
     assert_eq!(found.map(|(status, _)| status), want);
-    let write = moved(memory, Seq(9), &WordCounter, now);
+    let write = transition_write(memory, Seq(9), &WordCounter, now);
     assert_eq!(write.as_ref().map(|write| write.memory.status), want);
     if let (Some((to, reason)), Some(write)) = (found, write) {
-        assert!(may(memory.kind(), memory.status, to));
+        assert!(is_allowed(memory.kind(), memory.status, to));
         assert_eq!(write.change, Change::Moved { from: memory.status, reason: reason.to_owned() });
-        assert_eq!((write.memory.updated, write.was.map(|was| was.status)), (now, Some(memory.status)));
-        assert_eq!(write.memory.lines, Lines::of(&WordCounter, &write.memory));
+        assert_eq!((write.memory.updated, write.previous.map(|was| was.status)), (now, Some(memory.status)));
+        assert_eq!(write.memory.lines, RenderedMemory::render(&WordCounter, &write.memory));
     }
 }
 
 /// 003, Facts, NEW: just learned.
 #[test]
 fn newton_fact_new() {
-    assert_eq!(Status::first(MemoryKind::Fact), Status::New);
+    assert_eq!(Status::initial(MemoryKind::Fact), Status::New);
     check(&fact(0, Status::New), None);
-    check_at(&fact(0, Status::New), 10_000 * DAY, None);
+    check_at(&fact(0, Status::New), 10_000 * DAY_MS, None);
 }
 
 /// 003, Facts, CONFIRMED: re-encountered.
@@ -143,8 +143,8 @@ fn newton_fact_core_at_three_confirmations_or_marked() {
     check(&fact(3, Status::Confirmed), Some(Status::Core));
     check(&fact(3, Status::New), Some(Status::Core));
     check(&fact(4, Status::Core), None);
-    assert!(may(MemoryKind::Fact, Status::New, Status::Core));
-    // A fact that a person marked stays marked, however seldom it was met.
+    assert!(is_allowed(MemoryKind::Fact, Status::New, Status::Core));
+    // A fact marked by a person stays core, however few its confirmations.
     check(&fact(0, Status::Core), None);
     check(&fact(1, Status::Core), None);
 }
@@ -162,25 +162,25 @@ fn newton_fact_superseded_by_a_newer_one() {
     }
 }
 
-/// 003, Facts, INACTIVE: proven wrong; only by someone's word.
+/// 003, Facts, INACTIVE: proven wrong; only by command.
 #[test]
 fn newton_fact_inactive_by_word_alone() {
     for from in [Status::New, Status::Confirmed, Status::Core, Status::Superseded] {
-        assert!(may(MemoryKind::Fact, from, Status::Inactive));
+        assert!(is_allowed(MemoryKind::Fact, from, Status::Inactive));
     }
     check(&fact(7, Status::Inactive), None);
-    assert!(!may(MemoryKind::Fact, Status::Inactive, Status::New));
+    assert!(!is_allowed(MemoryKind::Fact, Status::Inactive, Status::New));
 }
 
-/// An expired fact was not wrong: its status stays, and its times say that it holds no longer.
+/// An expired fact was not wrong: its status stays, only its validity ends.
 #[test]
 fn an_expired_fact_keeps_its_status() {
     let mut timed = fact(0, Status::New);
     timed.valid_from = Some(Stamp(START.0 + 10));
     timed.valid_until = Some(Stamp(START.0 + 20));
     check_at(&timed, 1_000, None);
-    assert_eq!(timed.due(), None);
-    let holds = [0, 9, 10, 19, 20, 21].map(|after| timed.holds(Stamp(START.0 + after)));
+    assert_eq!(timed.transition_due(), None);
+    let holds = [0, 9, 10, 19, 20, 21].map(|after| timed.is_valid_at(Stamp(START.0 + after)));
     assert_eq!(holds, [false, false, true, true, false, false]);
 }
 
@@ -188,31 +188,31 @@ fn an_expired_fact_keeps_its_status() {
 #[test]
 fn newton_episode_summarized_at_thirty_days() {
     let active = episode(Status::Active);
-    assert_eq!(active.due(), Some(Stamp(START.0 + 30 * DAY)));
-    check_at(&active, 30 * DAY - 1, None);
-    check_at(&active, 30 * DAY, Some(Status::Summarized));
-    // One step at a time, however late one looks.
-    check_at(&active, 400 * DAY, Some(Status::Summarized));
-    let write = moved(&active, Seq(9), &WordCounter, Stamp(START.0 + 30 * DAY)).unwrap();
+    assert_eq!(active.transition_due(), Some(Stamp(START.0 + 30 * DAY_MS)));
+    check_at(&active, 30 * DAY_MS - 1, None);
+    check_at(&active, 30 * DAY_MS, Some(Status::Summarized));
+    // One step at a time, however late the sweep.
+    check_at(&active, 400 * DAY_MS, Some(Status::Summarized));
+    let write = transition_write(&active, Seq(9), &WordCounter, Stamp(START.0 + 30 * DAY_MS)).unwrap();
     assert_eq!(write.memory.body, active.body, "its detail stays");
 }
 
-/// 003, Episodes, ARCHIVED: 90 days; only summary and metadata, the detail in its history.
+/// 003, Episodes, ARCHIVED: 90 days; only summary and metadata remain, the history keeps the detail.
 #[test]
 fn newton_episode_archived_at_ninety_days() {
     let summarized = episode(Status::Summarized);
-    assert_eq!(summarized.due(), Some(Stamp(START.0 + 90 * DAY)));
-    check_at(&summarized, 90 * DAY - 1, None);
-    check_at(&summarized, 90 * DAY, Some(Status::Archived));
-    let write = moved(&summarized, Seq(9), &WordCounter, Stamp(START.0 + 90 * DAY)).unwrap();
+    assert_eq!(summarized.transition_due(), Some(Stamp(START.0 + 90 * DAY_MS)));
+    check_at(&summarized, 90 * DAY_MS - 1, None);
+    check_at(&summarized, 90 * DAY_MS, Some(Status::Archived));
+    let write = transition_write(&summarized, Seq(9), &WordCounter, Stamp(START.0 + 90 * DAY_MS)).unwrap();
     let Body::Episode(after) = &write.memory.body else { unreachable!("an episode") };
     assert_eq!(
         (after.detail.as_str(), after.detail_at, after.summary.as_str()),
         ("", Some(Seq(9)), "Storage talk")
     );
     let archived = episode(Status::Archived);
-    assert_eq!(archived.due(), None);
-    check_at(&archived, 1_000 * DAY, None);
+    assert_eq!(archived.transition_due(), None);
+    check_at(&archived, 1_000 * DAY_MS, None);
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn an_archived_episode_without_detail_points_nowhere() {
     let mut bare = episode(Status::Summarized);
     let Body::Episode(body) = &mut bare.body else { unreachable!("an episode") };
     body.detail.clear();
-    let write = moved(&bare, Seq(9), &WordCounter, Stamp(START.0 + 90 * DAY)).unwrap();
+    let write = transition_write(&bare, Seq(9), &WordCounter, Stamp(START.0 + 90 * DAY_MS)).unwrap();
     assert!(matches!(write.memory.body, Body::Episode(Episode { detail_at: None, .. })));
 }
 
@@ -257,11 +257,11 @@ fn a_procedure_between_is_active_again() {
     check(&procedure(u32::MAX, u32::MAX, Status::Active), None);
 }
 
-/// 003, Procedures, RETIRED: manually deactivated; no use brings it back.
+/// 003, Procedures, RETIRED: manually deactivated; use does not bring it back.
 #[test]
 fn newton_procedure_retired_by_word_alone() {
     for from in [Status::Active, Status::Effective, Status::Ineffective] {
-        assert!(may(MemoryKind::Procedure, from, Status::Retired));
+        assert!(is_allowed(MemoryKind::Procedure, from, Status::Retired));
     }
     check(&procedure(9, 0, Status::Retired), None);
 }
@@ -269,56 +269,56 @@ fn newton_procedure_retired_by_word_alone() {
 /// 003, Censors, CREATED → ACTIVE: on the first trigger.
 #[test]
 fn newton_censor_active_on_its_first_trigger() {
-    check(&censor(Author::Person, Action::Steer, (0, 0), Status::Created), None);
-    check(&censor(Author::Person, Action::Steer, (1, 0), Status::Created), Some(Status::Active));
+    check(&censor(Author::Person, CensorAction::Steer, (0, 0), Status::Created), None);
+    check(&censor(Author::Person, CensorAction::Steer, (1, 0), Status::Created), Some(Status::Active));
 }
 
 /// 003, Censors, ESCALATED: activation_count over the threshold → severity upgraded; SOURCES: after 3.
 #[test]
 fn newton_censor_escalated_after_three_triggers() {
-    check(&censor(Author::Person, Action::Steer, (2, 0), Status::Active), None);
-    let third = censor(Author::Person, Action::Steer, (3, 0), Status::Active);
+    check(&censor(Author::Person, CensorAction::Steer, (2, 0), Status::Active), None);
+    let third = censor(Author::Person, CensorAction::Steer, (3, 0), Status::Active);
     check(&third, Some(Status::Escalated));
-    let write = moved(&third, Seq(0), &WordCounter, START).unwrap();
-    assert!(matches!(&write.memory.body, Body::Censor(censor) if censor.action == Action::Refuse));
+    let write = transition_write(&third, Seq(0), &WordCounter, START).unwrap();
+    assert!(matches!(&write.memory.body, Body::Censor(censor) if censor.action == CensorAction::Refuse));
     assert!(write.memory.lines.micro.contains("**REFUSE:**"), "{}", write.memory.lines.micro);
-    // Once is enough, and what was found wrongly does not count.
+    // It escalates once, and false positives do not count.
     check(&write.memory, None);
-    check(&censor(Author::Person, Action::Steer, (3, 1), Status::Active), None);
-    check(&censor(Author::Person, Action::Steer, (4, 1), Status::Active), Some(Status::Escalated));
+    check(&censor(Author::Person, CensorAction::Steer, (3, 1), Status::Active), None);
+    check(&censor(Author::Person, CensorAction::Steer, (4, 1), Status::Active), Some(Status::Escalated));
 }
 
-/// DESIGN, decision 14: never past what the creator of the rule may set.
+/// DESIGN, decision 14: never beyond what the rule's author may set.
 #[test]
 fn escalation_is_capped_by_who_made_the_rule() {
     for author in [Author::Tool, Author::Import] {
-        check(&censor(author, Action::Steer, (99, 0), Status::Active), None);
+        check(&censor(author, CensorAction::Steer, (99, 0), Status::Active), None);
     }
     for author in [Author::Model, Author::Person] {
-        check(&censor(author, Action::Steer, (99, 0), Status::Active), Some(Status::Escalated));
-        check(&censor(author, Action::Refuse, (99, 0), Status::Active), None);
+        check(&censor(author, CensorAction::Steer, (99, 0), Status::Active), Some(Status::Escalated));
+        check(&censor(author, CensorAction::Refuse, (99, 0), Status::Active), None);
     }
-    check(&censor(Author::Person, Action::Abort, (99, 0), Status::Active), None);
+    check(&censor(Author::Person, CensorAction::Abort, (99, 0), Status::Active), None);
 }
 
 /// 003, Censors, RETIRED: false positives too many; SOURCES: above 50 % after 5.
 #[test]
 fn newton_censor_retired_above_half_false_positives_after_five() {
-    check(&censor(Author::Person, Action::Refuse, (4, 4), Status::Active), None);
-    check(&censor(Author::Person, Action::Refuse, (5, 2), Status::Active), None);
+    check(&censor(Author::Person, CensorAction::Refuse, (4, 4), Status::Active), None);
+    check(&censor(Author::Person, CensorAction::Refuse, (5, 2), Status::Active), None);
     for from in [Status::Created, Status::Active, Status::Escalated] {
-        check(&censor(Author::Person, Action::Refuse, (5, 3), from), Some(Status::Retired));
+        check(&censor(Author::Person, CensorAction::Refuse, (5, 3), from), Some(Status::Retired));
     }
-    check(&censor(Author::Person, Action::Refuse, (6, 3), Status::Active), None);
-    check(&censor(Author::Person, Action::Refuse, (9, 9), Status::Retired), None);
-    assert!(may(MemoryKind::Censor, Status::Created, Status::Retired), "or manually deactivated");
+    check(&censor(Author::Person, CensorAction::Refuse, (6, 3), Status::Active), None);
+    check(&censor(Author::Person, CensorAction::Refuse, (9, 9), Status::Retired), None);
+    assert!(is_allowed(MemoryKind::Censor, Status::Created, Status::Retired), "or manually deactivated");
 }
 
 /// 003, Decisions: RECORDED → PENDING → REVIEWED.
 #[test]
 fn newton_decision_recorded_pending_reviewed() {
-    assert_eq!(Status::first(MemoryKind::Decision), Status::Recorded);
-    assert!(may(MemoryKind::Decision, Status::Recorded, Status::Pending));
+    assert_eq!(Status::initial(MemoryKind::Decision), Status::Recorded);
+    assert!(is_allowed(MemoryKind::Decision, Status::Recorded, Status::Pending));
     check(&decision(Outcome::Pending, Status::Recorded), None);
     check(&decision(Outcome::Pending, Status::Pending), None);
     for outcome in [Outcome::Success, Outcome::Partial, Outcome::Failure] {
@@ -331,36 +331,37 @@ fn newton_decision_recorded_pending_reviewed() {
 /// 003, Decisions: no deletion, permanent records.
 #[test]
 fn newton_decisions_are_permanent() {
-    let ends = TABLE.iter().filter(|row| row.kind == MemoryKind::Decision).map(|row| row.to);
-    assert!(ends.into_iter().all(|to| to.is_current() && to.is_searched()));
-    check_at(&decision(Outcome::Failure, Status::Reviewed), 10_000 * DAY, None);
+    let ends = TRANSITIONS.iter().filter(|row| row.kind == MemoryKind::Decision).map(|row| row.to);
+    assert!(ends.into_iter().all(|to| to.is_current() && to.is_searchable()));
+    check_at(&decision(Outcome::Failure, Status::Reviewed), 10_000 * DAY_MS, None);
 }
 
-/// The table is one: every row leads somewhere else, once for each cause, within one kind's words, and only what is
-/// left out of search has no way on.
+/// The table is sound: no self-transitions, one row per trigger, every source status reachable, no mixing of
+/// kinds.
 #[test]
 fn the_table_is_sound() {
-    for (at, row) in TABLE.iter().enumerate() {
+    for (at, row) in TRANSITIONS.iter().enumerate() {
         assert_ne!(row.from, row.to);
-        let same =
-            |other: &Move| (other.kind, other.from, other.to, other.by) == (row.kind, row.from, row.to, row.by);
-        assert!(!TABLE[at + 1..].iter().any(same), "{row:?}");
-        let reached = row.from == Status::first(row.kind)
-            || TABLE.iter().any(|other| other.kind == row.kind && other.to == row.from);
+        let same = |other: &Transition| {
+            (other.kind, other.from, other.to, other.trigger) == (row.kind, row.from, row.to, row.trigger)
+        };
+        assert!(!TRANSITIONS[at + 1..].iter().any(same), "{row:?}");
+        let reached = row.from == Status::initial(row.kind)
+            || TRANSITIONS.iter().any(|other| other.kind == row.kind && other.to == row.from);
         assert!(reached, "nothing leads to {row:?}");
     }
-    assert!(!may(MemoryKind::Fact, Status::Recorded, Status::Pending), "words of another kind");
-    assert!(!may(MemoryKind::Episode, Status::Archived, Status::Active));
+    assert!(!is_allowed(MemoryKind::Fact, Status::Recorded, Status::Pending), "words of another kind");
+    assert!(!is_allowed(MemoryKind::Episode, Status::Archived, Status::Active));
 }
 
-/// Sweeps are deterministic in a given moment, and end.
+/// A sweep is deterministic at a given time and terminates.
 #[test]
 fn a_sweep_comes_to_rest() {
-    let now = Stamp(START.0 + 400 * DAY);
+    let now = Stamp(START.0 + 400 * DAY_MS);
     let mut swept = episode(Status::Active);
     let mut moves = Vec::new();
-    while let Some(write) = moved(&swept, Seq(9), &WordCounter, now) {
-        assert_eq!(Some(&write), moved(&swept, Seq(9), &WordCounter, now).as_ref());
+    while let Some(write) = transition_write(&swept, Seq(9), &WordCounter, now) {
+        assert_eq!(Some(&write), transition_write(&swept, Seq(9), &WordCounter, now).as_ref());
         moves.push(write.memory.status);
         swept = write.memory;
     }

@@ -1,134 +1,127 @@
-//! What an agent knows beyond a conversation: decisions, facts, procedures, episodes and censors.
+//! Long-term memory of an agent: decisions, facts, procedures, episodes and censors.
 //!
-//! A [`Memory`] is one record. Its stream is its agent's (see [`AgentId::stream`](crate::ids::AgentId::stream)), and
-//! each event there carries the whole record as it is after the change: a record's history is the list of its
-//! events, and undoing a change is writing the record before it again. What an agent must always have at hand
-//! (censors, standing rules, running figures) is its [`AgentHead`]; everything else is found through the store.
+//! A [`Memory`] is one record in its agent's stream ([`AgentId::stream`](crate::base::ids::AgentId::stream)). Each event
+//! carries the whole record after the change, so undo writes an earlier record again. [`AgentHead`] holds what
+//! every turn needs (censors, pinned records, counts); everything else is looked up in the store.
 
-pub mod admit;
 pub mod amend;
 mod body;
 mod calibration;
+pub mod censor;
 mod change;
-mod clash;
 mod confidence;
+mod contradiction;
 mod draft;
-mod full;
+pub mod frame;
+mod full_text;
 mod head;
-mod id;
+pub mod knowledge;
+pub mod learn;
 pub mod lifecycle;
-mod lines;
 mod names;
-mod provenance;
-mod recall;
+mod recall_request;
 pub mod remember;
-mod renew;
-mod similar;
+mod render;
+mod search_text;
+mod stamp_format;
+pub mod standing_instructions;
 mod status;
-pub(crate) mod tame;
-mod text;
-mod when;
+mod text_similarity;
+pub mod validation;
+mod writes;
 
-pub use admit::admit;
+pub use crate::base::memory_id::{MemoryId, MemoryKind};
+pub use crate::base::provenance::{Author, Provenance, Trust};
 pub use body::{
-    Action, Body, Censor, Decision, Episode, Fact, Outcome, Pattern, Procedure, Reason, ReasonKind, Side, Stakes,
+    Body, Censor, CensorAction, CensorPattern, CensorSide, Decision, Episode, Fact, Outcome, Procedure, Reason,
+    ReasonKind, Stakes,
 };
 pub use calibration::{Advice, Calibration, REVIEWS_MIN};
-pub use change::{Change, MemoryWrite, after_erasure};
+pub use change::{Change, MemoryWrite, erase_from_event};
 pub use confidence::Confidence;
 pub use draft::MemoryDraft;
-pub use head::{AgentHead, CENSORS_MAX, KindCount, PINNED_MAX, PendingDecision, Reviews, Standing};
-pub use id::{MemoryId, MemoryKind};
-pub use lines::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
-pub use provenance::{Author, Provenance, Trust};
-pub use recall::{RecallRequest, Recalled};
-pub use remember::{DEPENDANTS_MAX, Learnt, WhatLearnt, dependants, remember, shaken, wanted};
-pub use similar::similarity;
+pub use head::{AgentHead, CENSORS_MAX, CountedState, KindCount, PINNED_MAX, PendingDecision, ReviewStats};
+pub use recall_request::{RecallRequest, RecallResponse};
+pub use remember::{
+    DEPENDANTS_MAX, DraftOutcome, RememberPlan, dependants_request, lookup_request, mark_shaken, remember,
+};
+pub use render::{MICRO_TOKENS_MAX, SUMMARY_TOKENS_MAX};
 pub use status::Status;
+pub use text_similarity::text_similarity;
+pub use validation::validate_draft;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::Stamp;
-use crate::tokens::Tokens;
+use crate::base::ids::Stamp;
+use crate::base::tokens::Tokens;
 
-/// One thing an agent knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Its id, unique in its agent's stream and never used again.
+    /// Unique in its agent's stream; never reused.
     pub id: MemoryId,
-    /// What it says, by kind.
     pub body: Body,
-    /// Where it is in its life.
     pub status: Status,
-    /// Who wrote it, where, and how far it is trusted.
     pub provenance: Provenance,
-    /// Words to sort by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// The field it belongs to: `infrastructure`, `cooking`.
+    /// Subject area, e.g. `infrastructure` or `cooking`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<String>,
-    /// Whether it is always loaded: a preference or a standing rule.
+    /// Always loaded: a preference or a standing rule.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
-    /// When it was written.
     pub created: Stamp,
-    /// When it last changed.
     pub updated: Stamp,
-    /// From when on it holds, if that is not when it was written.
+    /// Start of validity, if other than `created`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_from: Option<Stamp>,
-    /// Until when it holds.
+    /// End of validity, exclusive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub valid_until: Option<Stamp>,
-    /// Records that contradict it, where it is not clear which is right.
+    /// Records that contradict this one, with no clear winner.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contested_with: Vec<MemoryId>,
-    /// Facts that it rested on and that hold no longer.
+    /// Facts this decision rests on that have been superseded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shaken_by: Vec<MemoryId>,
-    /// How many secrets were masked in it before it was stored.
+    /// Number of secrets masked before the record was stored.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub masked: u32,
-    /// Whether someone who may not pin it asked that it be always loaded: a person decides.
+    /// Someone without the right to pin asked for it; a person decides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub pin_asked: bool,
-    /// Whether a model asked that a person remove it.
+    /// A model asked a person to remove it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forget_asked: bool,
-    /// How it stands in a context; made when it is written, never when a context is assembled.
-    pub lines: Lines,
+    /// Rendered when the record is written, never when a context is assembled.
+    pub lines: RenderedMemory,
 }
 
-/// A record as it stands in a context, at two lengths: whole lines, each ending in a newline, counted once.
+/// Rendered forms of a record at two lengths: whole lines, each ending in a newline, with their token counts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lines {
-    /// One line.
+pub struct RenderedMemory {
     pub micro: String,
-    /// What that costs.
     pub micro_tokens: Tokens,
-    /// Fifty to a hundred tokens.
+    /// Fifty to a hundred tokens; at most [`SUMMARY_TOKENS_MAX`].
     pub summary: String,
-    /// What that costs.
     pub summary_tokens: Tokens,
 }
 
 impl Memory {
-    /// Its kind.
     pub fn kind(&self) -> MemoryKind {
         self.id.kind()
     }
 
-    /// Whether it waits for a person: to be always loaded, or to be in force as a rule.
+    /// Whether it waits for a person to approve pinning it or to put the rule in force.
     pub fn is_proposal(&self) -> bool {
         let is_rule = self.kind() == MemoryKind::Censor && self.status.is_current();
-        // Stores of before there were proposals have records that a model pinned.
-        self.pin_asked || ((is_rule || self.pinned) && !self.is_a_persons())
+        // Older stores, from before proposals existed, contain records pinned by a model.
+        self.pin_asked || ((is_rule || self.pinned) && !self.is_person_approved())
     }
 
-    /// Whether a person wrote it or said that it holds. Only such a record is always loaded or in force as a rule, whatever
-    /// else is stored in it: stores of before this was so have others that say they are.
-    pub fn is_a_persons(&self) -> bool {
+    /// Whether a person wrote or confirmed it. Only such a record is always loaded or enforced, whatever its other
+    /// fields say: older stores contain unapproved records marked as pinned.
+    pub fn is_person_approved(&self) -> bool {
         self.provenance.trust == Trust::High
     }
 }

@@ -1,14 +1,13 @@
-//! What the smaller lists of a record are called.
+//! Names of the smaller enums of a record.
 
-use super::{Action, Outcome, ReasonKind, Side, Stakes, Trust};
+use super::{CensorAction, CensorSide, Outcome, ReasonKind, Stakes, Trust};
 
 macro_rules! names {
-    ($($of:ident { $($variant:ident => $name:literal),+ $(,)? })+) => {$(
-        impl $of {
-            /// Its name.
+    ($($enum_name:ident { $($variant:ident => $name:literal),+ $(,)? })+) => {$(
+        impl $enum_name {
             pub fn as_str(self) -> &'static str {
                 match self {
-                    $($of::$variant => $name,)+
+                    $($enum_name::$variant => $name,)+
                 }
             }
         }
@@ -26,7 +25,7 @@ names! {
         Preference => "preference",
         Constraint => "constraint",
     }
-    Side { Input => "input", Output => "output", ToolCall => "tool_call" }
-    Action { Steer => "steer", Refuse => "refuse", Abort => "abort" }
+    CensorSide { Input => "input", Output => "output", ToolCall => "tool_call" }
+    CensorAction { Steer => "steer", Refuse => "refuse", Abort => "abort" }
     Trust { Low => "low", Medium => "medium", High => "high" }
 }

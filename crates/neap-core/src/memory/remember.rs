@@ -1,214 +1,206 @@
-//! What becomes of a record that someone wants to be remembered: new, known, confirmed, in another's place, contested.
+//! Decides what a draft becomes: a new record, a known one, a confirmation, a replacement or a contested fact.
 //!
-//! No model is asked, and the same records give the same verdict. A fact's verdict is `judge`'s; what it and the
-//! other kinds write is here and below. Nothing is ever removed.
+//! The verdict uses no model and is deterministic. `judge` compares facts; the other kinds follow simpler rules.
+//! Nothing is ever deleted.
 
 mod fact;
 mod judge;
-mod others;
+mod other_kinds;
 
-pub(super) use fact::newest;
+pub(super) use fact::truncate_to_newest;
 
-use super::admit::admit;
-use super::amend::room_to_pin;
-use super::renew::changed;
+use super::amend::check_pin_limit;
+use super::validation::validate_draft;
+use super::writes::memory_write;
 use super::{
-    AgentHead, Author, Body, CENSORS_MAX, Change, Lines, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite,
-    Outcome, Provenance, RecallRequest, Status,
+    AgentHead, Author, Body, CENSORS_MAX, Change, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome,
+    Provenance, RecallRequest, RenderedMemory, Status,
 };
-use crate::censor::allowed;
-use crate::ids::Stamp;
-use crate::reference::words;
-use crate::terms::query_terms;
-use crate::tokens::TokenCounter;
-use crate::tools::Refusal;
+use crate::base::ids::Stamp;
+use crate::base::refusal::Refusal;
+use crate::base::tokens::TokenCounter;
+use crate::memory::censor::cap_action;
+use crate::text::reference::folded_words;
+use crate::text::terms::query_terms;
 
-/// Facts that are looked at before one is written.
-const NEAR_FACTS_MAX: usize = 30;
-/// Records of another kind that are looked at.
-const NEAR_OTHERS_MAX: usize = 20;
-/// Decisions that may rest on one fact.
+const SIMILAR_FACTS_MAX: usize = 30;
+const SIMILAR_OTHERS_MAX: usize = 20;
+/// Decisions returned that rest on one fact.
 pub const DEPENDANTS_MAX: usize = 256;
-/// Terms that are searched for, at most.
 const TERMS_MAX: usize = 48;
-/// No search needs more of a text than this, in characters.
-const SOUGHT_CHARS_MAX: usize = 4_000;
+/// Characters of a draft used for the lookup query.
+const QUERY_CHARS_MAX: usize = 4_000;
 
-/// What was learnt, and what is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Learnt {
-    /// The record that now says it.
+pub struct RememberPlan {
+    /// The record that now holds the statement.
     pub id: MemoryId,
-    /// What became of it.
-    pub what: WhatLearnt,
-    /// In the order in which they are written; none if nothing changes.
+    pub outcome: DraftOutcome,
+    /// In write order; empty if nothing changes.
     pub writes: Vec<MemoryWrite>,
-    /// Facts whose place it took: decisions that rest on them are looked for with [`dependants`].
+    /// Facts it replaced; [`dependants_request`] finds the decisions that rest on them.
     pub superseded: Vec<MemoryId>,
-    /// In words, for whoever wrote it.
+    /// Message for the author.
     pub note: String,
 }
 
-/// What became of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum WhatLearnt {
-    /// A new record stands beside the others.
+pub enum DraftOutcome {
+    /// A new record beside the others.
     New,
-    /// One that was there was met again or added to.
+    /// An existing record was confirmed or extended.
     Confirmed,
-    /// A new record took the place of others.
     Superseded,
-    /// A new record contradicts others, and it is not clear which is right.
+    /// A new record contradicts others, with no clear winner.
     Contested,
-    /// It was there already, and nothing changed.
+    /// Already recorded; nothing changed.
     Known,
 }
 
-impl WhatLearnt {
-    /// Its name.
+impl DraftOutcome {
     pub fn as_str(self) -> &'static str {
         match self {
-            WhatLearnt::New => "new",
-            WhatLearnt::Confirmed => "confirmed",
-            WhatLearnt::Superseded => "superseded",
-            WhatLearnt::Contested => "contested",
-            WhatLearnt::Known => "known",
+            DraftOutcome::New => "new",
+            DraftOutcome::Confirmed => "confirmed",
+            DraftOutcome::Superseded => "superseded",
+            DraftOutcome::Contested => "contested",
+            DraftOutcome::Known => "known",
         }
     }
 }
 
-/// What is looked up before a draft is written; none for censors, which are always at hand.
-pub fn wanted(draft: &MemoryDraft) -> Option<RecallRequest> {
+/// The lookup to run before a draft is written; `None` for censors, which the agent's head holds.
+pub fn lookup_request(draft: &MemoryDraft) -> Option<RecallRequest> {
     let (text, max) = match &draft.body {
-        Body::Decision(decision) => (decision.description.clone(), NEAR_OTHERS_MAX),
-        Body::Fact(fact) => (format!("{}\n{}", fact.subject, fact.content), NEAR_FACTS_MAX),
-        Body::Procedure(procedure) => (procedure.name.clone(), NEAR_OTHERS_MAX),
+        Body::Decision(decision) => (decision.description.clone(), SIMILAR_OTHERS_MAX),
+        Body::Fact(fact) => (format!("{}\n{}", fact.subject, fact.content), SIMILAR_FACTS_MAX),
+        Body::Procedure(procedure) => (procedure.name.clone(), SIMILAR_OTHERS_MAX),
         Body::Episode(episode) => {
             let effort = episode.effort.as_ref().map_or("", |effort| effort.as_str());
             let session = episode.session.as_ref().map_or("", |session| session.as_str());
-            (format!("{effort}\n{session}\n{}", episode.summary), NEAR_OTHERS_MAX)
+            (format!("{effort}\n{session}\n{}", episode.summary), SIMILAR_OTHERS_MAX)
         }
         Body::Censor(_) => return None,
     };
-    let sought: String = text.chars().take(SOUGHT_CHARS_MAX).collect();
-    let mut terms = query_terms(&sought);
+    let text: String = text.chars().take(QUERY_CHARS_MAX).collect();
+    let mut terms = query_terms(&text);
     terms.truncate(TERMS_MAX);
     let kind = draft.body.kind();
-    // A superseded fact that is sent again is known, too.
+    // A resent draft may match a fact that has been superseded since.
     let superseded = kind == MemoryKind::Fact;
     (!terms.is_empty()).then(|| RecallRequest { superseded, ..RecallRequest::new(terms, vec![(kind, max)]) })
 }
 
-/// What becomes of a draft, given the records near it. The draft is admitted here: what it holds of secrets is masked
-/// and counted in the record.
+/// Validates a draft, masks its secrets, and plans the writes, given similar records.
 pub fn remember(
     agent: &AgentHead,
-    near: &[Memory],
+    similar: &[Memory],
     draft: MemoryDraft,
     counter: &dyn TokenCounter,
     now: Stamp,
-) -> Result<Learnt, Refusal> {
-    let (draft, masked) = admit(draft)?;
-    let desk = Desk { agent, counter, now, masked };
-    let mut near: Vec<&Memory> = near.iter().filter(|memory| memory.kind() == draft.body.kind()).collect();
-    near.sort_by_key(|memory| memory.id);
-    near.dedup_by_key(|memory| memory.id);
-    if let Some(known) = near.iter().find(|memory| is_sent_again(memory, &draft)) {
-        return Ok(Learnt::known(known.id, "it was sent before"));
+) -> Result<RememberPlan, Refusal> {
+    let (draft, masked) = validate_draft(draft)?;
+    let context = RememberContext { agent, counter, now, masked };
+    let mut similar: Vec<&Memory> = similar.iter().filter(|memory| memory.kind() == draft.body.kind()).collect();
+    similar.sort_by_key(|memory| memory.id);
+    similar.dedup_by_key(|memory| memory.id);
+    if let Some(known) = similar.iter().find(|memory| is_resend(memory, &draft)) {
+        return Ok(RememberPlan::already_known(known.id, "it was sent before"));
     }
-    let mut learnt = match &draft.body {
-        Body::Fact(_) => desk.fact(&near, draft),
-        Body::Decision(_) => desk.decision(&near, draft),
-        Body::Procedure(_) => desk.procedure(&near, draft),
-        Body::Episode(_) => desk.episode(&near, draft),
-        Body::Censor(_) => desk.censor(draft),
+    let mut plan = match &draft.body {
+        Body::Fact(_) => context.plan_fact(&similar, draft),
+        Body::Decision(_) => context.plan_decision(&similar, draft),
+        Body::Procedure(_) => context.plan_procedure(&similar, draft),
+        Body::Episode(_) => context.plan_episode(&similar, draft),
+        Body::Censor(_) => context.plan_censor(draft),
     }?;
-    let waits = learnt.writes.iter().any(|write| write.memory.id == learnt.id && write.memory.is_proposal());
+    let waits = plan.writes.iter().any(|write| write.memory.id == plan.id && write.memory.is_proposal());
     if waits {
-        let id = learnt.id;
-        learnt.note.push_str(&format!(" It takes effect when a person accepts it: neap memory confirm {id}."));
+        let id = plan.id;
+        plan.note.push_str(&format!(" It takes effect when a person accepts it: neap memory confirm {id}."));
     }
     if masked > 0 {
-        learnt.note.push_str(&format!(" Secrets masked before it was stored: {masked}."));
+        plan.note.push_str(&format!(" Secrets masked before it was stored: {masked}."));
     }
-    Ok(learnt)
+    Ok(plan)
 }
 
-/// Decisions that rest on a fact.
-pub fn dependants(of: MemoryId) -> RecallRequest {
-    RecallRequest::new(vec![of.to_string()], vec![(MemoryKind::Decision, DEPENDANTS_MAX)])
+pub fn dependants_request(fact: MemoryId) -> RecallRequest {
+    RecallRequest::new(vec![fact.to_string()], vec![(MemoryKind::Decision, DEPENDANTS_MAX)])
 }
 
-/// A decision, marked as resting on a fact that holds no longer; none if it does not or is marked already.
-pub fn shaken(decision: &Memory, by: MemoryId, counter: &dyn TokenCounter, now: Stamp) -> Option<MemoryWrite> {
+/// Marks a decision that rests on a superseded fact; `None` if it does not, or is marked already.
+pub fn mark_shaken(
+    decision: &Memory,
+    by: MemoryId,
+    counter: &dyn TokenCounter,
+    now: Stamp,
+) -> Option<MemoryWrite> {
     let Body::Decision(body) = &decision.body else { return None };
     if !body.rests_on.contains(&by) || decision.shaken_by.contains(&by) {
         return None;
     }
     let mut after = decision.clone();
     after.shaken_by.push(by);
-    Some(changed(Change::Shaken { by }, decision, after, counter, now))
+    Some(memory_write(Change::Shaken { by }, decision, after, counter, now))
 }
 
-/// Whether one more censor may be written: proposals take no place of rules that are in force, nor these of proposals.
-pub(super) fn room_for_censor(agent: &AgentHead, by: Author) -> Result<(), Refusal> {
-    let of_same_standing = agent.censors.values().filter(|memory| memory.is_a_persons() == by.may_pin());
-    if of_same_standing.count() < CENSORS_MAX {
+/// Proposals and approved censors have separate limits, so neither can crowd out the other.
+pub(super) fn check_censor_limit(agent: &AgentHead, by: Author) -> Result<(), Refusal> {
+    let peers = agent.censors.values().filter(|memory| memory.is_person_approved() == by.may_pin());
+    if peers.count() < CENSORS_MAX {
         return Ok(());
     }
     Err(Refusal::new(format!("{CENSORS_MAX} censors are in force already, and no more can be."))
         .hint("Retire one that is no longer needed."))
 }
 
-impl Learnt {
-    fn known(id: MemoryId, why: &str) -> Self {
+impl RememberPlan {
+    fn already_known(id: MemoryId, why: &str) -> Self {
         let note = format!("{id} says it already: {why}.");
-        Self { id, what: WhatLearnt::Known, writes: Vec::new(), superseded: Vec::new(), note }
+        Self { id, outcome: DraftOutcome::Known, writes: Vec::new(), superseded: Vec::new(), note }
     }
 }
 
-/// What every verdict needs.
-struct Desk<'a> {
+struct RememberContext<'a> {
     agent: &'a AgentHead,
     counter: &'a dyn TokenCounter,
     now: Stamp,
     masked: u32,
 }
 
-impl Desk<'_> {
-    /// A record that stands beside the others.
-    fn alone(&self, draft: MemoryDraft) -> Result<Learnt, Refusal> {
-        let memory = self.record(draft)?;
+impl RememberContext<'_> {
+    fn plan_new(&self, draft: MemoryDraft) -> Result<RememberPlan, Refusal> {
+        let memory = self.build_record(draft)?;
         let (id, note) = (memory.id, format!("Remembered as {}.", memory.id));
-        Ok(Learnt {
+        Ok(RememberPlan {
             id,
-            what: WhatLearnt::New,
+            outcome: DraftOutcome::New,
             writes: vec![MemoryWrite::new(memory)],
             superseded: Vec::new(),
             note,
         })
     }
 
-    /// The record that a draft becomes.
-    fn record(&self, draft: MemoryDraft) -> Result<Memory, Refusal> {
+    fn build_record(&self, draft: MemoryDraft) -> Result<Memory, Refusal> {
         let kind = draft.body.kind();
         let id = self.agent.next_id(kind).ok_or_else(|| {
             Refusal::new(format!("There can be no more records of the kind {kind}.")).hint("Use another agent.")
         })?;
         let pinned = draft.pinned && draft.provenance.author.may_pin();
         if pinned {
-            room_to_pin(self.agent, id)?;
+            check_pin_limit(self.agent, id)?;
         }
         let mut body = draft.body;
-        let mut status = Status::first(kind);
+        let mut status = Status::initial(kind);
         match &mut body {
             Body::Decision(decision) if decision.outcome != Outcome::Pending => {
                 status = Status::Reviewed;
                 decision.reviewed_by = Some(draft.provenance.author);
             }
             Body::Censor(censor) => {
-                room_for_censor(self.agent, draft.provenance.author)?;
-                censor.action = allowed(draft.provenance.author, censor.action);
+                check_censor_limit(self.agent, draft.provenance.author)?;
+                censor.action = cap_action(draft.provenance.author, censor.action);
             }
             Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) => {}
         }
@@ -229,30 +221,29 @@ impl Desk<'_> {
             masked: self.masked,
             pin_asked: draft.pinned && !pinned,
             forget_asked: false,
-            lines: Lines::default(),
+            lines: RenderedMemory::default(),
         };
-        memory.lines = Lines::of(self.counter, &memory);
+        memory.lines = RenderedMemory::render(self.counter, &memory);
         Ok(memory)
     }
 
-    fn changed(&self, change: Change, before: &Memory, after: Memory) -> MemoryWrite {
-        changed(change, before, after, self.counter, self.now)
+    fn memory_write(&self, change: Change, before: &Memory, after: Memory) -> MemoryWrite {
+        memory_write(change, before, after, self.counter, self.now)
     }
 }
 
-/// Whether a draft is a write that was carried out before: by the same call or from the same file, in the same words.
-fn is_sent_again(memory: &Memory, draft: &MemoryDraft) -> bool {
-    let sent = |by: &Provenance| (by.author, by.session.clone(), by.turn, by.source.clone());
+/// Whether the draft repeats an earlier write: same call or source file, same words.
+fn is_resend(memory: &Memory, draft: &MemoryDraft) -> bool {
+    let origin = |by: &Provenance| (by.author, by.session.clone(), by.turn, by.source.clone());
     memory.provenance.source.is_some()
-        && sent(&memory.provenance) == sent(&draft.provenance)
-        && says_same(memory, draft)
+        && origin(&memory.provenance) == origin(&draft.provenance)
+        && has_same_text(memory, draft)
 }
 
-/// Whether a draft and a record say the same, word for word.
-fn says_same(memory: &Memory, draft: &MemoryDraft) -> bool {
+fn has_same_text(memory: &Memory, draft: &MemoryDraft) -> bool {
     let drafted = Memory { body: draft.body.clone(), tags: Vec::new(), domain: None, ..memory.clone() };
     let recorded = Memory { tags: Vec::new(), domain: None, ..memory.clone() };
-    words(&drafted.text()) == words(&recorded.text())
+    folded_words(&drafted.search_text()) == folded_words(&recorded.search_text())
 }
 
 #[cfg(test)]

@@ -1,49 +1,47 @@
-//! Where a memory is in its life. Which moves there are is told by [`lifecycle`](crate::memory::lifecycle).
+//! Status of a memory. [`lifecycle`](crate::memory::lifecycle) defines the transitions.
 
 use serde::{Deserialize, Serialize};
 
 use super::MemoryKind;
 
-/// Where a memory is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// A decision whose intent is on record.
+    /// Decision: recorded, not yet carried out.
     Recorded,
-    /// A decision that was carried out and waits for its outcome.
+    /// Decision: carried out, outcome open.
     Pending,
-    /// A decision whose outcome is known.
+    /// Decision: outcome known.
     Reviewed,
-    /// A fact just learnt.
+    /// Fact: recorded once.
     New,
-    /// A fact met again.
+    /// Fact: recorded again or confirmed.
     Confirmed,
-    /// A fact met often, or marked so by a person.
+    /// Fact: confirmed often, or marked by a person.
     Core,
-    /// A fact that a newer one took the place of.
+    /// Fact: replaced by a newer one.
     Superseded,
-    /// A fact that proved wrong.
+    /// Fact: wrong.
     Inactive,
-    /// A procedure or censor in use, an episode of late.
+    /// Procedure or censor in use; recent episode.
     Active,
-    /// An episode of some time ago.
+    /// Episode: older than 30 days.
     Summarized,
-    /// An episode of long ago; its detail is in its history.
+    /// Episode: older than 90 days; only its history has the detail.
     Archived,
-    /// A procedure that works.
+    /// Procedure: mostly succeeds.
     Effective,
-    /// A procedure that does not.
+    /// Procedure: mostly fails.
     Ineffective,
-    /// A censor that has not found anything yet.
+    /// Censor: no match yet.
     Created,
-    /// A censor that became stricter.
+    /// Censor: made stricter.
     Escalated,
-    /// A procedure or censor out of use.
+    /// Procedure or censor out of use.
     Retired,
 }
 
 impl Status {
-    /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Recorded => "recorded",
@@ -65,8 +63,7 @@ impl Status {
         }
     }
 
-    /// Where a memory of this kind begins.
-    pub fn first(kind: MemoryKind) -> Self {
+    pub fn initial(kind: MemoryKind) -> Self {
         match kind {
             MemoryKind::Decision => Status::Recorded,
             MemoryKind::Fact => Status::New,
@@ -75,13 +72,13 @@ impl Status {
         }
     }
 
-    /// Whether search finds it without being asked for what is out of date.
+    /// Whether an ordinary search finds it.
     pub fn is_current(self) -> bool {
         !matches!(self, Status::Superseded | Status::Inactive | Status::Retired)
     }
 
-    /// Whether search finds it at all.
-    pub fn is_searched(self) -> bool {
+    /// Whether any search finds it.
+    pub fn is_searchable(self) -> bool {
         !matches!(self, Status::Inactive | Status::Retired)
     }
 }

@@ -1,38 +1,38 @@
-//! What of everything that was said and is known answers a question.
+//! Finds the messages, summaries and memories that are relevant to a question.
 //!
-//! The store proposes ([`Query`] → [`Proposed`]): texts that share the rarer words of the question, and texts whose embedding is
-//! near to its own. It gives of each a [`Card`], not the words. [`Ranking`] orders them, what the best say is read, and
-//! [`pack()`] fills a budget with it. [`Consult`] is all that a store is asked on the way.
+//! The store proposes candidates ([`Query`] → [`Candidates`]) by rare shared terms and by embedding similarity,
+//! without their texts. [`Ranking`] orders them, the texts of the best are read, and [`pack()`] fills a token
+//! budget with them. [`RankedSearch`] runs these steps in one store call.
 
-mod belongs;
-mod card;
-mod consult;
+mod candidate;
+mod continuation;
 mod embedding;
-mod found;
-mod fresh;
+mod indexed_text;
 mod pack;
 mod page;
 mod passage;
 mod query;
-mod quote;
+mod question;
 mod rank;
+mod ranked_search;
+mod restatements;
+mod snippet;
 #[cfg(test)]
 mod tests;
-mod text;
-mod wanted;
+mod text_search;
+mod time_mentions;
 mod weights;
-mod when;
 
-pub use belongs::belongs_to;
-pub use card::{Card, Proposed};
-pub use consult::{Consult, Consulted};
+pub use candidate::{Candidate, Candidates};
+pub use continuation::likely_conversations;
 pub use embedding::{Embedding, cosine, dot};
-pub use found::{Found, Search};
-pub use pack::{Counting, Recollection, pack};
-pub use page::Shown;
-pub use query::{Around, Filter, Limits, Query};
-pub use quote::quote;
-pub use rank::{Ranked, Ranking, Why, answers};
-pub use text::{Text, TextId, TextKey, TextKind, text_of};
-pub use wanted::Wanted;
-pub use weights::Weights;
+pub use indexed_text::{IndexedText, TextId, TextKey, TextKind};
+pub use pack::{PageCounting, RecalledContext, pack};
+pub use page::ShownText;
+pub use query::{Filter, NeighbourQuery, Query, SearchLimits};
+pub use question::ParsedQuestion;
+pub use rank::{RankFactors, Ranked, Ranking, is_similar_enough};
+pub use ranked_search::{RankedResults, RankedSearch};
+pub use snippet::snippet;
+pub use text_search::{FoundText, TextSearch};
+pub use weights::RankWeights;

@@ -1,95 +1,84 @@
-//! What was recalled, as a model reads it: oldest first, each conversation under a line that says when it was, each text behind
-//! who said it.
+//! Renders recalled texts as a model reads them: oldest first, each conversation under a heading with its date,
+//! each text behind its speaker.
 //!
-//! What was said stands as it was said. Only our own lines begin at the margin: of a text, the first line follows who said it and
-//! the others are quoted ([`quoted`]), so that no stored text can end the page, begin another conversation, or speak in another's
-//! name.
+//! Texts are shown verbatim. A text's first line follows its speaker and its other lines are quoted
+//! ([`quote_lines`]), so no stored text can end the page, begin another conversation, or speak under another name.
 
-use super::{Card, TextKind};
-use crate::ids::{SessionId, Stamp};
-use crate::prompt;
-use crate::render::quoted;
-use crate::tokens::{TokenCounter, Tokens};
+use super::{Candidate, TextKind};
+use crate::base::ids::{SessionId, Stamp};
+use crate::base::prompt;
+use crate::base::tokens::{TokenCounter, Tokens};
+use crate::text::render::quote_lines;
 
-/// A text that has a place on the page.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
-    /// What is known of it.
-    pub card: Card,
-    /// Its words, or the part of them that is shown.
+pub struct ShownText {
+    pub candidate: Candidate,
     pub text: String,
-    /// Whether these are all of them.
     pub is_whole: bool,
-    /// Whether a newer text on the page says the same thing otherwise.
+    /// Whether a newer text on the page restates it differently.
     pub is_stale: bool,
 }
 
-/// The page; empty if there is nothing on it.
-pub(super) fn page(shown: &[Shown]) -> String {
+pub(super) fn render_page(shown: &[ShownText]) -> String {
     if shown.is_empty() {
         return String::new();
     }
-    let mut out = head();
-    let mut last: Option<&Shown> = None;
+    let mut out = page_header();
+    let mut last: Option<&ShownText> = None;
     for item in shown {
-        if last.is_none_or(|last| is_apart(&last.card, &item.card)) {
-            out.push_str(&heading(&item.card));
+        if last.is_none_or(|last| needs_heading(&last.candidate, &item.candidate)) {
+            out.push_str(&heading(&item.candidate));
         }
-        out.push_str(&line(&item.card, &item.text, item.is_stale));
+        out.push_str(&render_line(&item.candidate, &item.text, item.is_stale));
         last = Some(item);
     }
-    out.push_str(prompt::PAST_END.trim_end());
+    out.push_str(prompt::PAST_MESSAGES_END.trim_end());
     out
 }
 
-/// What the page costs with nothing on it.
-pub(super) fn frame_tokens(counter: &dyn TokenCounter) -> Tokens {
-    counter.count(&head()) + counter.count(prompt::PAST_END.trim_end())
+pub(super) fn empty_page_tokens(counter: &dyn TokenCounter) -> Tokens {
+    counter.count(&page_header()) + counter.count(prompt::PAST_MESSAGES_END.trim_end())
 }
 
-fn head() -> String {
-    format!("{}\n", prompt::PAST.trim_end())
+fn page_header() -> String {
+    format!("{}\n", prompt::PAST_MESSAGES.trim_end())
 }
 
-/// Whether two texts stand under different headings.
-pub(super) fn is_apart(a: &Card, b: &Card) -> bool {
-    place(a) != place(b)
+pub(super) fn needs_heading(a: &Candidate, b: &Candidate) -> bool {
+    heading_key(a) != heading_key(b)
 }
 
-fn place(card: &Card) -> (&SessionId, String) {
-    (&card.id.stream, card.at.date())
+fn heading_key(candidate: &Candidate) -> (&SessionId, String) {
+    (&candidate.id.stream, candidate.at.date())
 }
 
-/// The line over the texts of one conversation.
-pub(super) fn heading(card: &Card) -> String {
-    if card.at == Stamp(0) {
-        format!("[{}]\n", card.id.stream)
+pub(super) fn heading(candidate: &Candidate) -> String {
+    if candidate.at == Stamp(0) {
+        format!("[{}]\n", candidate.id.stream)
     } else {
-        format!("[{}, {}]\n", card.at.date(), card.id.stream)
+        format!("[{}, {}]\n", candidate.at.date(), candidate.id.stream)
     }
 }
 
-/// A text on the page.
-pub(super) fn line(card: &Card, text: &str, is_stale: bool) -> String {
+pub(super) fn render_line(candidate: &Candidate, text: &str, is_stale: bool) -> String {
     let since = if is_stale { ", since changed" } else { "" };
-    format!("[{}{since}] {}\n", speaker(card), quoted(text.trim()))
+    format!("[{}{since}] {}\n", speaker(candidate), quote_lines(text.trim()))
 }
 
-/// Who said it: a name, where there is one that is no role's, else the role.
-fn speaker(card: &Card) -> String {
-    let role = if card.kind == TextKind::Span { "summary" } else { card.kind.as_str() };
-    match card.who.as_deref().map(tame_name).filter(|name| !name.is_empty()) {
+/// The speaker's name, or the role; a name that is also a role's is shown behind the role.
+fn speaker(candidate: &Candidate) -> String {
+    let role = if candidate.kind == TextKind::Span { "summary" } else { candidate.kind.as_str() };
+    match candidate.speaker.as_deref().map(sanitize_name).filter(|name| !name.is_empty()) {
         Some(name) if ROLES.contains(&name.to_lowercase().as_str()) => format!("{role} {name}"),
         Some(name) => name,
         None => role.to_owned(),
     }
 }
 
-/// Words that name a role: nobody goes by them alone.
 const ROLES: [&str; 7] = ["user", "assistant", "system", "tool", "summary", "effort", "memory"];
 
-/// A name of plain characters, which cannot end the bracket that it stands in.
-fn tame_name(name: &str) -> String {
+/// A name without characters that could end its bracket.
+fn sanitize_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\'') { c } else { ' ' };
     let name: String = name.chars().map(plain).take(40).collect();
     name.split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,34 +1,33 @@
-//! The part of a long text that answers a question.
+//! Cuts the passage that answers a question out of a long text.
 
-use crate::excerpt::prefix_within;
-use crate::terms::terms;
-use crate::tokens::{TokenCounter, Tokens};
-use crate::told::chunks;
+use crate::base::tokens::{TokenCounter, Tokens};
+use crate::text::chunks::split_chunks;
+use crate::text::excerpt::prefix_within;
+use crate::text::terms::terms;
 
-/// Stands for what is left out.
-const CUT: &str = "…";
-/// Of a passage from further on, one part in this many is the beginning of the text, which tells what it is.
+const ELLIPSIS: &str = "…";
+/// If the passage is not the text's beginning, one part in this many shows the beginning.
 const HEAD_SHARE: u64 = 3;
 
-/// The stretch of a text that has most of the terms, behind its beginning, within a room.
-pub(super) fn passage(counter: &dyn TokenCounter, wanted: &[String], text: &str, room: Tokens) -> String {
-    let pieces = chunks(text);
+/// The part of a text with the most query terms, behind the text's beginning, within `budget` tokens.
+pub(super) fn passage(counter: &dyn TokenCounter, query: &[String], text: &str, budget: Tokens) -> String {
+    let pieces = split_chunks(text);
     let hits = |piece: &str| {
         let words = terms(piece);
-        wanted.iter().filter(|term| words.contains(term)).count()
+        query.iter().filter(|term| words.contains(term)).count()
     };
-    // Of equals the first.
+    // The first of equals.
     let best = (0..pieces.len()).rev().max_by_key(|at| hits(pieces[*at])).unwrap_or(0);
     let start: usize = pieces[..best].iter().map(|piece| piece.len()).sum();
-    let room = room.saturating_sub(Tokens(2 * counter.count(CUT).0 + 2));
+    let budget = budget.saturating_sub(Tokens(2 * counter.count(ELLIPSIS).0 + 2));
     if best == 0 {
-        return format!("{}{CUT}", prefix_within(counter, text, room).trim());
+        return format!("{}{ELLIPSIS}", prefix_within(counter, text, budget).trim());
     }
-    let head = prefix_within(counter, text, Tokens(room.0 / HEAD_SHARE));
-    let rest = room.saturating_sub(counter.count(head));
-    // What follows the beginning at once needs no mark between.
+    let head = prefix_within(counter, text, Tokens(budget.0 / HEAD_SHARE));
+    let rest = budget.saturating_sub(counter.count(head));
+    // Do not repeat what the head already shows.
     let start = start.max(head.len());
     let part = prefix_within(counter, &text[start..], rest);
-    let end = if start + part.len() < text.len() { CUT } else { "" };
-    format!("{}{CUT}\n{}{end}", head.trim(), part.trim())
+    let end = if start + part.len() < text.len() { ELLIPSIS } else { "" };
+    format!("{}{ELLIPSIS}\n{}{end}", head.trim(), part.trim())
 }

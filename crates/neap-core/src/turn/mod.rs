@@ -1,58 +1,59 @@
-//! One message's journey, as a machine that says what to do next and does nothing itself.
+//! The state machine that takes one message through a turn. It says what to do next and does no I/O itself.
 //!
-//! The driver (in `neap-engine`) performs each [`Step`] and feeds the result back as an [`Input`]:
-//! accept → load logs → assemble → call the model → carry out its tool calls → assemble again, so that an
-//! expanded log is visible in the same turn → … → reply → route, references, decay, eviction → done.
+//! The driver (in `neap-engine`) performs each [`Step`] and returns its result as an [`Input`]: accept → load logs
+//! → assemble → call the model → run its tool calls → assemble again, so that an expanded log is visible in the
+//! same turn → … → reply → route, references, decay, eviction → done.
 //!
-//! What the machine decides is applied to the state at once and handed out in [`Step::Commit`]. If that
-//! commit turns out stale, the driver reloads the state and says [`Input::Stale`]; the machine then decides
-//! that part again.
+//! A decision is applied to the state at once and handed out in [`Step::Commit`]. If that commit conflicts with
+//! another process, the driver reloads the state and sends [`Input::Stale`], and the machine decides that part
+//! again.
 
-mod censoring;
-mod compacting;
-mod concluding;
-mod desk;
+mod censor_checks;
+mod context;
+mod effort_search;
+mod effort_summary;
 mod finish;
-mod intake;
-mod knowing;
-mod learning;
-mod lone;
-mod perform;
+mod limits;
+mod memory_calls;
+mod memory_use;
+mod model_call;
 mod round;
-mod search;
+mod span_compaction;
+mod standalone;
 mod step;
-mod summing;
-mod taking_back;
-mod tend;
-mod text;
-mod think;
+mod summarization;
+mod text_summary;
+mod tool_execution;
+pub mod tools;
+mod undo_turn;
+mod upkeep;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-pub use desk::Desk;
-pub use intake::limit;
-pub use lone::{LoneCall, LoneOutcome, LoneStep};
-pub use step::{Ended, Input, ModelReply, ModelRequest, Outcome, Step, TurnError};
-pub use taking_back::take_back;
-pub use tend::{TendStep, Tending};
+pub use context::TurnContext;
+pub use limits::truncate_message;
+pub use standalone::{StandaloneOutcome, StandaloneStep, StandaloneToolCall};
+pub use step::{Input, ModelReply, ModelRequest, Step, TurnEnd, TurnError, TurnOutcome};
+pub use undo_turn::undo_turn;
+pub use upkeep::{Upkeep, UpkeepStep};
 
-use crate::assemble::{Selection, check_budget};
-use crate::cost::Cost;
-use crate::event::{AbandonReason, Event, Recorded, RoundVisibility};
-use crate::ids::{EffortId, Seq, Stamp, TurnNo};
-use crate::knowledge::LoadCause;
-use crate::learn::{Learning, Use, Wish};
-use crate::ledger::Ledger;
+use crate::base::cost::Cost;
+use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
+use crate::base::ledger::Ledger;
+use crate::base::message::{CountedMessage, Exchange, Incomplete, Message, Scope, ToolRound};
+use crate::base::policy::Policy;
+use crate::context::{Selection, check_budget};
+use crate::memory::knowledge::LoadCause;
+use crate::memory::learn::{LearnMachine, MemoryCommand, MemoryUse};
 use crate::memory::{Author, MemoryId};
-use crate::message::{Counted, Exchange, Incomplete, Message, Scope, ToolRound};
-use crate::policy::Policy;
-use crate::secrets::mask_key;
-use crate::tools::Banner;
-use compacting::Compacting;
-use round::Round;
+use crate::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility};
+use crate::text::secrets::mask_id;
+use crate::turn::tools::Banner;
+use round::PendingRound;
+use span_compaction::SpanCompaction;
 
-/// Whether what was said may be taken in at all.
+/// Checks that a message and its reply are within the accepted length.
 pub fn check_length(policy: &Policy, text: &str, reply: Option<&str>) -> Result<(), TurnError> {
     let (longest, bytes_max) = (text.len().max(reply.map_or(0, str::len)) as u64, policy.message_bytes_max);
     if longest > bytes_max {
@@ -61,136 +62,131 @@ pub fn check_length(policy: &Policy, text: &str, reply: Option<&str>) -> Result<
     Ok(())
 }
 
-/// A turn in progress.
 #[derive(Debug)]
 pub struct Turn {
-    message: Counted,
-    /// Whose words the message is, as the surface it came by vouches.
+    message: CountedMessage,
+    /// The message's author, according to the surface that received it.
     author: Author,
     turn_id: Option<String>,
-    /// Set when the host ran the model itself and only tells us what was said.
-    told_reply: Option<Counted>,
+    /// Set when a host ran the model itself and only reports the reply.
+    host_reply: Option<CountedMessage>,
     turn: TurnNo,
-    /// The event that began it, and when: a number alone could be another process's turn.
+    /// The event that began it, and when. A turn number alone could belong to another process.
     first_seq: Seq,
     began: Stamp,
-    /// Whether its beginning is durable; until then, a stale commit means that it never began.
+    /// Whether its beginning is durable. Until then, a stale commit means that it never began.
     is_accepted: bool,
     phase: Phase,
     /// Decided and applied, not yet committed.
-    batch: Vec<Recorded>,
-    /// Tool rounds of this turn, committed.
+    batch: Vec<RecordedEvent>,
+    /// This turn's tool rounds, committed.
     rounds: Vec<(ToolRound, RoundVisibility)>,
     calls_made: u64,
     banners: Vec<Banner>,
     refusals: Vec<String>,
-    touched: BTreeSet<EffortId>,
+    touched_efforts: BTreeSet<EffortId>,
     ledger: Ledger,
     cost: Cost,
-    /// What the model said last, without what it said beside earlier calls.
-    last_said: String,
-    /// Summaries of spans made on the way, and logs of which none could be made.
+    /// The model's latest text, without the texts of earlier tool rounds.
+    last_text: String,
+    /// Span summaries made during the turn, and logs for which none could be made.
     compactions: usize,
-    given_up: BTreeSet<Scope>,
-    /// What rules say about the message.
-    guidance: Option<Counted>,
-    /// Answers that a rule refused.
-    refused: u64,
-    /// What was found out on the way and is not durable yet.
-    unsaved: Vec<Event>,
-    /// Whether the model's words are held back until a rule has looked at them; the same for the whole turn.
-    hold: Option<bool>,
-    /// Memories that it made use of, to be counted when it is over.
-    uses: Vec<(MemoryId, Use)>,
-    /// What is to be learnt once it is durable.
-    wishes: VecDeque<Wish>,
+    uncompactable: BTreeSet<Scope>,
+    /// What censors say about the message.
+    guidance: Option<CountedMessage>,
+    replies_refused: u64,
+    /// Events that are not durable yet and must be recorded again after a stale commit.
+    retry_events: Vec<Event>,
+    /// Whether the model's output is held back for a censor's check; the same for the whole turn.
+    buffer_output: Option<bool>,
+    /// Memories that it used, to be counted when it is over.
+    memory_uses: Vec<(MemoryId, MemoryUse)>,
+    /// Memory commands to run once the turn is durable.
+    memory_commands: VecDeque<MemoryCommand>,
 }
 
 #[derive(Debug)]
 enum Phase {
-    /// The message is being accepted.
     Accepting,
-    /// What the agent knows is being looked up.
     Recalling {
         cause: LoadCause,
     },
-    /// An answer that a rule refused is being committed.
-    AskedAgain {
+    /// A reply that a censor refused is being committed.
+    RetryingReply {
         round: Box<ToolRound>,
     },
-    /// What the turn used of what the agent knows is being counted.
-    Counting {
-        learning: Box<Learning>,
-        outcome: Box<Outcome>,
+    /// The agent's memories are being updated.
+    Learning {
+        learning: Box<LearnMachine>,
+        outcome: Box<TurnOutcome>,
     },
-    /// Logs are being fetched.
-    Loading,
+    LoadingLogs,
     /// A stretch of a log that no longer fits is being summarised.
-    Compacting(Box<Compacting>),
-    /// Its summary is being committed.
-    Compacted,
-    /// The model has the context.
-    Thinking,
-    /// Its calls are being carried out.
-    Calling(Box<Round>),
-    /// A round of calls is being committed.
-    Called(Box<Round>),
-    /// Logs are fetched again after another process's commit, so that what fades is measured against them.
-    Refilling {
-        reply: Counted,
+    Compacting(Box<SpanCompaction>),
+    CommittingSpan,
+    CallingModel,
+    CallingTools(Box<PendingRound>),
+    CommittingRound(Box<PendingRound>),
+    /// Logs are fetched again after a conflict, because decay is measured against them.
+    ReloadingLogs {
+        reply: CountedMessage,
     },
-    /// The turn's end is being committed.
     Completing {
-        reply: Counted,
-        ended: Box<Ended>,
+        reply: CountedMessage,
+        ended: Box<TurnEnd>,
     },
-    /// The turn ends without a reply.
     Abandoning {
         reason: AbandonReason,
-        ended: Box<Ended>,
+        ended: Box<TurnEnd>,
     },
-    Over,
+    Done,
 }
 
 impl Turn {
-    /// A turn in which the model is called.
-    pub fn new(desk: &Desk<'_>, author: Author, text: &str, turn_id: Option<String>) -> Result<Self, TurnError> {
-        check_length(desk.state.policy(), text, None)?;
-        Self::of(desk, author, desk.count(Message::user(text)), None, turn_id)
+    /// A turn in which Neap calls the model.
+    pub fn new(
+        cx: &TurnContext<'_>,
+        author: Author,
+        text: &str,
+        turn_id: Option<String>,
+    ) -> Result<Self, TurnError> {
+        check_length(cx.state.policy(), text, None)?;
+        Self::from_messages(cx, author, cx.mask_and_count(Message::user(text)), None, turn_id)
     }
 
-    /// A turn that already happened elsewhere: the host ran the model.
-    pub fn told(
-        desk: &Desk<'_>,
+    /// A turn that a host has already completed with its own model.
+    pub fn from_host(
+        cx: &TurnContext<'_>,
         author: Author,
         text: &str,
         reply: &str,
         turn_id: Option<String>,
     ) -> Result<Self, TurnError> {
-        check_length(desk.state.policy(), text, Some(reply))?;
-        let reply = desk.count(Message::assistant(reply));
-        Self::of(desk, author, desk.count(Message::user(text)), Some(reply), turn_id)
+        check_length(cx.state.policy(), text, Some(reply))?;
+        let reply = cx.mask_and_count(Message::assistant(reply));
+        Self::from_messages(cx, author, cx.mask_and_count(Message::user(text)), Some(reply), turn_id)
     }
 
-    /// The same with what was said as it may be recorded already ([`SessionState::counted`](crate::state::SessionState::counted));
-    /// its length was checked ([`check_length`]). With a reply, the turn happened elsewhere.
-    pub fn of(
-        desk: &Desk<'_>,
+    /// A turn from messages that are already masked and counted
+    /// ([`SessionState::mask_and_count`](crate::session::state::SessionState::mask_and_count)) and of checked length
+    /// ([`check_length`]). With a reply, the host has completed the turn.
+    pub fn from_messages(
+        cx: &TurnContext<'_>,
         author: Author,
-        message: Counted,
-        told_reply: Option<Counted>,
+        message: CountedMessage,
+        host_reply: Option<CountedMessage>,
         turn_id: Option<String>,
     ) -> Result<Self, TurnError> {
-        let turn_id = turn_id.map(|id| mask_key(desk.state.masking(), &id));
-        check_budget(desk.state.policy(), desk.tools, desk.counter)?;
+        let turn_id = turn_id.map(|id| mask_id(cx.state.masking(), &id));
+        check_budget(cx.state.policy(), cx.tools, cx.counter)?;
         Ok(Self {
             message,
             author,
             turn_id,
-            told_reply,
+            host_reply,
             turn: TurnNo(0),
             first_seq: Seq(0),
-            began: desk.now,
+            began: cx.now,
             is_accepted: false,
             phase: Phase::Accepting,
             batch: Vec::new(),
@@ -198,181 +194,180 @@ impl Turn {
             calls_made: 0,
             banners: Vec::new(),
             refusals: Vec::new(),
-            touched: BTreeSet::new(),
+            touched_efforts: BTreeSet::new(),
             ledger: Ledger::default(),
             cost: Cost::default(),
-            last_said: String::new(),
+            last_text: String::new(),
             compactions: 0,
-            given_up: BTreeSet::new(),
+            uncompactable: BTreeSet::new(),
             guidance: None,
-            refused: 0,
-            unsaved: Vec::new(),
-            hold: None,
-            uses: Vec::new(),
-            wishes: VecDeque::new(),
+            replies_refused: 0,
+            retry_events: Vec::new(),
+            buffer_output: None,
+            memory_uses: Vec::new(),
+            memory_commands: VecDeque::new(),
         })
     }
 
-    /// How long what was said is, with what was answered elsewhere.
+    /// Length of the message and the host's reply.
     pub fn bytes(&self) -> usize {
-        let told = self.told_reply.as_ref().map_or(0, |reply| reply.message.content.len());
-        self.message.message.content.len() + told
+        let reply_bytes = self.host_reply.as_ref().map_or(0, |reply| reply.message.content.len());
+        self.message.message.content.len() + reply_bytes
     }
 
-    /// Takes what the last step gave, and says what to do next.
+    /// Takes the result of the last step and returns the next one.
     ///
     /// # Panics
-    /// If the input does not answer the last step: that is a fault of the driver.
-    pub fn step(&mut self, desk: &mut Desk<'_>, input: Input) -> Step {
+    /// If the input does not answer the last step, which is a bug in the driver.
+    pub fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Step {
         if matches!(input, Input::Stale) {
             self.batch.clear();
-            // What was found out on the way stays found out.
-            for event in self.unsaved.clone() {
-                self.record(desk, event);
+            // These were found along the way and are not decided again.
+            for event in self.retry_events.clone() {
+                self.record(cx, event);
             }
         } else if matches!(input, Input::Committed) {
-            self.unsaved.clear();
+            self.retry_events.clear();
         }
-        match (std::mem::replace(&mut self.phase, Phase::Over), input) {
-            (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(desk),
+        match (std::mem::replace(&mut self.phase, Phase::Done), input) {
+            (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(cx),
             (Phase::Accepting, Input::Committed) => {
                 self.is_accepted = true;
-                self.know(desk)
+                self.recall_memories(cx)
             }
-            (Phase::Recalling { cause }, Input::Given(given)) => self.known(desk, cause, given),
-            (Phase::AskedAgain { round }, Input::Committed) => {
+            (Phase::Recalling { cause }, Input::Recalled(result)) => self.select_memories(cx, cause, result),
+            (Phase::RetryingReply { round }, Input::Committed) => {
                 self.rounds.push((*round, RoundVisibility::ThisTurn));
-                self.load(desk)
+                self.load_logs(cx)
             }
-            (Phase::AskedAgain { round }, Input::Stale) => {
+            (Phase::RetryingReply { round }, Input::Stale) => {
                 let event = Event::ToolsCalled {
                     turn: self.turn,
                     round: (*round).clone(),
                     visibility: RoundVisibility::ThisTurn,
                 };
-                self.record(desk, event);
-                self.commit(Phase::AskedAgain { round })
+                self.record(cx, event);
+                self.commit(Phase::RetryingReply { round })
             }
-            (Phase::Counting { outcome, .. }, Input::NotLearnt) => Step::Done(outcome),
-            (Phase::Counting { learning, outcome }, input) => self.count_uses(desk, learning, outcome, input),
-            (Phase::Loading, Input::Loaded(loaded)) => {
-                desk.hold(loaded);
-                self.think(desk)
+            (Phase::Learning { outcome, .. }, Input::MemoriesFailed) => Step::Done(outcome),
+            (Phase::Learning { learning, outcome }, input) => self.continue_learning(cx, learning, outcome, input),
+            (Phase::LoadingLogs, Input::LogsLoaded(loaded)) => {
+                cx.cache_logs(loaded);
+                self.call_model(cx)
             }
-            (Phase::Compacting(compacting), input) => self.compact(desk, compacting, input),
-            (Phase::Compacted, Input::Committed | Input::Stale) => self.load(desk),
-            (Phase::Thinking, Input::Replied(reply)) => self.hear(desk, reply),
-            (Phase::Thinking, Input::ModelFailed { message, partial }) => self.failed(desk, &message, &partial),
-            (Phase::Thinking, Input::Interrupted { partial }) => self.interrupted(desk, &partial),
-            (Phase::Calling(round), input) => self.call(desk, round, input),
-            (Phase::Called(round), Input::Committed) => self.called(desk, *round),
-            (Phase::Called(round), Input::Stale) => self.call_again(desk, *round),
+            (Phase::Compacting(compaction), input) => self.step_compaction(cx, compaction, input),
+            (Phase::CommittingSpan, Input::Committed | Input::Stale) => self.load_logs(cx),
+            (Phase::CallingModel, Input::Replied(reply)) => self.receive_reply(cx, reply),
+            (Phase::CallingModel, Input::ModelFailed { message, partial }) => self.fail(cx, &message, &partial),
+            (Phase::CallingModel, Input::Interrupted { partial }) => self.interrupt(cx, &partial),
+            (Phase::CallingTools(round), input) => self.step_call(cx, round, input),
+            (Phase::CommittingRound(round), Input::Committed) => self.finish_round(cx, *round),
+            (Phase::CommittingRound(round), Input::Stale) => self.restart_round(cx, *round),
             (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
-                let Ended { scope, exchange, outcome } = *ended;
-                self.end_of_prompt(desk, &exchange);
-                desk.logs.push(&scope, Arc::new(exchange), desk.state.policy().context_budget());
-                self.learn_from_it(desk, Box::new(outcome))
+                let TurnEnd { scope, exchange, outcome } = *ended;
+                self.append_reply(cx, &exchange);
+                cx.logs.push(&scope, Arc::new(exchange), cx.state.policy().context_budget());
+                self.learn_from_turn(cx, Box::new(outcome))
             }
             (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
-                self.accept(desk)
+                self.accept(cx)
             }
-            (Phase::Completing { reply, .. }, Input::Stale) => self.finish(desk, reply),
-            (Phase::Refilling { reply }, Input::Loaded(loaded)) => {
-                desk.hold(loaded);
-                self.finish(desk, reply)
+            (Phase::Completing { reply, .. }, Input::Stale) => self.finish(cx, reply),
+            (Phase::ReloadingLogs { reply }, Input::LogsLoaded(loaded)) => {
+                cx.cache_logs(loaded);
+                self.finish(cx, reply)
             }
-            (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(desk, reason),
+            (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(cx, reason),
             (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
         }
     }
 
-    /// What tools did so far.
     pub fn banners(&self) -> &[Banner] {
         &self.banners
     }
 
-    /// The message is durable before any model is called (I2).
-    fn accept(&mut self, desk: &mut Desk<'_>) -> Step {
-        self.begin_turn(desk, self.turn_id.clone());
-        if self.told_reply.is_some() {
-            return self.load(desk);
+    /// Makes the message durable before any model is called (I2).
+    fn accept(&mut self, cx: &mut TurnContext<'_>) -> Step {
+        self.begin_turn(cx, self.turn_id.clone());
+        if self.host_reply.is_some() {
+            return self.load_logs(cx);
         }
         self.commit(Phase::Accepting)
     }
 
-    fn begin_turn(&mut self, desk: &mut Desk<'_>, turn_id: Option<String>) {
-        (self.turn, self.first_seq, self.began) = (desk.state.turn().next(), desk.state.seq().next(), desk.now);
+    fn begin_turn(&mut self, cx: &mut TurnContext<'_>, turn_id: Option<String>) {
+        (self.turn, self.first_seq, self.began) = (cx.state.turn().next(), cx.state.seq().next(), cx.now);
         let (message, author) = (self.message.clone(), Some(self.author));
-        self.record(desk, Event::TurnStarted { turn: self.turn, message, turn_id, author });
+        self.record(cx, Event::TurnStarted { turn: self.turn, message, turn_id, author });
     }
 
-    fn load(&mut self, desk: &mut Desk<'_>) -> Step {
-        let selection = Selection::of(desk.state);
+    fn load_logs(&mut self, cx: &mut TurnContext<'_>) -> Step {
+        let selection = Selection::of(cx.state);
         let wanted: BTreeSet<Scope> = selection.scopes().collect();
-        desk.logs.retain(|scope| wanted.contains(scope));
-        let requests = desk.missing(&selection);
+        cx.logs.retain(|scope| wanted.contains(scope));
+        let requests = cx.missing_logs(&selection);
         if requests.is_empty() {
-            return self.think(desk);
+            return self.call_model(cx);
         }
-        self.phase = Phase::Loading;
-        Step::Load(requests)
+        self.phase = Phase::LoadingLogs;
+        Step::LoadLogs(requests)
     }
 
-    /// Whether its reply is durable, and all that is left can fail without harm.
+    /// Whether the reply is durable, so that all remaining steps may fail without harm.
     pub fn is_answered(&self) -> bool {
-        matches!(self.phase, Phase::Counting { .. })
+        matches!(self.phase, Phase::Learning { .. })
     }
 
-    fn finish_told(&mut self, desk: &mut Desk<'_>) -> Step {
-        self.check_told(desk);
-        let reply = self.told_reply.clone().unwrap_or_else(|| desk.count(Message::assistant("")));
-        self.finish(desk, reply)
+    fn finish_host_turn(&mut self, cx: &mut TurnContext<'_>) -> Step {
+        self.check_host_turn(cx);
+        let reply = self.host_reply.clone().unwrap_or_else(|| cx.mask_and_count(Message::assistant("")));
+        self.finish(cx, reply)
     }
 
-    fn may_call(&self, desk: &Desk<'_>) -> bool {
-        let policy = desk.state.policy();
+    fn may_call_tools(&self, cx: &TurnContext<'_>) -> bool {
+        let policy = cx.state.policy();
         (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
     }
 
-    fn hear(&mut self, desk: &mut Desk<'_>, mut reply: ModelReply) -> Step {
-        self.pay_for(desk, &reply);
-        // The calls stay as they are: a host's tool needs what it was given, and what is recorded of it is masked then.
-        reply.text = desk.mask(&reply.text);
+    fn receive_reply(&mut self, cx: &mut TurnContext<'_>, mut reply: ModelReply) -> Step {
+        self.add_reply_cost(cx, &reply);
+        // Calls stay unmasked: a host's tool needs its real arguments. What is recorded is masked later.
+        reply.text = cx.mask(&reply.text);
         let calls_left =
-            if self.may_call(desk) { desk.state.policy().tool_calls_max - self.calls_made } else { 0 };
-        let heard = intake::hear(reply, self.turn, self.rounds.len(), calls_left, desk.state.policy());
-        self.refusals.extend(heard.refusals);
-        self.last_said.clone_from(&heard.text);
-        if heard.calls.is_empty() {
-            return self.answered(desk, heard.text, heard.incomplete);
+            if self.may_call_tools(cx) { cx.state.policy().tool_calls_max - self.calls_made } else { 0 };
+        let reply = limits::sanitize_reply(reply, self.turn, self.rounds.len(), calls_left, cx.state.policy());
+        self.refusals.extend(reply.refusals);
+        self.last_text.clone_from(&reply.text);
+        if reply.calls.is_empty() {
+            return self.accept_reply(cx, reply.text, reply.incomplete);
         }
-        match self.check_round(desk, heard.text, &heard.calls) {
+        match self.check_round(cx, reply.text, &reply.calls) {
             Ok(text) => {
-                self.last_said.clone_from(&text);
-                self.start_next_call(desk, Box::new(Round::new(text, heard.calls)))
+                self.last_text.clone_from(&text);
+                self.start_next_call(cx, Box::new(PendingRound::new(text, reply.calls)))
             }
-            Err(reason) => self.abandon(desk, reason),
+            Err(reason) => self.abandon(cx, reason),
         }
     }
 
-    /// The model has answered; a rule may have something to say about it.
-    fn answered(&mut self, desk: &mut Desk<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
-        let whole = self.said_beside_calls(text.clone());
-        let reply = match self.check_output(desk, &text, &whole) {
-            Ok(None) => intake::reply(whole, incomplete),
+    /// Checks the model's final reply against the censors and ends the turn.
+    fn accept_reply(&mut self, cx: &mut TurnContext<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
+        let whole = self.full_reply_text(text.clone());
+        let reply = match self.check_output(cx, &text, &whole) {
+            Ok(None) => limits::reply_message(whole, incomplete),
             Ok(Some(withheld)) => {
-                self.last_said.clear();
-                intake::reply(String::new(), Some(withheld))
+                self.last_text.clear();
+                limits::reply_message(String::new(), Some(withheld))
             }
             Err(step) => return *step,
         };
-        self.finish(desk, desk.count(reply))
+        self.finish(cx, cx.mask_and_count(reply))
     }
 
-    /// What the model said together with its calls is part of its reply: a round that only this turn shows
-    /// would take those words with it.
-    fn said_beside_calls(&self, last: String) -> String {
-        // What a rule refused has no calls and is not said.
+    /// Joins the reply with the texts beside its tool calls: rounds that only this turn shows would otherwise lose
+    /// them.
+    fn full_reply_text(&self, last: String) -> String {
+        // A reply that a censor refused has no calls and is left out.
         let earlier = self.rounds.iter().filter(|(round, visibility)| {
             *visibility == RoundVisibility::ThisTurn && !round.assistant.message.tool_calls.is_empty()
         });
@@ -380,21 +375,21 @@ impl Turn {
         texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// What this turn said until now, for the summary of an effort that it closes.
-    fn said_so_far(&self, text: &str) -> Vec<Message> {
-        let mut said = vec![self.message.message.clone()];
-        said.extend((!text.is_empty()).then(|| Message::assistant(text)));
-        said
+    /// The turn's messages so far, for the summary of an effort that it closes.
+    fn messages_so_far(&self, text: &str) -> Vec<Message> {
+        let mut messages = vec![self.message.message.clone()];
+        messages.extend((!text.is_empty()).then(|| Message::assistant(text)));
+        messages
     }
 
-    /// Records what would be lost if another process came first: it is not decided again.
-    fn record_found(&mut self, desk: &mut Desk<'_>, event: Event) {
-        self.unsaved.push(event.clone());
-        self.record(desk, event);
+    /// Records an event that is recorded again, not decided again, after a stale commit.
+    fn record_for_retry(&mut self, cx: &mut TurnContext<'_>, event: Event) {
+        self.retry_events.push(event.clone());
+        self.record(cx, event);
     }
 
-    fn record(&mut self, desk: &mut Desk<'_>, event: Event) {
-        self.batch.push(desk.state.record(desk.now, event));
+    fn record(&mut self, cx: &mut TurnContext<'_>, event: Event) {
+        self.batch.push(cx.state.record(cx.now, event));
     }
 
     fn commit(&mut self, then: Phase) -> Step {
@@ -402,7 +397,7 @@ impl Turn {
         Step::Commit(std::mem::take(&mut self.batch))
     }
 
-    fn exchange(&self, reply: Option<Counted>) -> Exchange {
+    fn exchange(&self, reply: Option<CountedMessage>) -> Exchange {
         let transcript = self.rounds.iter().filter(|(_, v)| *v == RoundVisibility::Transcript);
         let rounds = transcript.flat_map(|(round, _)| round.messages().cloned());
         let messages = std::iter::once(self.message.clone()).chain(rounds).chain(reply).collect();

@@ -1,121 +1,139 @@
-//! A round of tool calls: carried out one after the other, committed with their effects in one piece.
+//! A round of tool calls: run one after the other, committed atomically with their effects.
 
 use std::collections::BTreeMap;
 
-use super::censoring::Checked;
-use super::desk::Desk;
-use super::intake;
-use super::perform::{Caller, Performed, Performing, Progress};
+use super::censor_checks::CallVerdict;
+use super::context::TurnContext;
+use super::limits;
 use super::step::{Input, Step};
+use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use super::{Phase, Turn};
-use crate::event::{Event, RoundVisibility};
-use crate::message::{Message, ToolCall, ToolRound};
+use crate::base::message::{Message, ToolCall, ToolRound};
+use crate::session::event::{Event, RoundVisibility};
 
-/// One round of tool calls, as far as it has come. Kept until it is committed, to be decided again if stale.
+/// A round in progress. Retained until it is committed, to be decided again if stale.
 #[derive(Debug)]
-pub(super) struct Round {
+pub(super) struct PendingRound {
     text: String,
     calls: Vec<ToolCall>,
-    performing: Option<Performing>,
-    performed: Vec<Performed>,
-    /// Calls that had effects outside the session, as they came out: they are never carried out twice.
-    kept: BTreeMap<usize, Performed>,
-    /// What rules say about the calls, for the model to read.
+    execution: Option<ToolExecution>,
+    outcomes: Vec<ToolOutcome>,
+    /// Outcomes of calls with effects outside the session, which are never run twice.
+    side_effect_outcomes: BTreeMap<usize, ToolOutcome>,
+    /// What censors say about the calls, for the model to read.
     notes: Vec<String>,
 }
 
-impl Round {
+impl PendingRound {
     pub(super) fn new(text: String, calls: Vec<ToolCall>) -> Self {
-        Self { text, calls, performing: None, performed: Vec::new(), kept: BTreeMap::new(), notes: Vec::new() }
+        Self {
+            text,
+            calls,
+            execution: None,
+            outcomes: Vec::new(),
+            side_effect_outcomes: BTreeMap::new(),
+            notes: Vec::new(),
+        }
     }
 }
 
 impl Turn {
-    pub(super) fn call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, mut input: Input) -> Step {
-        let performing = round.performing.as_mut().expect("a call is being performed in this phase");
+    pub(super) fn step_call(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        mut round: Box<PendingRound>,
+        mut input: Input,
+    ) -> Step {
+        let execution = round.execution.as_mut().expect("a call is being performed in this phase");
         if let Input::ToolAnswered { text, seal } = &mut input {
             let bytes = text.len();
-            *text = intake::limit(std::mem::take(text), desk.state.policy());
-            // A seal is of the whole text; it would not fit what is left.
+            *text = limits::truncate_message(std::mem::take(text), cx.state.policy());
+            // A seal covers the whole text, so it does not fit a truncated one.
             *seal = seal.take().filter(|_| text.len() == bytes);
         }
-        let progress = performing.step(desk, input);
-        self.progress(desk, round, progress)
+        let progress = execution.step(cx, input);
+        self.apply_progress(cx, round, progress)
     }
 
-    pub(super) fn start_next_call(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>) -> Step {
-        let at = round.performed.len();
-        if let Some(performed) = round.kept.get(&at).cloned() {
-            return self.progress(desk, round, Progress::Finished(performed));
+    pub(super) fn start_next_call(&mut self, cx: &mut TurnContext<'_>, mut round: Box<PendingRound>) -> Step {
+        let at = round.outcomes.len();
+        if let Some(outcome) = round.side_effect_outcomes.get(&at).cloned() {
+            return self.apply_progress(cx, round, ToolProgress::Finished(outcome));
         }
-        match self.check_call(desk, &round.calls[at]) {
-            Checked::Passed => {}
-            Checked::Steered(note) => round.notes.push(note),
-            Checked::Refused(refusal) => {
-                let performed = Performed::refused(&refusal);
-                return self.progress(desk, round, Progress::Finished(performed));
+        match self.check_call(cx, &round.calls[at]) {
+            CallVerdict::Allowed => {}
+            CallVerdict::Steered(note) => round.notes.push(note),
+            CallVerdict::Refused(refusal) => {
+                let outcome = ToolOutcome::refused(&refusal);
+                return self.apply_progress(cx, round, ToolProgress::Finished(outcome));
             }
-            Checked::Ended(reason) => return self.abandon(desk, reason),
+            CallVerdict::Aborted(reason) => return self.abandon(cx, reason),
         }
-        let caller = Caller::InTurn { said: self.said_so_far(&round.text) };
-        let (performing, progress) = Performing::start(desk, self.turn, caller, round.calls[at].clone());
-        round.performing = Some(performing);
-        self.progress(desk, round, progress)
+        let caller = CallOrigin::InTurn { messages: self.messages_so_far(&round.text) };
+        let (execution, progress) = ToolExecution::start(cx, self.turn, caller, round.calls[at].clone());
+        round.execution = Some(execution);
+        self.apply_progress(cx, round, progress)
     }
 
-    fn progress(&mut self, desk: &mut Desk<'_>, mut round: Box<Round>, progress: Progress) -> Step {
-        let performed = match progress {
-            Progress::Ask(step) => {
-                self.phase = Phase::Calling(round);
+    fn apply_progress(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        mut round: Box<PendingRound>,
+        progress: ToolProgress,
+    ) -> Step {
+        let outcome = match progress {
+            ToolProgress::Ask(step) => {
+                self.phase = Phase::CallingTools(round);
                 return step;
             }
-            Progress::Finished(performed) => performed,
+            ToolProgress::Finished(outcome) => outcome,
         };
-        round.performing = None;
-        if performed.once {
-            round.kept.insert(round.performed.len(), performed.clone());
+        round.execution = None;
+        if outcome.has_side_effects {
+            round.side_effect_outcomes.insert(round.outcomes.len(), outcome.clone());
         }
-        if let Some(event) = performed.event.clone() {
-            self.record(desk, event);
+        if let Some(event) = outcome.event.clone() {
+            self.record(cx, event);
         }
-        round.performed.push(performed);
-        if round.performed.len() < round.calls.len() {
-            return self.start_next_call(desk, round);
+        round.outcomes.push(outcome);
+        if round.outcomes.len() < round.calls.len() {
+            return self.start_next_call(cx, round);
         }
-        let (tool_round, visibility) = self.tool_round(desk, &round);
-        self.record(desk, Event::ToolsCalled { turn: self.turn, round: tool_round, visibility });
-        self.commit(Phase::Called(round))
+        let (tool_round, visibility) = self.tool_round(cx, &round);
+        self.record(cx, Event::ToolsCalled { turn: self.turn, round: tool_round, visibility });
+        self.commit(Phase::CommittingRound(round))
     }
 
-    /// Effects, calls and results were committed together; now they count.
-    pub(super) fn called(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
-        self.rounds.push(self.tool_round(desk, &round));
+    /// Counts a committed round.
+    pub(super) fn finish_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> Step {
+        self.rounds.push(self.tool_round(cx, &round));
         self.calls_made += round.calls.len() as u64;
-        for performed in round.performed {
-            self.banners.extend(performed.banner);
-            self.refusals.extend(performed.refusal);
-            self.touched.extend(performed.touched);
+        for outcome in round.outcomes {
+            self.banners.extend(outcome.banner);
+            self.refusals.extend(outcome.refusal);
+            self.touched_efforts.extend(outcome.touched_effort);
         }
-        self.load(desk)
+        self.load_logs(cx)
     }
 
-    pub(super) fn call_again(&mut self, desk: &mut Desk<'_>, round: Round) -> Step {
+    pub(super) fn restart_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> Step {
         self.start_next_call(
-            desk,
-            Box::new(Round { performing: None, performed: Vec::new(), notes: Vec::new(), ..round }),
+            cx,
+            Box::new(PendingRound { execution: None, outcomes: Vec::new(), notes: Vec::new(), ..round }),
         )
     }
 
-    fn tool_round(&self, desk: &Desk<'_>, round: &Round) -> (ToolRound, RoundVisibility) {
+    fn tool_round(&self, cx: &TurnContext<'_>, round: &PendingRound) -> (ToolRound, RoundVisibility) {
         let assistant = Message { tool_calls: round.calls.clone(), ..Message::assistant(round.text.as_str()) };
-        let results = round.calls.iter().zip(&round.performed);
-        let results = results.map(|(call, done)| desk.count(Message::tool(call.id.as_str(), done.text.as_str())));
-        let seals = round.performed.iter().filter_map(|done| done.seal.clone()).collect();
+        let results = round.calls.iter().zip(&round.outcomes);
+        let results = results
+            .map(|(call, outcome)| cx.mask_and_count(Message::tool(call.id.as_str(), outcome.text.as_str())));
+        let seals = round.outcomes.iter().filter_map(|outcome| outcome.seal.clone()).collect();
         let results = results.collect();
-        let notes = round.notes.iter().map(|note| desk.count(Message::user(note.as_str()))).collect();
-        let whole = ToolRound { assistant: desk.count(assistant), results, seals, notes };
-        debug_assert!(whole.is_whole(), "I7: each call has its result");
-        let visibility = match round.performed.iter().any(|performed| performed.by_host) {
+        let notes = round.notes.iter().map(|note| cx.mask_and_count(Message::user(note.as_str()))).collect();
+        let whole = ToolRound { assistant: cx.mask_and_count(assistant), results, seals, notes };
+        debug_assert!(whole.is_complete(), "I7: each call has its result");
+        let visibility = match round.outcomes.iter().any(|outcome| outcome.is_host_tool) {
             true => RoundVisibility::Transcript,
             false => RoundVisibility::ThisTurn,
         };

@@ -1,12 +1,12 @@
 //! What must hold of every request, counted and compared without the help of what made it.
 
-use neap_core::event::{Event, Recorded};
-use neap_core::message::{Message, Role};
-use neap_core::state::SessionState;
-use neap_core::testing::WordCounter;
-use neap_core::tokens::TokenCounter;
-use neap_core::tools::ToolSet;
+use neap_core::base::message::{Message, Role};
+use neap_core::base::testing::WordCounter;
+use neap_core::base::tokens::TokenCounter;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
+use neap_core::turn::tools::ToolSet;
 
 #[derive(Default)]
 pub(crate) struct Checks {
@@ -57,7 +57,7 @@ impl Checks {
         self.last = None;
     }
 
-    pub(crate) fn events(&mut self, events: &[Recorded]) {
+    pub(crate) fn events(&mut self, events: &[RecordedEvent]) {
         for recorded in events {
             if let Event::SpanCompacted { span, .. } = &recorded.event {
                 self.compactions += 1;

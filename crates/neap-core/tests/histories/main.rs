@@ -5,12 +5,12 @@ mod check;
 mod dice;
 mod world;
 
-use neap_core::assemble::{ThisTurn, assemble};
-use neap_core::handle::Handle;
-use neap_core::log::Logs;
-use neap_core::message::Scope;
-use neap_core::state::SessionState;
-use neap_core::testing::WordCounter;
+use neap_core::base::handle::Handle;
+use neap_core::base::message::Scope;
+use neap_core::base::testing::WordCounter;
+use neap_core::context::{ThisTurn, assemble};
+use neap_core::session::log::LogCache;
+use neap_core::session::state::SessionState;
 use world::World;
 
 /// Histories in each of the tests below; together they are 20,000.
@@ -58,7 +58,7 @@ fn end(world: &World) {
     let replayed = SessionState::replay(&world.events);
     assert_eq!(replayed, world.state, "I3: the stream gives the live state");
     // I9: the same state gives the same bytes.
-    let look = |state: &SessionState, logs: &Logs| {
+    let look = |state: &SessionState, logs: &LogCache| {
         assemble(state, logs, &world.tools, &WordCounter, ThisTurn::default()).expect("above the floor")
     };
     assert_eq!(look(&replayed, &world.logs), look(&world.state, &world.logs));
@@ -66,8 +66,12 @@ fn end(world: &World) {
     let efforts = world.state.efforts().map(|effort| Scope::Effort(effort.id.clone()));
     for scope in efforts.chain([Scope::Ambient]) {
         let window = world.state.window(&scope);
-        let (exchanges, tokens) = world.said_upto(&scope, window.covered());
-        assert_eq!((window.upto().exchanges, window.upto().tokens.0), (exchanges, tokens), "{scope:?}");
+        let (exchanges, tokens) = world.said_upto(&scope, window.last_covered_turn());
+        assert_eq!(
+            (window.covered_size().exchanges, window.covered_size().tokens.0),
+            (exchanges, tokens),
+            "{scope:?}"
+        );
         let covered: u64 = window.spans().iter().map(|span| span.size.exchanges).sum();
         assert_eq!(covered, exchanges, "{scope:?}: every exchange before the raw part is in a span");
         for span in window.spans() {

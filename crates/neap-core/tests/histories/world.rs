@@ -3,23 +3,24 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::assemble::{ThisTurn, View};
-use neap_core::epoch::Sent;
-use neap_core::event::{Event, Recorded};
-use neap_core::handle::Handle;
-use neap_core::ids::{SessionId, Stamp, TurnNo};
-use neap_core::log::{From, Log, LogRequest, Logs};
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::message::{Exchange, Scope, ToolCall};
+use neap_core::base::policy::Policy;
+use neap_core::base::testing::WordCounter;
+use neap_core::base::tokens::Tokens;
+use neap_core::context::epoch::SentPrompt;
+use neap_core::context::{Assembler, ThisTurn};
 use neap_core::memory::Author;
-use neap_core::message::{Exchange, Scope, ToolCall};
-use neap_core::policy::Policy;
-use neap_core::project::exchange;
-use neap_core::state::SessionState;
-use neap_core::summary::{SummaryBy, SummaryRequest};
-use neap_core::testing::WordCounter;
-use neap_core::tokens::Tokens;
-use neap_core::tools::{ToolSet, ToolSpec};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
+use neap_core::session::project::build_exchange;
+use neap_core::session::state::SessionState;
+use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::turn::tools::{ToolSet, ToolSpec};
 use neap_core::turn::{
-    Desk, Input, LoneCall, LoneStep, ModelReply, ModelRequest, Outcome, Step, TendStep, Tending, Turn,
+    Input, ModelReply, ModelRequest, StandaloneStep, StandaloneToolCall, Step, Turn, TurnContext, TurnOutcome,
+    Upkeep, UpkeepStep,
 };
 
 use crate::check::Checks;
@@ -28,12 +29,12 @@ use crate::dice::Dice;
 pub(crate) struct World {
     pub(crate) dice: Dice,
     pub(crate) state: SessionState,
-    pub(crate) logs: Logs,
+    pub(crate) logs: LogCache,
     pub(crate) tools: ToolSet,
-    sent: Sent,
+    sent: SentPrompt,
     /// As far as it is durable.
     committed: SessionState,
-    pub(crate) events: Vec<Recorded>,
+    pub(crate) events: Vec<RecordedEvent>,
     exchanges: BTreeMap<Scope, Vec<Arc<Exchange>>>,
     pub(crate) checks: Checks,
     now: i64,
@@ -50,15 +51,15 @@ impl World {
         // Schemas take most of a small budget: most histories go without, so that the rest is put under pressure.
         let tools = match dice.one_in(5) {
             true => ToolSet::with_efforts(&WordCounter, vec![read]),
-            false => ToolSet::of_host(&WordCounter, vec![read]),
+            false => ToolSet::host_only(&WordCounter, vec![read]),
         };
         let policy = policy(&mut dice, &tools);
         let mut world = Self {
             dice,
             state: SessionState::default(),
-            logs: Logs::default(),
+            logs: LogCache::default(),
             tools,
-            sent: Sent::default(),
+            sent: SentPrompt::default(),
             committed: SessionState::default(),
             events: Vec::new(),
             exchanges: BTreeMap::new(),
@@ -73,41 +74,41 @@ impl World {
         world
     }
 
-    fn commit(&mut self, events: Vec<Recorded>) {
+    fn commit(&mut self, events: Vec<RecordedEvent>) {
         for recorded in &events {
             self.events.push(recorded.clone());
             if let Event::TurnCompleted { turn, scope, .. } | Event::TurnAbandoned { turn, scope, .. } =
                 &recorded.event
             {
-                let said = exchange(*turn, recorded.at, &self.events);
+                let said = build_exchange(*turn, recorded.at, &self.events);
                 self.exchanges.entry(scope.clone()).or_default().push(Arc::new(said));
             }
         }
         self.committed = self.state.clone();
     }
 
-    fn desk(&mut self) -> Desk<'_> {
+    fn desk(&mut self) -> TurnContext<'_> {
         self.now += 1_000;
-        Desk {
+        TurnContext {
             state: &mut self.state,
             logs: &mut self.logs,
-            sent: &mut self.sent,
+            sent_prompt: &mut self.sent,
             counter: &WordCounter,
             tools: &self.tools,
-            mind: None,
+            agent: None,
             now: Stamp(self.now),
         }
     }
 
     /// Someone says something, and gets an answer.
-    pub(crate) fn say(&mut self) -> Outcome {
+    pub(crate) fn say(&mut self) -> TurnOutcome {
         if self.dice.one_in(30) {
             self.now += 400_000; // The provider's cache forgets.
         }
         let text = self.dice.text(self.state.policy().context_tokens_max);
         let told = self.dice.one_in(25);
         let mut turn = match told {
-            true => Turn::told(&self.desk(), Author::Model, &text, "told", None),
+            true => Turn::from_host(&self.desk(), Author::Model, &text, "told", None),
             false => Turn::new(&self.desk(), Author::Person, &text, None),
         }
         .expect("the budget is above the floor");
@@ -123,8 +124,13 @@ impl World {
 
     /// A look at what would be sent, as a person takes.
     pub(crate) fn peek(&mut self) {
-        let view =
-            View { state: &self.state, logs: &self.logs, tools: &self.tools, counter: &WordCounter, known: None };
+        let view = Assembler {
+            state: &self.state,
+            logs: &self.logs,
+            tools: &self.tools,
+            counter: &WordCounter,
+            knowledge: None,
+        };
         let turn = ThisTurn { turn: self.state.turn().next(), ..ThisTurn::default() };
         let context = view.preview(&self.sent, turn, Stamp(self.now)).expect("above the floor");
         assert!(context.tokens() <= context.ledger.budget);
@@ -138,23 +144,23 @@ impl World {
 
     /// A person's command between turns.
     pub(crate) fn command(&mut self) {
-        let mut call = LoneCall::new(self.call("lone".into()));
+        let mut call = StandaloneToolCall::new(self.call("lone".into()));
         let mut input = Input::Begin;
         loop {
             input = match call.step(&mut self.desk(), input) {
-                LoneStep::Ask(step) => self.perform(step),
-                LoneStep::Done(_) => return,
+                StandaloneStep::Ask(step) => self.perform(step),
+                StandaloneStep::Done(_) => return,
             };
         }
     }
 
     pub(crate) fn tend(&mut self) {
-        let mut tending = Tending::default();
+        let mut tending = Upkeep::default();
         let mut input = Input::Begin;
         loop {
             input = match tending.step(&mut self.desk(), input) {
-                TendStep::Ask(step) => self.perform(step),
-                TendStep::Done(_) => return,
+                UpkeepStep::Ask(step) => self.perform(step),
+                UpkeepStep::Done(_) => return,
             };
         }
     }
@@ -163,14 +169,14 @@ impl World {
     pub(crate) fn restart(&mut self) {
         self.state = SessionState::replay(&self.events);
         self.forget();
-        let events = neap_core::resume::resume(&self.state);
+        let events = neap_core::session::resume::resume(&self.state);
         let recorded = events.into_iter().map(|event| self.state.record(Stamp(self.now), event)).collect();
         self.commit(recorded);
     }
 
     fn forget(&mut self) {
-        self.logs = Logs::default();
-        self.sent = Sent::default();
+        self.logs = LogCache::default();
+        self.sent = SentPrompt::default();
         self.checks.forget();
     }
 
@@ -186,13 +192,13 @@ impl World {
                 self.commit(events);
                 Input::Committed
             }
-            Step::Load(requests) => {
+            Step::LoadLogs(requests) => {
                 let load = |request: LogRequest| (request.scope.clone(), self.load(&request));
-                Input::Loaded(requests.into_iter().map(load).collect())
+                Input::LogsLoaded(requests.into_iter().map(load).collect())
             }
             Step::Fetch(handle) => Input::Fetched(self.fetch(&handle)),
             Step::Search(_) => Input::Found(Vec::new()),
-            Step::Recall(_) | Step::Learn(_) => unreachable!("these histories have no agent"),
+            Step::Recall(_) | Step::CommitMemories(_) => unreachable!("these histories have no agent"),
             Step::CallModel(request) => {
                 self.checks.request(&request, &self.state, &self.tools);
                 self.reply(&request)
@@ -217,10 +223,10 @@ impl World {
             }
         };
         match request.from {
-            From::Oldest => all.iter().filter(within).for_each(&mut take),
-            From::Newest => all.iter().rev().filter(within).for_each(&mut take),
+            ReadFrom::Oldest => all.iter().filter(within).for_each(&mut take),
+            ReadFrom::Newest => all.iter().rev().filter(within).for_each(&mut take),
         }
-        if request.from == From::Newest {
+        if request.from == ReadFrom::Newest {
             taken.reverse();
         }
         Log::new(taken)
@@ -245,10 +251,10 @@ impl World {
             1 => return Input::Interrupted { partial: self.dice.text(50) },
             _ => {}
         }
-        let calls = if request.reply_may_call && self.dice.one_in(2) { 1 + self.dice.below(3) } else { 0 };
+        let calls = if request.may_call_tools && self.dice.one_in(2) { 1 + self.dice.below(3) } else { 0 };
         let calls = (0..calls).map(|n| self.call(format!("c{n}"))).collect();
         let text = self.dice.text(self.state.policy().context_tokens_max);
-        Input::Replied(ModelReply { text, calls, is_cut: false })
+        Input::Replied(ModelReply { text, calls, is_truncated: false })
     }
 
     fn call(&mut self, id: String) -> ToolCall {
@@ -283,7 +289,7 @@ impl World {
     fn summarize(&mut self, request: &SummaryRequest) -> Result<String, String> {
         let words = request.messages.iter().flat_map(|m| m.content.split_whitespace());
         let some: Vec<&str> = words.take(request.tokens_max.0 as usize / 2).collect();
-        let fault = if request.by == SummaryBy::Configured { self.dice.below(8) } else { 7 };
+        let fault = if request.summarizer == SummarizerKind::Configured { self.dice.below(8) } else { 7 };
         match fault {
             0 => Err("down".into()),
             1 => Ok(String::new()),
@@ -315,7 +321,7 @@ fn policy(dice: &mut Dice, tools: &ToolSet) -> Policy {
             policy.summaries_share_percent = dice.below(30);
             policy.active_share_percent = dice.below(30);
         }
-        let fits = neap_core::assemble::check_budget(&policy, tools, &WordCounter).is_ok();
+        let fits = neap_core::context::check_budget(&policy, tools, &WordCounter).is_ok();
         if fits && policy.check().is_ok() {
             return policy;
         }

@@ -1,6 +1,6 @@
-//! A memory in three calls, for an agent that runs its own model: [`add`](AgentMemory::add) what is said,
-//! [`reserve_tokens`](AgentMemory::reserve_tokens) before the model is called, and put what
-//! [`fetch_for_prompt`](AgentMemory::fetch_for_prompt) gives into the prompt.
+//! Memory in three calls, for an agent that runs its own model: [`add`](AgentMemory::add) every message, call
+//! [`reserve_tokens`](AgentMemory::reserve_tokens) before the model, and put the result of
+//! [`fetch_for_prompt`](AgentMemory::fetch_for_prompt) into the prompt.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -22,7 +22,8 @@
 //!     let prompt = memory.fetch_for_prompt().await?;
 //!     assert_eq!(prompt.last().map(|message| message.role), Some(Role::User));
 //!     // … the agent's own system prompt, then `prompt`, go to its model, which answers:
-//!     memory.add(Role::Assistant, &format!("Service {n} listens on port {}.", 8000 + n), SystemClock.now()).await?;
+//!     let answer = format!("Service {n} listens on port {}.", 8000 + n);
+//!     memory.add(Role::Assistant, &answer, SystemClock.now()).await?;
 //! }
 //! let prompt = memory.fetch_for_prompt().await?;
 //! assert!(prompt[0].content.starts_with("§[Earlier in this conversation, in short"));
@@ -30,36 +31,33 @@
 //! # }
 //! ```
 //!
-//! A memory is a session in the engine's store like any other: its events are the truth, `neap session`, `search` and
-//! `explain` read it, and what no longer fits is summarised by the same window rule, with the same receipts. Nothing
-//! that was added is ever lost: every summary and excerpt carries a handle, and
-//! [`WindowMemory::original`] gives the words behind it. An agent can offer that to its model as a tool.
+//! A memory is a session like any other: `neap session`, `search` and `explain` read it, and the same window rule
+//! summarises what no longer fits. Nothing that was added is lost: [`WindowMemory::original`] returns the messages
+//! behind the handle of any summary or excerpt. An agent can offer that to its model as a tool.
 //!
-//! - [`WindowMemory`]: the newest part as it was said, what came before in short.
-//! - [`VectorMemory`]: what bears on the latest question, wherever it was said.
-//! - [`Layers`]: a window with a vector memory behind it, under one budget.
+//! - [`WindowMemory`]: the newest part verbatim, summaries of what came before.
+//! - [`VectorMemory`]: what is relevant to the latest question, from the whole conversation.
+//! - [`LayeredMemory`]: a window with a vector memory behind it, under one budget.
 
-mod keep;
-mod layers;
+mod conversation;
+mod layered;
 mod vector;
 mod window;
 
 use async_trait::async_trait;
 
-pub use layers::Layers;
-pub use neap_core::handle::Handle;
-pub use neap_core::ids::{SessionId, Stamp};
-pub use neap_core::message::{Message, Role};
-pub use neap_core::tokens::Tokens;
-pub use neap_core::told::{Chunk, LEAST};
+pub use layered::LayeredMemory;
+pub use neap_core::base::handle::Handle;
+pub use neap_core::base::ids::{SessionId, Stamp};
+pub use neap_core::base::message::{Message, Role};
+pub use neap_core::base::tokens::Tokens;
+pub use neap_core::context::host_log::{BUDGET_MIN, TextChunk};
 pub use vector::VectorMemory;
 pub use window::WindowMemory;
 
 use crate::error::EngineError;
 
-/// What an agent needs of a memory.
-///
-/// Memories compose: whatever takes an `AgentMemory` takes any of them.
+/// What an agent needs of a memory. Memories compose: each of them is an `AgentMemory`.
 ///
 /// ```
 /// use neap_engine::EngineError;
@@ -73,26 +71,23 @@ use crate::error::EngineError;
 /// ```
 #[async_trait]
 pub trait AgentMemory: Send {
-    /// Takes a message up. Once this returns, it is durable (I2). Any role may follow any other; a text may be
+    /// Records a message, which is durable when this returns (I2). Any role may follow any other; a text may be
     /// empty, or as long as 64 MiB.
     async fn add(&mut self, role: Role, content: &str, timestamp: Stamp) -> Result<(), EngineError>;
 
-    /// Shrinks what the next prompts get until it fits the budget, or the memory's own limit if that is less. This
-    /// is the moment for a slow summariser. A budget in which nothing can be shown is
-    /// [`EngineError::MemoryTooSmall`], and changes nothing.
+    /// Shrinks the next prompts to the budget, or to the memory's limit if that is lower; a slow summariser runs
+    /// here. A budget in which nothing can be shown is [`EngineError::MemoryTooSmall`], and changes nothing.
     async fn reserve_tokens(&mut self, budget: Tokens) -> Result<(), EngineError>;
 
-    /// The messages to put into the prompt, oldest first. Together they never cost more than the memory's limit, nor
-    /// than what was last reserved, counted with what surrounds each message
-    /// ([`message_tokens`](neap_core::message::message_tokens)); whether and when
-    /// [`reserve_tokens`](Self::reserve_tokens) was called makes no difference to that.
+    /// The messages for the prompt, oldest first. Their cost, overhead included
+    /// ([`message_tokens`](neap_core::base::message::message_tokens)), never exceeds the memory's limit or the latest
+    /// reservation, whether or not [`reserve_tokens`](Self::reserve_tokens) was called.
     async fn fetch_for_prompt(&mut self) -> Result<Vec<Message>, EngineError>;
 }
 
-/// A budget in which something can be shown.
-fn check(budget: Tokens) -> Result<Tokens, EngineError> {
-    if budget < LEAST {
-        return Err(EngineError::MemoryTooSmall { budget, floor: LEAST });
+fn check_budget(budget: Tokens) -> Result<Tokens, EngineError> {
+    if budget < BUDGET_MIN {
+        return Err(EngineError::MemoryTooSmall { budget, floor: BUDGET_MIN });
     }
     Ok(budget)
 }

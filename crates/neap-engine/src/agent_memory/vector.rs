@@ -1,71 +1,69 @@
-//! What bears on a question, wherever in a conversation it was said.
+//! Recalls what is relevant to a question from a whole conversation.
 
 use async_trait::async_trait;
-use neap_core::handle::Handle;
-use neap_core::ids::{SessionId, Stamp, TurnNo};
-use neap_core::message::{Counted, Message, Role};
-use neap_core::tokens::Tokens;
-use neap_core::told::{Chunk, recalled};
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::message::{CountedMessage, Message, Role};
+use neap_core::base::tokens::Tokens;
+use neap_core::context::host_log::{TextChunk, render_recalled};
 
-use super::keep::Keeper;
-use super::{AgentMemory, check};
+use super::conversation::ConversationLog;
+use super::{AgentMemory, check_budget};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
-/// Chunks that are recalled at once, unless said otherwise.
-const K: usize = 8;
-/// So many chunks are looked at for each one that is wanted: what does not fit is passed over.
-const SPARE: usize = 4;
+const TOP_K: usize = 8;
+/// Chunks that are considered for each one wanted, since some may not fit.
+const OVERFETCH: usize = 4;
 
-/// Stores everything and fetches the chunks that bear on the latest user message, within a budget.
+/// Stores everything, and fetches the chunks that are relevant to the latest user message within a budget.
 ///
-/// A text is found if it shares a word with the question (stemmed, identifiers split; rare words count more), and, where the
-/// engine has an embedder, if it means alike. The same store and question give the same chunks.
+/// A text is found if it shares a word with the question (stemmed, identifiers split; rare words count more) or,
+/// with an embedder, if its meaning is similar. The same store and question give the same chunks.
 ///
-/// What it gives is one message: a record between two lines that say so, every line quoted, oldest first, each
-/// text once, each with the handle of the message it is from. Of a long text, the chunks are
-/// taken that have most of the question's words.
+/// The result is one message: a record between two marker lines, every line quoted, oldest first, each text once
+/// and with the handle of its message. Of a long text it has the chunks with most of the question's words.
 pub struct VectorMemory {
-    keeper: Keeper,
+    conversation: ConversationLog,
     max: Tokens,
     reserved: Tokens,
     k: usize,
 }
 
 impl VectorMemory {
-    /// Opens the memory of a session, or begins it; `max` is the most that its part of a prompt may cost.
+    /// Opens the memory of a session, or creates it; `max` limits the cost of its part of a prompt.
     pub async fn open(engine: &Engine, session: &SessionId, max: Tokens) -> Result<Self, EngineError> {
-        let max = check(max)?;
-        let keeper = Keeper::open(engine, session, max).await?;
-        Ok(Self { keeper, max, reserved: max, k: K })
+        let max = check_budget(max)?;
+        let conversation = ConversationLog::open(engine, session, max).await?;
+        Ok(Self { conversation, max, reserved: max, k: TOP_K })
     }
 
-    /// How many chunks are recalled at most; eight by default.
-    pub fn top(mut self, k: usize) -> Self {
+    /// Most chunks to recall; 8 by default.
+    pub fn top_k(mut self, k: usize) -> Self {
         self.k = k;
         self
     }
 
-    /// The session that it is.
+    /// The memory's session.
     pub fn session(&self) -> &SessionId {
-        self.keeper.session()
+        self.conversation.session()
     }
 
-    /// The words behind a handle, exactly as they were added; empty if there are none.
+    /// The messages behind a handle, verbatim; empty if there are none.
     pub async fn original(&self, handle: &Handle) -> Result<Vec<Message>, EngineError> {
-        self.keeper.original(handle).await
+        self.conversation.original(handle).await
     }
 
-    /// The `k` chunks that answer a query best, as one message for a prompt; empty if nothing does. It costs no more than
-    /// what was last reserved.
+    /// The `k` chunks that match a query best, as one message for a prompt; empty if none does. Costs at most what
+    /// was last reserved.
     pub async fn fetch_relevant(&mut self, query: &str, k: usize) -> Result<Vec<Message>, EngineError> {
-        let chunks = self.relevant(query, k).await?;
-        let record = recalled(self.keeper.counter().as_ref(), &chunks, k, self.reserved);
-        Ok(record.into_iter().map(|said| said.message).collect())
+        let chunks = self.relevant_chunks(query, k).await?;
+        let record = render_recalled(self.conversation.counter().as_ref(), &chunks, k, self.reserved);
+        Ok(record.into_iter().map(|counted| counted.message).collect())
     }
 
-    /// The chunks that answer a query, best first; some more than `k`, since not all may fit.
-    pub async fn relevant(&mut self, query: &str, k: usize) -> Result<Vec<Chunk>, EngineError> {
+    /// The chunks that match a query, best first; more than `k`, since not all may fit.
+    pub async fn relevant_chunks(&mut self, query: &str, k: usize) -> Result<Vec<TextChunk>, EngineError> {
         self.recall(query, k, |_| true).await
     }
 
@@ -74,36 +72,36 @@ impl VectorMemory {
         query: &str,
         k: usize,
         keep: impl Fn(TurnNo) -> bool,
-    ) -> Result<Vec<Chunk>, EngineError> {
-        // Another memory, or another process, may have added to the same session.
-        self.keeper.reload().await?;
-        self.keeper.recall(query, k.saturating_mul(SPARE), keep).await
+    ) -> Result<Vec<TextChunk>, EngineError> {
+        // Another memory or process may have added to the session.
+        self.conversation.reload().await?;
+        self.conversation.recall(query, k.saturating_mul(OVERFETCH), keep).await
     }
 
     pub(super) fn k(&self) -> usize {
         self.k
     }
 
-    pub(super) fn write(&self, chunks: &[Chunk], room: Tokens) -> Option<Counted> {
-        recalled(self.keeper.counter().as_ref(), chunks, self.k, room.min(self.max))
+    pub(super) fn render_chunks(&self, chunks: &[TextChunk], budget: Tokens) -> Option<CountedMessage> {
+        render_recalled(self.conversation.counter().as_ref(), chunks, self.k, budget.min(self.max))
     }
 }
 
 #[async_trait]
 impl AgentMemory for VectorMemory {
     async fn add(&mut self, role: Role, content: &str, timestamp: Stamp) -> Result<(), EngineError> {
-        self.keeper.tell(role, content, timestamp).await
+        self.conversation.append_message(role, content, timestamp).await
     }
 
     async fn reserve_tokens(&mut self, budget: Tokens) -> Result<(), EngineError> {
-        self.reserved = check(budget)?.min(self.max);
+        self.reserved = check_budget(budget)?.min(self.max);
         Ok(())
     }
 
-    /// What bears on the latest user message, without that message itself.
+    /// What is relevant to the latest user message, without that message.
     async fn fetch_for_prompt(&mut self) -> Result<Vec<Message>, EngineError> {
-        let Some((asked, query)) = self.keeper.asked().await? else { return Ok(Vec::new()) };
-        let chunks = self.recall(&query, self.k, |turn| turn < asked).await?;
-        Ok(self.write(&chunks, self.reserved).into_iter().map(|said| said.message).collect())
+        let Some((latest_turn, query)) = self.conversation.latest_query().await? else { return Ok(Vec::new()) };
+        let chunks = self.recall(&query, self.k, |turn| turn < latest_turn).await?;
+        Ok(self.render_chunks(&chunks, self.reserved).into_iter().map(|counted| counted.message).collect())
     }
 }

@@ -1,90 +1,86 @@
-//! Recording later what the store could not take in time, in order, off the path of requests.
+//! Records later what the store could not accept in time, in order and off the path of requests.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ids::TurnNo;
-use neap_core::ingest::{Digest, Passed, Reply};
+use neap_core::base::ids::TurnNo;
+use neap_core::client::{Digest, ProviderReply, RequestAccount};
 use tokio::runtime::Handle;
 
-use super::backlog::{Entry, LateRequest, RecordingStatus, Step};
-use super::compacting::told;
-use super::plan::Ticket;
-use super::recording::{Account, New};
+use super::backlog::{BacklogEntry, DeferredRequest, RecordStep, RecordingStatus};
+use super::compaction::covered_items;
+use super::plan::ReplyTicket;
+use super::recording::{NewItems, TurnAccount};
 use crate::engine::Engine;
 use crate::error::EngineError;
 
 impl Engine {
-    /// How recording goes: whether the store takes what clients say, and how much waits for it.
+    /// Whether the store accepts what clients send, and how much waits for it.
     pub fn recording_status(&self) -> RecordingStatus {
         self.parts.backlog.status()
     }
 
-    /// Waits until all that waits is recorded, for so long at most; says what is left.
-    pub async fn caught_up(&self, limit: Duration) -> usize {
-        // Whoever waited long enough is told by the figure.
-        let _ = tokio::time::timeout(limit, self.parts.backlog.emptied()).await;
+    /// Waits until everything is recorded, at most `limit`; returns how many entries are left.
+    pub async fn wait_until_recorded(&self, limit: Duration) -> usize {
+        let _ = tokio::time::timeout(limit, self.parts.backlog.wait_until_empty()).await;
         self.recording_status().waiting
     }
 
-    /// Keeps something for later.
-    pub(super) fn record_later(&self, entry: Arc<Entry>) {
+    pub(super) fn record_later(&self, entry: Arc<BacklogEntry>) {
         if self.parts.backlog.push(entry) {
             self.start_catching_up();
         }
     }
 
-    /// Notes that the store failed.
-    pub(super) fn store_failed(&self, reason: &str) {
-        self.parts.backlog.failed(reason, Instant::now());
-        if self.parts.backlog.wants_watching() {
+    pub(super) fn note_store_failure(&self, reason: &str) {
+        self.parts.backlog.note_failure(reason, Instant::now());
+        if self.parts.backlog.needs_worker() {
             self.start_catching_up();
         }
     }
 
     fn start_catching_up(&self) {
         let engine = self.clone();
-        // Without a runtime nobody could have asked.
+        // Requests are only made inside a runtime.
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(async move { engine.catch_up().await });
         }
     }
 
-    /// Records what waits, oldest first, until nothing does.
     async fn catch_up(&self) {
         let backlog = &self.parts.backlog;
-        while let Some((entry, pause)) = backlog.head(Instant::now()) {
+        while let Some((entry, pause)) = backlog.next_entry(Instant::now()) {
             tokio::time::sleep(pause).await;
             let Some(entry) = entry else { continue };
-            // In a task of its own: one that panics must not keep the others waiting for ever.
+            // A task of its own: a panic must not block the other entries for ever.
             let (engine, own) = (self.clone(), entry.clone());
             let recorded = tokio::spawn(async move { engine.record_entry(&own).await }).await;
             match recorded.unwrap_or_else(|error| Err(EngineError::NotRecorded(error.to_string()))) {
-                Ok(()) => backlog.done(&entry),
+                Ok(()) => backlog.remove_recorded(&entry),
                 Err(error) => {
                     tracing::warn!(target: "neap::ingest", %error, "a request still waits to be recorded");
-                    backlog.not_done(&entry, &error, Instant::now());
+                    backlog.note_entry_failure(&entry, &error, Instant::now());
                 }
             }
         }
     }
 
-    async fn record_entry(&self, entry: &Entry) -> Result<(), EngineError> {
-        while let Some(step) = entry.next() {
+    async fn record_entry(&self, entry: &BacklogEntry) -> Result<(), EngineError> {
+        while let Some(step) = entry.next_step() {
             match step {
-                Step::Request(request) => {
-                    let (ticket, turn) = self.record_late(entry.key, &request).await?;
-                    entry.request_done(ticket, turn);
+                RecordStep::Request(request) => {
+                    let (ticket, turn) = self.record_deferred(entry.key, &request).await?;
+                    entry.mark_request_recorded(ticket, turn);
                 }
-                Step::Reply(reply) => {
-                    let (ticket, turn, reply, passed) = *reply;
-                    match self.write_reply(&ticket, turn, &reply, passed).await {
-                        // What it answers was erased meanwhile.
-                        Ok(()) | Err(EngineError::NoSession(_)) => entry.reply_done(),
+                RecordStep::Reply(reply) => {
+                    let (ticket, turn, reply, account) = *reply;
+                    match self.write_reply(&ticket, turn, &reply, account).await {
+                        // Its session was erased meanwhile.
+                        Ok(()) | Err(EngineError::NoSession(_)) => entry.mark_reply_recorded(),
                         Err(error) => return Err(error),
                     }
-                    // A summary that fails takes nothing away from what is recorded.
-                    if let Err(error) = self.conclude_work_of(&ticket).await {
+                    // What is recorded stays, even if a summary fails.
+                    if let Err(error) = self.conclude_finished_effort_of(&ticket).await {
                         tracing::warn!(target: "neap::ingest", %error, "work that is over was not concluded");
                     }
                 }
@@ -93,47 +89,63 @@ impl Engine {
         Ok(())
     }
 
-    /// Records a request after it went on. One that a later request had in its history is recorded with that already.
-    async fn record_late(&self, key: Digest, request: &LateRequest) -> Result<(Ticket, TurnNo), EngineError> {
-        let LateRequest { heard, chain, caller, opened } = request;
-        let ticket = |session| Ticket { session, api: heard.api, caller: *caller, chain: chain.clone(), key };
-        if heard.signals.identity(&caller.tenant).is_none()
-            && let Some((session, turn)) = self.recorded_in(None, heard, chain).await?
+    /// Records a request after it was forwarded, unless a later one recorded it as part of its history.
+    async fn record_deferred(
+        &self,
+        key: Digest,
+        deferred: &DeferredRequest,
+    ) -> Result<(ReplyTicket, TurnNo), EngineError> {
+        let DeferredRequest { request, chain, caller, compacted_session } = deferred;
+        let ticket = |session| ReplyTicket {
+            session,
+            api: request.api,
+            caller: *caller,
+            chain: chain.clone(),
+            conversation_key: key,
+        };
+        if request.signals.identity(&caller.tenant).is_none()
+            && let Some((session, turn)) = self.find_recorded(None, request, chain).await?
         {
             return Ok((ticket(session), turn));
         }
-        let (session, mut line) = self.line_of(caller, heard, chain, &mut None).await?;
-        if let Some((session, turn)) = self.recorded_in(Some(&session), heard, chain).await? {
+        let (session, mut proxy_session) = self.proxy_session_for(caller, request, chain, &mut None).await?;
+        if let Some((session, turn)) = self.find_recorded(Some(&session), request, chain).await? {
             return Ok((ticket(session), turn));
         }
-        let mut found = self.found(&mut line, &session, heard, chain, false).await?;
-        found.told = told(heard, &session, opened.as_deref());
-        let new = New::of(&line, heard, chain, &found);
-        self.hear(&mut line, new, (heard, chain)).await?;
-        let turn = line.live.state.turn();
+        let mut found = self.match_history(&mut proxy_session, &session, request, chain, false).await?;
+        found.covered_items = covered_items(request, &session, compacted_session.as_deref());
+        let new = NewItems::of(&proxy_session, request, chain, &found);
+        self.append_request(&mut proxy_session, new, (request, chain)).await?;
+        let turn = proxy_session.live.state.turn();
         Ok((ticket(session), turn))
     }
 
-    /// Records a reply; durable when this returns.
     pub(super) async fn write_reply(
         &self,
-        ticket: &Ticket,
+        ticket: &ReplyTicket,
         turn: TurnNo,
-        reply: &Reply,
-        passed: Passed,
+        reply: &ProviderReply,
+        account: RequestAccount,
     ) -> Result<(), EngineError> {
-        let Ticket { session, api, caller, chain, key: _ } = ticket;
-        let line = self.parts.lines.get(&self.parts, session, &caller.tenant).await?;
-        let mut line = line.lock().await;
-        self.hear_reply(&mut line, (*api, caller.tenant), chain, reply, Account { turn, passed }).await
+        let ReplyTicket { session, api, caller, chain, conversation_key: _ } = ticket;
+        let proxy_session = self.parts.session_cache.get(&self.parts, session, &caller.tenant).await?;
+        let mut proxy_session = proxy_session.lock().await;
+        self.append_reply(
+            &mut proxy_session,
+            (*api, caller.tenant),
+            chain,
+            reply,
+            TurnAccount { turn, request: account },
+        )
+        .await
     }
 
-    /// Concludes the work in play, if what was said last ends it. That may take as long as a summary does; nobody waits for it.
-    pub(super) async fn conclude_work_of(&self, ticket: &Ticket) -> Result<(), EngineError> {
-        let shared = self.parts.lines.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
+    /// Concludes the active effort if the latest message ends it, which may take as long as a summary.
+    pub(super) async fn conclude_finished_effort_of(&self, ticket: &ReplyTicket) -> Result<(), EngineError> {
+        let shared = self.parts.session_cache.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
         let ends_work = {
-            let mut line = shared.lock().await;
-            std::mem::take(&mut line.is_over) && line.live.state.active().is_some()
+            let mut session = shared.lock().await;
+            std::mem::take(&mut session.is_effort_done) && session.live.state.active_effort().is_some()
         };
         if !ends_work {
             return Ok(());
@@ -144,7 +156,7 @@ impl Engine {
         };
         let concluded = concluded.await;
         // The next reply tries again.
-        shared.lock().await.is_over |= concluded.is_err();
+        shared.lock().await.is_effort_done |= concluded.is_err();
         concluded
     }
 }

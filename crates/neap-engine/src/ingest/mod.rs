@@ -1,101 +1,100 @@
-//! Clients' requests: what a proxy asks before it passes one on, and tells when there is an answer.
+//! Records client requests, and plans what a proxy forwards.
 //!
-//! A client sends its whole history each time. [`Engine::ingest`] finds out whose it is, records what is new in it (durable
-//! before this returns) and says what goes on to the model: the request as it came while it fits its budget, else with the middle
-//! of the history left out, a record of it in its place, and what bears on the question recalled. [`Engine::answered`] records
-//! the answer. If it is never told, nothing is lost: the client brings the answer along next time.
-//!
-//! While the store fails, a request is bounded from its own content ([`unrecorded`]) and says so ([`Plan::recorded`]); it is recorded
-//! when the store works again ([`catching_up`]).
+//! A client resends its whole history with every request. [`Engine::ingest`] records what is new, durable before
+//! it returns, and plans the body: unmodified while it fits the budget, else with a record in place of the middle
+//! and with recalled text. [`Engine::complete_request`] records the reply; without that, the client's next request
+//! has it. While the store fails, requests are cut from their own content ([`store_outage`]) and recorded later
+//! ([`catching_up`]); [`RequestPlan::recorded`] tells which.
 
-mod adopting;
+mod adoption;
+mod anonymous;
 mod backlog;
-mod bounding;
+mod budgeting;
+mod caller_memory;
 mod catching_up;
-mod compacting;
-mod files;
-mod finding;
-mod keeping;
-mod lines;
+mod compaction;
+mod memory_files;
+mod own_tools;
 mod plan;
-mod reading;
 mod recording;
-mod stranger;
-mod tools;
-mod unrecorded;
+mod request_parsing;
+mod session_cache;
+mod session_lookup;
+mod store_outage;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use neap_core::ingest::{Bounds, Caller, Chain, Decision, Digest, Heard, Reply, SessionName, Verdict, decide};
-use neap_model::wire::heard::Request;
+use neap_core::client::{
+    Bounds, Caller, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
+    decide_forward,
+};
+use neap_model::wire::request::WireRequest;
 
 pub(crate) use backlog::Backlog;
 pub use backlog::RecordingStatus;
-pub(crate) use lines::Lines;
-pub use plan::{Incoming, Plan, Recorded};
-pub use tools::Said;
+pub use own_tools::ActualTurn;
+pub use plan::{IncomingRequest, RecordingOutcome, RequestPlan};
+pub(crate) use session_cache::SessionCache;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use backlog::{Entry, LateRequest, Later};
-use bounding::{Bounding, newest};
-use compacting::{forget_cut, told};
-use lines::{HeardLine, Room};
-use plan::Ticket;
-use recording::New;
-use unrecorded::bound_without_store;
+use backlog::{BacklogEntry, DeferredRequest, LateReply};
+use budgeting::{RequestBudgeter, newest_query};
+use compaction::{covered_items, reset_cut_plan};
+use plan::ReplyTicket;
+use recording::NewItems;
+use session_cache::{ProxySession, RequestPermit};
+use store_outage::fit_without_store;
 
-/// Whose request it is, and what it goes on from.
-struct Origin {
+struct RequestOrigin {
     caller: Caller,
-    /// The session whose history was put in short here, if the client sends that.
-    opened: Option<String>,
-    /// The session that it names.
-    named: Option<SessionName>,
+    /// The session of the request's compaction, if that is ours.
+    compacted_session: Option<String>,
+    session_name: Option<SessionName>,
     chain: Chain,
-    key: Digest,
+    conversation_key: Digest,
 }
 
 impl Engine {
-    /// Takes in a request, and says what goes on to the model. Sending the same again changes nothing.
-    pub async fn ingest(&self, incoming: &Incoming<'_>) -> Plan {
-        match Caller::of(self.parts.callers, incoming.path, incoming.headers) {
-            Some(caller) => self.ingest_of(&caller, incoming).await,
-            None => self.ingest_alone(incoming).await,
+    /// Records a request and plans what to forward. The same request again changes nothing.
+    pub async fn ingest(&self, incoming: &IncomingRequest<'_>) -> RequestPlan {
+        match Caller::from_request(self.parts.callers, incoming.path, incoming.headers) {
+            Some(caller) => self.ingest_from(&caller, incoming).await,
+            None => self.ingest_anonymous(incoming).await,
         }
     }
 
-    async fn ingest_of(&self, caller: &Caller, incoming: &Incoming<'_>) -> Plan {
+    async fn ingest_from(&self, caller: &Caller, incoming: &IncomingRequest<'_>) -> RequestPlan {
         let began = Instant::now();
-        let room = self.parts.lines.enter(incoming.limit).await;
-        let (mut request, origin) = match self.read(caller, incoming).await {
+        let permit = self.parts.session_cache.acquire_permit(incoming.timeout).await;
+        let (mut request, origin) = match self.parse_request(caller, incoming).await {
             Ok(read) => read,
             Err(plan) => return *plan,
         };
-        let mut plan = Plan::of(&request);
-        let is_compacted = self.is_ours_to_compact(&request, incoming);
+        let mut plan = RequestPlan::for_request(&request);
+        let is_compacted = self.is_own_compaction(&request, incoming);
         if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
-            plan.session = origin.named.map(|name| name.id());
-            return plan.settled(incoming);
+            plan.session = origin.session_name.map(|name| name.id());
+            return plan.finalize(incoming);
         }
-        let goes_on_from_reply = request.heard().signals.response.is_some();
-        let from_reply = goes_on_from_reply.then_some(caller.tenant);
-        let error = match self.parts.backlog.refuses(origin.key, from_reply, began) {
+        let continues_reply = request.parsed().signals.previous_response.is_some();
+        let from_reply = continues_reply.then_some(caller.tenant);
+        let error = match self.parts.backlog.wait_reason(origin.conversation_key, from_reply, began) {
             Some(reason) => EngineError::NotRecorded(reason),
             None => {
                 let planning = async {
                     match is_compacted {
                         true => {
-                            drop(room);
+                            drop(permit);
                             self.compact(&request, incoming, &origin, &mut plan).await
                         }
-                        false => self.plan(&mut request, incoming, &origin, &mut plan, room).await,
+                        false => self.plan(&mut request, incoming, &origin, &mut plan, permit).await,
                     }
                 };
-                let limit = incoming.limit.map(|limit| limit.saturating_sub(began.elapsed()));
-                match in_time(planning, limit).await {
-                    Ok(()) => return plan.settled(incoming),
+                let limit = incoming.timeout.map(|limit| limit.saturating_sub(began.elapsed()));
+                match with_timeout(planning, limit).await {
+                    Ok(()) => return plan.finalize(incoming),
                     Err(error) => error,
                 }
             }
@@ -103,180 +102,223 @@ impl Engine {
         self.plan_without_store(incoming, origin, plan, &error).await
     }
 
-    /// Puts into the plan what goes on, with all that the store knows. It leaves the room to others where it may have to wait for somebody
-    /// else than the store.
+    /// Plans with the store. Releases its permit before waiting on anything but the store.
     async fn plan(
         &self,
-        request: &mut Arc<Request>,
-        incoming: &Incoming<'_>,
-        origin: &Origin,
-        plan: &mut Plan,
-        mut room: Room<'_>,
+        request: &mut Arc<WireRequest>,
+        incoming: &IncomingRequest<'_>,
+        origin: &RequestOrigin,
+        plan: &mut RequestPlan,
+        mut permit: RequestPermit<'_>,
     ) -> Result<(), EngineError> {
-        let Origin { caller, opened, chain, key, .. } = origin;
-        let heard = request.heard();
-        let (session, mut line) = self.line_of(caller, heard, chain, &mut room).await?;
-        // With tools of ours it is known only later whether it goes on as it came.
-        let may_be_as_it_was = incoming.offer.is_none() || incoming.shadow;
-        let is_only_recorded = may_be_as_it_was && is_sent_as_it_is(heard, chain, incoming, plan, &line);
-        let mut found = self.found(&mut line, &session, heard, chain, is_only_recorded).await?;
-        found.told = told(heard, &session, opened.as_deref());
+        let RequestOrigin { caller, compacted_session, chain, conversation_key, .. } = origin;
+        let parsed = request.parsed();
+        let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut permit).await?;
+        // With our tools it is known only later whether the request stays unmodified.
+        let may_be_unmodified = incoming.offer.is_none() || incoming.shadow_mode;
+        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, incoming, plan, &proxy_session);
+        let mut found = self.match_history(&mut proxy_session, &session, parsed, chain, is_only_recorded).await?;
+        found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.so_far = line.live.state.metrics().passed;
-        drop(room);
-        let mut ahead = None;
+        plan.session_totals = proxy_session.live.state.metrics().passed;
+        drop(permit);
+        let mut embedded_query = None;
         if plan.class.is_conversation() {
-            let is_new = line.live.state.head().session.is_none();
-            let new = New::of(&line, heard, chain, &found);
-            forget_cut(&mut line, found.verdict);
-            let is_as_it_was = is_sent_as_it_is(heard, chain, incoming, plan, &line);
-            let asked = if is_as_it_was { String::new() } else { newest(heard, line.frozen.as_ref()) };
+            let is_new = proxy_session.live.state.head().session.is_none();
+            let new = NewItems::of(&proxy_session, parsed, chain, &found);
+            reset_cut_plan(&mut proxy_session, found.verdict);
+            let stays_unmodified = is_unmodified(parsed, chain, incoming, plan, &proxy_session);
+            let query = if stays_unmodified {
+                String::new()
+            } else {
+                newest_query(parsed, proxy_session.cut_plan.as_ref())
+            };
             let has_new = new.is_some();
-            // What is asked is embedded while it is written down.
-            let (written, meant) = tokio::join!(self.hear(&mut line, new, (heard, chain)), self.meaning(&asked));
+            // The query is embedded while the request is recorded.
+            let (written, embedding) = tokio::join!(
+                self.append_request(&mut proxy_session, new, (parsed, chain)),
+                self.embed_query(&query)
+            );
             written?;
             if has_new {
-                self.parts.backlog.succeeded();
+                self.parts.backlog.note_success();
             }
-            let (caller, chain, key) = (*caller, chain.clone(), *key);
-            plan.ticket = Some(Ticket { session, api: heard.api, caller, chain, key });
-            plan.turn = Some(line.live.state.turn());
-            plan.recorded = Recorded::Yes;
-            ahead = Some((asked, meant));
-            self.offer(&mut line, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan).await?;
+            let (caller, chain, conversation_key) = (*caller, chain.clone(), *conversation_key);
+            plan.ticket = Some(ReplyTicket { session, api: parsed.api, caller, chain, conversation_key });
+            plan.turn = Some(proxy_session.live.state.turn());
+            plan.recorded = RecordingOutcome::Durable;
+            embedded_query = Some((query, embedding));
+            self.offer_tools(&mut proxy_session, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan)
+                .await?;
         }
-        let (counts, bytes) = (self.parts.lines.counts(incoming.encoding), incoming.body.len());
-        let bounding =
-            Bounding { parts: &self.parts, engine: self, request, bytes, chain, counts: &counts, ahead };
-        bounding.bound(&mut line, incoming.budget, plan).await?;
-        let ahead = bounding.ahead;
-        if plan.overflow.is_some() && Arc::make_mut(request).unweave(&counts) {
-            // What was said with tools of ours need not be seen again; what the client has of it is enough.
+        let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
+        let budgeter = RequestBudgeter {
+            parts: &self.parts,
+            engine: self,
+            request,
+            bytes,
+            chain,
+            counts: &counts,
+            embedded_query,
+        };
+        budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
+        let embedded_query = budgeter.embedded_query;
+        if plan.overflow.is_some() && Arc::make_mut(request).remove_splices(&counts) {
+            // Turns with our tools may be left out: what the client has of them is enough.
             plan.overflow = None;
-            let bounding =
-                Bounding { parts: &self.parts, engine: self, request, bytes, chain, counts: &counts, ahead };
-            bounding.bound(&mut line, incoming.budget, plan).await?;
+            let budgeter = RequestBudgeter {
+                parts: &self.parts,
+                engine: self,
+                request,
+                bytes,
+                chain,
+                counts: &counts,
+                embedded_query,
+            };
+            budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
         }
-        if let Some(cut) = &line.frozen {
-            self.parts.lines.cuts.keep(chain, cut);
+        if let Some(cut) = &proxy_session.cut_plan {
+            self.parts.session_cache.cut_plans.insert(chain, cut);
         }
-        told_of(plan);
+        log_plan(plan);
         Ok(())
     }
 
-    /// What goes on where the store did not do its part: bounded all the same. What could not be recorded is recorded later.
+    /// Plans without the store, within the same budget; the request is recorded later.
     async fn plan_without_store(
         &self,
-        incoming: &Incoming<'_>,
-        origin: Origin,
-        begun: Plan,
+        incoming: &IncomingRequest<'_>,
+        origin: RequestOrigin,
+        started: RequestPlan,
         error: &EngineError,
-    ) -> Plan {
+    ) -> RequestPlan {
         if error.is_outage() {
-            self.store_failed(&error.brief());
+            self.note_store_failure(&error.short_text());
         }
-        // As it came: what was planned so far may have changed it.
-        let request = match self.read(&origin.caller, incoming).await {
+        // Parsed again: planning may have changed it.
+        let request = match self.parse_request(&origin.caller, incoming).await {
             Ok((request, _)) => request,
             Err(plan) => return *plan,
         };
-        let Plan { session, turn, verdict, so_far, recorded, ticket, .. } = begun;
+        let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, .. } = started;
         let fault = Some(error.to_string());
-        let mut plan = Plan { session, turn, verdict, so_far, recorded, ticket, fault, ..Plan::of(&request) };
-        let counts = self.parts.lines.counts(incoming.encoding);
-        let Origin { caller, opened, named, chain, key } = origin;
-        bound_without_store(&request, &chain, &counts, incoming, &self.parts.lines.cuts, &mut plan).await;
-        let is_compacted = request.heard().wants_compaction();
-        let is_kept = !self.parts.is_alone && (plan.class.is_conversation() || is_compacted);
-        if plan.recorded != Recorded::Yes && is_kept {
-            plan.session = plan.session.or_else(|| named.map(|name| name.id()));
-            plan.recorded = Recorded::No(error.brief());
-            let heard = request.heard().without_trigger();
-            let chain = if is_compacted { Chain::of(&caller.tenant, &heard) } else { chain };
-            let late = LateRequest { heard, chain, caller, opened };
-            let entry = Arc::new(Entry::of_request(key, incoming.body.len(), late));
-            plan.late = Some(entry.clone()).filter(|_| plan.class.is_conversation());
+        let mut plan = RequestPlan {
+            session,
+            turn,
+            verdict,
+            session_totals,
+            recorded,
+            ticket,
+            fault,
+            ..RequestPlan::for_request(&request)
+        };
+        let counts = self.parts.session_cache.counts(incoming.encoding);
+        let RequestOrigin { caller, compacted_session, session_name, chain, conversation_key } = origin;
+        fit_without_store(&request, &chain, &counts, incoming, &self.parts.session_cache.cut_plans, &mut plan)
+            .await;
+        let is_compacted = request.parsed().wants_compaction();
+        let is_recordable = !self.parts.is_anonymous && (plan.class.is_conversation() || is_compacted);
+        if plan.recorded != RecordingOutcome::Durable && is_recordable {
+            plan.session = plan.session.or_else(|| session_name.map(|name| name.id()));
+            plan.recorded = RecordingOutcome::Deferred(error.short_text());
+            let parsed = request.parsed().without_trigger();
+            let chain = if is_compacted { Chain::from_request(&caller.tenant, &parsed) } else { chain };
+            let deferred = DeferredRequest { request: parsed, chain, caller, compacted_session };
+            let entry = Arc::new(BacklogEntry::of_request(conversation_key, incoming.body.len(), deferred));
+            plan.deferred = Some(entry.clone()).filter(|_| plan.class.is_conversation());
             self.record_later(entry);
         }
-        told_of(&plan);
-        plan.settled(incoming)
+        log_plan(&plan);
+        plan.finalize(incoming)
     }
 
-    /// Records what was answered to a request, and concludes the work that it ends. Told again, it changes nothing.
-    pub async fn answered(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
+    /// Records the reply to a request, and concludes the effort that it ends. The same reply again changes
+    /// nothing.
+    pub async fn complete_request(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
         self.record_reply(plan, reply).await?;
-        self.conclude_work(plan).await
+        self.conclude_finished_effort(plan).await
     }
 
-    /// Records what was answered to a request: it is durable when this returns. Where the store fails, it is kept in memory and recorded
-    /// later. Told again, it changes nothing.
-    pub async fn record_reply(&self, plan: &Plan, reply: &Reply) -> Result<(), EngineError> {
-        let passed = plan.account(reply);
-        let waits = |reason: Option<String>| {
+    /// Records a reply, if its request is recorded or waits to be; durable when this returns `Ok`. If the store
+    /// fails or is catching up, the reply is kept in memory and recorded later, and this returns an error. A reply
+    /// that was dropped or not accepted comes back with the client's next request. The same reply again changes
+    /// nothing.
+    pub async fn record_reply(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
+        let account = plan.request_account(reply);
+        let not_recorded = |reason: Option<String>| {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
         };
-        let (ticket, turn) = match (&plan.late, &plan.ticket) {
-            (Some(late), _) => match late.add_reply(reply, passed) {
-                Later::Here(ticket, turn) => (ticket, turn),
-                Later::Waits => return waits(self.recording_status().failing),
-                Later::Dropped => return waits(Some("too much waits to be recorded".to_owned())),
+        let (ticket, turn) = match (&plan.deferred, &plan.ticket) {
+            (Some(deferred), _) => match deferred.add_reply(reply, account) {
+                LateReply::RequestRecorded(ticket, turn) => (ticket, turn),
+                LateReply::Queued => return not_recorded(self.recording_status().failing),
+                LateReply::RequestDropped => {
+                    return not_recorded(Some("too much waits to be recorded".to_owned()));
+                }
             },
             (None, Some(ticket)) => (ticket.clone(), plan.turn.unwrap_or_default()),
             (None, None) => return Ok(()),
         };
-        let refused = self.parts.backlog.refuses(ticket.key, None, Instant::now());
-        let written = match &refused {
-            Some(reason) => waits(Some(reason.clone())),
-            None => self.write_reply(&ticket, turn, reply, passed).await,
+        let wait_reason = self.parts.backlog.wait_reason(ticket.conversation_key, None, Instant::now());
+        let written = match &wait_reason {
+            Some(reason) => not_recorded(Some(reason.clone())),
+            None => self.write_reply(&ticket, turn, reply, account).await,
         };
         match &written {
-            Ok(()) => self.parts.backlog.succeeded(),
-            Err(error) if refused.is_some() || error.is_outage() => {
+            Ok(()) => self.parts.backlog.note_success(),
+            Err(error) if wait_reason.is_some() || error.is_outage() => {
                 if error.is_outage() {
-                    self.store_failed(&error.brief());
+                    self.note_store_failure(&error.short_text());
                 }
-                let entry = Entry::of_reply(ticket, turn, reply.clone(), passed);
+                let entry = BacklogEntry::of_reply(ticket, turn, reply.clone(), account);
                 self.record_later(Arc::new(entry));
             }
-            // It comes along with the client's next request.
+            // The client's next request has it.
             Err(_) => {}
         }
         written
     }
 
-    /// Concludes the work in play, if what was said in a request ends it and its reply is recorded. Nobody need wait for that.
-    pub async fn conclude_work(&self, plan: &Plan) -> Result<(), EngineError> {
+    /// Concludes the active effort if the request ends it and its reply is recorded. Nobody needs to wait for
+    /// this.
+    pub async fn conclude_finished_effort(&self, plan: &RequestPlan) -> Result<(), EngineError> {
         match &plan.ticket {
-            Some(ticket) => self.conclude_work_of(ticket).await,
+            Some(ticket) => self.conclude_finished_effort_of(ticket).await,
             None => Ok(()),
         }
     }
 }
 
-/// Waits for a plan, for as long as it may take.
-async fn in_time(
+async fn with_timeout(
     planning: impl Future<Output = Result<(), EngineError>>,
     limit: Option<Duration>,
 ) -> Result<(), EngineError> {
     match limit {
-        Some(limit) => tokio::time::timeout(limit, planning).await.unwrap_or(Err(EngineError::Late)),
+        Some(limit) => tokio::time::timeout(limit, planning).await.unwrap_or(Err(EngineError::TimedOut)),
         None => planning.await,
     }
 }
 
-/// Whether a history is to be sent as it came, whatever is recorded of it.
-fn is_sent_as_it_is(heard: &Heard, chain: &Chain, incoming: &Incoming<'_>, plan: &Plan, line: &HeardLine) -> bool {
-    let decision = || decide(heard, chain, plan.class, line.frozen.as_ref(), &Bounds::new(incoming.budget));
-    heard.opened.is_none() && matches!(decision(), Decision::Unchanged)
+/// Whether a history is sent unmodified, whatever is recorded of it.
+fn is_unmodified(
+    request: &ClientRequest,
+    chain: &Chain,
+    incoming: &IncomingRequest<'_>,
+    plan: &RequestPlan,
+    session: &ProxySession,
+) -> bool {
+    let decision =
+        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(incoming.budget));
+    request.compaction_at.is_none() && matches!(decision(), ForwardDecision::Unchanged)
 }
 
-fn told_of(plan: &Plan) {
+fn log_plan(plan: &RequestPlan) {
     tracing::info!(
         target: "neap::ingest",
         session = plan.session.as_ref().map(tracing::field::display),
         class = plan.class.as_str(),
-        verdict = plan.verdict.map(Verdict::as_str),
+        verdict = plan.verdict.map(HistoryVerdict::as_str),
         tokens_in = plan.tokens_in.0,
         tokens_planned = plan.tokens_planned.0,
         epoch = plan.epoch,

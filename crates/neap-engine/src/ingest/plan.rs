@@ -1,125 +1,133 @@
-//! What came in, and what goes on.
+//! A client's request, and the plan of what to forward.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{
-    Api, Caller, Chain, Changes, Class, Digest, Overflow, Passed, PassedSum, Reply, Verdict, classify,
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{
+    Caller, Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass,
+    RequestTotals, WireApi, classify,
 };
-use neap_core::tokens::Tokens;
-use neap_model::wire::heard::{Offer, OwnAnswer, Request};
+use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
 
-use super::backlog::Entry;
+use super::backlog::BacklogEntry;
 
-/// A request as it came in.
+/// A client's request.
 #[derive(Debug, Clone, Copy)]
-pub struct Incoming<'a> {
-    /// Its path, or all of its target: its query, and user information in an address, may show who asks. `/s/<name>/v1/…` names a session.
+pub struct IncomingRequest<'a> {
+    /// Path or whole target; its query and user information may identify the caller. `/s/<name>/v1/…` names a
+    /// session.
     pub path: &'a str,
-    /// Its headers.
+    /// The request's headers.
     pub headers: &'a [(String, String)],
-    /// Its body.
+    /// The request's body.
     pub body: &'a str,
-    /// What may be sent on, all included: the model's window less what is kept for the reply, or less than that.
+    /// Most tokens to send, all included: the model's window less the reply's share, or less.
     pub budget: Tokens,
-    /// The encoding in which that is counted.
+    /// Encoding in which tokens are counted.
     pub encoding: &'a str,
-    /// Whether it goes on as it came, whatever is decided.
-    pub shadow: bool,
-    /// Tools of ours that its model is offered; none offers nothing.
-    pub offer: Option<&'a Offer>,
-    /// After this long it goes on without what the store knows; none waits for as long as it takes. A limit needs a runtime with time
-    /// enabled.
-    pub limit: Option<Duration>,
+    /// Whether it is sent unmodified, whatever is decided.
+    pub shadow_mode: bool,
+    /// Our tools that the model is offered, if any.
+    pub offer: Option<&'a ToolOffer>,
+    /// Time after which it is planned without the store; `None` waits for as long as it takes. A limit needs a
+    /// runtime with time enabled.
+    pub timeout: Option<Duration>,
 }
 
-impl<'a> Incoming<'a> {
-    /// A request to be bounded, counted in the encoding of most models of today, without tools of ours and without a time limit.
+impl<'a> IncomingRequest<'a> {
+    /// A request counted in `o200k_base`, without our tools and without a time limit.
     pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
-        Self { path, headers, body, budget, encoding: "o200k_base", shadow: false, offer: None, limit: None }
+        Self {
+            path,
+            headers,
+            body,
+            budget,
+            encoding: "o200k_base",
+            shadow_mode: false,
+            offer: None,
+            timeout: None,
+        }
     }
 }
 
-/// What goes on.
+/// What to forward, and what is known about the request.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// The session it belongs to; none if it belongs to none.
+pub struct RequestPlan {
+    /// The request's session, if it has one.
     pub session: Option<SessionId>,
-    /// The turn it is in, if it was recorded by now.
+    /// The request's turn, if it is recorded by now.
     pub turn: Option<TurnNo>,
-    /// Its wire format; none if its path is not about a history.
-    pub api: Option<Api>,
-    /// What kind of request it is.
-    pub class: Class,
-    /// What it is to what was heard before; none of what is not part of a conversation.
-    pub verdict: Option<Verdict>,
-    /// The body to send; none to send what came, byte for byte.
+    /// Wire format; `None` if the path is not about a history.
+    pub api: Option<WireApi>,
+    /// The kind of request.
+    pub class: RequestClass,
+    /// How it relates to the recorded history; `None` outside a conversation.
+    pub verdict: Option<HistoryVerdict>,
+    /// The body to send; `None` sends the original byte for byte.
     pub body: Option<String>,
-    /// How what is sent differs from what came; none where nothing was changed.
+    /// How the body to send differs from the original.
     pub changes: Changes,
-    /// What came costs.
+    /// Tokens of the original.
     pub tokens_in: Tokens,
-    /// What is sent costs.
+    /// Tokens that are sent.
     pub tokens_sent: Tokens,
-    /// What would be sent costs, where it goes on as it came whatever is decided.
+    /// Tokens the rewritten request would cost; differs from `tokens_sent` only in shadow mode.
     pub tokens_planned: Tokens,
-    /// How often this history was cut; 0 while it goes on as it came.
+    /// How often this history was cut; 0 while it is forwarded unmodified.
     pub epoch: u64,
     /// Why what is sent is over the budget, if it is.
     pub overflow: Option<Overflow>,
-    /// The tools whose calls are ours to answer ([`Engine::call_ours`](crate::Engine::call_ours)).
-    pub ours: BTreeSet<String>,
-    /// What was passed on of this session before.
-    pub so_far: PassedSum,
-    /// Whether what is new in it is recorded.
-    pub recorded: Recorded,
-    /// What went wrong, if that is why it goes on as it came, or with nothing that the store knows.
+    /// Tools whose calls we answer ([`Engine::call_own_tool`](crate::Engine::call_own_tool)).
+    pub own_tools: BTreeSet<String>,
+    /// Totals of the session's earlier requests.
+    pub session_totals: RequestTotals,
+    /// Whether what is new is recorded.
+    pub recorded: RecordingOutcome,
+    /// What failed, if the plan therefore does without the store or without changes.
     pub fault: Option<String>,
-    /// The answer, where we give it ourselves: then nothing is sent.
-    pub answer: Option<OwnAnswer>,
-    /// Why it can go nowhere: it holds what only we could open, and it is not what we gave.
+    /// Our own answer; then nothing is sent.
+    pub own_answer: Option<LocalAnswer>,
+    /// Why it cannot be sent: it has a compaction with our prefix that does not verify as one made here for this
+    /// caller.
     pub refusal: Option<String>,
-    /// The body with what only we can open opened, if there is such a thing in it.
-    pub(super) opened: Option<String>,
-    pub(super) ticket: Option<Ticket>,
-    /// What waits to be recorded, if it could not be in time.
-    pub(super) late: Option<Arc<Entry>>,
+    /// The body with our compactions opened and our tools offered, if there are any.
+    pub(super) expanded_body: Option<String>,
+    pub(super) ticket: Option<ReplyTicket>,
+    pub(super) deferred: Option<Arc<BacklogEntry>>,
 }
 
 /// Whether what is new in a request is recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordingOutcome {
     /// It is durable.
-    Yes,
-    /// It is not: why. It waits in memory and is recorded when the store works again.
-    No(String),
-    /// It never is: nothing that it shows tells whose it is.
-    NotKept,
-    /// There is nothing to record: it is no part of a conversation.
+    Durable,
+    /// Not yet, and why. It waits in memory until the store works again.
+    Deferred(String),
+    /// Never: the request does not show who sent it.
+    NotRetained,
+    /// There is nothing to record: the request is not part of a conversation.
     NotNeeded,
 }
 
-/// What it takes to record an answer.
 #[derive(Debug, Clone)]
-pub(super) struct Ticket {
+pub(super) struct ReplyTicket {
     pub(super) session: SessionId,
-    pub(super) api: Api,
+    pub(super) api: WireApi,
     pub(super) caller: Caller,
     pub(super) chain: Chain,
-    /// What tells its conversation from others without the store.
-    pub(super) key: Digest,
+    pub(super) conversation_key: Digest,
 }
 
-impl Plan {
-    /// Of a request of which nothing is known.
-    fn passed(fault: Option<String>) -> Self {
+impl RequestPlan {
+    fn unplanned(fault: Option<String>) -> Self {
         Self {
             session: None,
             turn: None,
             api: None,
-            class: Class::Unsure,
+            class: RequestClass::Unsure,
             verdict: None,
             body: None,
             changes: Changes::default(),
@@ -128,67 +136,64 @@ impl Plan {
             tokens_planned: Tokens::ZERO,
             epoch: 0,
             overflow: None,
-            ours: BTreeSet::new(),
-            so_far: PassedSum::default(),
-            recorded: Recorded::NotNeeded,
+            own_tools: BTreeSet::new(),
+            session_totals: RequestTotals::default(),
+            recorded: RecordingOutcome::NotNeeded,
             fault,
-            answer: None,
+            own_answer: None,
             refusal: None,
-            opened: None,
+            expanded_body: None,
             ticket: None,
-            late: None,
+            deferred: None,
         }
     }
 
-    /// Of a request that is not about a history, or that cannot be read: it is only counted.
-    pub(super) fn unread(fault: Option<String>, tokens: Tokens, incoming: &Incoming<'_>) -> Self {
+    /// For a request that is not about a history, or cannot be parsed: it is only counted.
+    pub(super) fn for_unread(fault: Option<String>, tokens: Tokens, incoming: &IncomingRequest<'_>) -> Self {
         let counted =
-            Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::passed(fault) };
-        counted.settled(incoming)
+            Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::unplanned(fault) };
+        counted.finalize(incoming)
     }
 
-    /// As it came.
-    pub(super) fn of(request: &Request) -> Self {
-        let heard = request.heard();
-        let tokens = heard.tokens();
-        let opened = request.is_changed().then(|| request.whole());
-        let added = usize::from(heard.opened.is_some());
+    pub(super) fn for_request(request: &WireRequest) -> Self {
+        let parsed = request.parsed();
+        let tokens = parsed.tokens();
+        let expanded_body = request.is_changed().then(|| request.render_all());
+        let added = usize::from(parsed.compaction_at.is_some());
         Self {
-            api: Some(heard.api),
-            class: classify(heard),
-            body: opened.clone(),
+            api: Some(parsed.api),
+            class: classify(parsed),
+            body: expanded_body.clone(),
             changes: Changes { added, ..Changes::default() },
-            opened,
+            expanded_body,
             tokens_in: tokens,
             tokens_sent: tokens,
             tokens_planned: tokens,
-            ..Self::passed(None)
+            ..Self::unplanned(None)
         }
     }
 
-    /// The account of it, once there is an answer.
-    pub(super) fn account(&self, reply: &Reply) -> Passed {
-        Passed {
+    pub(super) fn request_account(&self, reply: &ProviderReply) -> RequestAccount {
+        RequestAccount {
             class: self.class,
             verdict: self.verdict,
             tokens_in: self.tokens_in,
             tokens_sent: self.tokens_sent,
             changes: self.changes.total() as u64,
             epoch: self.epoch,
-            used: reply.used,
-            is_whole: !reply.is_half,
+            used: reply.usage,
+            is_whole: !reply.is_truncated,
         }
     }
 
-    /// With what is sent in the end.
-    pub(super) fn settled(mut self, incoming: &Incoming<'_>) -> Self {
-        if incoming.shadow || self.body.is_none() {
-            self.body = self.opened.take();
+    pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {
+        if incoming.shadow_mode || self.body.is_none() {
+            self.body = self.expanded_body.take();
             self.tokens_sent = self.tokens_in;
         } else {
             self.tokens_sent = self.tokens_planned;
         }
-        if incoming.shadow || self.answer.is_some() {
+        if incoming.shadow_mode || self.own_answer.is_some() {
             self.overflow = None;
         } else if self.tokens_sent > incoming.budget && self.overflow.is_none() {
             self.overflow = Some(Overflow::of_whole(self.tokens_sent, incoming.budget));

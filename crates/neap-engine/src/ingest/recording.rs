@@ -1,157 +1,163 @@
-//! Writing down what was heard: each item once, in its session, durable before anything is sent on.
+//! Appends requests and replies to their sessions: each item once, durable before anything is forwarded.
 
-use neap_core::event::Event;
-use neap_core::ids::{Stamp, TurnNo};
-use neap_core::ingest::{
-    Api, Block, Chain, Digest, Heard, Item, Line, Link, Passed, Reply, Sign, Tenant, Topics, messages, open, tell,
+use neap_core::base::ids::{Stamp, TurnNo};
+use neap_core::base::message::{CountedMessage, Incomplete, Role};
+use neap_core::base::policy::Policy;
+use neap_core::client::mask_item;
+use neap_core::client::{
+    Chain, ClientRequest, ContentBlock, Digest, HistoryHead, HistoryItem, HistoryLink, ProviderReply,
+    RequestAccount, Tenant, TopicChange, TopicTracker, WireApi, append_routed_message, enter_effort,
+    item_messages,
 };
 use neap_core::memory::Author;
-use neap_core::message::{Counted, Incomplete, Role};
-use neap_core::policy::Policy;
-use neap_core::secrets::{Masking, mask_item};
+use neap_core::session::event::Event;
+use neap_core::text::secrets::Masking;
 use neap_model::bpe::counter_for;
-use neap_model::compute::{in_place, off_worker};
+use neap_model::compute::{run_blocking, run_in_place};
 
-use super::finding::Found;
-use super::lines::{HeardLine, check_owner};
+use super::session_cache::{ProxySession, check_owner};
+use super::session_lookup::HistoryMatch;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::live::overtaken;
+use crate::stream::reload_on_conflict;
 
-/// Items that are written in one commit, at most.
-const AT_ONCE: usize = 256;
-/// Longest message of a session that a client holds, in bytes.
+const COMMIT_ITEMS_MAX: usize = 256;
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
-/// Whose words a client's user messages are: nobody's whom we know. An agent program puts its own instructions, what
-/// tools answered and what files say in that role, too, so a client vouches for no person.
-const CLIENT: Author = Author::Model;
+/// Author of a client's user messages. An agent program also puts its own instructions, tool results and files in
+/// that role, so a client vouches for no person.
+const CLIENT_AUTHOR: Author = Author::Model;
 
-/// What became of a request, and in which turn.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Account {
+pub(super) struct TurnAccount {
     pub(super) turn: TurnNo,
-    pub(super) passed: Passed,
+    pub(super) request: RequestAccount,
 }
 
-/// An item, where it is said and not only known again, and what stands for it.
-pub(super) type Step = (Option<Item>, Option<Digest>);
+/// An item, if it is recorded and not only linked, and its digest.
+pub(super) type LinkedItem = (Option<HistoryItem>, Option<Digest>);
 
-/// What is new in a request, what it goes on from, and where the history ends with it.
-pub(super) struct New {
+/// What is new in a request, the digest that it continues, and the head afterwards.
+pub(super) struct NewItems {
     from: Option<Digest>,
-    steps: Vec<Step>,
-    end: Line,
+    items: Vec<LinkedItem>,
+    head: HistoryHead,
 }
 
-impl New {
-    /// None where nothing is.
-    pub(super) fn of(line: &HeardLine, heard: &Heard, chain: &Chain, found: &Found) -> Option<Self> {
-        let known = line.live.state.head().line.as_ref();
-        let asked = chain.asked();
+impl NewItems {
+    /// `None` if nothing is new.
+    pub(super) fn of(
+        session: &ProxySession,
+        request: &ClientRequest,
+        chain: &Chain,
+        found: &HistoryMatch,
+    ) -> Option<Self> {
+        let known = session.live.state.head().line.as_ref();
+        let asked = chain.stable_digest();
         let is_asked = known.is_some_and(|known| known.asked == asked);
-        if found.own >= heard.items.len() && is_asked {
+        if found.known_items >= request.items.len() && is_asked {
             return None;
         }
-        // Beside an answer that was heard there may be another.
+        // There may be several replies to one request.
         let answered = known.filter(|_| is_asked).map_or_else(Vec::new, |known| known.answered.clone());
-        let end = Line { asked, answered };
-        // What stands at the end may move: it is known again, and not recorded as said.
-        let stem = heard.stem();
-        let steps = heard.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.own);
+        let head = HistoryHead { asked, answered };
+        // Items behind the stable part may move: they are linked, not recorded.
+        let stable_len = request.stable_len();
+        let steps = request.items.iter().enumerate().zip(chain.links().iter().copied()).skip(found.known_items);
         let start = chain.start();
-        let said = found.told..stem;
-        let step = |((at, item), digest): ((usize, &Item), Digest)| {
-            (said.contains(&at).then(|| item.clone()), Some(digest).filter(|link| *link != start))
+        let recorded = found.covered_items..stable_len;
+        let step = |((at, item), digest): ((usize, &HistoryItem), Digest)| {
+            (recorded.contains(&at).then(|| item.clone()), Some(digest).filter(|link| *link != start))
         };
-        let from = (found.own > 0).then(|| chain.upto(found.own)).filter(|from| *from != start);
-        Some(Self { from, steps: steps.map(step).collect(), end })
+        let from =
+            (found.known_items > 0).then(|| chain.prefix_digest(found.known_items)).filter(|from| *from != start);
+        Some(Self { from, items: steps.map(step).collect(), head })
     }
 }
 
 impl Engine {
-    /// Records what is new in a request; all of it, where what it goes on from was erased meanwhile.
-    pub(super) async fn hear(
+    /// Records what is new in a request, or all of it if what it continues was erased meanwhile.
+    pub(super) async fn append_request(
         &self,
-        line: &mut HeardLine,
-        new: Option<New>,
-        (heard, chain): (&Heard, &Chain),
+        proxy_session: &mut ProxySession,
+        new: Option<NewItems>,
+        (request, chain): (&ClientRequest, &Chain),
     ) -> Result<(), EngineError> {
-        let Some(New { from, steps, end }) = new else { return Ok(()) };
-        let written = self.write(line, from, steps, end, None).await;
+        let Some(NewItems { from, items, head }) = new else { return Ok(()) };
+        let written = self.append_items(proxy_session, from, items, head, None).await;
         let Err(EngineError::NoSession(session)) = &written else { return written };
-        let found = self.found(line, session, heard, chain, false).await?;
-        match New::of(line, heard, chain, &found) {
-            Some(New { from, steps, end }) => self.write(line, from, steps, end, None).await,
+        let found = self.match_history(proxy_session, session, request, chain, false).await?;
+        match NewItems::of(proxy_session, request, chain, &found) {
+            Some(NewItems { from, items, head }) => {
+                self.append_items(proxy_session, from, items, head, None).await
+            }
             None => Ok(()),
         }
     }
 
-    /// Records an answer, unless it is there.
-    pub(super) async fn hear_reply(
+    pub(super) async fn append_reply(
         &self,
-        line: &mut HeardLine,
-        (api, tenant): (Api, Tenant),
+        proxy_session: &mut ProxySession,
+        (api, tenant): (WireApi, Tenant),
         chain: &Chain,
-        reply: &Reply,
-        account: Account,
+        reply: &ProviderReply,
+        account: TurnAccount,
     ) -> Result<(), EngineError> {
-        let live = &mut line.live;
+        let live = &mut proxy_session.live;
         if live.is_ahead_of_store() {
             live.reload(self.parts.store.as_ref()).await?;
         }
         let items = reply.items(api);
-        let (mut ends, mut links) = match reply.says_nothing() && reply.is_half {
-            // The client has nothing to bring along.
+        let (mut ends, mut links) = match reply.is_empty() && reply.is_truncated {
+            // The client has nothing to send back.
             true => (Vec::new(), Vec::new()),
-            false => chain.answered(&items),
+            false => chain.reply_digests(&items),
         };
         if let Some(id) = &reply.id {
-            ends.push(tenant.response(id));
-            links.push(tenant.response(id));
+            ends.push(tenant.response_digest(id));
+            links.push(tenant.response_digest(id));
         }
-        let known = self.parts.store.linked(&links).await?;
+        let known = self.parts.store.sessions_by_digest(&links).await?;
         let is_known = known.iter().any(|sessions| sessions.iter().any(|(session, _)| *session == live.id));
         let current = live.state.head().line.clone();
-        // Another request may have come since: then its end is the end.
-        let end = match current {
-            Some(line) if line.asked != chain.asked() => line,
-            Some(line) => line.answered_with(&ends),
-            None => Line { asked: chain.asked(), answered: ends },
+        // If another request came since, its head stays.
+        let new_head = match current {
+            Some(head) if head.asked != chain.stable_digest() => head,
+            Some(head) => head.with_replies(&ends),
+            None => HistoryHead { asked: chain.stable_digest(), answered: ends },
         };
-        if is_known && live.state.head().line.as_ref() == Some(&end) {
+        if is_known && live.state.head().line.as_ref() == Some(&new_head) {
             return Ok(());
         }
-        // The same answer may be known by several ends; it was said once.
-        let said = items.clone().into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
-        let steps = said.zip(links.into_iter().map(Some)).collect();
+        // Several digests may link one reply, which is recorded once.
+        let new_items = items.clone().into_iter().filter(|_| !is_known).map(Some).chain(std::iter::repeat(None));
+        let linked = new_items.zip(links.into_iter().map(Some)).collect();
         let from = chain.links().last().copied().filter(|asked| *asked != chain.start());
-        self.write(line, from, steps, end, Some(account)).await
+        self.append_items(proxy_session, from, linked, new_head, Some(account)).await
     }
 
-    /// Writes down what is known now, and what of it was said, going on from something that is known already; [`EngineError::NoSession`] if
-    /// that is not there any more.
-    pub(super) async fn write(
+    /// Appends items and links that continue `from`; [`EngineError::NoSession`] if that link is gone.
+    pub(super) async fn append_items(
         &self,
-        line: &mut HeardLine,
+        proxy_session: &mut ProxySession,
         from: Option<Digest>,
-        steps: Vec<Step>,
-        mut end: Line,
-        account: Option<Account>,
+        items: Vec<LinkedItem>,
+        mut head: HistoryHead,
+        account: Option<TurnAccount>,
     ) -> Result<(), EngineError> {
-        let HeardLine { live, owner, topics, is_over, steers, .. } = line;
+        let ProxySession { live, owner, topics, is_effort_done, is_model_steered, .. } = proxy_session;
         let known = &live.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
-        let is_half = account.is_some_and(|account| !account.passed.is_whole);
-        let steps = taken(live.state.masking(), encoding, steps, is_half).await;
+        let is_truncated = account.is_some_and(|account| !account.request.is_whole);
+        let items = prepare_items(live.state.masking(), encoding, items, is_truncated).await;
         let store = self.parts.store.as_ref();
         let mut conflicts = 0;
         let mut done = 0;
         loop {
-            // Another process may have been first to go on with a stream that had no owner.
+            // Another process may have claimed a stream without an owner.
             check_owner(live, owner)?;
-            let before = (topics.clone(), *is_over);
-            let some = &steps[done..steps.len().min(done + AT_ONCE)];
+            let before = (topics.clone(), *is_effort_done);
+            let chunk = &items[done..items.len().min(done + COMMIT_ITEMS_MAX)];
             let mut decided = Vec::new();
             let now = self.parts.clock.now();
             if live.state.head().session.is_none() {
@@ -160,71 +166,79 @@ impl Engine {
                 let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
                 decided.push(live.state.record(now, created));
             }
-            let bytes = some.iter().flat_map(|taken| &taken.said).map(|said| said.message.content.len()).sum();
-            let mut links = Vec::with_capacity(some.len());
-            // Every event is looked at for secrets as it is recorded.
-            in_place(bytes, || {
-                for Taken { item, said, digest } in some {
-                    for message in said {
-                        for event in tell(&live.state, message.clone(), CLIENT) {
+            let bytes = chunk
+                .iter()
+                .flat_map(|prepared| &prepared.messages)
+                .map(|counted| counted.message.content.len())
+                .sum();
+            let mut links = Vec::with_capacity(chunk.len());
+            // Every event is scanned for secrets as it is recorded.
+            run_in_place(bytes, || {
+                for PreparedItem { item, messages, digest } in chunk {
+                    for message in messages {
+                        for event in append_routed_message(&live.state, message.clone(), CLIENT_AUTHOR) {
                             decided.push(live.state.record(now, event));
                         }
                     }
-                    let sign = item.as_ref().map_or(Sign::GoesOn, |item| look_at(topics, item, now));
-                    let sign = if *steers { Sign::GoesOn } else { sign };
-                    *is_over = sign == Sign::Closes || (*is_over && !item.as_ref().is_some_and(Item::begins_turn));
-                    if let Sign::Opens(name) = sign
-                        && let Some(event) = open(&live.state, &name)
+                    let change =
+                        item.as_ref().map_or(TopicChange::Continues, |item| topic_change(topics, item, now));
+                    let change = if *is_model_steered { TopicChange::Continues } else { change };
+                    *is_effort_done = change == TopicChange::Closes
+                        || (*is_effort_done && !item.as_ref().is_some_and(HistoryItem::is_turn_start));
+                    if let TopicChange::Opens(name) = change
+                        && let Some(event) = enter_effort(&live.state, &name)
                     {
                         decided.push(live.state.record(now, event));
                     }
-                    links.extend(digest.map(|digest| Link { digest, turn: live.state.turn() }));
+                    links.extend(digest.map(|digest| HistoryLink { digest, turn: live.state.turn() }));
                 }
             });
             let turn = live.state.turn();
             let tenant = live.state.head().tenant.is_none().then_some(*owner);
-            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: end.clone(), tenant }));
-            if let Some(Account { turn, passed }) = account.filter(|_| done + some.len() == steps.len()) {
+            decided.push(live.state.record(now, Event::HistoryLinked { turn, links, line: head.clone(), tenant }));
+            if let Some(TurnAccount { turn, request: passed }) =
+                account.filter(|_| done + chunk.len() == items.len())
+            {
                 decided.push(live.state.record(now, Event::RequestPassed { turn, passed }));
             }
             match live.commit(store, decided).await {
                 Ok(()) => {
-                    done += some.len();
-                    if done >= steps.len() {
-                        self.parts.changed(&live.id);
+                    done += chunk.len();
+                    if done >= items.len() {
+                        self.parts.mark_changed(&live.id);
                         return Ok(());
                     }
                 }
                 Err(error) => {
-                    (*topics, *is_over) = before;
-                    overtaken(live, store, error, &mut conflicts).await?;
-                    // Whoever came first may have heard the same.
-                    let rest = steps[done..].iter().filter_map(|taken| taken.digest);
+                    (*topics, *is_effort_done) = before;
+                    reload_on_conflict(live, store, error, &mut conflicts).await?;
+                    // The other process may have recorded the same items.
+                    let rest = items[done..].iter().filter_map(|prepared| prepared.digest);
                     let rest: Vec<Digest> = from.into_iter().chain(rest).collect();
-                    let linked = store.linked(&rest).await?;
+                    let linked = store.sessions_by_digest(&rest).await?;
                     let is_here = |found: &Vec<(_, _)>| found.iter().any(|(id, _)| *id == live.id);
                     let (goes_on_from, linked) = linked.split_at(usize::from(from.is_some()));
                     if !goes_on_from.iter().all(is_here) {
-                        // What is new alone would be half a history.
+                        // The new items alone would be half a history.
                         return Err(EngineError::NoSession(live.id.clone()));
                     }
                     let here = linked.iter().take_while(|found| is_here(found)).count();
-                    let known = steps[done..].iter().scan(0, |links, taken| {
-                        *links += usize::from(taken.digest.is_some());
+                    let known = items[done..].iter().scan(0, |links, prepared| {
+                        *links += usize::from(prepared.digest.is_some());
                         Some(*links <= here && here > 0)
                     });
                     done += known.take_while(|known| *known).count();
                     match live.state.head().line.clone() {
-                        // With what was answered to it.
-                        Some(known) if known.asked == end.asked => {
-                            let ours = std::mem::replace(&mut end, known.clone());
-                            end = end.answered_with(&ours.answered);
-                            if done >= steps.len() && end.answered == known.answered && account.is_none() {
+                        // Keep the replies of both.
+                        Some(known) if known.asked == head.asked => {
+                            let own_head = std::mem::replace(&mut head, known.clone());
+                            head = head.with_replies(&own_head.answered);
+                            if done >= items.len() && head.answered == known.answered && account.is_none() {
                                 return Ok(());
                             }
                         }
-                        // Another request came since an answer was asked for: its end is the end.
-                        Some(known) if account.is_some() => end = known,
+                        // A newer request came before this reply: its head stays.
+                        Some(known) if account.is_some() => head = known,
                         Some(_) | None => {}
                     }
                 }
@@ -233,38 +247,40 @@ impl Engine {
     }
 }
 
-/// An item as it is written down.
-struct Taken {
-    item: Option<Item>,
-    said: Vec<Counted>,
+struct PreparedItem {
+    item: Option<HistoryItem>,
+    messages: Vec<CountedMessage>,
     digest: Option<Digest>,
 }
 
-/// What is written down: the items without their secrets, and counted so. Here, and nowhere before: what goes on to the
-/// provider is as the client sent it. What is long is worked on off the async workers.
-async fn taken(masking: Masking, encoding: String, steps: Vec<Step>, is_half: bool) -> Vec<Taken> {
-    let bytes = steps.iter().filter_map(|(item, _)| item.as_ref()).map(Item::bytes).sum();
-    let take = move |(item, digest): Step| {
+/// Masks and counts items for recording. Only here: the provider gets what the client sent.
+async fn prepare_items(
+    masking: Masking,
+    encoding: String,
+    items: Vec<LinkedItem>,
+    is_truncated: bool,
+) -> Vec<PreparedItem> {
+    let bytes = items.iter().filter_map(|(item, _)| item.as_ref()).map(HistoryItem::bytes).sum();
+    let prepare = move |(item, digest): LinkedItem| {
         let item = item.map(|item| mask_item(masking, item).0);
         let counter = counter_for(&encoding);
-        let said = item.as_ref().map(messages).unwrap_or_default().into_iter().map(|mut message| {
-            if is_half && message.role == Role::Assistant && !message.content.is_empty() {
+        let messages = item.as_ref().map(item_messages).unwrap_or_default().into_iter().map(|mut message| {
+            if is_truncated && message.role == Role::Assistant && !message.content.is_empty() {
                 message.incomplete = Some(Incomplete::BrokenOff { reason: String::new() });
             }
-            Counted::new(counter.as_ref(), message)
+            CountedMessage::new(counter.as_ref(), message)
         });
-        Taken { said: said.collect(), item, digest }
+        PreparedItem { messages: messages.collect(), item, digest }
     };
-    off_worker(bytes, move || steps.into_iter().map(take).collect()).await
+    run_blocking(bytes, move || items.into_iter().map(prepare).collect()).await
 }
 
-/// What an item is to the work in play.
-fn look_at(topics: &mut Topics, item: &Item, now: Stamp) -> Sign {
-    if !item.begins_turn() {
-        topics.see(&item.text());
-        return Sign::GoesOn;
+fn topic_change(topics: &mut TopicTracker, item: &HistoryItem, now: Stamp) -> TopicChange {
+    if !item.is_turn_start() {
+        topics.observe(&item.text());
+        return TopicChange::Continues;
     }
-    // Programs put their own words before the person's.
-    let said = item.blocks.iter().rev().map(Block::words).find(|words| !words.trim().is_empty());
-    said.map_or(Sign::GoesOn, |said| topics.hear(&said, now))
+    // Programs put their own text before the person's.
+    let text = item.blocks.iter().rev().map(ContentBlock::text).find(|words| !words.trim().is_empty());
+    text.map_or(TopicChange::Continues, |text| topics.observe_user(&text, now))
 }

@@ -5,15 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
-use neap_core::log::{Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::SessionState;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
+use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
 use tokio::sync::Notify;
 
 /// How it fails.
@@ -122,38 +124,38 @@ impl Store for FaultyStore {
         self.read()?.load(session).await
     }
 
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        self.read()?.seq(session).await
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+        self.read()?.last_seq(session).await
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         self.read()?.events(session, from, max).await
     }
 
-    async fn events_of(
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
-        self.read()?.events_of(session, kinds, before, max).await
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read()?.events_of_kinds(session, kinds, before, max).await
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
         self.read()?.log(session, request).await
     }
 
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
-        self.read()?.propose(query).await
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
+        self.read()?.find_candidates(query).await
     }
 
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
-        self.read()?.around(around, query).await
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
+        self.read()?.neighbours(around, query).await
     }
 
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
-        self.read()?.consult(consult).await
+    async fn search(&self, consult: &RankedSearch) -> Result<RankedResults, StoreError> {
+        self.read()?.search(consult).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
@@ -168,8 +170,12 @@ impl Store for FaultyStore {
         self.read()?.unembedded(model, max).await
     }
 
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
-        self.write()?.embed(model, batch).await
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
+        self.write()?.put_embeddings(model, batch).await
     }
 
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
@@ -180,7 +186,7 @@ impl Store for FaultyStore {
         self.read()?.agents().await
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.read()?.recall(agent, request).await
     }
 
@@ -202,16 +208,16 @@ impl Store for FaultyStore {
         self.read()?.memories_due(agent, now, max).await
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         self.read()?.memory_history(agent, id).await
     }
 
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.read()?.linked(digests).await
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.read()?.sessions_by_digest(digests).await
     }
 
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.read()?.turn_of(session, turn_id).await
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.read()?.turn_by_id(session, turn_id).await
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use neap_core::ingest::Reply;
-use neap_engine::{Engine, EngineError, Incoming, Plan, Recorded};
+use neap_core::client::ProviderReply;
+use neap_engine::{Engine, EngineError, IncomingRequest, RecordingOutcome, RequestPlan};
 use neap_store::sqlite::OpenOptions;
 use neap_store::{MemStore, SqliteStore, Store};
 use serde_json::Value;
@@ -79,7 +79,7 @@ fn client(path: &'static str, is_named: bool) -> Client {
 }
 
 /// Sends a request and checks what would reach a provider.
-async fn sent(engine: &Engine, client: &Client) -> Plan {
+async fn sent(engine: &Engine, client: &Client) -> RequestPlan {
     let body = client.body();
     let plan = engine.ingest(&client.incoming(&body)).await;
     let sent: Value = serde_json::from_str(plan.body.as_deref().unwrap_or(&body)).unwrap();
@@ -95,7 +95,12 @@ async fn sent(engine: &Engine, client: &Client) -> Plan {
 }
 
 /// Has a conversation; `weather` is called before each request and before each reply.
-async fn talk(engine: &Engine, client: &mut Client, moves: &[Move], mut weather: impl FnMut()) -> Vec<Recorded> {
+async fn talk(
+    engine: &Engine,
+    client: &mut Client,
+    moves: &[Move],
+    mut weather: impl FnMut(),
+) -> Vec<RecordingOutcome> {
     let mut recorded = Vec::new();
     for next in moves {
         let (asked, outputs, answer) = match next {
@@ -109,14 +114,14 @@ async fn talk(engine: &Engine, client: &mut Client, moves: &[Move], mut weather:
             let reply = client.works(output);
             weather();
             recorded.push(plan.recorded.clone());
-            told(engine.answered(&plan, &reply).await);
+            told(engine.complete_request(&plan, &reply).await);
         }
         weather();
         let plan = sent(engine, client).await;
         let reply = client.hears(answer);
         weather();
         recorded.push(plan.recorded.clone());
-        told(engine.answered(&plan, &reply).await);
+        told(engine.complete_request(&plan, &reply).await);
     }
     recorded
 }
@@ -146,7 +151,7 @@ async fn undisturbed(path: &'static str, is_named: bool, moves: &[Move]) -> Vec<
     let store = Arc::new(MemStore::new());
     let engine = Engine::builder(store.clone()).build();
     let recorded = talk(&engine, &mut client(path, is_named), moves, || {}).await;
-    assert!(recorded.iter().all(|recorded| *recorded == Recorded::Yes), "{recorded:?}");
+    assert!(recorded.iter().all(|recorded| *recorded == RecordingOutcome::Durable), "{recorded:?}");
     all_said(store.as_ref()).await
 }
 
@@ -170,13 +175,14 @@ fn disturbed(seed: u64) -> usize {
             _ => {}
         };
         let recorded = talk(&engine, &mut client, &moves, weather).await;
-        let late: Vec<&Recorded> = recorded.iter().filter(|recorded| **recorded != Recorded::Yes).collect();
+        let late: Vec<&RecordingOutcome> =
+            recorded.iter().filter(|recorded| **recorded != RecordingOutcome::Durable).collect();
         for recorded in &late {
-            let Recorded::No(reason) = recorded else { panic!("{recorded:?}") };
+            let RecordingOutcome::Deferred(reason) = recorded else { panic!("{recorded:?}") };
             assert!(!reason.is_empty() && !reason.contains('/') && reason.is_ascii(), "{reason}");
         }
         store.is_mended();
-        assert_eq!(engine.caught_up(PATIENCE).await, 0, "seed {seed}");
+        assert_eq!(engine.wait_until_recorded(PATIENCE).await, 0, "seed {seed}");
         let wanted = undisturbed(path, is_named, &moves).await;
         let stored = all_said(inner.as_ref()).await;
         assert_eq!(labels(&stored), labels(&wanted), "seed {seed}: {path}, named: {is_named}");
@@ -185,7 +191,7 @@ fn disturbed(seed: u64) -> usize {
         // From here on it is as if nothing had been.
         client.says("one more question");
         let plan = sent(&engine, &client).await;
-        assert_eq!((plan.recorded, plan.fault), (Recorded::Yes, None), "seed {seed}");
+        assert_eq!((plan.recorded, plan.fault), (RecordingOutcome::Durable, None), "seed {seed}");
         for info in inner.sessions().await.unwrap() {
             let state = inner.load(&info.session).await.unwrap().unwrap();
             assert_eq!(state.violations(), Vec::<String>::new(), "seed {seed}");
@@ -217,7 +223,7 @@ fn without_any_store_a_conversation_is_bounded_and_its_prefix_stable() {
                 client.says(&format!("question {turn} {}", "about the harbour and its lights ".repeat(12)));
                 let body = client.body();
                 let plan = sent(&engine, &client).await;
-                assert!(matches!(plan.recorded, Recorded::No(_)), "{fault:?}");
+                assert!(matches!(plan.recorded, RecordingOutcome::Deferred(_)), "{fault:?}");
                 let sent: Value = serde_json::from_str(plan.body.as_deref().unwrap_or(&body)).unwrap();
                 let items = client.items(&sent).to_vec();
                 if plan.epoch == epoch {
@@ -229,7 +235,7 @@ fn without_any_store_a_conversation_is_bounded_and_its_prefix_stable() {
                 }
                 (last, epoch) = (items, plan.epoch);
                 let reply = client.hears(&format!("answer {turn}"));
-                told(engine.answered(&plan, &reply).await);
+                told(engine.complete_request(&plan, &reply).await);
             }
             assert!((1..15).contains(&cuts) && grown > 20, "{path} {fault:?}: {cuts} cuts, {grown} grown");
             let status = engine.recording_status();
@@ -254,15 +260,15 @@ fn a_store_that_does_not_answer_is_not_waited_for() {
             let body = client.body();
             // Only the first has to be told when to stop waiting: the others would wait for ever.
             let limit = (nth == 0).then_some(Duration::from_millis(50));
-            let plan = engine.ingest(&Incoming { limit, ..client.incoming(&body) }).await;
-            assert_eq!(plan.recorded, Recorded::No("nothing was decided in time".to_owned()));
+            let plan = engine.ingest(&IncomingRequest { timeout: limit, ..client.incoming(&body) }).await;
+            assert_eq!(plan.recorded, RecordingOutcome::Deferred("nothing was decided in time".to_owned()));
             let reply = client.hears(&answer);
-            told(engine.answered(&plan, &reply).await);
+            told(engine.complete_request(&plan, &reply).await);
             wanted.extend([asked, answer]);
         }
         assert_eq!(all_said(inner.as_ref()).await, Vec::<Vec<String>>::new());
         store.is_mended();
-        assert_eq!(engine.caught_up(PATIENCE).await, 0);
+        assert_eq!(engine.wait_until_recorded(PATIENCE).await, 0);
         assert_eq!(all_said(inner.as_ref()).await, [wanted]);
     });
 }
@@ -292,17 +298,17 @@ fn in_an_outage_callers_are_kept_apart() {
                     client.says(&asked);
                     let body = client.body();
                     let plan = sent(&engine, client).await;
-                    assert!(matches!(plan.recorded, Recorded::No(_)), "{:?}", plan.recorded);
+                    assert!(matches!(plan.recorded, RecordingOutcome::Deferred(_)), "{:?}", plan.recorded);
                     let goes_on = plan.body.as_deref().unwrap_or(&body);
                     assert!(!goes_on.contains(&format!("of {}", 1 - whose)), "{goes_on}");
                     let answer = format!("answer {turn} of {whose}");
                     let reply = client.hears(&answer);
-                    told(engine.answered(&plan, &reply).await);
+                    told(engine.complete_request(&plan, &reply).await);
                     wanted[whose].extend([asked, answer]);
                 }
             }
             store.is_mended();
-            assert_eq!(engine.caught_up(PATIENCE).await, 0);
+            assert_eq!(engine.wait_until_recorded(PATIENCE).await, 0);
             let mut said = all_said(inner.as_ref()).await;
             said.sort();
             assert_eq!(said, wanted, "{path} {is_named}");
@@ -331,21 +337,24 @@ fn a_lock_is_waited_for_off_the_path_of_requests() {
                     let (asked, answer) = (format!("question {nth}"), format!("answer {nth}"));
                     client.says(&asked);
                     let plan = sent(&engine, client).await;
-                    let reply: Reply = client.hears(&answer);
-                    told(engine.answered(&plan, &reply).await);
+                    let reply: ProviderReply = client.hears(&answer);
+                    told(engine.complete_request(&plan, &reply).await);
                     wanted.extend([asked, answer]);
                     plan.recorded
                 };
-                assert_eq!(say(&mut client, 0).await, Recorded::Yes);
+                assert_eq!(say(&mut client, 0).await, RecordingOutcome::Durable);
                 let other = rusqlite::Connection::open(&place).unwrap();
                 other.busy_timeout(PATIENCE).unwrap();
                 other.execute_batch(lock).unwrap();
                 for nth in 1..4 {
                     let recorded = say(&mut client, nth).await;
-                    assert_eq!(recorded, Recorded::No("the store is locked by another process".to_owned()));
+                    assert_eq!(
+                        recorded,
+                        RecordingOutcome::Deferred("the store is locked by another process".to_owned())
+                    );
                 }
                 other.execute_batch("ROLLBACK").unwrap();
-                assert_eq!(engine.caught_up(PATIENCE).await, 0);
+                assert_eq!(engine.wait_until_recorded(PATIENCE).await, 0);
                 assert_eq!(all_said(store.as_ref()).await, [wanted], "{path} {lock}");
             });
         }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Plan};
+use neap_core::base::tokens::Tokens;
+use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use serde::Deserialize;
 
 /// A request.
@@ -33,20 +33,20 @@ pub(crate) fn requests(path: &Path) -> Result<Vec<Request>, String> {
 }
 
 /// Sends one.
-pub(crate) async fn send(engine: &Engine, request: &Request) -> Plan {
+pub(crate) async fn send(engine: &Engine, request: &Request) -> RequestPlan {
     let body = request.body.as_ref().map(ToString::to_string).unwrap_or_default();
     let path = if request.query.is_empty() {
         request.path.clone()
     } else {
         format!("{}?{}", request.path, request.query)
     };
-    let incoming = Incoming::new(&path, &request.headers, &body, Tokens(200_000));
+    let incoming = IncomingRequest::new(&path, &request.headers, &body, Tokens(200_000));
     engine.ingest(&incoming).await
 }
 
 /// What came of it, in a line.
-pub(crate) fn line(plan: &Plan) -> String {
-    let Plan { session, class, verdict, api, fault, .. } = plan;
+pub(crate) fn line(plan: &RequestPlan) -> String {
+    let RequestPlan { session, class, verdict, api, fault, .. } = plan;
     let api = api.map_or("-", |api| api.as_str());
     let verdict = verdict.map_or("-", |verdict| verdict.as_str());
     let session = session.as_ref().map_or("-", |session| session.as_str());

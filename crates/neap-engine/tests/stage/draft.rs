@@ -1,16 +1,16 @@
 //! What a person may want remembered.
 
-use neap_core::learn::{Amendment, Answer, Wish};
+use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
 use neap_core::memory::{
-    Action, Author, Body, Censor, Confidence, Decision, Episode, Fact, MemoryDraft, MemoryId, Outcome, Pattern,
-    Procedure, Provenance, Reason, ReasonKind, Side,
+    Author, Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact,
+    MemoryDraft, MemoryId, Outcome, Procedure, Provenance, Reason, ReasonKind,
 };
 use neap_engine::Agent;
 
 use super::Stage;
 
 fn person(body: Body) -> MemoryDraft {
-    MemoryDraft::new(body, Provenance::of(Author::Person))
+    MemoryDraft::new(body, Provenance::from_author(Author::Person))
 }
 
 fn sure(value: f64) -> Confidence {
@@ -40,24 +40,24 @@ pub(crate) fn episode(summary: &str, detail: &str) -> MemoryDraft {
 }
 
 /// A rule that refuses.
-pub(crate) fn censor(pattern: &str, side: Side, reason: &str) -> MemoryDraft {
-    rule(pattern, side, Action::Refuse, reason)
+pub(crate) fn censor(pattern: &str, side: CensorSide, reason: &str) -> MemoryDraft {
+    rule(pattern, side, CensorAction::Refuse, reason)
 }
 
 /// A rule.
-pub(crate) fn rule(pattern: &str, side: Side, action: Action, reason: &str) -> MemoryDraft {
-    person(Body::Censor(Censor::new(Pattern::Words(pattern.into()), side, action, reason)))
+pub(crate) fn rule(pattern: &str, side: CensorSide, action: CensorAction, reason: &str) -> MemoryDraft {
+    person(Body::Censor(Censor::new(CensorPattern::Words(pattern.into()), side, action, reason)))
 }
 
 impl Stage {
     pub(crate) async fn agent(&self) -> Agent {
-        self.engine.memory().await.unwrap().unwrap()
+        self.engine.agent().await.unwrap().unwrap()
     }
 
     /// A person has something remembered, outside the conversation.
     pub(crate) async fn teach(&self, draft: MemoryDraft) -> MemoryId {
-        let answer = self.agent().await.ask(Wish::Remember(Box::new(draft))).await.unwrap();
-        let Answer::Learnt { id, .. } = answer else { panic!("{answer:?}") };
+        let answer = self.agent().await.run_command(MemoryCommand::Remember(Box::new(draft))).await.unwrap();
+        let MemoryResponse::Remembered { id, .. } = answer else { panic!("{answer:?}") };
         id
     }
 
@@ -66,7 +66,11 @@ impl Stage {
         for description in descriptions {
             let id = self.teach(decision(description, &[])).await;
             let how = Amendment::Review { outcome: Outcome::Success, notes: String::new() };
-            self.agent().await.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await.unwrap();
+            self.agent()
+                .await
+                .run_command(MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) })
+                .await
+                .unwrap();
         }
     }
 }

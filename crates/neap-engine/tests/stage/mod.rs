@@ -5,21 +5,22 @@ pub(crate) mod draft;
 
 use std::sync::Arc;
 
-use neap_core::assemble::WorkingContext;
-use neap_core::effort::Effort;
-use neap_core::ids::{AgentId, EffortId, SessionId, Stamp};
-use neap_core::knowledge::Outlook;
-use neap_core::ledger::Layer;
+use neap_core::base::ids::{AgentId, EffortId, SessionId, Stamp};
+use neap_core::base::ledger::Layer;
+use neap_core::context::WorkingContext;
+use neap_core::memory::knowledge::AgentProfile;
+use neap_core::session::effort::Effort;
 use neap_engine::{
-    Author, Engine, EngineBuilder, EngineError, FixedClock, Quiet, Session, SessionOptions, ToolReply, TurnReply,
+    Author, Engine, EngineBuilder, EngineError, FixedClock, NullObserver, Session, SessionOptions, ToolReply,
+    TurnReply,
 };
-use neap_model::scripted::Scripted;
+use neap_model::scripted::ScriptedModel;
 use neap_store::{MemStore, Store};
 use serde_json::Value;
 
 pub(crate) struct Stage {
     pub(crate) engine: Engine,
-    pub(crate) model: Arc<Scripted>,
+    pub(crate) model: Arc<ScriptedModel>,
     pub(crate) session: Session,
     pub(crate) clock: Arc<FixedClock>,
 }
@@ -44,7 +45,7 @@ impl Stage {
     /// A conversation of an agent that has a memory.
     pub(crate) async fn of_agent(store: Arc<dyn Store>, set: &[(&str, &str)]) -> Self {
         let agent = AgentId::from_name("newton").unwrap();
-        Self::built(store, set, |builder| builder.agent(agent, Outlook::default())).await
+        Self::built(store, set, |builder| builder.agent(agent, AgentProfile::default())).await
     }
 
     pub(crate) async fn built(
@@ -52,7 +53,7 @@ impl Stage {
         set: &[(&str, &str)],
         more: impl FnOnce(EngineBuilder) -> EngineBuilder,
     ) -> Self {
-        let model = Arc::new(Scripted::new());
+        let model = Arc::new(ScriptedModel::new());
         let clock = Arc::new(FixedClock::at(Stamp(1_771_000_000_000)));
         let engine = more(Engine::builder(store).model(model.clone()).clock(clock.clone())).build();
         // The seeds speak of contexts that are rewritten every turn.
@@ -77,7 +78,7 @@ impl Stage {
     ) -> Result<TurnReply, EngineError> {
         let calls: Vec<(String, String)> = calls.iter().map(|(n, a)| ((*n).to_owned(), a.to_string())).collect();
         self.model.push_turn(calls, assistant);
-        self.session.turn(Author::Person, user, &mut Quiet).await
+        self.session.turn(Author::Person, user, &mut NullObserver).await
     }
 
     pub(crate) async fn say(&mut self, user: &str, calls: &[(&str, Value)], assistant: &str) -> TurnReply {
@@ -119,26 +120,26 @@ impl Stage {
     }
 
     pub(crate) fn expanded(&self) -> Vec<&str> {
-        self.session.state().expanded().map(|e| e.id.as_str()).collect()
+        self.session.state().expanded_efforts().map(|e| e.id.as_str()).collect()
     }
 
     pub(crate) fn open(&self) -> Vec<&str> {
-        self.session.state().open().map(|e| e.id.as_str()).collect()
+        self.session.state().open_efforts().map(|e| e.id.as_str()).collect()
     }
 
     pub(crate) fn active(&self) -> Option<&str> {
-        self.session.state().active().map(|e| e.id.as_str())
+        self.session.state().active_effort().map(|e| e.id.as_str())
     }
 
     pub(crate) fn shown(&self) -> Vec<&str> {
         let mut ids: Vec<&str> =
-            self.session.state().shown().filter(|e| e.expanded.is_none()).map(|e| e.id.as_str()).collect();
+            self.session.state().shown_efforts().filter(|e| e.expanded.is_none()).map(|e| e.id.as_str()).collect();
         ids.sort_unstable();
         ids
     }
 
     pub(crate) fn evicted(&self) -> Vec<&str> {
-        self.session.state().evicted().map(|e| e.id.as_str()).collect()
+        self.session.state().evicted_efforts().map(|e| e.id.as_str()).collect()
     }
 }
 

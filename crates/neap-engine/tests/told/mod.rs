@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use neap_core::tokens::TokenCounter;
+use neap_core::base::tokens::TokenCounter;
 use neap_engine::Engine;
 use neap_engine::agent_memory::{Message, SessionId, Tokens, VectorMemory, WindowMemory};
 use neap_model::Summarizer;
 use neap_model::bpe::counter_for;
-use neap_model::summarize::Extractive;
+use neap_model::summarize::ExtractiveSummarizer;
 use neap_store::{Severity, SqliteStore, Store};
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new() -> Self {
-        Self::with(Arc::new(Extractive::new(counter_for("o200k_base"))))
+        Self::with(Arc::new(ExtractiveSummarizer::new(counter_for("o200k_base"))))
     }
 
     pub(crate) fn with(summarizer: Arc<dyn Summarizer>) -> Self {

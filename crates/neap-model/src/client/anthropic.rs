@@ -1,36 +1,36 @@
-//! Anthropic Messages, asked and heard.
+//! Anthropic Messages: request bodies and the stream decoder.
 
 use std::collections::BTreeMap;
 
-use neap_core::message::{Message, Role, ToolCall};
-use neap_core::prompt::MARK;
+use neap_core::base::message::{Message, Role, ToolCall};
+use neap_core::base::prompt::MARK;
 
-use super::asking::{Asked, Asking};
-use super::fault;
-use super::hearing::{Answer, Heard, Hearing, kind_of, read};
+use super::decoder::{DecodedEvent, DecodedReply, StreamDecoder, event_kind, parse_event};
+use super::outgoing::{OutgoingRequest, RequestOptions};
+use super::provider_error;
 use super::sse::SseEvent;
 use crate::ModelError;
-use crate::wire::anthropic::{AnthropicMessage, Block, BlockDelta, MessageUsage, StreamEvent, tool};
+use crate::wire::anthropic::{AnthropicMessage, Block, BlockDelta, MessageUsage, StreamEvent, tool_json};
 use crate::wire::json::{Array, Json, Object};
 
-/// The longest reply, where none is said: the protocol wants one.
+/// The protocol requires a reply limit; used where none is configured.
 const REPLY_TOKENS: u64 = 4_096;
 
-/// The request.
-pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
-    let reply = asking.reply_tokens_max.unwrap_or(REPLY_TOKENS);
-    // A round whose thinking is gone can only be gone on with without thinking.
-    let has_lost = asked.last_round().is_some_and(|at| asked.kept(at, true).is_none());
-    let thinking = asking.thinking_tokens.filter(|_| !has_lost);
-    let (system, messages) = conversation(asked);
-    let mut body = Object::new().with("model", &asking.model).with("max_tokens", &(reply + thinking.unwrap_or(0)));
+pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
+    let reply = options.reply_tokens_max.unwrap_or(REPLY_TOKENS);
+    // Without its thinking, a tool round can only continue with thinking off.
+    let has_lost_thinking = outgoing.open_tool_round().is_some_and(|at| outgoing.replay_items(at, true).is_none());
+    let thinking = options.thinking_tokens.filter(|_| !has_lost_thinking);
+    let (system, messages) = conversation(outgoing);
+    let mut body =
+        Object::new().with("model", &options.model).with("max_tokens", &(reply + thinking.unwrap_or(0)));
     if !system.is_empty() {
         body.set("system", system.to_json());
     }
     body.set("messages", messages.to_json());
-    if let Some(tools) = asked.tools(tool) {
+    if let Some(tools) = outgoing.tools(tool_json) {
         body.set("tools", tools);
-        if !asked.request.reply_may_call {
+        if !outgoing.request.may_call_tools {
             body.set("tool_choice", Object::new().with("type", "none").to_json());
         }
     }
@@ -41,78 +41,79 @@ pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
     body.with("stream", &true).to_json()
 }
 
-/// The system prompt and the turns. What is said in a row by the same speaker is one turn; results of calls stand first in
-/// theirs. Places are marked for the cache: the end of the system prompt, the end of the records behind it, which change less often
-/// than what follows, and the end of all.
-fn conversation(asked: Asked<'_>) -> (Array, Array) {
+/// The system prompt and the turns. Merges consecutive messages of one role and puts tool results first. Sets
+/// cache breakpoints at the end of the system prompt, of the records behind it (which change less often than what
+/// follows), and of the whole request.
+fn conversation(outgoing: OutgoingRequest<'_>) -> (Array, Array) {
     let mut system = Vec::new();
     let mut turns: Vec<(&'static str, Vec<Block>)> = Vec::new();
-    for (at, message) in asked.request.messages.iter().enumerate() {
+    for (at, message) in outgoing.request.messages.iter().enumerate() {
         if message.role == Role::System && turns.is_empty() {
-            system.extend(words(&message.content));
+            system.extend(text_block(&message.content));
             continue;
         }
-        let (role, blocks) = blocks(asked, at, message);
+        let (role, blocks) = message_blocks(outgoing, at, message);
         match turns.last_mut() {
             Some((last, so_far)) if *last == role => so_far.extend(blocks),
             Some(_) | None if blocks.is_empty() => {}
             Some(_) | None => turns.push((role, blocks)),
         }
     }
-    // The protocol wants the user to begin.
+    // The protocol requires the user to begin.
     if turns.first().is_some_and(|(role, _)| *role == "assistant") {
         turns.insert(0, ("user", vec![Block::text("(earlier messages are left out)")]));
     }
-    let first = asked.request.messages.iter().find(|message| message.role != Role::System);
-    let has_records = first.is_some_and(|said| said.role == Role::User && said.content.starts_with(MARK));
+    let first = outgoing.request.messages.iter().find(|message| message.role != Role::System);
+    let has_records = first.is_some_and(|message| message.role == Role::User && message.content.starts_with(MARK));
     if let Some((_, blocks)) = turns.first_mut().filter(|(_, blocks)| has_records && blocks.len() > 1) {
-        mark_last(&mut blocks[..1]);
+        mark_cached(&mut blocks[..1]);
     }
     let last = turns.len().saturating_sub(1);
     let turns = turns.into_iter().enumerate().map(|(at, (role, mut blocks))| {
         if role == "user" {
             blocks.sort_by_key(|block| block.kind() != "tool_result");
             if at == last {
-                mark_last(&mut blocks);
+                mark_cached(&mut blocks);
             }
         }
         AnthropicMessage::new(role, &blocks).to_json()
     });
     let turns = turns.collect();
-    mark_last(&mut system);
+    mark_cached(&mut system);
     (system.iter().map(Block::to_json).collect(), turns)
 }
 
-fn mark_last(blocks: &mut [Block]) {
+fn mark_cached(blocks: &mut [Block]) {
     if let Some(last) = blocks.last_mut() {
-        *last = std::mem::take(last).cached();
+        *last = std::mem::take(last).with_cache_mark();
     }
 }
 
-fn blocks(asked: Asked<'_>, at: usize, message: &Message) -> (&'static str, Vec<Block>) {
+fn message_blocks(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> (&'static str, Vec<Block>) {
     match message.role {
         Role::Assistant => {
-            let kept =
-                asked.kept(at, true).map(|kept| kept.iter().filter_map(Object::of).map(Block::from).collect());
-            let blocks = kept.unwrap_or_else(|| {
+            let replayed = outgoing
+                .replay_items(at, true)
+                .map(|items| items.iter().filter_map(Object::from_json).map(Block::from).collect());
+            let blocks = replayed.unwrap_or_else(|| {
                 let calls = message.tool_calls.iter().map(Block::tool_use);
-                words(&message.content).into_iter().chain(calls).collect()
+                text_block(&message.content).into_iter().chain(calls).collect()
             });
             ("assistant", blocks)
         }
         Role::Tool => ("user", vec![Block::tool_result(message)]),
-        // A later system message would have to be where the protocol wants it; as the user's it is always right.
-        Role::User | Role::System => ("user", words(&message.content).into_iter().collect()),
+        // The protocol restricts where system messages may appear; the user role is always valid.
+        Role::User | Role::System => ("user", text_block(&message.content).into_iter().collect()),
     }
 }
 
-/// A block of words; none for a text that says nothing, which the protocol refuses.
-fn words(text: &str) -> Option<Block> {
+/// `None` for blank text, which the protocol rejects.
+fn text_block(text: &str) -> Option<Block> {
     (!text.trim().is_empty()).then(|| Block::text(text))
 }
 
 struct PartialBlock {
-    /// As it began, with what was not known of it.
+    /// As it began, with unknown fields.
     start: Object,
     kind: String,
     text: String,
@@ -122,8 +123,8 @@ struct PartialBlock {
 }
 
 impl PartialBlock {
-    fn of(json: &Json) -> Option<Self> {
-        let start = Object::of(json)?;
+    fn from_json(json: &Json) -> Option<Self> {
+        let start = Object::from_json(json)?;
         let text_of = |key: &str| start.text_of(key).unwrap_or_default();
         Some(Self {
             kind: text_of("type"),
@@ -135,20 +136,20 @@ impl PartialBlock {
         })
     }
 
-    /// What a call is made with: what came piece by piece, or at once.
+    /// The arguments received as deltas, or else those in the block's start.
     fn arguments(&self) -> String {
         let at_once = || self.start.get("input").map_or_else(|| "{}".to_owned(), |input| input.text().to_owned());
         if self.input.trim().is_empty() { at_once() } else { self.input.clone() }
     }
 
-    fn whole(&self) -> Option<Json> {
+    fn to_json(&self) -> Option<Json> {
         let mut block = self.start.clone();
         match self.kind.as_str() {
             "text" if self.text.trim().is_empty() => return None,
-            "text" => block.set("text", Json::of(&self.text)),
+            "text" => block.set("text", Json::from_value(&self.text)),
             "thinking" => {
-                block.set("thinking", Json::of(&self.thinking));
-                block.set("signature", Json::of(&self.signature));
+                block.set("thinking", Json::from_value(&self.thinking));
+                block.set("signature", Json::from_value(&self.signature));
             }
             "tool_use" => block.set("input", Object::parse(&self.arguments()).unwrap_or_default().to_json()),
             _ => {}
@@ -157,48 +158,47 @@ impl PartialBlock {
     }
 }
 
-/// What was heard so far.
 #[derive(Default)]
-pub(crate) struct MessageHearing {
+pub(crate) struct MessagesDecoder {
     text: String,
     blocks: BTreeMap<u64, PartialBlock>,
     usage: Option<MessageUsage>,
     stop_reason: Option<String>,
 }
 
-impl Hearing for MessageHearing {
-    fn event(&mut self, event: &SseEvent) -> Result<Heard, ModelError> {
-        let kind = kind_of(&event.data)?;
+impl StreamDecoder for MessagesDecoder {
+    fn decode(&mut self, event: &SseEvent) -> Result<DecodedEvent, ModelError> {
+        let kind = event_kind(&event.data)?;
         let words = match kind.as_str() {
             "message_start" => {
-                let started = read::<StreamEvent>(&event.data)?.message.unwrap_or_default();
-                self.used(started.usage.as_ref());
+                let started = parse_event::<StreamEvent>(&event.data)?.message.unwrap_or_default();
+                self.update_usage(started.usage.as_ref());
                 String::new()
             }
-            "content_block_start" => self.begin(read(&event.data)?)?,
-            "content_block_delta" => self.go_on(read(&event.data)?)?,
+            "content_block_start" => self.start_block(parse_event(&event.data)?)?,
+            "content_block_delta" => self.extend_block(parse_event(&event.data)?)?,
             "message_delta" => {
-                let event: StreamEvent = read(&event.data)?;
-                self.used(event.usage.as_ref());
+                let event: StreamEvent = parse_event(&event.data)?;
+                self.update_usage(event.usage.as_ref());
                 self.stop_reason = event.delta.and_then(|delta| delta.stop_reason).or(self.stop_reason.take());
                 String::new()
             }
-            "message_stop" => return Ok(Heard::Over),
+            "message_stop" => return Ok(DecodedEvent::End),
             "error" => {
-                let error = read::<StreamEvent>(&event.data)?.error;
+                let error = parse_event::<StreamEvent>(&event.data)?.error;
                 return Err(match error {
-                    Some(error) => fault::of_event(&error),
-                    None => fault::of_event_text(&event.data),
+                    Some(error) => provider_error::from_event(&error),
+                    None => provider_error::from_event_text(&event.data),
                 });
             }
-            // A sign of life, the end of a block, and what is yet to be invented.
+            // Pings, the end of a block, and unknown events.
             _ => String::new(),
         };
         self.text.push_str(&words);
-        Ok(Heard::Words(words))
+        Ok(DecodedEvent::Text(words))
     }
 
-    fn answer(self: Box<Self>) -> Result<Answer, ModelError> {
+    fn into_reply(self: Box<Self>) -> Result<DecodedReply, ModelError> {
         let Some(reason) = self.stop_reason else {
             return Err(ModelError::Protocol("the answer ended without a reason".to_owned()));
         };
@@ -215,30 +215,31 @@ impl Hearing for MessageHearing {
         });
         let calls: Vec<ToolCall> = calls.collect();
         let has_thought = of_kind(&["thinking", "redacted_thinking"]).next().is_some();
-        let is_kept = has_thought && !calls.is_empty();
-        let kept = self.blocks.values().filter(|_| is_kept).filter_map(PartialBlock::whole).collect();
+        let needs_replay = has_thought && !calls.is_empty();
+        let replay_items =
+            self.blocks.values().filter(|_| needs_replay).filter_map(PartialBlock::to_json).collect();
         let is_cut = matches!(reason.as_str(), "max_tokens" | "model_context_window_exceeded");
         let usage = self.usage.map(MessageUsage::to_usage);
-        Ok(Answer { text: self.text, calls, usage, id: None, kept, is_cut })
+        Ok(DecodedReply { text: self.text, calls, usage, id: None, replay_items, is_cut })
     }
 }
 
-impl MessageHearing {
-    fn used(&mut self, usage: Option<&MessageUsage>) {
+impl MessagesDecoder {
+    fn update_usage(&mut self, usage: Option<&MessageUsage>) {
         if let Some(usage) = usage {
             self.usage.get_or_insert_default().update(usage);
         }
     }
 
-    fn begin(&mut self, event: StreamEvent) -> Result<String, ModelError> {
-        let block = event.content_block.and_then(|raw| PartialBlock::of(&Json::parse(raw.get()).ok()?));
+    fn start_block(&mut self, event: StreamEvent) -> Result<String, ModelError> {
+        let block = event.content_block.and_then(|raw| PartialBlock::from_json(&Json::parse(raw.get()).ok()?));
         let block = block.ok_or_else(|| ModelError::Protocol("a block that is none".to_owned()))?;
         let words = if block.kind == "text" { block.text.clone() } else { String::new() };
         self.blocks.insert(event.index, block);
         Ok(words)
     }
 
-    fn go_on(&mut self, event: StreamEvent) -> Result<String, ModelError> {
+    fn extend_block(&mut self, event: StreamEvent) -> Result<String, ModelError> {
         let Some(block) = self.blocks.get_mut(&event.index) else {
             return Err(ModelError::Protocol("a block goes on that did not begin".to_owned()));
         };

@@ -1,4 +1,4 @@
-//! Which protocol is spoken, and where.
+//! Provider protocols and their addresses.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,30 +6,26 @@ use std::str::FromStr;
 
 use reqwest::Url;
 
-use super::anthropic::MessageHearing;
-use super::asking::{Asked, Asking};
-use super::hearing::Hearing;
-use super::openai::ChatHearing;
-use super::responses::ResponseHearing;
+use super::anthropic::MessagesDecoder;
+use super::decoder::StreamDecoder;
+use super::openai::ChatDecoder;
+use super::outgoing::{OutgoingRequest, RequestOptions};
+use super::responses::ResponsesDecoder;
 use super::{anthropic, openai, responses};
 use crate::wire::json::Json;
 
-/// A protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
-    /// OpenAI Chat Completions, and all that speak it.
+    /// OpenAI Chat Completions and compatible servers.
     OpenAi,
-    /// OpenAI Responses.
     Responses,
-    /// Anthropic Messages.
     Anthropic,
 }
 
 impl Api {
-    /// All of them.
     pub const ALL: [Api; 3] = [Api::OpenAi, Api::Responses, Api::Anthropic];
 
-    /// Its name in settings.
+    /// The name used in settings.
     pub fn as_str(self) -> &'static str {
         match self {
             Api::OpenAi => "openai",
@@ -38,31 +34,30 @@ impl Api {
         }
     }
 
-    /// Where whoever made it offers it.
-    pub fn home(self) -> &'static str {
+    pub fn default_base_url(self) -> &'static str {
         match self {
             Api::OpenAi | Api::Responses => "https://api.openai.com/v1",
             Api::Anthropic => "https://api.anthropic.com",
         }
     }
 
-    pub(super) fn body(self, asking: &Asking, asked: Asked<'_>) -> Json {
+    pub(super) fn body(self, options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
         match self {
-            Api::OpenAi => openai::body(asking, asked),
-            Api::Responses => responses::body(asking, asked),
-            Api::Anthropic => anthropic::body(asking, asked),
+            Api::OpenAi => openai::body(options, outgoing),
+            Api::Responses => responses::body(options, outgoing),
+            Api::Anthropic => anthropic::body(options, outgoing),
         }
     }
 
-    pub(super) fn hearing(self) -> Box<dyn Hearing> {
+    pub(super) fn decoder(self) -> Box<dyn StreamDecoder> {
         match self {
-            Api::OpenAi => Box::<ChatHearing>::default(),
-            Api::Responses => Box::<ResponseHearing>::default(),
-            Api::Anthropic => Box::<MessageHearing>::default(),
+            Api::OpenAi => Box::<ChatDecoder>::default(),
+            Api::Responses => Box::<ResponsesDecoder>::default(),
+            Api::Anthropic => Box::<MessagesDecoder>::default(),
         }
     }
 
-    /// Where requests go. An address without a path means the usual one.
+    /// The request URL. A base without a path gets the usual one.
     pub(super) fn url(self, base: &Url) -> Url {
         let path = base.path().trim_end_matches('/');
         let path = match self {
@@ -96,12 +91,10 @@ impl FromStr for Api {
     }
 }
 
-/// Where a provider is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseUrl(pub(super) Url);
 
 impl BaseUrl {
-    /// Reads an address.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text.trim()).map_err(|error| format!("'{text}' is not an address: {error}"))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
@@ -113,15 +106,14 @@ impl BaseUrl {
         Ok(Self(url))
     }
 
-    /// Where embeddings are asked for. An address without a path means the usual one.
-    pub(crate) fn embeddings(&self) -> Url {
+    /// The URL for embeddings. A base without a path gets the usual one.
+    pub(crate) fn embeddings_url(&self) -> Url {
         let path = self.0.path().trim_end_matches('/').trim_end_matches("/embeddings");
         let mut url = self.0.clone();
         url.set_path(&format!("{}/embeddings", if path.is_empty() { "/v1" } else { path }));
         url
     }
 
-    /// Whether it is this machine.
     pub fn is_loopback(&self) -> bool {
         let host = self.host().trim_start_matches('[').trim_end_matches(']');
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
@@ -132,7 +124,6 @@ impl BaseUrl {
         self.0.scheme() == "https" || self.is_loopback()
     }
 
-    /// The machine's name.
     pub fn host(&self) -> &str {
         self.0.host_str().unwrap_or_default()
     }

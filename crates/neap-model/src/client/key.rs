@@ -1,4 +1,4 @@
-//! A key: shown to the provider and to nobody else.
+//! Provider keys. A key is sent to its provider and never shown.
 
 use std::fmt;
 
@@ -7,7 +7,6 @@ use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use super::api::Api;
 use crate::ModelError;
 
-/// What proves to a provider who asks.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
     secret: String,
@@ -15,17 +14,17 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// A key as the protocol's maker hands it out.
+    /// A key issued by the protocol's vendor.
     pub fn new(secret: impl Into<String>) -> Self {
         Self { secret: secret.into(), is_bearer: false }
     }
 
-    /// A token of a gateway, sent as `Authorization: Bearer` whatever the protocol is.
+    /// A gateway token, sent as `Authorization: Bearer` in every protocol.
     pub fn bearer(secret: impl Into<String>) -> Self {
         Self { secret: secret.into(), is_bearer: true }
     }
 
-    /// The header that carries it; none if it holds what no header can.
+    /// The header that carries the key; `None` if the key has characters that no header allows.
     pub(super) fn header(&self, api: Api) -> Option<(HeaderName, HeaderValue)> {
         let secret = self.secret.trim();
         let (name, value) = match api {
@@ -37,22 +36,22 @@ impl ApiKey {
         Some((name, value))
     }
 
-    /// An error as it can be shown, without the key: providers quote keys in their errors.
-    pub(crate) fn hidden(&self, error: ModelError) -> ModelError {
+    /// Removes the key from an error: providers quote keys in their messages.
+    pub(crate) fn redact_error(&self, error: ModelError) -> ModelError {
         match error {
-            ModelError::Refused(text) => ModelError::Refused(self.hide(&text)),
-            ModelError::ContextFull(text) => ModelError::ContextFull(self.hide(&text)),
-            ModelError::Transport(text) => ModelError::Transport(self.hide(&text)),
-            ModelError::Protocol(text) => ModelError::Protocol(self.hide(&text)),
-            ModelError::Unusable(text) => ModelError::Unusable(self.hide(&text)),
+            ModelError::Refused(text) => ModelError::Refused(self.redact(&text)),
+            ModelError::ContextFull(text) => ModelError::ContextFull(self.redact(&text)),
+            ModelError::Transport(text) => ModelError::Transport(self.redact(&text)),
+            ModelError::Protocol(text) => ModelError::Protocol(self.redact(&text)),
+            ModelError::Unusable(text) => ModelError::Unusable(self.redact(&text)),
             ModelError::RateLimited { retry_after, message } => {
-                ModelError::RateLimited { retry_after, message: self.hide(&message) }
+                ModelError::RateLimited { retry_after, message: self.redact(&message) }
             }
             ModelError::TimedOut(_) | ModelError::ScriptEnded => error,
         }
     }
 
-    fn hide(&self, text: &str) -> String {
+    fn redact(&self, text: &str) -> String {
         let secret = self.secret.trim();
         if secret.is_empty() { text.to_owned() } else { text.replace(secret, "…") }
     }

@@ -1,22 +1,22 @@
-//! Models behind an address: any provider that speaks one of three protocols.
+//! Remote models, over one of three provider protocols.
 //!
-//! What is pure is apart from what waits: `hearing` makes an answer of bytes, `retry` decides when to ask again, `fault` what
-//! an error means; this file and `http` perform it. A stream without its end is never an answer, and nothing is asked again once
-//! a word of the reply has been handed over.
+//! The pure parts are separate from I/O: `decoder` turns bytes into a reply, `retry` decides when to try again,
+//! `provider_error` classifies errors; this file and `http` perform the calls. A stream without its end is never a
+//! reply, and nothing is retried once a piece of the reply was handed over.
 
 mod anthropic;
 mod api;
-mod asking;
-mod fault;
-mod hearing;
+mod decoder;
 mod http;
 mod key;
 mod openai;
-mod overhear;
+mod outgoing;
+mod provider_error;
+mod reasoning_cache;
+mod response_tap;
 mod responses;
 mod retry;
 mod sse;
-mod thoughts;
 
 #[cfg(test)]
 mod tests;
@@ -28,66 +28,54 @@ use async_trait::async_trait;
 use neap_core::turn::{ModelReply, ModelRequest};
 
 pub use api::{Api, BaseUrl};
-use asking::{Asked, Asking};
-use hearing::Answer;
+use decoder::DecodedReply;
 pub(crate) use http::Http;
 pub use key::ApiKey;
-pub use overhear::{Overheard, Overhearing};
-pub use retry::Retry;
-use thoughts::Thoughts;
+use outgoing::{OutgoingRequest, RequestOptions};
+use reasoning_cache::ReasoningCache;
+pub use response_tap::{ResponseTap, TappedResponse};
+pub use retry::RetryPolicy;
 
-use crate::usage::Meter;
+use crate::usage::UsageMeter;
 use crate::{ChatModel, ModelError, OnText};
 
-/// How long to wait for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Until there is a connection.
+pub struct Timeouts {
     pub connect: Duration,
-    /// From the request to the first byte of the answer: a local model reads the whole prompt first, others think.
+    /// From the request to the first byte: a local model reads the whole prompt first, others reason.
     pub first_byte: Duration,
-    /// Between two pieces of it.
     pub idle: Duration,
-    /// For the whole answer.
-    pub whole: Duration,
+    pub total: Duration,
 }
 
-impl Default for Limits {
+impl Default for Timeouts {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
             first_byte: Duration::from_secs(300),
             idle: Duration::from_secs(120),
-            whole: Duration::from_secs(3_600),
+            total: Duration::from_secs(3_600),
         }
     }
 }
 
-/// Who is asked, and how.
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    /// The protocol.
     pub api: Api,
-    /// Where.
     pub base_url: BaseUrl,
-    /// The model's name there.
     pub model: String,
-    /// The key, if one is needed.
     pub key: Option<ApiKey>,
-    /// Longest reply, in tokens; the provider's own limit if none is said.
+    /// Longest reply, in tokens; the provider's default if `None`.
     pub reply_tokens_max: Option<u64>,
-    /// Tokens a model may think before it answers (Anthropic); thinking that comes unasked is kept all the same.
+    /// Thinking budget (Anthropic). Unrequested thinking is kept as well.
     pub thinking_tokens: Option<u64>,
-    /// Whether the model reasons, so that its reasoning is asked for, to be sent back with a tool's answer (Responses).
+    /// Whether the model reasons: its reasoning is then requested and sent back with tool results (Responses).
     pub reasons: bool,
-    /// How long to wait for what.
-    pub limits: Limits,
-    /// When to ask again.
-    pub retry: Retry,
+    pub timeouts: Timeouts,
+    pub retry: RetryPolicy,
 }
 
 impl ClientOptions {
-    /// A model at an address, with usual limits.
     pub fn new(api: Api, base_url: BaseUrl, model: impl Into<String>) -> Self {
         Self {
             api,
@@ -97,26 +85,25 @@ impl ClientOptions {
             reply_tokens_max: None,
             thinking_tokens: None,
             reasons: false,
-            limits: Limits::default(),
-            retry: Retry::default(),
+            timeouts: Timeouts::default(),
+            retry: RetryPolicy::default(),
         }
     }
 }
 
-/// A model behind an address.
 #[derive(Debug)]
 pub struct Client {
     api: Api,
-    asking: Asking,
+    options: RequestOptions,
     http: Http,
-    retry: Retry,
+    retry: RetryPolicy,
     key: Option<ApiKey>,
-    meter: Arc<Meter>,
-    thoughts: Mutex<Thoughts>,
+    meter: Arc<UsageMeter>,
+    reasoning: Mutex<ReasoningCache>,
 }
 
 impl Client {
-    /// Prepares to ask; no connection is made yet.
+    /// Makes no connection yet.
     pub fn new(options: ClientOptions) -> Result<Self, ModelError> {
         let http = Http::new(&options)?;
         let ClientOptions {
@@ -127,48 +114,47 @@ impl Client {
             reply_tokens_max,
             thinking_tokens,
             reasons,
-            limits: _,
+            timeouts: _,
             retry,
         } = options;
         let is_openai = base_url.host() == "api.openai.com";
-        let asking = Asking { model, reply_tokens_max, thinking_tokens, reasons, is_openai };
-        Ok(Self { api, asking, http, retry, key, meter: Arc::default(), thoughts: Mutex::default() })
+        let options = RequestOptions { model, reply_tokens_max, thinking_tokens, reasons, is_openai };
+        Ok(Self { api, options, http, retry, key, meter: Arc::default(), reasoning: Mutex::default() })
     }
 
-    /// Adds up what calls use, as the provider counts it.
-    pub fn meter(&self) -> &Arc<Meter> {
+    pub fn meter(&self) -> &Arc<UsageMeter> {
         &self.meter
     }
 
     fn body(&self, request: &ModelRequest) -> String {
-        let thoughts = self.thoughts.lock().unwrap_or_else(PoisonError::into_inner);
-        self.api.body(&self.asking, Asked { request, thoughts: &thoughts }).text().to_owned()
+        let reasoning = self.reasoning.lock().unwrap_or_else(PoisonError::into_inner);
+        self.api.body(&self.options, OutgoingRequest { request, reasoning: &reasoning }).text().to_owned()
     }
 
-    /// Asks until there is an answer, or no sense in asking again.
-    async fn ask(&self, body: &str, on_text: OnText<'_>) -> Result<Answer, ModelError> {
+    /// Retries until there is a reply, a permanent error, or streamed text.
+    async fn ask_with_retry(&self, body: &str, on_text: OnText<'_>) -> Result<DecodedReply, ModelError> {
         let mut failures = 0;
         loop {
-            let mut was_heard = false;
-            let mut hand_over = |words: &str| {
-                was_heard = true;
-                on_text(words);
+            let mut has_streamed = false;
+            let mut forward = |text: &str| {
+                has_streamed = true;
+                on_text(text);
             };
-            let error = match self.http.ask(self.api, body, &mut hand_over).await {
-                Ok(answer) => return Ok(answer),
+            let error = match self.http.stream_reply(self.api, body, &mut forward).await {
+                Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
             failures += 1;
-            let wait = self.retry.wait(failures, &error, jitter()).filter(|_| !was_heard);
-            let Some(wait) = wait else { return Err(self.told(error)) };
+            let wait = self.retry.backoff(failures, &error, jitter()).filter(|_| !has_streamed);
+            let Some(wait) = wait else { return Err(self.redact_error(error)) };
             tokio::time::sleep(wait).await;
         }
     }
 
-    /// An error as it can be shown: without the key.
-    fn told(&self, error: ModelError) -> ModelError {
+    /// Removes the key from an error, so that it can be shown.
+    fn redact_error(&self, error: ModelError) -> ModelError {
         match &self.key {
-            Some(key) => key.hidden(error),
+            Some(key) => key.redact_error(error),
             None => error,
         }
     }
@@ -177,24 +163,30 @@ impl Client {
 #[async_trait]
 impl ChatModel for Client {
     fn name(&self) -> &str {
-        &self.asking.model
+        &self.options.model
     }
 
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         let body = self.body(request);
-        let Answer { text, calls, usage, kept, id: _, is_cut } = self.ask(&body, on_text).await?;
+        let DecodedReply { text, calls, usage, replay_items, id: _, is_cut } =
+            self.ask_with_retry(&body, on_text).await?;
         if let Some(usage) = usage {
             self.meter.add(usage);
         }
-        if !kept.is_empty() {
-            let after = Thoughts::digest(&request.tools, &request.messages);
-            self.thoughts.lock().unwrap_or_else(PoisonError::into_inner).keep(&text, &calls, after, kept);
+        if !replay_items.is_empty() {
+            let prompt_digest = ReasoningCache::digest(&request.tools, &request.messages);
+            self.reasoning.lock().unwrap_or_else(PoisonError::into_inner).store(
+                &text,
+                &calls,
+                prompt_digest,
+                replay_items,
+            );
         }
-        Ok(ModelReply { text, calls, is_cut })
+        Ok(ModelReply { text, calls, is_truncated: is_cut })
     }
 }
 
-/// Between 0 and 1; in the middle where there is no chance to be had.
+/// Between 0 and 1; 0.5 where the system gives no randomness.
 pub(crate) fn jitter() -> f64 {
     let mut bytes = [0; 4];
     match getrandom::fill(&mut bytes) {

@@ -1,46 +1,45 @@
-//! Chat Completions, asked and heard.
+//! OpenAI Chat Completions: request bodies and the stream decoder.
 
-use neap_core::message::{Message, ToolCall};
+use neap_core::base::message::{Message, ToolCall};
 
-use super::asking::{Asked, Asking};
-use super::fault;
-use super::hearing::{Answer, Heard, Hearing, read};
+use super::decoder::{DecodedEvent, DecodedReply, StreamDecoder, parse_event};
+use super::outgoing::{OutgoingRequest, RequestOptions};
+use super::provider_error;
 use super::sse::SseEvent;
 use crate::ModelError;
 use crate::usage::Usage;
 use crate::wire::json::{Array, Json, Object};
-use crate::wire::openai::{CallDelta, ChatMessage, Choice, Chunk, Delta, tool};
+use crate::wire::openai::{CallDelta, ChatMessage, Choice, Chunk, Delta, tool_json};
 
-/// The data of the last event.
 const DONE: &str = "[DONE]";
 
-/// The request.
-pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
-    let turns = asked.turns(0);
-    let messages: Array = turns.iter().map(|(at, said)| message(asked, *at, said).to_json()).collect();
-    let mut body = Object::new().with("model", &asking.model).with_json("messages", messages.to_json());
-    if let Some(tools) = asked.tools(tool) {
+pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
+    let turns = outgoing.merged_turns(0);
+    let messages: Array =
+        turns.iter().map(|(at, message)| chat_message(outgoing, *at, message).to_json()).collect();
+    let mut body = Object::new().with("model", &options.model).with_json("messages", messages.to_json());
+    if let Some(tools) = outgoing.tools(tool_json) {
         body.set("tools", tools);
-        if !asked.request.reply_may_call {
-            body.set("tool_choice", Json::of("none"));
+        if !outgoing.request.may_call_tools {
+            body.set("tool_choice", Json::from_value("none"));
         }
     }
-    if let Some(tokens) = asking.reply_tokens_max {
-        // OpenAI's reasoning models refuse the old name, many other servers do not know the new one.
-        let name = if asking.is_openai { "max_completion_tokens" } else { "max_tokens" };
-        body.set(name, Json::of(&tokens));
+    if let Some(tokens) = options.reply_tokens_max {
+        // OpenAI's reasoning models reject the old name; many other servers do not know the new one.
+        let name = if options.is_openai { "max_completion_tokens" } else { "max_tokens" };
+        body.set(name, Json::from_value(&tokens));
     }
-    let options = Object::new().with("include_usage", &true);
-    body.with("stream", &true).with_json("stream_options", options.to_json()).to_json()
+    let stream_options = Object::new().with("include_usage", &true);
+    body.with("stream", &true).with_json("stream_options", stream_options.to_json()).to_json()
 }
 
-/// One message; thinking that came with it goes back with it.
-fn message(asked: Asked<'_>, at: usize, said: &Message) -> ChatMessage {
-    let mut message = ChatMessage::of(said);
-    let kept = asked.kept(at, false).and_then(|kept| Object::of(kept.first()?));
-    if let Some(kept) = kept {
-        for key in kept.keys() {
-            if let Some(value) = kept.get(&key) {
+/// Reasoning that came with a message goes back with it.
+fn chat_message(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> ChatMessage {
+    let mut message = ChatMessage::from_message(message);
+    let reasoning = outgoing.replay_items(at, false).and_then(|items| Object::from_json(items.first()?));
+    if let Some(reasoning) = reasoning {
+        for key in reasoning.keys() {
+            if let Some(value) = reasoning.get(&key) {
                 message.object_mut().set(&key, value.clone());
             }
         }
@@ -56,9 +55,8 @@ struct PartialCall {
     arguments: String,
 }
 
-/// What was heard so far.
 #[derive(Default)]
-pub(crate) struct ChatHearing {
+pub(crate) struct ChatDecoder {
     text: String,
     refusal: String,
     calls: Vec<PartialCall>,
@@ -69,14 +67,14 @@ pub(crate) struct ChatHearing {
     usage: Option<Usage>,
 }
 
-impl Hearing for ChatHearing {
-    fn event(&mut self, event: &SseEvent) -> Result<Heard, ModelError> {
+impl StreamDecoder for ChatDecoder {
+    fn decode(&mut self, event: &SseEvent) -> Result<DecodedEvent, ModelError> {
         if event.data.trim() == DONE {
-            return Ok(Heard::Over);
+            return Ok(DecodedEvent::End);
         }
-        let chunk: Chunk = read(&event.data)?;
+        let chunk: Chunk = parse_event(&event.data)?;
         if let Some(error) = &chunk.error {
-            return Err(fault::of_event(error));
+            return Err(provider_error::from_event(error));
         }
         if let Some(usage) = &chunk.usage {
             self.usage = Some(usage.to_usage());
@@ -84,19 +82,19 @@ impl Hearing for ChatHearing {
         let mut words = String::new();
         for choice in chunk.choices.into_iter().flatten() {
             let Choice { index, delta, finish_reason } = choice;
-            // One answer was asked for.
+            // Only one choice was requested.
             if index.is_some_and(|index| index > 0) {
                 continue;
             }
-            words.push_str(&self.delta(delta.unwrap_or_default()));
+            words.push_str(&self.apply_delta(delta.unwrap_or_default()));
             self.finish_reason = finish_reason.filter(|reason| !reason.is_empty()).or(self.finish_reason.take());
         }
-        Ok(Heard::Words(words))
+        Ok(DecodedEvent::Text(words))
     }
 
-    fn answer(self: Box<Self>) -> Result<Answer, ModelError> {
-        let kept = self.kept();
-        // Something that hides a broken connection from us can still say [DONE].
+    fn into_reply(self: Box<Self>) -> Result<DecodedReply, ModelError> {
+        let replay_items = self.replay_items();
+        // A gateway that hides a broken connection can still send [DONE].
         let Some(reason) = self.finish_reason else {
             return Err(ModelError::Protocol("the answer ended without a reason".to_owned()));
         };
@@ -111,29 +109,36 @@ impl Hearing for ChatHearing {
             ToolCall { id, name, arguments }
         });
         let calls: Vec<ToolCall> = calls.collect();
-        let kept = if calls.is_empty() { Vec::new() } else { kept };
-        Ok(Answer { text: self.text, calls, usage: self.usage, id: None, kept, is_cut: reason == "length" })
+        let replay_items = if calls.is_empty() { Vec::new() } else { replay_items };
+        Ok(DecodedReply {
+            text: self.text,
+            calls,
+            usage: self.usage,
+            id: None,
+            replay_items,
+            is_cut: reason == "length",
+        })
     }
 }
 
-impl ChatHearing {
-    fn delta(&mut self, delta: Delta) -> String {
+impl ChatDecoder {
+    fn apply_delta(&mut self, delta: Delta) -> String {
         self.reasoning_content.push_str(&delta.reasoning_content.unwrap_or_default());
         self.reasoning.push_str(&delta.reasoning.unwrap_or_default());
         let details = delta.reasoning_details.into_iter().flatten();
         self.reasoning_details.extend(details.filter_map(|detail| Json::parse(detail.get()).ok()));
         self.refusal.push_str(&delta.refusal.unwrap_or_default());
         for call in delta.tool_calls.into_iter().flatten() {
-            self.call(call);
+            self.apply_call_delta(call);
         }
         let words = delta.content.unwrap_or_default();
         self.text.push_str(&words);
         words
     }
 
-    /// Pieces of a call are joined by their index; where there is none, a new id begins a new call.
-    fn call(&mut self, piece: CallDelta) {
-        let CallDelta { index, id, function } = piece;
+    /// Joins the deltas of a call by index; without one, a new id starts a new call.
+    fn apply_call_delta(&mut self, delta: CallDelta) {
+        let CallDelta { index, id, function } = delta;
         let at = match index {
             Some(_) => self.calls.iter().position(|call| call.index == index),
             None => {
@@ -147,7 +152,7 @@ impl ChatHearing {
         });
         let call = &mut self.calls[at];
         let function = function.unwrap_or_default();
-        // Some say id and name again in every piece.
+        // Some servers repeat id and name in every delta.
         if let Some(id) = id.filter(|_| call.id.is_empty()) {
             call.id = id;
         }
@@ -157,17 +162,17 @@ impl ChatHearing {
         call.arguments.push_str(&function.arguments.unwrap_or_default());
     }
 
-    fn kept(&self) -> Vec<Json> {
-        let mut kept = Object::new();
+    fn replay_items(&self) -> Vec<Json> {
+        let mut reasoning = Object::new();
         if !self.reasoning_content.is_empty() {
-            kept.set("reasoning_content", Json::of(&self.reasoning_content));
+            reasoning.set("reasoning_content", Json::from_value(&self.reasoning_content));
         }
         if !self.reasoning_details.is_empty() {
             let details: Array = self.reasoning_details.iter().cloned().collect();
-            kept.set("reasoning_details", details.to_json());
+            reasoning.set("reasoning_details", details.to_json());
         } else if !self.reasoning.is_empty() {
-            kept.set("reasoning", Json::of(&self.reasoning));
+            reasoning.set("reasoning", Json::from_value(&self.reasoning));
         }
-        if kept == Object::new() { Vec::new() } else { vec![kept.to_json()] }
+        if reasoning == Object::new() { Vec::new() } else { vec![reasoning.to_json()] }
     }
 }

@@ -1,132 +1,138 @@
-//! Responses, asked and heard.
+//! OpenAI Responses: request bodies and the stream decoder.
 
 use std::collections::BTreeMap;
 
-use neap_core::message::{Message, Role, ToolCall};
+use neap_core::base::message::{Message, Role, ToolCall};
 
-use super::asking::{Asked, Asking};
-use super::fault;
-use super::hearing::{Answer, Heard, Hearing, kind_of, read};
+use super::decoder::{DecodedEvent, DecodedReply, StreamDecoder, event_kind, parse_event};
+use super::outgoing::{OutgoingRequest, RequestOptions};
+use super::provider_error;
 use super::sse::SseEvent;
 use crate::ModelError;
 use crate::usage::Usage;
 use crate::wire::json::{Array, Json, Object};
-use crate::wire::responses::{InputItem, OutputItem, Response, ResponseEvent, tool};
+use crate::wire::responses::{InputItem, OutputItem, Response, ResponseEvent, tool_json};
 
-/// The request. Nothing is stored at the provider: the conversation is ours.
-pub(crate) fn body(asking: &Asking, asked: Asked<'_>) -> Json {
-    let messages = &asked.request.messages;
+/// Sets `store` to false: the provider keeps no history.
+pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
+    let messages = &outgoing.request.messages;
     let systems = messages.iter().take_while(|message| message.role == Role::System).count();
     let instructions: Vec<&str> = messages[..systems].iter().map(|message| &*message.content).collect();
-    let mut body = Object::new().with("model", &asking.model);
+    let mut body = Object::new().with("model", &options.model);
     if !instructions.is_empty() {
-        body.set("instructions", Json::of(&instructions.join("\n\n")));
+        body.set("instructions", Json::from_value(&instructions.join("\n\n")));
     }
-    let turns = asked.turns(systems);
-    let items: Array = turns.iter().flat_map(|(at, said)| items(asked, *at, said)).collect();
+    let turns = outgoing.merged_turns(systems);
+    let items: Array = turns.iter().flat_map(|(at, message)| input_items(outgoing, *at, message)).collect();
     body.set("input", items.to_json());
-    if let Some(tools) = asked.tools(tool) {
+    if let Some(tools) = outgoing.tools(tool_json) {
         body.set("tools", tools);
-        if !asked.request.reply_may_call {
-            body.set("tool_choice", Json::of("none"));
+        if !outgoing.request.may_call_tools {
+            body.set("tool_choice", Json::from_value("none"));
         }
     }
-    if let Some(tokens) = asking.reply_tokens_max {
-        body.set("max_output_tokens", Json::of(&tokens));
+    if let Some(tokens) = options.reply_tokens_max {
+        body.set("max_output_tokens", Json::from_value(&tokens));
     }
-    if asking.reasons {
-        body.set("include", Json::of(&["reasoning.encrypted_content"]));
+    if options.reasons {
+        body.set("include", Json::from_value(&["reasoning.encrypted_content"]));
     }
     body.with("store", &false).with("stream", &true).to_json()
 }
 
-fn items(asked: Asked<'_>, at: usize, said: &Message) -> Vec<Json> {
-    match asked.kept(at, false) {
-        Some(kept) => kept.to_vec(),
-        None => InputItem::of(said).iter().map(InputItem::to_json).collect(),
+fn input_items(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> Vec<Json> {
+    match outgoing.replay_items(at, false) {
+        Some(items) => items.to_vec(),
+        None => InputItem::from_message(message).iter().map(InputItem::to_json).collect(),
     }
 }
 
-/// What was heard so far.
 #[derive(Default)]
-pub(crate) struct ResponseHearing {
+pub(crate) struct ResponsesDecoder {
     text: String,
-    /// Of the message that is being said, the words that came piece by piece.
+    /// The current message's text received as deltas.
     pieces: String,
     refusal: String,
-    /// Whole items, by their place.
+    /// Complete items by output index.
     items: BTreeMap<u64, (Json, OutputItem)>,
     usage: Option<Usage>,
     id: Option<String>,
     is_cut: bool,
 }
 
-impl Hearing for ResponseHearing {
-    fn event(&mut self, event: &SseEvent) -> Result<Heard, ModelError> {
-        let kind = kind_of(&event.data)?;
+impl StreamDecoder for ResponsesDecoder {
+    fn decode(&mut self, event: &SseEvent) -> Result<DecodedEvent, ModelError> {
+        let kind = event_kind(&event.data)?;
         match if kind.is_empty() { event.name.as_str() } else { kind.as_str() } {
             "response.output_text.delta" => {
-                let words = read::<ResponseEvent>(&event.data)?.delta.unwrap_or_default();
+                let words = parse_event::<ResponseEvent>(&event.data)?.delta.unwrap_or_default();
                 self.text.push_str(&words);
                 self.pieces.push_str(&words);
-                Ok(Heard::Words(words))
+                Ok(DecodedEvent::Text(words))
             }
             "response.refusal.delta" => {
-                self.refusal.push_str(&read::<ResponseEvent>(&event.data)?.delta.unwrap_or_default());
-                Ok(Heard::Nothing)
+                self.refusal.push_str(&parse_event::<ResponseEvent>(&event.data)?.delta.unwrap_or_default());
+                Ok(DecodedEvent::Ignored)
             }
-            "response.output_item.done" => self.item(read(&event.data)?).map(Heard::Words),
+            "response.output_item.done" => self.finish_item(parse_event(&event.data)?).map(DecodedEvent::Text),
             "response.completed" => {
-                self.end(read(&event.data)?)?;
-                Ok(Heard::Over)
+                self.finish_response(parse_event(&event.data)?)?;
+                Ok(DecodedEvent::End)
             }
             "response.incomplete" => {
-                let response = self.end(read(&event.data)?)?;
+                let response = self.finish_response(parse_event(&event.data)?)?;
                 let reason = response.incomplete_details.unwrap_or_default().reason;
                 if reason != "max_output_tokens" {
                     return Err(ModelError::Refused(format!("the answer was not completed: {reason}")));
                 }
                 self.is_cut = true;
-                Ok(Heard::Over)
+                Ok(DecodedEvent::End)
             }
             "response.failed" => {
-                let response = self.end(read(&event.data)?)?;
+                let response = self.finish_response(parse_event(&event.data)?)?;
                 Err(match response.error {
-                    Some(error) => fault::of_event(&error),
+                    Some(error) => provider_error::from_event(&error),
                     None => ModelError::Transport("the response failed".to_owned()),
                 })
             }
-            "error" => Err(fault::of_event_text(&event.data)),
-            _ => Ok(Heard::Nothing),
+            "error" => Err(provider_error::from_event_text(&event.data)),
+            _ => Ok(DecodedEvent::Ignored),
         }
     }
 
-    fn answer(self: Box<Self>) -> Result<Answer, ModelError> {
+    fn into_reply(self: Box<Self>) -> Result<DecodedReply, ModelError> {
         if !self.refusal.is_empty() {
             return Err(ModelError::Refused(self.refusal));
         }
         let mut calls = Vec::new();
-        let mut kept = Vec::new();
+        let mut replay_items = Vec::new();
         let mut has_reasoning = false;
         for (json, item) in self.items.into_values() {
             has_reasoning |= item.kind == "reasoning";
             if item.kind == "function_call" {
                 calls.push(ToolCall { id: item.call_id, name: item.name, arguments: item.arguments });
             }
-            kept.push(json);
+            replay_items.push(json);
         }
         if calls.is_empty() || !has_reasoning {
-            kept.clear();
+            replay_items.clear();
         }
-        Ok(Answer { text: self.text, calls, usage: self.usage, id: self.id, kept, is_cut: self.is_cut })
+        Ok(DecodedReply {
+            text: self.text,
+            calls,
+            usage: self.usage,
+            id: self.id,
+            replay_items,
+            is_cut: self.is_cut,
+        })
     }
 }
 
-impl ResponseHearing {
-    /// An item is whole. Gives the words of it that did not come piece by piece.
-    fn item(&mut self, event: ResponseEvent) -> Result<String, ModelError> {
+impl ResponsesDecoder {
+    /// Stores a complete item and returns the part of its text that did not arrive as deltas.
+    fn finish_item(&mut self, event: ResponseEvent) -> Result<String, ModelError> {
         let Some(raw) = event.item else { return Ok(String::new()) };
-        let item: OutputItem = read(raw.get())?;
+        let item: OutputItem = parse_event(raw.get())?;
         let json = Json::parse(raw.get()).map_err(|error| ModelError::Protocol(error.to_string()))?;
         let mut rest = String::new();
         if item.kind == "message" {
@@ -140,9 +146,9 @@ impl ResponseHearing {
         Ok(rest)
     }
 
-    fn end(&mut self, event: ResponseEvent) -> Result<Response, ModelError> {
+    fn finish_response(&mut self, event: ResponseEvent) -> Result<Response, ModelError> {
         let response: Response = match &event.response {
-            Some(raw) => read(raw.get())?,
+            Some(raw) => parse_event(raw.get())?,
             None => Response::default(),
         };
         self.usage = response.usage.as_ref().map(|usage| usage.to_usage());

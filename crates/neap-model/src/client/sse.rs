@@ -1,35 +1,30 @@
-//! Server-sent events, from bytes in whatever pieces they come.
-//!
-//! An event counts once the empty line after it has come: what a broken connection cut off is never taken for one.
+//! An incremental parser for server-sent events. An event counts only once its empty line has arrived, so a broken
+//! connection never yields a partial event.
 
 use crate::ModelError;
 
-/// Longest event that is taken, in bytes; the last event of a response holds all of it once more.
+/// Limit on one event; the last event of the Responses API repeats the whole response.
 pub(crate) const EVENT_BYTES_MAX: usize = 16 << 20;
 
-/// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SseEvent {
-    /// What kind it says it is; empty if it does not.
+    /// Empty if the event has none.
     pub(crate) name: String,
-    /// What it carries.
     pub(crate) data: String,
 }
 
-/// Puts events together.
 #[derive(Debug, Default)]
-pub(crate) struct Sse {
-    /// The line that has begun.
+pub(crate) struct SseParser {
     line: Vec<u8>,
-    /// The line before ended with a carriage return: a line feed right after it belongs to it.
+    /// The previous line ended with a carriage return: a line feed that follows belongs to it.
     after_return: bool,
     began: bool,
     name: String,
     data: Option<String>,
 }
 
-impl Sse {
-    /// Takes bytes, gives the events that are whole now.
+impl SseParser {
+    /// Returns the events that are complete now.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, ModelError> {
         let mut events = Vec::new();
         let mut rest = bytes;
@@ -47,7 +42,7 @@ impl Sse {
             self.check_length()?;
             self.after_return = rest[end] == b'\r';
             rest = &rest[end + 1..];
-            events.extend(self.end_line()?);
+            events.extend(self.finish_line()?);
         }
         Ok(events)
     }
@@ -60,7 +55,7 @@ impl Sse {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<SseEvent>, ModelError> {
+    fn finish_line(&mut self) -> Result<Option<SseEvent>, ModelError> {
         let line = std::mem::take(&mut self.line);
         let line =
             String::from_utf8(line).map_err(|_| ModelError::Protocol("text that is not UTF-8".to_owned()))?;
@@ -83,7 +78,7 @@ impl Sse {
                 }
                 None => self.data = Some(value.to_owned()),
             },
-            // A comment keeps the connection open; ids and times to reconnect are for those who do.
+            // Comments keep the connection open; ids and retry times matter only to clients that reconnect.
             _ => {}
         }
         Ok(None)
@@ -98,14 +93,14 @@ mod tests {
         let want: Vec<SseEvent> =
             want.iter().map(|(name, data)| SseEvent { name: (*name).into(), data: (*data).into() }).collect();
         let bytes = text.as_bytes();
-        assert_eq!(Sse::default().feed(bytes).expect("events"), want, "{text:?}");
+        assert_eq!(SseParser::default().feed(bytes).expect("events"), want, "{text:?}");
         for cut in 0..=bytes.len() {
-            let mut sse = Sse::default();
+            let mut sse = SseParser::default();
             let mut got = sse.feed(&bytes[..cut]).expect("events");
             got.extend(sse.feed(&bytes[cut..]).expect("events"));
             assert_eq!(got, want, "{text:?} cut at {cut}");
         }
-        let mut sse = Sse::default();
+        let mut sse = SseParser::default();
         let got: Vec<SseEvent> = bytes.iter().flat_map(|byte| sse.feed(&[*byte]).expect("events")).collect();
         assert_eq!(got, want, "{text:?} byte by byte");
     }
@@ -128,12 +123,12 @@ mod tests {
 
     #[test]
     fn garbage_and_floods_are_errors() {
-        assert!(matches!(Sse::default().feed(b"data: \xff\n\n"), Err(ModelError::Protocol(_))));
-        let mut sse = Sse::default();
+        assert!(matches!(SseParser::default().feed(b"data: \xff\n\n"), Err(ModelError::Protocol(_))));
+        let mut sse = SseParser::default();
         let piece = vec![b'x'; EVENT_BYTES_MAX];
         assert_eq!(sse.feed(&piece), Ok(Vec::new()));
         assert!(matches!(sse.feed(b"y"), Err(ModelError::Protocol(_))));
-        let mut sse = Sse::default();
+        let mut sse = SseParser::default();
         let line = [b"data: ".as_slice(), &vec![b'x'; EVENT_BYTES_MAX / 2], b"\n"].concat();
         assert_eq!(sse.feed(&line), Ok(Vec::new()));
         assert!(matches!(sse.feed(&line), Err(ModelError::Protocol(_))));

@@ -1,4 +1,4 @@
-//! What a text means, as numbers.
+//! Embeddings: texts of similar meaning become similar vectors.
 
 pub mod endpoint;
 pub mod local;
@@ -11,23 +11,22 @@ use neap_core::recall::Embedding;
 
 use crate::ModelError;
 
-/// Turns texts into directions: texts that mean alike point alike.
 #[async_trait]
 pub trait Embedder: Send + Sync {
-    /// Which one it is, with its version: embeddings of different ones cannot be compared, so it is stored beside them. It is
-    /// certain once something was embedded, or after [`ready`](Self::ready).
+    /// Model and version. Embeddings of different identities are not comparable, so it is stored with them. Final
+    /// only after [`prepare`](Self::prepare) or the first embedding.
     fn identity(&self) -> &str;
 
-    /// Gets to know what its identity depends on, where that takes asking or reading.
-    async fn ready(&self) -> Result<(), ModelError> {
+    /// Loads or requests what the identity depends on.
+    async fn prepare(&self) -> Result<(), ModelError> {
         Ok(())
     }
 
-    /// So many texts are best embedded together: few where each takes the processor, as others may wait for that.
-    fn together(&self) -> usize {
+    /// How many texts to embed per call; small where each occupies the processor, because others may wait.
+    fn batch_size(&self) -> usize {
         usize::MAX
     }
 
-    /// One embedding for each text, in order. A text may be empty, or longer than what it looks at.
+    /// One embedding per text, in order. A text may be empty or too long; a long one is truncated.
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError>;
 }

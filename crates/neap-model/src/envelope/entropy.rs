@@ -1,14 +1,12 @@
-//! Where unpredictable bytes come from. Handed in, so that a simulation can give its own.
+//! The source of random bytes, injected so that a simulation can supply its own.
 
 use super::key::KeyError;
 
-/// Gives unpredictable bytes.
 pub trait Entropy: Send + Sync {
-    /// Fills all of it, or fails.
+    /// Fills the whole slice or fails.
     fn fill(&self, bytes: &mut [u8]) -> Result<(), KeyError>;
 }
 
-/// The operating system's.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemEntropy;
 

@@ -1,4 +1,4 @@
-//! Keys: one signs, older ones still verify. A key is never shown; its id, a hash, is.
+//! Signing keys: the current one signs, older ones still verify. A key is never shown; its id, a hash, is.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,62 +10,50 @@ use super::entropy::{Entropy, SystemEntropy};
 use super::hex;
 use super::seal::EXPIRY_MS;
 
-/// Shortest secret that is taken for a key.
 pub const SECRET_BYTES_MIN: usize = 16;
-/// Length of a key that is made here.
 const SECRET_BYTES: usize = 32;
-/// Length of a key's id before it is written in hexadecimal.
+/// Length of a key id before hex encoding.
 const ID_BYTES: usize = 8;
-/// Stands before a secret when its id is made.
-const NAMED_AS: &[u8] = b"neap envelope key 1";
+/// Hashed before the secret to derive its id.
+const KEY_ID_DOMAIN: &[u8] = b"neap envelope key 1";
 
-/// A key that cannot be made or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// The system gave no random bytes.
     #[error("the system gave no random bytes")]
     Entropy,
-    /// Too easy to guess.
     #[error("a key has at least {SECRET_BYTES_MIN} bytes, this one has {bytes}")]
-    TooShort {
-        /// Its length.
-        bytes: usize,
-    },
-    /// Not in the one spelling that is accepted. What was given is not repeated: it could be a secret.
+    TooShort { bytes: usize },
+    /// Does not quote the input: it could be a secret.
     #[error("a key is written in hexadecimal digits, lower case, two for each byte")]
     NotHex,
-    /// There is none of this id.
     #[error("there is no key {0}")]
     NoSuchKey(String),
-    /// The key that signs cannot be retired.
+    /// The signing key cannot be retired.
     #[error("the key {0} is the current one")]
     IsCurrent(String),
 }
 
-/// A secret that signs. Its memory is overwritten when it is dropped.
+/// Its memory is overwritten on drop.
 pub struct Key {
     secret: Vec<u8>,
     id: String,
 }
 
 impl Key {
-    /// A new one.
     pub fn generate(entropy: &dyn Entropy) -> Result<Self, KeyError> {
         let mut key = Self { secret: vec![0; SECRET_BYTES], id: String::new() };
         entropy.fill(&mut key.secret)?;
-        key.id = id_of(&key.secret);
+        key.id = derive_id(&key.secret);
         Ok(key)
     }
 
-    /// The key that a secret is.
     pub fn from_secret(secret: &[u8]) -> Result<Self, KeyError> {
         if secret.len() < SECRET_BYTES_MIN {
             return Err(KeyError::TooShort { bytes: secret.len() });
         }
-        Ok(Self { secret: secret.to_vec(), id: id_of(secret) })
+        Ok(Self { secret: secret.to_vec(), id: derive_id(secret) })
     }
 
-    /// The key that is written in hexadecimal digits.
     pub fn from_hex(text: &str) -> Result<Self, KeyError> {
         let mut secret = hex::decode(text).ok_or(KeyError::NotHex)?;
         let key = Self::from_secret(&secret);
@@ -73,12 +61,12 @@ impl Key {
         key
     }
 
-    /// What to call it; says nothing about the secret.
+    /// Reveals nothing about the secret.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The secret itself, in hexadecimal digits, to be written where only its owner can read it.
+    /// The secret in hex, to be written where only its owner can read it.
     pub fn expose_hex(&self) -> String {
         hex::encode(&self.secret)
     }
@@ -104,27 +92,24 @@ impl fmt::Debug for Key {
     }
 }
 
-/// A current key and older ones that still verify.
 pub struct Keyring {
-    /// The current one first; there is always one.
+    /// Never empty; the current key is first.
     keys: Vec<Key>,
     pub(super) entropy: Arc<dyn Entropy>,
     pub(super) expiry_ms: i64,
 }
 
 impl Keyring {
-    /// A keyring with a new key.
     pub fn generate() -> Result<Self, KeyError> {
-        Ok(Self::of(Key::generate(&SystemEntropy)?, []))
+        Ok(Self::from_keys(Key::generate(&SystemEntropy)?, []))
     }
 
-    /// A keyring with one given key.
     pub fn from_secret(secret: &[u8]) -> Result<Self, KeyError> {
-        Ok(Self::of(Key::from_secret(secret)?, []))
+        Ok(Self::from_keys(Key::from_secret(secret)?, []))
     }
 
-    /// A keyring that signs with one key and verifies with others as well.
-    pub fn of(current: Key, older: impl IntoIterator<Item = Key>) -> Self {
+    /// Signs with `current`; the older keys only verify.
+    pub fn from_keys(current: Key, older: impl IntoIterator<Item = Key>) -> Self {
         let mut ring = Self { keys: vec![current], entropy: Arc::new(SystemEntropy), expiry_ms: EXPIRY_MS };
         for key in older {
             if ring.find(key.id()).is_none() {
@@ -134,23 +119,23 @@ impl Keyring {
         ring
     }
 
-    /// Takes ids and nonces from somewhere else than the operating system.
-    pub fn entropy(self, entropy: Arc<dyn Entropy>) -> Self {
+    /// Takes ids and nonces from another source than the operating system.
+    pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
         Self { entropy, ..self }
     }
 
-    /// Refuses envelopes older than this, instead of [`EXPIRY_MS`].
-    pub fn expiry_ms(self, expiry_ms: i64) -> Self {
+    /// Replaces the default, [`EXPIRY_MS`].
+    pub fn with_expiry_ms(self, expiry_ms: i64) -> Self {
         Self { expiry_ms, ..self }
     }
 
-    /// From now on a new key signs; the others still verify. Returns its id.
+    /// Signs with a new key from now on; the others still verify. Returns the new id.
     pub fn rotate(&mut self) -> Result<&str, KeyError> {
         self.keys.insert(0, Key::generate(self.entropy.as_ref())?);
         Ok(self.current().id())
     }
 
-    /// Forgets an older key: what it signed is not accepted any more.
+    /// Removes an older key: envelopes that it signed are no longer accepted.
     pub fn retire(&mut self, key_id: &str) -> Result<(), KeyError> {
         match self.keys.iter().position(|key| key.id() == key_id) {
             None => Err(KeyError::NoSuchKey(key_id.to_owned())),
@@ -162,12 +147,10 @@ impl Keyring {
         }
     }
 
-    /// The key that signs.
     pub fn current(&self) -> &Key {
         &self.keys[0]
     }
 
-    /// All keys, the current one first.
     pub fn keys(&self) -> &[Key] {
         &self.keys
     }
@@ -183,12 +166,12 @@ impl fmt::Debug for Keyring {
     }
 }
 
-fn id_of(secret: &[u8]) -> String {
-    let hash = Sha256::new().chain_update(NAMED_AS).chain_update(secret).finalize();
+fn derive_id(secret: &[u8]) -> String {
+    let hash = Sha256::new().chain_update(KEY_ID_DOMAIN).chain_update(secret).finalize();
     hex::encode(&hash[..ID_BYTES])
 }
 
-/// Overwrites a secret; the compiler may not leave it out, because someone could still look.
+/// Overwrites a secret; `black_box` keeps the compiler from removing the write.
 fn wipe(secret: &mut [u8]) {
     secret.fill(0);
     std::hint::black_box(secret);

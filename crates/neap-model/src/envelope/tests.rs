@@ -1,15 +1,15 @@
-//! Whatever is not exactly what was signed for this call, now and for the first time, is refused.
+//! Only the exact envelope signed for this call is accepted, in time and once.
 
 use std::sync::Arc;
 
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 use proptest::prelude::*;
 
 use super::*;
 
 const NOW: Stamp = Stamp(1_771_000_000_000);
-const CALL: Binding<'_> =
-    Binding { session: "work", call_id: "call_7", tool: "fetch_page", arguments: r#"{"page":"pumps"}"# };
+const CALL: CallBinding<'_> =
+    CallBinding { session: "work", call_id: "call_7", tool: "fetch_page", arguments: r#"{"page":"pumps"}"# };
 const ANSWER: &str = "The pump takes 12 Nm.\n\u{1b}[0m ✓ \"quoted\"";
 
 fn ring() -> Keyring {
@@ -20,16 +20,21 @@ fn sealed(ring: &Keyring) -> Envelope {
     ring.seal(&CALL, ANSWER.to_owned(), NOW).expect("random bytes")
 }
 
-/// What a ring says to an envelope that it has not seen.
-fn asked(ring: &Keyring, envelope: &Envelope, binding: &Binding<'_>, now: Stamp) -> Result<String, Refused> {
-    ring.open(envelope, binding, now, &mut Seen::new())
+/// Opens an envelope with an empty replay guard.
+fn open_once(
+    ring: &Keyring,
+    envelope: &Envelope,
+    binding: &CallBinding<'_>,
+    now: Stamp,
+) -> Result<String, EnvelopeError> {
+    ring.open(envelope, binding, now, &mut ReplayGuard::new())
 }
 
 #[track_caller]
-fn check(binding: Binding<'_>, later_ms: i64, want: Result<&str, Refused>) {
+fn check(binding: CallBinding<'_>, later_ms: i64, want: Result<&str, EnvelopeError>) {
     let ring = ring();
-    let got = asked(&ring, &sealed(&ring), &binding, Stamp(NOW.0 + later_ms));
-    assert_eq!(got.as_deref().map_err(|refused| *refused), want);
+    let got = open_once(&ring, &sealed(&ring), &binding, Stamp(NOW.0 + later_ms));
+    assert_eq!(got.as_deref().map_err(|error| *error), want);
 }
 
 #[test]
@@ -41,90 +46,93 @@ fn the_right_answer_to_the_right_call_is_accepted() {
 
 #[test]
 fn an_answer_moved_to_another_call_is_refused() {
-    check(Binding { session: "play", ..CALL }, 0, Err(Refused::OtherSession));
-    check(Binding { call_id: "call_8", ..CALL }, 0, Err(Refused::OtherCall));
-    check(Binding { tool: "fetch_pages", ..CALL }, 0, Err(Refused::OtherTool));
-    check(Binding { arguments: r#"{"page": "pumps"}"#, ..CALL }, 0, Err(Refused::OtherArguments));
+    check(CallBinding { session: "play", ..CALL }, 0, Err(EnvelopeError::OtherSession));
+    check(CallBinding { call_id: "call_8", ..CALL }, 0, Err(EnvelopeError::OtherCall));
+    check(CallBinding { tool: "fetch_pages", ..CALL }, 0, Err(EnvelopeError::OtherTool));
+    check(CallBinding { arguments: r#"{"page": "pumps"}"#, ..CALL }, 0, Err(EnvelopeError::OtherArguments));
 }
 
 #[test]
 fn an_answer_out_of_its_time_is_refused() {
-    check(CALL, EXPIRY_MS + 1, Err(Refused::Expired));
-    check(CALL, i64::MAX - NOW.0, Err(Refused::Expired));
-    check(CALL, -CLOCK_SKEW_MS - 1, Err(Refused::FromTheFuture));
-    check(CALL, i64::MIN, Err(Refused::FromTheFuture));
+    check(CALL, EXPIRY_MS + 1, Err(EnvelopeError::Expired));
+    check(CALL, i64::MAX - NOW.0, Err(EnvelopeError::Expired));
+    check(CALL, -CLOCK_SKEW_MS - 1, Err(EnvelopeError::FromTheFuture));
+    check(CALL, i64::MIN, Err(EnvelopeError::FromTheFuture));
 }
 
 #[test]
 fn how_long_an_answer_may_take_can_be_set() {
-    let ring = ring().expiry_ms(5);
+    let ring = ring().with_expiry_ms(5);
     let envelope = sealed(&ring);
-    assert!(asked(&ring, &envelope, &CALL, Stamp(NOW.0 + 5)).is_ok());
-    assert_eq!(asked(&ring, &envelope, &CALL, Stamp(NOW.0 + 6)), Err(Refused::Expired));
+    assert!(open_once(&ring, &envelope, &CALL, Stamp(NOW.0 + 5)).is_ok());
+    assert_eq!(open_once(&ring, &envelope, &CALL, Stamp(NOW.0 + 6)), Err(EnvelopeError::Expired));
 }
 
 #[test]
 fn an_answer_is_accepted_once() {
-    let (ring, mut seen) = (ring(), Seen::new());
+    let (ring, mut guard) = (ring(), ReplayGuard::new());
     let (first, second) = (sealed(&ring), sealed(&ring));
     for envelope in [&first, &second] {
-        assert!(ring.open(envelope, &CALL, NOW, &mut seen).is_ok());
+        assert!(ring.open(envelope, &CALL, NOW, &mut guard).is_ok());
     }
     for (envelope, later_ms) in [(&first, 0), (&second, 1), (&first, EXPIRY_MS), (&first, -1)] {
-        let again = ring.open(envelope, &CALL, Stamp(NOW.0 + later_ms), &mut seen);
-        assert_eq!(again, Err(Refused::Replayed), "after {later_ms} ms");
+        let again = ring.open(envelope, &CALL, Stamp(NOW.0 + later_ms), &mut guard);
+        assert_eq!(again, Err(EnvelopeError::Replayed), "after {later_ms} ms");
     }
 }
 
 #[test]
 fn a_refused_answer_leaves_nothing_behind() {
-    let (ring, mut seen) = (ring(), Seen::new());
+    let (ring, mut guard) = (ring(), ReplayGuard::new());
     let envelope = sealed(&ring);
-    let other = Binding { session: "play", ..CALL };
-    assert_eq!(ring.open(&envelope, &other, NOW, &mut seen), Err(Refused::OtherSession));
-    assert!(seen.is_empty());
-    assert!(ring.open(&envelope, &CALL, NOW, &mut seen).is_ok());
+    let other = CallBinding { session: "play", ..CALL };
+    assert_eq!(ring.open(&envelope, &other, NOW, &mut guard), Err(EnvelopeError::OtherSession));
+    assert!(guard.is_empty());
+    assert!(ring.open(&envelope, &CALL, NOW, &mut guard).is_ok());
 }
 
-/// A clock that went ahead and came back must not open the door to what was forgotten meanwhile.
+/// A clock that ran ahead and came back must not readmit what was forgotten meanwhile.
 #[test]
 fn what_was_forgotten_is_not_accepted_again() {
-    let (ring, mut seen) = (ring(), Seen::new());
+    let (ring, mut guard) = (ring(), ReplayGuard::new());
     let envelope = sealed(&ring);
-    assert!(ring.open(&envelope, &CALL, NOW, &mut seen).is_ok());
+    assert!(ring.open(&envelope, &CALL, NOW, &mut guard).is_ok());
     let ahead = Stamp(NOW.0 + 2 * EXPIRY_MS);
     let later = ring.seal(&CALL, "later".to_owned(), ahead).expect("random bytes");
-    assert!(ring.open(&later, &CALL, ahead, &mut seen).is_ok());
-    assert_eq!(seen.len(), 1, "the first is expired and forgotten");
-    assert_eq!(ring.open(&envelope, &CALL, NOW, &mut seen), Err(Refused::Replayed));
+    assert!(ring.open(&later, &CALL, ahead, &mut guard).is_ok());
+    assert_eq!(guard.len(), 1, "the first is expired and forgotten");
+    assert_eq!(ring.open(&envelope, &CALL, NOW, &mut guard), Err(EnvelopeError::Replayed));
     let next = ring.seal(&CALL, "next".to_owned(), Stamp(NOW.0 + 1)).expect("random bytes");
-    assert!(ring.open(&next, &CALL, Stamp(NOW.0 + 1), &mut seen).is_ok(), "a new one is not taken for an old one");
+    assert!(
+        ring.open(&next, &CALL, Stamp(NOW.0 + 1), &mut guard).is_ok(),
+        "a new one is not taken for an old one"
+    );
 }
 
 #[test]
 fn memory_is_bounded_and_forgets_to_the_safe_side() {
-    let (ring, mut seen) = (ring(), Seen::new());
+    let (ring, mut guard) = (ring(), ReplayGuard::new());
     let all: Vec<Envelope> =
         (0..5_000).map(|at| ring.seal(&CALL, String::new(), Stamp(NOW.0 + at)).expect("random bytes")).collect();
     let now = Stamp(NOW.0 + 5_000);
     for envelope in &all {
-        assert!(ring.open(envelope, &CALL, now, &mut seen).is_ok());
+        assert!(ring.open(envelope, &CALL, now, &mut guard).is_ok());
     }
-    assert_eq!(seen.len(), 4_096);
+    assert_eq!(guard.len(), 4_096);
     for envelope in &all {
-        assert_eq!(ring.open(envelope, &CALL, now, &mut seen), Err(Refused::Replayed));
+        assert_eq!(ring.open(envelope, &CALL, now, &mut guard), Err(EnvelopeError::Replayed));
     }
 }
 
 #[test]
 fn what_was_issued_before_a_call_does_not_answer_it() {
-    let (ring, mut seen) = (ring(), Seen::new());
+    let (ring, mut guard) = (ring(), ReplayGuard::new());
     let envelope = sealed(&ring);
-    seen.asked_at(Stamp(NOW.0 + CLOCK_SKEW_MS + 1));
-    assert_eq!(ring.open(&envelope, &CALL, NOW, &mut seen), Err(Refused::Replayed));
-    // A clock that was set back does not spoil the calls that follow.
-    seen.asked_at(Stamp(NOW.0 + CLOCK_SKEW_MS));
-    assert!(ring.open(&envelope, &CALL, NOW, &mut seen).is_ok());
+    guard.set_call_time(Stamp(NOW.0 + CLOCK_SKEW_MS + 1));
+    assert_eq!(ring.open(&envelope, &CALL, NOW, &mut guard), Err(EnvelopeError::Replayed));
+    // A clock that was set back does not affect later calls.
+    guard.set_call_time(Stamp(NOW.0 + CLOCK_SKEW_MS));
+    assert!(ring.open(&envelope, &CALL, NOW, &mut guard).is_ok());
 }
 
 #[test]
@@ -135,31 +143,31 @@ fn keys_rotate_and_retire() {
     let new = ring.rotate().expect("random bytes").to_owned();
     assert_ne!(old, new);
     assert_eq!(sealed(&ring).key_id, new, "the new key signs");
-    assert!(asked(&ring, &envelope, &CALL, NOW).is_ok(), "the old one still verifies");
+    assert!(open_once(&ring, &envelope, &CALL, NOW).is_ok(), "the old one still verifies");
     assert_eq!(ring.retire(&new), Err(KeyError::IsCurrent(new.clone())));
     assert_eq!(ring.retire(&old), Ok(()));
     assert_eq!(ring.retire(&old), Err(KeyError::NoSuchKey(old)));
-    assert_eq!(asked(&ring, &envelope, &CALL, NOW), Err(Refused::UnknownKey));
+    assert_eq!(open_once(&ring, &envelope, &CALL, NOW), Err(EnvelopeError::UnknownKey));
 }
 
 #[test]
 fn another_key_is_not_ours_whatever_it_calls_itself() {
-    let (ours, theirs) = (ring(), Keyring::generate().expect("random bytes"));
-    let mut envelope = sealed(&theirs);
-    assert_eq!(asked(&ours, &envelope, &CALL, NOW), Err(Refused::UnknownKey));
-    ours.current().id().clone_into(&mut envelope.key_id);
-    envelope.sig = theirs.current().sign(&envelope.signed());
-    assert_eq!(asked(&ours, &envelope, &CALL, NOW), Err(Refused::BadSignature));
+    let (own, foreign) = (ring(), Keyring::generate().expect("random bytes"));
+    let mut envelope = sealed(&foreign);
+    assert_eq!(open_once(&own, &envelope, &CALL, NOW), Err(EnvelopeError::UnknownKey));
+    own.current().id().clone_into(&mut envelope.key_id);
+    envelope.sig = foreign.current().sign(&envelope.signed_bytes());
+    assert_eq!(open_once(&own, &envelope, &CALL, NOW), Err(EnvelopeError::BadSignature));
 }
 
-/// Who may sign can still be wrong about what.
+/// A valid signer can still be wrong.
 #[test]
 fn a_hash_of_another_result_is_refused() {
     let ring = ring();
     let mut envelope = sealed(&ring);
     envelope.result_sha256 = sha256("something else");
-    envelope.sig = ring.current().sign(&envelope.signed());
-    assert_eq!(asked(&ring, &envelope, &CALL, NOW), Err(Refused::AlteredResult));
+    envelope.sig = ring.current().sign(&envelope.signed_bytes());
+    assert_eq!(open_once(&ring, &envelope, &CALL, NOW), Err(EnvelopeError::AlteredResult));
 }
 
 #[test]
@@ -167,12 +175,12 @@ fn the_signature_is_looked_at_first() {
     let ring = ring();
     let mut envelope = sealed(&ring);
     envelope.sig = "00".repeat(32);
-    let other = Binding { session: "x", call_id: "x", tool: "x", arguments: "x" };
+    let other = CallBinding { session: "x", call_id: "x", tool: "x", arguments: "x" };
     let late = Stamp(NOW.0 + 10 * EXPIRY_MS);
-    assert_eq!(asked(&ring, &envelope, &other, late), Err(Refused::BadSignature));
+    assert_eq!(open_once(&ring, &envelope, &other, late), Err(EnvelopeError::BadSignature));
     for sig in ["", "0", "zz", &envelope.sig[2..], &"00".repeat(33)] {
         let cut = Envelope { sig: sig.to_owned(), ..envelope.clone() };
-        assert_eq!(asked(&ring, &cut, &CALL, NOW), Err(Refused::BadSignature), "{sig:?}");
+        assert_eq!(open_once(&ring, &cut, &CALL, NOW), Err(EnvelopeError::BadSignature), "{sig:?}");
     }
 }
 
@@ -187,7 +195,7 @@ fn secrets_are_not_shown_and_short_ones_not_taken() {
     for wrong in [&hex[1..], &hex.to_uppercase(), &format!("0x{hex}"), "not hexadecimal at all, no"] {
         assert_eq!(Key::from_hex(wrong).err(), Some(KeyError::NotHex));
     }
-    let ring = Keyring::of(Key::from_hex(&hex).expect("a key"), [key]);
+    let ring = Keyring::from_keys(Key::from_hex(&hex).expect("a key"), [key]);
     assert_eq!(ring.keys().len(), 1, "the same key twice is one key");
     let shown = format!("{ring:?} {:?}", ring.current());
     assert!(!shown.contains(&hex) && shown.contains(ring.current().id()), "{shown}");
@@ -204,14 +212,14 @@ impl Entropy for NoEntropy {
 
 #[test]
 fn without_random_bytes_nothing_is_signed() {
-    let mut ring = ring().entropy(Arc::new(NoEntropy));
+    let mut ring = ring().with_entropy(Arc::new(NoEntropy));
     assert_eq!(ring.seal(&CALL, String::new(), NOW), Err(KeyError::Entropy));
     assert_eq!(ring.rotate().err(), Some(KeyError::Entropy));
     assert_eq!(ring.keys().len(), 1, "the old key goes on signing");
     assert_eq!(Key::generate(&NoEntropy).err(), Some(KeyError::Entropy));
 }
 
-/// The layout, pinned: what one release signs, the next one verifies. Reckoned apart, with Python's `hmac`.
+/// Pins the layout: each release verifies what earlier ones signed. The expected value comes from Python's `hmac`.
 #[test]
 fn the_signed_bytes_stay_what_they_are() {
     let key = Key::from_secret(b"0123456789abcdef").expect("long enough");
@@ -228,21 +236,21 @@ fn the_signed_bytes_stay_what_they_are() {
         issued_at: NOW,
         nonce: "11".repeat(16),
     };
-    envelope.sig = key.sign(&envelope.signed());
+    envelope.sig = key.sign(&envelope.signed_bytes());
     assert_eq!(envelope.key_id, "c5c36b4dffb1bfa3");
     assert_eq!(envelope.sig, "15d87b3fdfd4d240ca84fae7c0a240887024f64d2b2c3d3e540041af0ebf1b76");
 }
 
-/// What is kept of an envelope beside the call and its result is enough to verify it later.
+/// The seal, the call and its result are enough to verify later.
 #[test]
 fn a_seal_and_its_result_are_the_envelope_again() {
     let ring = ring();
     let envelope = sealed(&ring);
-    let again = Envelope::from_seal(&envelope.to_seal(), &CALL, ANSWER);
-    assert_eq!(again, envelope);
-    assert_eq!(ring.verify(&again, &CALL), Ok(()));
+    let rebuilt = Envelope::from_seal(&envelope.to_seal(), &CALL, ANSWER);
+    assert_eq!(rebuilt, envelope);
+    assert_eq!(ring.verify(&rebuilt, &CALL), Ok(()));
     let altered = Envelope::from_seal(&envelope.to_seal(), &CALL, "The pump takes 13 Nm.");
-    assert_eq!(ring.verify(&altered, &CALL), Err(Refused::BadSignature));
+    assert_eq!(ring.verify(&altered, &CALL), Err(EnvelopeError::BadSignature));
 }
 
 #[test]
@@ -254,22 +262,22 @@ fn an_envelope_is_json_with_nothing_unsigned_in_it() {
     assert!(serde_json::from_str::<Envelope>(&more).is_err());
 }
 
-/// Two envelopes never have the same signed bytes: moving a letter over a field's edge shows.
+/// Moving a letter across a field boundary changes the signed bytes.
 #[test]
 fn fields_do_not_run_into_each_other() {
     let envelope = sealed(&ring());
     let moved = Envelope { session: "wor".to_owned(), call_id: "kcall_7".to_owned(), ..envelope.clone() };
-    assert_ne!(moved.signed(), envelope.signed());
+    assert_ne!(moved.signed_bytes(), envelope.signed_bytes());
 }
 
-type Verifier<'a> = &'a dyn Fn(&Envelope, &Binding<'_>) -> bool;
+type Verifier<'a> = &'a dyn Fn(&Envelope, &CallBinding<'_>) -> bool;
 
-/// Flips every bit of an envelope, as JSON and field by field; how many that differ from it are accepted.
-fn accepted_after_flips(envelope: &Envelope, binding: &Binding<'_>, accepts: Verifier<'_>) -> usize {
+/// Flips every bit of an envelope, as JSON and field by field; counts the altered envelopes that are accepted.
+fn accepted_after_flips(envelope: &Envelope, binding: &CallBinding<'_>, accepts: Verifier<'_>) -> usize {
     let mut wrong = 0;
     let mut tried = 0;
     let mut try_one = |altered: &Envelope| {
-        // The same text in another spelling (an escape in upper case) is the same envelope.
+        // Another spelling of the same text (an uppercase escape) is the same envelope.
         if altered != envelope {
             tried += 1;
             wrong += usize::from(accepts(altered, binding));
@@ -309,7 +317,6 @@ fn accepted_after_flips(envelope: &Envelope, binding: &Binding<'_>, accepts: Ver
     wrong
 }
 
-/// The bytes with one bit changed, for every bit.
 fn flips(bytes: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let bytes = bytes.to_vec();
     (0..bytes.len() * 8).map(move |bit| {
@@ -326,49 +333,49 @@ fn every_flipped_bit_is_refused() {
     for at in 0..100_usize {
         let payload = ANSWER.chars().cycle().skip(at).take(at / 2).collect::<String>();
         let (call_id, arguments) = (format!("call_{at}"), format!("{{\"n\":{at}}}"));
-        let binding = Binding { call_id: &call_id, arguments: &arguments, ..CALL };
+        let binding = CallBinding { call_id: &call_id, arguments: &arguments, ..CALL };
         let envelope = ring.seal(&binding, payload, NOW).expect("random bytes");
-        assert!(asked(&ring, &envelope, &binding, NOW).is_ok());
-        let accepts = |altered: &Envelope, call: &Binding<'_>| asked(&ring, altered, call, NOW).is_ok();
+        assert!(open_once(&ring, &envelope, &binding, NOW).is_ok());
+        let accepts = |altered: &Envelope, call: &CallBinding<'_>| open_once(&ring, altered, call, NOW).is_ok();
         assert_eq!(accepted_after_flips(&envelope, &binding, &accepts), 0, "envelope {at}");
     }
 }
 
-/// The test above can fail: verifiers that leave a part out are caught by it.
+/// The test above can fail: it catches verifiers that skip a part.
 #[test]
 fn a_verifier_that_skips_the_signature_is_caught() {
     let ring = ring();
     let envelope = sealed(&ring);
-    let forgetful = |altered: &Envelope, call: &Binding<'_>| {
+    let forgetful = |altered: &Envelope, call: &CallBinding<'_>| {
         altered.session == call.session && altered.result_sha256 == sha256(&altered.payload)
     };
     assert!(accepted_after_flips(&envelope, &CALL, &forgetful) > 0);
-    // One that knows only half of the signature lets every flip of the other half pass.
-    let half = |altered: &Envelope, _: &Binding<'_>| {
-        let sig = ring.current().sign(&altered.signed());
+    // A verifier of half the signature accepts every flip in the other half.
+    let half = |altered: &Envelope, _: &CallBinding<'_>| {
+        let sig = ring.current().sign(&altered.signed_bytes());
         altered.sig.get(..32) == sig.get(..32)
     };
     assert!(accepted_after_flips(&envelope, &CALL, &half) > 0);
 }
 
 proptest! {
-    /// Any words in any field: accepted as they were signed, refused for any other call.
+    /// Any text in any field: accepted as signed, refused for any other call.
     #[test]
     fn any_call_is_bound(
         session in "\\PC{0,8}", call_id in "\\PC{0,8}", tool in "\\PC{0,8}", arguments in "\\PC{0,8}",
         other in "\\PC{0,8}", payload in ".{0,40}",
     ) {
         let ring = ring();
-        let binding = Binding { session: &session, call_id: &call_id, tool: &tool, arguments: &arguments };
+        let binding = CallBinding { session: &session, call_id: &call_id, tool: &tool, arguments: &arguments };
         let envelope = ring.seal(&binding, payload.clone(), NOW).expect("random bytes");
-        prop_assert_eq!(asked(&ring, &envelope, &binding, NOW), Ok(payload));
+        prop_assert_eq!(open_once(&ring, &envelope, &binding, NOW), Ok(payload));
         for moved in [
-            Binding { session: &other, ..binding },
-            Binding { call_id: &other, ..binding },
-            Binding { tool: &other, ..binding },
-            Binding { arguments: &other, ..binding },
+            CallBinding { session: &other, ..binding },
+            CallBinding { call_id: &other, ..binding },
+            CallBinding { tool: &other, ..binding },
+            CallBinding { arguments: &other, ..binding },
         ] {
-            prop_assert_eq!(asked(&ring, &envelope, &moved, NOW).is_ok(), moved == binding);
+            prop_assert_eq!(open_once(&ring, &envelope, &moved, NOW).is_ok(), moved == binding);
         }
     }
 }

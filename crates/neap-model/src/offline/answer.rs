@@ -1,20 +1,20 @@
-//! What is said: about our own doing, or quoted. Nothing factual is said in our own words.
+//! Replies: about the model's own actions, or quoted. No fact is stated in other words.
 
 use serde_json::Value;
 
-use super::intent::{Intent, intent, is_question};
-use super::phrases::{any, plain};
+use super::intent::{Intent, is_question, parse_intent};
+use super::phrases::{contains_any, normalize};
+use super::prompt_view::{LogView, PromptView};
 use super::quote;
-use super::read::{LogPart, Situation};
 
-/// Said once, at the beginning of a conversation.
-const WHO: &str =
+/// Added to the first reply of a conversation.
+const INTRODUCTION: &str =
     "This is the built-in offline model: it keeps, finds and quotes what was said, and does not reason.";
-const CANNOT: &str =
+const CANNOT_ANSWER: &str =
     "The built-in offline model cannot answer that; it only keeps, finds and quotes what was said.";
 
-/// How our own sentences begin, so that they are never quoted as evidence.
-pub(super) const OWN_WORDS: &[&str] = &[
+/// How the model's own sentences begin, so that they are never quoted as evidence.
+pub(super) const OWN_SENTENCE_STARTS: &[&str] = &[
     "Noted",
     "This is the built-in",
     "The built-in offline model",
@@ -36,127 +36,117 @@ pub(super) const OWN_WORDS: &[&str] = &[
     "> ",
 ];
 
-/// With a word about who speaks where nothing was said before.
-fn introduced(situation: &Situation, text: &str) -> String {
-    if situation.is_first { format!("{text} {WHO}") } else { text.to_owned() }
+fn with_introduction(situation: &PromptView, text: &str) -> String {
+    if situation.is_first_turn { format!("{text} {INTRODUCTION}") } else { text.to_owned() }
 }
 
-/// Lines as quotations.
-fn quoted(lines: &[String]) -> String {
+fn quote_lines(lines: &[String]) -> String {
     lines.iter().map(|line| format!("\n> {line}")).collect()
 }
 
-/// A new effort was opened, or another became active.
-pub(super) fn working(situation: &Situation, verb: &str, id: &str) -> String {
-    introduced(situation, &format!("{verb} {id}."))
+pub(super) fn effort_entered(situation: &PromptView, verb: &str, id: &str) -> String {
+    with_introduction(situation, &format!("{verb} {id}."))
 }
 
-/// The message belongs to the active effort, or to none.
-pub(super) fn staying(situation: &Situation) -> String {
-    let asks = is_question(&plain(&situation.said));
-    let Some(id) = &situation.active else { return without_effort(situation, asks) };
-    let mut out = introduced(situation, &format!("Noted under {id}."));
+pub(super) fn acknowledge(situation: &PromptView) -> String {
+    let asks = is_question(&normalize(&situation.user_message));
+    let Some(id) = &situation.active else { return outside_efforts(situation, asks) };
+    let mut out = with_introduction(situation, &format!("Noted under {id}."));
     if asks && let Some(log) = situation.active_log() {
-        out.push_str(&quoted(&quote::lines(&situation.said, &[log])));
+        out.push_str(&quote_lines(&quote::answer_lines(&situation.user_message, &[log])));
     }
-    if asks && let Some(known) = from_memory(situation) {
+    if asks && let Some(memory) = from_memory(situation) {
         out.push('\n');
-        out.push_str(&known);
+        out.push_str(&memory);
     }
     out
 }
 
-/// What is known beyond this conversation about the question.
-pub(super) fn from_memory(situation: &Situation) -> Option<String> {
-    let topic = quote::topic(&situation.said);
-    let mut close: Vec<(f64, &String)> =
-        situation.known.iter().map(|record| (quote::coverage(&topic, record), record)).collect();
-    close.retain(|(share, _)| *share >= 0.6);
-    close.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let records: Vec<String> = close.into_iter().take(3).map(|(_, record)| record.clone()).collect();
-    (!records.is_empty()).then(|| format!("From memory:{}", quoted(&records)))
+pub(super) fn from_memory(situation: &PromptView) -> Option<String> {
+    let topic = quote::topic_terms(&situation.user_message);
+    let mut relevant: Vec<(f64, &String)> =
+        situation.memories.iter().map(|record| (quote::coverage(&topic, record), record)).collect();
+    relevant.retain(|(share, _)| *share >= 0.6);
+    relevant.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let records: Vec<String> = relevant.into_iter().take(3).map(|(_, record)| record.clone()).collect();
+    (!records.is_empty()).then(|| format!("From memory:{}", quote_lines(&records)))
 }
 
-fn without_effort(situation: &Situation, asks: bool) -> String {
-    let text = plain(&situation.said);
-    if matches!(intent(&situation.said), Intent::Courtesy) {
-        let thanks = any(&text, "thanks|thank|thx|danke|谢谢");
-        return introduced(situation, if thanks { "You are welcome." } else { "Hello." });
+fn outside_efforts(situation: &PromptView, asks: bool) -> String {
+    let text = normalize(&situation.user_message);
+    if matches!(parse_intent(&situation.user_message), Intent::Courtesy) {
+        let thanks = contains_any(&text, "thanks|thank|thx|danke|谢谢");
+        return with_introduction(situation, if thanks { "You are welcome." } else { "Hello." });
     }
     if !asks {
-        return introduced(situation, "Noted.");
+        return with_introduction(situation, "Noted.");
     }
-    if let Some(known) = from_memory(situation) {
-        return known;
+    if let Some(memory) = from_memory(situation) {
+        return memory;
     }
-    let chat: Vec<&LogPart> = situation.logs.iter().collect();
-    let topic = quote::topic(&situation.said);
-    let close = |part: &&LogPart| quote::log_coverage(&topic, part) >= 0.6;
-    let chat: Vec<&LogPart> = chat.into_iter().filter(close).collect();
-    let lines = quote::lines(&situation.said, &chat);
+    let chat: Vec<&LogView> = situation.logs.iter().collect();
+    let topic = quote::topic_terms(&situation.user_message);
+    let is_relevant = |part: &&LogView| quote::log_coverage(&topic, part) >= 0.6;
+    let chat: Vec<&LogView> = chat.into_iter().filter(is_relevant).collect();
+    let lines = quote::answer_lines(&situation.user_message, &chat);
     if lines.is_empty() {
-        return CANNOT.to_owned();
+        return CANNOT_ANSWER.to_owned();
     }
-    format!("From the recent chat:{}", quoted(&lines))
+    format!("From the recent chat:{}", quote_lines(&lines))
 }
 
-/// An effort came to its end.
-pub(super) fn concluded(situation: &Situation, id: &str) -> String {
+pub(super) fn effort_concluded(situation: &PromptView, id: &str) -> String {
     let next = situation.active.as_ref().map(|active| format!(" Active: {active}.")).unwrap_or_default();
     format!("Concluded {id}; its summary stands for it now.{next}")
 }
 
-/// What a log says about the question, or its latest words if the question names nothing.
-pub(super) fn from_log(situation: &Situation, id: &str) -> String {
+/// Lines of a log that answer the question, or the latest ones if it names no topic.
+pub(super) fn from_log(situation: &PromptView, id: &str) -> String {
     let Some(log) = situation.log(id) else { return from_summary(situation, id) };
-    let found = quote::lines(&situation.said, &[log]);
-    if found.is_empty() && quote::topic(&situation.said).is_empty() {
-        return format!("From the log of {id}, the latest:{}", quoted(&quote::latest(log)));
+    let found = quote::answer_lines(&situation.user_message, &[log]);
+    if found.is_empty() && quote::topic_terms(&situation.user_message).is_empty() {
+        return format!("From the log of {id}, the latest:{}", quote_lines(&quote::latest_lines(log)));
     }
     if found.is_empty() {
-        let summary = situation.summary(id).map(|text| quoted(&[text.to_owned()])).unwrap_or_default();
+        let summary = situation.summary(id).map(|text| quote_lines(&[text.to_owned()])).unwrap_or_default();
         return format!("Nothing in the log of {id} answers that in so many words.{summary}");
     }
-    format!("From the log of {id}:{}", quoted(&found))
+    format!("From the log of {id}:{}", quote_lines(&found))
 }
 
-/// A shown summary.
-pub(super) fn from_summary(situation: &Situation, id: &str) -> String {
+pub(super) fn from_summary(situation: &PromptView, id: &str) -> String {
     match situation.summary(id) {
         Some(text) => format!("From the summary of {id}:\n> {text}"),
-        None => nothing(),
+        None => nothing_found(),
     }
 }
 
-/// What is in the context about the question outside efforts.
-pub(super) fn from_chat(situation: &Situation) -> Option<String> {
-    let chat: Vec<&LogPart> = situation.logs.iter().filter(|part| part.id.is_none()).collect();
-    let topic = quote::topic(&situation.said);
+pub(super) fn from_chat(situation: &PromptView) -> Option<String> {
+    let chat: Vec<&LogView> = situation.logs.iter().filter(|part| part.id.is_none()).collect();
+    let topic = quote::topic_terms(&situation.user_message);
     let covered = chat.iter().any(|part| quote::log_coverage(&topic, part) >= 0.6);
-    let lines = if covered { quote::lines(&situation.said, &chat) } else { Vec::new() };
-    (!lines.is_empty()).then(|| format!("From the recent chat:{}", quoted(&lines)))
+    let lines = if covered { quote::answer_lines(&situation.user_message, &chat) } else { Vec::new() };
+    (!lines.is_empty()).then(|| format!("From the recent chat:{}", quote_lines(&lines)))
 }
 
-/// A search result as it is.
-pub(super) fn from_result(result: &Value, is_close: bool) -> String {
+pub(super) fn from_result(result: &Value, is_relevant: bool) -> String {
     let text = |key: &str| result.get(key).and_then(Value::as_str);
-    let place = text("id").unwrap_or("the chat outside efforts");
+    let source = text("id").unwrap_or("the chat outside efforts");
     let words: Vec<String> = ["summary", "quote"].iter().filter_map(|key| text(key)).map(str::to_owned).collect();
-    let lead = if is_close {
-        format!("From the record of {place}:")
+    let lead = if is_relevant {
+        format!("From the record of {source}:")
     } else {
-        format!("The nearest that is stored is {place}:")
+        format!("The nearest that is stored is {source}:")
     };
-    format!("{lead}{}", quoted(&words))
+    format!("{lead}{}", quote_lines(&words))
 }
 
-/// Plainly, that there is none.
-pub(super) fn nothing() -> String {
+pub(super) fn nothing_found() -> String {
     "Nothing about that is stored under any name that was searched.".to_owned()
 }
 
-/// What `effort_status` says, in words.
-pub(super) fn status(result: &Value) -> String {
+/// The result of `effort_status` as text.
+pub(super) fn status_text(result: &Value) -> String {
     let efforts = result.get("efforts").and_then(Value::as_array).cloned().unwrap_or_default();
     let text = |effort: &Value, key: &str| effort.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let tokens = |effort: &Value| effort.get("raw_tokens").and_then(Value::as_u64).unwrap_or(0);
@@ -182,27 +172,26 @@ pub(super) fn status(result: &Value) -> String {
     out.join("\n")
 }
 
-/// A tool refused; its own words say why.
-pub(super) fn refused(error: &str) -> String {
+pub(super) fn refusal_text(error: &str) -> String {
     format!("That did not work: {error}")
 }
 
-/// A call was wanted where none is carried out.
-pub(super) fn without_calls(situation: &Situation) -> String {
-    let wish = intent(&situation.said);
-    if !matches!(wish, Intent::Recall { .. } | Intent::Ask) {
-        return staying(situation);
+/// For requests in which tools may not be called.
+pub(super) fn without_calls(situation: &PromptView) -> String {
+    let intent = parse_intent(&situation.user_message);
+    if !matches!(intent, Intent::Recall { .. } | Intent::Ask) {
+        return acknowledge(situation);
     }
-    let topic = quote::topic(&situation.said);
+    let topic = quote::topic_terms(&situation.user_message);
     let log = situation.logs.iter().filter(|part| quote::log_coverage(&topic, part) >= 0.5);
     let log = log.max_by(|a, b| quote::log_coverage(&topic, a).total_cmp(&quote::log_coverage(&topic, b)));
     if let Some(id) = log.and_then(|part| part.id.as_deref()) {
         return from_log(situation, id);
     }
-    let summed =
+    let summary =
         situation.summaries.iter().find(|(id, text)| quote::coverage(&topic, &format!("{id} {text}")) >= 0.5);
-    match summed {
+    match summary {
         Some((id, _)) => from_summary(situation, id),
-        None => from_chat(situation).unwrap_or_else(nothing),
+        None => from_chat(situation).unwrap_or_else(nothing_found),
     }
 }

@@ -1,200 +1,206 @@
-//! What follows from a wish and the situation: one call, or words.
+//! Decides the next step from the user's intent and the prompt: one tool call, or a reply.
 
 use serde_json::{Value, json};
 
 use super::answer;
-use super::intent::{Beginning, Going, Intent, intent, is_question};
-use super::name::{is_mentioned, name_for, named, salient};
-use super::phrases::{any, plain};
+use super::intent::{Intent, StartSignal, SwitchKind, is_question, parse_intent};
+use super::name::{effort_name, is_mentioned, match_effort, salient_words};
+use super::past_questions::{answer_question, answer_recall, search_call, use_search_result};
+use super::phrases::{contains_any, normalize};
+use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage};
-use super::read::{Round, Situation};
-use super::recall::{ask, found, recall, search};
 use crate::summarize::term_set;
 
-/// What to do next.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Next {
-    /// Call a tool.
+pub(super) enum NextStep {
     Call { tool: &'static str, arguments: Value },
-    /// Answer.
     Say(String),
 }
 
-/// Decides.
-pub(super) fn next(situation: &Situation) -> Next {
+pub(super) fn next_step(situation: &PromptView) -> NextStep {
     if !situation.has_tools() {
-        return Next::Say(answer::without_calls(situation));
+        return NextStep::Say(answer::without_calls(situation));
     }
-    match situation.rounds.last() {
-        None => first(situation, &situation.said),
-        Some(round) => then(situation, round),
+    match situation.calls.last() {
+        None => first_step(situation, &situation.user_message),
+        Some(round) => step_after_call(situation, round),
     }
 }
 
-pub(super) fn call(tool: &'static str, arguments: Value) -> Next {
-    Next::Call { tool, arguments }
+pub(super) fn call(tool: &'static str, arguments: Value) -> NextStep {
+    NextStep::Call { tool, arguments }
 }
 
-pub(super) fn with_id(tool: &'static str, id: &str) -> Next {
+pub(super) fn call_with_id(tool: &'static str, id: &str) -> NextStep {
     call(tool, json!({"id": id}))
 }
 
-pub(super) fn stay(situation: &Situation) -> Next {
-    Next::Say(answer::staying(situation))
+pub(super) fn stay_in_effort(situation: &PromptView) -> NextStep {
+    NextStep::Say(answer::acknowledge(situation))
 }
 
-/// The first move of a turn, or of what else a message said.
-fn first(situation: &Situation, said: &str) -> Next {
-    match intent(said) {
+fn first_step(situation: &PromptView, message: &str) -> NextStep {
+    match parse_intent(message) {
         Intent::Status => call("effort_status", json!({})),
-        Intent::Close { object, rest: _ } => close(situation, said, &object),
-        Intent::GoTo { target, how } => go_to(situation, said, &target, how),
-        Intent::Expand { target } => match named(&target, situation.summaries.iter().map(|(id, _)| id.as_str())) {
-            Some(id) => with_id("expand_effort", id),
-            None => search(&target, false),
-        },
-        Intent::Collapse { target } => match named(&target, situation.expanded.iter().map(String::as_str)) {
-            Some(id) => with_id("collapse_effort", id),
-            None => stay(situation),
-        },
-        Intent::Recall { detail, explicit } => recall(situation, said, detail, explicit),
-        Intent::Ask => ask(situation, said),
-        Intent::Begin(beginning) => begin(situation, said, beginning),
-        Intent::Pause | Intent::Courtesy | Intent::Tell => stay(situation),
+        Intent::Close { object, rest: _ } => close_effort(situation, message, &object),
+        Intent::GoTo { target, how } => go_to_effort(situation, message, &target, how),
+        Intent::Expand { target } => {
+            match match_effort(&target, situation.summaries.iter().map(|(id, _)| id.as_str())) {
+                Some(id) => call_with_id("expand_effort", id),
+                None => search_call(&target, false),
+            }
+        }
+        Intent::Collapse { target } => {
+            match match_effort(&target, situation.expanded.iter().map(String::as_str)) {
+                Some(id) => call_with_id("collapse_effort", id),
+                None => stay_in_effort(situation),
+            }
+        }
+        Intent::Recall { detail, explicit } => answer_recall(situation, message, detail, explicit),
+        Intent::Ask => answer_question(situation, message),
+        Intent::Begin(signal) => begin_effort(situation, message, signal),
+        Intent::Pause | Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
     }
 }
 
-/// Closes what the sign is about; a sign about something else is none.
-fn close(situation: &Situation, said: &str, object: &str) -> Next {
+/// Closes the effort that the message names; a message about something else closes none.
+fn close_effort(situation: &PromptView, message: &str, object: &str) -> NextStep {
     let generic = "issue|problem|bug|task|work|effort|one|topic|project|plan|all|now|everything|case|job|great|perfect|thanks|resolved|done|closed|complete|finished|think";
     let objects: Vec<String> =
-        salient(object).into_iter().filter(|word| !generic.split('|').any(|g| g == word)).collect();
+        salient_words(object).into_iter().filter(|word| !generic.split('|').any(|g| g == word)).collect();
     let Some(active) = situation.active.as_deref() else {
-        return Next::Say("There is no open effort to close.".to_owned());
+        return NextStep::Say("There is no open effort to close.".to_owned());
     };
     if objects.is_empty() {
         return call("close_effort", json!({}));
     }
     let object = objects.join(" ");
-    if named(&object, std::iter::once(active)).is_some() {
+    if match_effort(&object, std::iter::once(active)).is_some() {
         return call("close_effort", json!({}));
     }
-    match named(&object, situation.open.iter().map(String::as_str)) {
-        Some(id) => with_id("close_effort", id),
-        None if is_question(&plain(said)) => ask(situation, said),
-        None => stay(situation),
+    match match_effort(&object, situation.open.iter().map(String::as_str)) {
+        Some(id) => call_with_id("close_effort", id),
+        None if is_question(&normalize(message)) => answer_question(situation, message),
+        None => stay_in_effort(situation),
     }
 }
 
-fn go_to(situation: &Situation, said: &str, target: &str, how: Going) -> Next {
-    if let Some(id) = named(target, situation.open.iter().map(String::as_str)) {
-        return with_id("switch_effort", id);
+fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: SwitchKind) -> NextStep {
+    if let Some(id) = match_effort(target, situation.open.iter().map(String::as_str)) {
+        return call_with_id("switch_effort", id);
     }
     let active = situation.active.as_deref();
-    if named(target, active.into_iter()).is_some() {
-        return stay(situation);
+    if match_effort(target, active.into_iter()).is_some() {
+        return stay_in_effort(situation);
     }
-    if let Some(id) = named(target, situation.concluded()) {
-        return with_id("reopen_effort", id);
+    if let Some(id) = match_effort(target, situation.concluded()) {
+        return call_with_id("reopen_effort", id);
     }
     match how {
-        Going::Back => search(target, false),
-        Going::Instead if !is_related(situation, target) && !any(&plain(said), "let's do|use") => {
-            open(situation, target)
+        SwitchKind::Back => search_call(target, false),
+        SwitchKind::Instead
+            if !is_related(situation, target) && !contains_any(&normalize(message), "let's do|use") =>
+        {
+            open_effort(situation, target)
         }
-        Going::Loosely if active.is_none() => open(situation, target),
-        Going::Instead | Going::Loosely => stay(situation),
+        SwitchKind::Loosely if active.is_none() => open_effort(situation, target),
+        SwitchKind::Instead | SwitchKind::Loosely => stay_in_effort(situation),
     }
 }
 
-fn begin(situation: &Situation, said: &str, beginning: Beginning) -> Next {
+fn begin_effort(situation: &PromptView, message: &str, signal: StartSignal) -> NextStep {
     if situation.active.is_none() {
-        let again = any(&plain(said), "again|back|still");
-        let known = situation.concluded().find(|id| again && is_mentioned(id, said));
+        let again = contains_any(&normalize(message), "again|back|still");
+        let known = situation.concluded().find(|id| again && is_mentioned(id, message));
         return match known {
-            Some(id) => with_id("reopen_effort", id),
-            None => open(situation, said),
+            Some(id) => call_with_id("reopen_effort", id),
+            None => open_effort(situation, message),
         };
     }
-    // A question that was put is being answered.
+    // The message may answer a question that the assistant asked.
     let prompted = situation.active_log().and_then(|log| log.messages.last());
     let prompted = prompted.is_some_and(|m| m.content.trim_end().ends_with(['?', '？']));
-    match beginning {
-        Beginning::Declared => open(situation, said),
-        Beginning::Asked if !prompted && salient(&plain(said)).len() >= 2 && !is_related(situation, said) => {
-            open(situation, said)
+    match signal {
+        StartSignal::Declared => open_effort(situation, message),
+        StartSignal::Asked
+            if !prompted && salient_words(&normalize(message)).len() >= 2 && !is_related(situation, message) =>
+        {
+            open_effort(situation, message)
         }
-        Beginning::Asked | Beginning::Implied => stay(situation),
+        StartSignal::Asked | StartSignal::Implied => stay_in_effort(situation),
     }
 }
 
-/// Whether a text shares a telling word with the active effort.
-fn is_related(situation: &Situation, text: &str) -> bool {
-    let words = term_set(&salient(&plain(text)).join(" "));
+/// Whether a text shares a salient word with the active effort.
+fn is_related(situation: &PromptView, text: &str) -> bool {
+    let words = term_set(&salient_words(&normalize(text)).join(" "));
     let log = situation.active_log().map_or(0.0, |log| log_coverage(&words, log));
     let id = situation.active.as_deref().map_or(0.0, |id| coverage(&words, id));
-    // The rest of a message may share a word by chance.
+    // A long message may share a word by chance.
     log.max(id) * words.len() as f64 > if words.len() > 6 { 1.5 } else { 0.5 }
 }
 
-fn open(situation: &Situation, said: &str) -> Next {
-    let Some(name) = name_for(said) else { return stay(situation) };
+fn open_effort(situation: &PromptView, message: &str) -> NextStep {
+    let Some(name) = effort_name(message) else { return stay_in_effort(situation) };
     if situation.active.as_deref() == Some(&name) {
-        stay(situation)
+        stay_in_effort(situation)
     } else if situation.open.contains(&name) {
-        with_id("switch_effort", &name)
+        call_with_id("switch_effort", &name)
     } else if situation.concluded().any(|id| id == name) {
-        with_id("reopen_effort", &name)
+        call_with_id("reopen_effort", &name)
     } else {
         call("open_effort", json!({"name": name}))
     }
 }
 
-/// What follows from the last call of this turn.
-fn then(situation: &Situation, round: &Round) -> Next {
+fn step_after_call(situation: &PromptView, round: &CallResult) -> NextStep {
     let text = |key: &str| round.result.get(key).and_then(Value::as_str);
     if let Some(error) = text("error") {
-        return refused(situation, round, error);
+        return step_after_refusal(situation, round, error);
     }
     let id = text("effort_id").unwrap_or_default();
     match round.tool.as_str() {
-        "open_effort" => Next::Say(answer::working(situation, "Noted under", id)),
-        "switch_effort" => Next::Say(answer::working(situation, "Working on", id)),
-        "reopen_effort" => Next::Say(answer::working(situation, "Going on with", id)),
-        "collapse_effort" => Next::Say(format!("Put away {id}; its summary stands for it again.")),
-        "close_effort" => closed(situation, id),
-        "effort_status" => Next::Say(answer::status(&round.result)),
-        "expand_effort" => Next::Say(answer::from_log(situation, id)),
-        "search_efforts" => found(situation, round),
-        _ => Next::Say(answer::staying(situation)),
+        "open_effort" => NextStep::Say(answer::effort_entered(situation, "Noted under", id)),
+        "switch_effort" => NextStep::Say(answer::effort_entered(situation, "Working on", id)),
+        "reopen_effort" => NextStep::Say(answer::effort_entered(situation, "Going on with", id)),
+        "collapse_effort" => NextStep::Say(format!("Put away {id}; its summary stands for it again.")),
+        "close_effort" => step_after_close(situation, id),
+        "effort_status" => NextStep::Say(answer::status_text(&round.result)),
+        "expand_effort" => NextStep::Say(answer::from_log(situation, id)),
+        "search_efforts" => use_search_result(situation, round),
+        _ => NextStep::Say(answer::acknowledge(situation)),
     }
 }
 
-/// A refusal often names the way.
-fn refused(situation: &Situation, round: &Round, error: &str) -> Next {
+/// Follows the hint of a refusal if there is one.
+fn step_after_refusal(situation: &PromptView, round: &CallResult, error: &str) -> NextStep {
     let id = |key: &str| round.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let earlier = situation.rounds.len() > 1;
+    let earlier = situation.calls.len() > 1;
     match round.tool.as_str() {
-        "open_effort" if error.contains("already open") && !earlier => with_id("switch_effort", &id("name")),
-        "open_effort" if error.contains("is concluded") && !earlier => with_id("reopen_effort", &id("name")),
-        "expand_effort" if situation.log(&id("id")).is_some() => Next::Say(answer::from_log(situation, &id("id"))),
-        _ => Next::Say(answer::refused(error)),
+        "open_effort" if error.contains("already open") && !earlier => call_with_id("switch_effort", &id("name")),
+        "open_effort" if error.contains("is concluded") && !earlier => call_with_id("reopen_effort", &id("name")),
+        "expand_effort" if situation.log(&id("id")).is_some() => {
+            NextStep::Say(answer::from_log(situation, &id("id")))
+        }
+        _ => NextStep::Say(answer::refusal_text(error)),
     }
 }
 
-/// A message that closes one thing may begin another.
-fn closed(situation: &Situation, id: &str) -> Next {
-    if situation.rounds.len() == 1
-        && let Intent::Close { rest, .. } = intent(&situation.said)
+/// A message that closes one effort may begin another.
+fn step_after_close(situation: &PromptView, id: &str) -> NextStep {
+    if situation.calls.len() == 1
+        && let Intent::Close { rest, .. } = parse_intent(&situation.user_message)
     {
-        match intent(&rest) {
-            Intent::Begin(Beginning::Declared | Beginning::Asked) => return open(situation, &rest),
-            Intent::Begin(Beginning::Implied) if situation.active.is_none() => return open(situation, &rest),
-            Intent::GoTo { target, how } => match go_to(situation, &rest, &target, how) {
-                Next::Say(_) => {}
-                call @ Next::Call { .. } => return call,
+        match parse_intent(&rest) {
+            Intent::Begin(StartSignal::Declared | StartSignal::Asked) => return open_effort(situation, &rest),
+            Intent::Begin(StartSignal::Implied) if situation.active.is_none() => {
+                return open_effort(situation, &rest);
+            }
+            Intent::GoTo { target, how } => match go_to_effort(situation, &rest, &target, how) {
+                NextStep::Say(_) => {}
+                call @ NextStep::Call { .. } => return call,
             },
-            Intent::Begin(Beginning::Implied)
+            Intent::Begin(StartSignal::Implied)
             | Intent::Status
             | Intent::Recall { .. }
             | Intent::Close { .. }
@@ -206,5 +212,5 @@ fn closed(situation: &Situation, id: &str) -> Next {
             | Intent::Tell => {}
         }
     }
-    Next::Say(answer::concluded(situation, id))
+    NextStep::Say(answer::effort_concluded(situation, id))
 }

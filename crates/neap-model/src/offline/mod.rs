@@ -1,68 +1,66 @@
-//! The built-in model: it keeps, finds and quotes, needs no key and no network, and does not pretend to think.
+//! The built-in model: a set of rules without key or network that records, finds and quotes.
 //!
-//! It sees only what any model sees, the request: where things stand is `read` from it, what the user wants
-//! is told by rules (`intent`), what follows from both is decided (`decide`), and what it says (`answer`) is either
-//! about its own doing or quoted (`quote`) from the context. It never invents, and in doubt calls no tool.
+//! It sees only the request, like any model. `prompt_view` parses it, `intent` classifies the user's message,
+//! `decide` picks the next step, and `answer` replies about its own actions or with quotes (`quote`) from the
+//! context. It never invents anything, and in doubt calls no tool.
 
 mod answer;
 mod decide;
-mod grown;
 mod intent;
 mod name;
+mod past_questions;
 mod phrases;
+mod prompt_history;
+mod prompt_view;
 mod quote;
-mod read;
-mod recall;
 
 use async_trait::async_trait;
-use neap_core::message::ToolCall;
+use neap_core::base::message::ToolCall;
 use neap_core::turn::{ModelReply, ModelRequest};
 
-use crate::stream::say;
+use crate::stream::stream_words;
 use crate::{ChatModel, ModelError, OnText};
-use decide::Next;
-use read::Situation;
+use decide::NextStep;
+use prompt_view::PromptView;
 
-/// Calls in one turn, at most.
+/// Per turn.
 const CALLS_MAX: usize = 3;
 
-/// A rule-based model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Offline;
+pub struct OfflineModel;
 
-impl Offline {
-    /// The model; it has no state and no settings.
+impl OfflineModel {
     pub fn new() -> Self {
         Self
     }
 
     fn answer(request: &ModelRequest) -> ModelReply {
-        let situation = Situation::read(request);
-        let made = situation.rounds.len();
-        match decide::next(&situation) {
-            Next::Call { tool, arguments } if situation.may_call(tool) && made < CALLS_MAX => {
-                // Unique within the turn, and the same whenever the turn is.
+        let situation = PromptView::read(request);
+        let made = situation.calls.len();
+        match decide::next_step(&situation) {
+            NextStep::Call { tool, arguments } if situation.can_call(tool) && made < CALLS_MAX => {
+                // Unique within the turn, and deterministic.
                 let id = format!("offline-{}", made + 1);
                 let call = ToolCall { id, name: tool.to_owned(), arguments: arguments.to_string() };
-                ModelReply { text: String::new(), calls: vec![call], is_cut: false }
+                ModelReply { text: String::new(), calls: vec![call], is_truncated: false }
             }
-            Next::Call { .. } => {
-                ModelReply { text: answer::without_calls(&situation), calls: Vec::new(), is_cut: false }
+            NextStep::Call { .. } => {
+                ModelReply { text: answer::without_calls(&situation), calls: Vec::new(), is_truncated: false }
             }
-            Next::Say(text) => ModelReply { text, calls: Vec::new(), is_cut: false },
+            NextStep::Say(text) => ModelReply { text, calls: Vec::new(), is_truncated: false },
         }
     }
 }
 
 #[async_trait]
-impl ChatModel for Offline {
+impl ChatModel for OfflineModel {
     fn name(&self) -> &str {
         "offline"
     }
 
     async fn reply(&self, request: &ModelRequest, on_text: OnText<'_>) -> Result<ModelReply, ModelError> {
         let reply = Self::answer(request);
-        say(&reply.text, on_text).await;
+        stream_words(&reply.text, on_text).await;
         Ok(reply)
     }
 }

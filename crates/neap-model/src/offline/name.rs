@@ -1,20 +1,19 @@
-//! Names for new efforts, and which known effort a phrase names.
+//! Names new efforts and finds the effort that a phrase names.
 
 use std::collections::BTreeSet;
 
-use neap_core::ids::EffortId;
-use neap_core::reference::is_stop_word;
-use neap_core::terms::terms;
+use neap_core::base::ids::EffortId;
+use neap_core::text::reference::is_stop_word;
+use neap_core::text::terms::terms;
 
-use super::phrases::{self as p, find, plain};
+use super::phrases::{self as p, find_any, normalize};
 
-/// Words of a name, at most.
 const WORDS_MAX: usize = 3;
-/// Characters of a name in a script without spaces, at most.
+/// For scripts without spaces.
 const UNSPACED_CHARS_MAX: usize = 8;
 
 /// Words that say that there is work, not what it is about.
-const EMPTY: &str = "us|help|helping|should|review|need|needs|want|wants|wanted|plan|planning|build|building|make|making|create|write|writing|\
+const EMPTY_WORDS: &str = "us|help|helping|should|review|need|needs|want|wants|wanted|plan|planning|build|building|make|making|create|write|writing|\
     fix|fixing|debug|start|starting|set|setup|work|works|working|keeps|keep|kept|getting|gets|trying|try|figure|going|go|\
     can't|cannot|won't|doesn't|isn't|don't|didn't|haven't|i'm|i'd|i've|we're|we've|it's|let's|lets|what's|that's|there's|\
     hi|hello|hey|thanks|thank|ok|okay|well|also|new|topic|separately|another|thing|things|unrelated|different|something|\
@@ -24,37 +23,40 @@ const EMPTY: &str = "us|help|helping|should|review|need|needs|want|wants|wanted|
     whole|much|many|still|even|maybe|actually|currently|right|never|everything|anything|nothing|people|got|ich|muss|möchte|\
     mein|meine|meinen|der|die|das|den|ein|eine|einen|und|mit|für|nicht|hilf|mir|bei|beim|wir|ist|auf|nach|von|zu|zum|zur";
 
-/// A name for what a message begins: the first telling words of the sentence that begins it.
-pub(super) fn name_for(said: &str) -> Option<String> {
-    let text = plain(said);
+/// The first salient words of the sentence that begins the work.
+pub(super) fn effort_name(message: &str) -> Option<String> {
+    let text = normalize(message);
     let sentences: Vec<&str> = text.split_inclusive(['.', '!', '?', ';', '\n', '。', '！', '？']).collect();
-    let begins =
-        |s: &&&str| [p::BEGIN, p::BEGIN_ELSEWHERE, p::HOW_TO, p::COMPLAINT].iter().any(|t| find(s, t).is_some());
-    let sentence = sentences.iter().find(begins).or_else(|| sentences.iter().find(|s| !salient(s).is_empty()))?;
-    // What follows the opening is what it is about; before a complaint stands what it is about.
+    let begins = |s: &&&str| {
+        [p::BEGIN, p::BEGIN_ELSEWHERE, p::HOW_TO, p::COMPLAINT].iter().any(|t| find_any(s, t).is_some())
+    };
+    let sentence =
+        sentences.iter().find(begins).or_else(|| sentences.iter().find(|s| !salient_words(s).is_empty()))?;
+    // The topic follows an opening phrase, but precedes a complaint.
     let openings = [p::BEGIN_ELSEWHERE, p::BEGIN, p::HOW_TO, p::NEW_TOPIC];
-    let from = openings.iter().filter_map(|table| find(sentence, table)).map(|(_, end)| end).max().unwrap_or(0);
-    let mut words = salient(&sentence[from..]);
+    let from =
+        openings.iter().filter_map(|table| find_any(sentence, table)).map(|(_, end)| end).max().unwrap_or(0);
+    let mut words = salient_words(&sentence[from..]);
     if words.is_empty() {
-        words = salient(sentence);
+        words = salient_words(sentence);
     }
     if words.is_empty() {
-        words = salient(&text);
+        words = salient_words(&text);
     }
     words.truncate(WORDS_MAX);
     let name = words.join("-");
     EffortId::from_name(&name).ok().map(String::from)
 }
 
-/// The telling words of a text, in order, each once.
-pub(super) fn salient(text: &str) -> Vec<String> {
+/// The salient words of a text, in order, without duplicates.
+pub(super) fn salient_words(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-');
     for word in words.map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())) {
         let word = word.strip_suffix("'s").unwrap_or(word);
         let unspaced = word.chars().any(|c| (c as u32) >= 0x2E80);
-        let telling = unspaced || (word.chars().count() >= 2 && !is_stop_word(word) && !is_empty_word(word));
-        if !telling {
+        let is_salient = unspaced || (word.chars().count() >= 2 && !is_stop_word(word) && !is_empty_word(word));
+        if !is_salient {
             continue;
         }
         let word: String =
@@ -67,34 +69,33 @@ pub(super) fn salient(text: &str) -> Vec<String> {
 }
 
 fn is_empty_word(word: &str) -> bool {
-    EMPTY.split('|').any(|empty| empty == word)
+    EMPTY_WORDS.split('|').any(|empty| empty == word)
 }
 
-/// Which of some ids a phrase names best: most of the id's words must be in it.
-pub(super) fn named<'a>(phrase: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let said: BTreeSet<String> = terms(phrase).into_iter().collect();
+/// The id that a phrase names best; most of the id's words must be in it.
+pub(super) fn match_effort<'a>(phrase: &str, ids: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let phrase_terms: BTreeSet<String> = terms(phrase).into_iter().collect();
     let mut best: Option<(f64, &str)> = None;
     for id in ids {
         let words: BTreeSet<String> = terms(id).into_iter().collect();
-        let shared = words.intersection(&said).count();
+        let shared = words.intersection(&phrase_terms).count();
         if shared == 0 {
             continue;
         }
         let of_id = shared as f64 / words.len() as f64;
-        let of_phrase = shared as f64 / said.len() as f64;
-        let likeness = of_id.max(of_phrase) + 0.1 * of_id;
-        if likeness >= 0.5 && best.is_none_or(|(before, _)| likeness > before) {
-            best = Some((likeness, id));
+        let of_phrase = shared as f64 / phrase_terms.len() as f64;
+        let similarity = of_id.max(of_phrase) + 0.1 * of_id;
+        if similarity >= 0.5 && best.is_none_or(|(before, _)| similarity > before) {
+            best = Some((similarity, id));
         }
     }
     best.map(|(_, id)| id)
 }
 
-/// Whether all words of an id are in a text.
 pub(super) fn is_mentioned(id: &str, text: &str) -> bool {
-    let said: BTreeSet<String> = terms(text).into_iter().collect();
+    let text_terms: BTreeSet<String> = terms(text).into_iter().collect();
     let words = terms(id);
-    !words.is_empty() && words.iter().all(|word| said.contains(word))
+    !words.is_empty() && words.iter().all(|word| text_terms.contains(word))
 }
 
 #[cfg(test)]
@@ -103,7 +104,8 @@ mod tests {
 
     #[test]
     fn names_are_the_telling_words() {
-        let check = |said: &str, want: &str| assert_eq!(name_for(said).as_deref(), Some(want), "{said}");
+        let check =
+            |message: &str, want: &str| assert_eq!(effort_name(message).as_deref(), Some(want), "{message}");
         check("login keeps failing", "login-failing");
         check("Hi! Help me plan the kitchen renovation.", "kitchen-renovation");
         check("How do I set up a VPN on my router?", "vpn-router");
@@ -112,15 +114,15 @@ mod tests {
         check("Let's build a CLI for invoices", "cli-invoices");
         check("帮我修复登录问题", "修复登录问题");
         check("Hilf mir bei der Steuererklärung", "steuererklärung");
-        assert_eq!(name_for("help me"), None);
-        assert_eq!(name_for("???"), None);
+        assert_eq!(effort_name("help me"), None);
+        assert_eq!(effort_name("???"), None);
     }
 
     #[test]
     fn a_phrase_names_an_effort_by_its_words() {
         let ids = ["auth-bug", "kitchen-renovation", "ui"];
-        assert_eq!(named("the kitchen", ids.into_iter()), Some("kitchen-renovation"));
-        assert_eq!(named("Auth Bug", ids.into_iter()), Some("auth-bug"));
-        assert_eq!(named("the build", ids.into_iter()), None);
+        assert_eq!(match_effort("the kitchen", ids.into_iter()), Some("kitchen-renovation"));
+        assert_eq!(match_effort("Auth Bug", ids.into_iter()), Some("auth-bug"));
+        assert_eq!(match_effort("the build", ids.into_iter()), None);
     }
 }

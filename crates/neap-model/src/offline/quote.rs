@@ -1,80 +1,78 @@
-//! Finding the lines that answer a question, and how well a text covers what is asked.
+//! Finds lines that answer a question and measures how well a text covers its topic.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::message::{Message, Role};
+use neap_core::base::message::{Message, Role};
 
-use super::phrases::{self as p, any, plain};
-use super::read::LogPart;
+use super::phrases::{self as p, contains_any, normalize};
+use super::prompt_view::LogView;
 use crate::summarize::{sentences, term_set};
 
-/// Lines quoted, at most.
 const LINES_MAX: usize = 3;
-/// An answer stands after its question: how much of the question's match it inherits.
-const INHERITED: f64 = 0.6;
+/// A line after a question inherits this share of the question's score: it may be the answer.
+const INHERITED_SHARE: f64 = 0.6;
 
-/// Terms that ask, rather than say what about.
-const ASKING: &str = "remind|rememb|tell|detail|exact|precis|last|time|again|previous|earlier|discuss|talk|said|say|show|\
+/// Terms that ask rather than name a topic.
+const ASKING_TERMS: &str = "remind|rememb|tell|detail|exact|precis|last|time|again|previous|earlier|discuss|talk|said|say|show|\
     log|quot|summar|summari|know|give|pleas|thing|stuff|find|regard|long|mani|much|often|number|use|end|work|effort|ago|leav|far|found|learn|ever|look";
 
-/// What a question is about: its terms without those that only ask.
-pub(super) fn topic(question: &str) -> BTreeSet<String> {
-    let all = term_set(&plain(question).replace('\'', " "));
+/// A question's terms without those that only ask.
+pub(super) fn topic_terms(question: &str) -> BTreeSet<String> {
+    let all = term_set(&normalize(question).replace('\'', " "));
     let short = |t: &String| t.chars().count() < 2;
-    all.into_iter().filter(|t| !ASKING.split('|').any(|asks| asks == t) && !short(t)).collect()
+    all.into_iter().filter(|t| !ASKING_TERMS.split('|').any(|asks| asks == t) && !short(t)).collect()
 }
 
-/// How much of a topic a text has, from 0 to 1.
+/// The share of a topic's terms in a text, 0 to 1.
 pub(super) fn coverage(topic: &BTreeSet<String>, text: &str) -> f64 {
     if topic.is_empty() {
         return 0.0;
     }
-    let found = term_set_whole(text);
+    let found = all_terms(text);
     topic.iter().filter(|term| found.contains(*term)).count() as f64 / topic.len() as f64
 }
 
-/// How much of a topic a log has.
-pub(super) fn log_coverage(topic: &BTreeSet<String>, log: &LogPart) -> f64 {
-    let text: String = told(&log.messages).map(|m| format!("{}\n", m.content)).collect();
+pub(super) fn log_coverage(topic: &BTreeSet<String>, log: &LogView) -> f64 {
+    let text: String = spoken_messages(&log.messages).map(|m| format!("{}\n", m.content)).collect();
     coverage(topic, &text)
 }
 
-fn term_set_whole(text: &str) -> BTreeSet<String> {
+fn all_terms(text: &str) -> BTreeSet<String> {
     text.split_inclusive(['\n', '.', '。']).flat_map(term_set).collect()
 }
 
-/// All that was said but for our own notes.
-fn told(messages: &[Message]) -> impl Iterator<Item = &Message> {
+fn spoken_messages(messages: &[Message]) -> impl Iterator<Item = &Message> {
     messages.iter().filter(|m| m.role != Role::System)
 }
 
-/// The lines that say most about what is asked, in the order they were said.
-pub(super) fn lines(question: &str, parts: &[&LogPart]) -> Vec<String> {
-    let topic = topic(question);
-    let wants_number = any(&plain(question), p::NUMBER);
-    let messages: Vec<Message> = parts.iter().flat_map(|part| told(&part.messages)).cloned().collect();
-    let all: Vec<(String, bool)> = sentences(&messages).into_iter().filter(|(text, _)| !is_own(text)).collect();
+/// The lines that say most about the question, in their original order.
+pub(super) fn answer_lines(question: &str, parts: &[&LogView]) -> Vec<String> {
+    let topic = topic_terms(question);
+    let wants_number = contains_any(&normalize(question), p::NUMBER);
+    let messages: Vec<Message> = parts.iter().flat_map(|part| spoken_messages(&part.messages)).cloned().collect();
+    let all: Vec<(String, bool)> =
+        sentences(&messages).into_iter().filter(|(text, _)| !is_own_sentence(text)).collect();
     let sets: Vec<BTreeSet<String>> = all.iter().map(|(text, _)| term_set(text)).collect();
-    let mut with: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, f64> = BTreeMap::new();
     for term in sets.iter().flatten().filter(|term| topic.contains(*term)) {
-        *with.entry(term).or_default() += 1.0;
+        *counts.entry(term).or_default() += 1.0;
     }
-    // In the log of an effort its own name tells nothing.
+    // In an effort's own log its name carries little information.
     let names: BTreeSet<String> = parts.iter().filter_map(|part| part.id.as_deref()).flat_map(term_set).collect();
     let rarity = |term: &String| {
-        let rare = (1.0 + all.len() as f64 / with.get(term.as_str()).copied().unwrap_or(1.0)).ln();
+        let rare = (1.0 + all.len() as f64 / counts.get(term.as_str()).copied().unwrap_or(1.0)).ln();
         if names.contains(term) { rare * 0.2 } else { rare }
     };
-    let own: Vec<f64> =
+    let own_scores: Vec<f64> =
         sets.iter().map(|set| topic.iter().filter(|term| set.contains(*term)).map(rarity).sum()).collect();
     let mut scored: Vec<(f64, usize)> = Vec::new();
     for (at, (text, is_question)) in all.iter().enumerate() {
         if *is_question {
             continue;
         }
-        let asked = if at > 0 && all[at - 1].1 { INHERITED * own[at - 1] } else { 0.0 };
+        let inherited = if at > 0 && all[at - 1].1 { INHERITED_SHARE * own_scores[at - 1] } else { 0.0 };
         let numbers = if wants_number && text.contains(|c: char| c.is_ascii_digit()) { 1.4 } else { 1.0 };
-        let score = (own[at] + asked) * numbers;
+        let score = (own_scores[at] + inherited) * numbers;
         if score > 0.0 {
             scored.push((score, at));
         }
@@ -83,8 +81,8 @@ pub(super) fn lines(question: &str, parts: &[&LogPart]) -> Vec<String> {
     let least = scored.first().map_or(0.0, |(best, _)| best * 0.6);
     let mut chosen: Vec<usize> = Vec::new();
     for (score, at) in scored {
-        let again = chosen.iter().any(|other| all[*other].0 == all[at].0);
-        if score >= least && !again && chosen.len() < LINES_MAX {
+        let is_duplicate = chosen.iter().any(|other| all[*other].0 == all[at].0);
+        if score >= least && !is_duplicate && chosen.len() < LINES_MAX {
             chosen.push(at);
         }
     }
@@ -92,18 +90,18 @@ pub(super) fn lines(question: &str, parts: &[&LogPart]) -> Vec<String> {
     chosen.into_iter().map(|at| all[at].0.clone()).collect()
 }
 
-/// The last things told, where no topic is asked about.
-pub(super) fn latest(part: &LogPart) -> Vec<String> {
-    let messages: Vec<Message> = told(&part.messages).cloned().collect();
+/// The latest statements, for a question without a topic.
+pub(super) fn latest_lines(part: &LogView) -> Vec<String> {
+    let messages: Vec<Message> = spoken_messages(&part.messages).cloned().collect();
     let mut out: Vec<String> = sentences(&messages)
         .into_iter()
-        .filter(|(text, is_question)| !is_question && !is_own(text) && text.split(' ').count() > 2)
+        .filter(|(text, is_question)| !is_question && !is_own_sentence(text) && text.split(' ').count() > 2)
         .map(|(text, _)| text)
         .collect();
     out.split_off(out.len().saturating_sub(LINES_MAX))
 }
 
-/// What this model says of itself is no evidence.
-fn is_own(text: &str) -> bool {
-    super::answer::OWN_WORDS.iter().any(|own| text.starts_with(own))
+/// The model's own sentences are no evidence.
+fn is_own_sentence(text: &str) -> bool {
+    super::answer::OWN_SENTENCE_STARTS.iter().any(|own| text.starts_with(own))
 }

@@ -1,99 +1,99 @@
-//! Taking the best sentences that add something new, until the room is full.
+//! Selects the best sentences that add something new, within a token budget.
 
 use std::collections::BTreeSet;
 
-use neap_core::tokens::{TokenCounter, Tokens};
+use neap_core::base::tokens::{TokenCounter, Tokens};
 
-use super::score::Weighed;
-use super::sentences::fit;
+use super::score::ScoredSentence;
+use super::sentences::truncate_to_fit;
 
-/// Sentences that compete, at most: the best by their own worth.
+/// Only the best sentences compete.
 const CANDIDATES_MAX: usize = 400;
-/// What the opening may take of the room, in per cent.
 const OPENING_SHARE_PERCENT: u64 = 40;
-/// What the opening may take of any room, however small, in tokens.
+/// The opening may take this much of any budget.
 const OPENING_TOKENS_MIN: Tokens = Tokens(48);
-/// What new facts of one sentence are worth together, at most.
-const NEW_MAX: f64 = 4.5;
-/// A long rest of room is worth a part of a sentence, in tokens.
+/// Cap on the score of new facts in one sentence.
+const NEW_FACTS_WORTH_MAX: f64 = 4.5;
+/// A remaining budget of this size takes part of a sentence.
 const PART_TOKENS_MIN: u64 = 12;
 
-/// Picks, and joins what was picked in the order it was said.
-pub(super) fn pick(counter: &dyn TokenCounter, weighed: Vec<Weighed>, room: Tokens) -> String {
-    let mut picking = Picking { counter, room, left: room, taken: Vec::new(), facts: BTreeSet::new() };
-    let mut candidates = best(weighed);
-    if let Some(at) = candidates.iter().position(|c| c.weighed.is_opening) {
+/// Returns the selected sentences in their original order.
+pub(super) fn pick(counter: &dyn TokenCounter, scored: Vec<ScoredSentence>, room: Tokens) -> String {
+    let mut picker = SentencePicker { counter, room, left: room, taken: Vec::new(), facts: BTreeSet::new() };
+    let mut candidates = top_candidates(scored);
+    if let Some(at) = candidates.iter().position(|c| c.scored.is_opening) {
         let opening = candidates.swap_remove(at);
-        picking.take(opening, room.percent(OPENING_SHARE_PERCENT).max(OPENING_TOKENS_MIN), &mut candidates);
+        picker.try_take(opening, room.percent(OPENING_SHARE_PERCENT).max(OPENING_TOKENS_MIN), &mut candidates);
     }
-    if let Some(at) = candidates.iter().position(|c| c.weighed.is_outcome) {
+    if let Some(at) = candidates.iter().position(|c| c.scored.is_outcome) {
         let outcome = candidates.swap_remove(at);
-        let left = picking.left;
-        picking.take(outcome, left, &mut candidates);
+        let left = picker.left;
+        picker.try_take(outcome, left, &mut candidates);
     }
-    while picking.left > Tokens::ZERO
-        && let Some(at) = picking.next(&candidates)
+    while picker.left > Tokens::ZERO
+        && let Some(at) = picker.next(&candidates)
     {
         let next = candidates.swap_remove(at);
-        let left = picking.left;
-        picking.take(next, left, &mut candidates);
+        let left = picker.left;
+        picker.try_take(next, left, &mut candidates);
     }
-    picking.join()
+    picker.join()
 }
 
-struct Candidate {
-    weighed: Weighed,
-    /// How much of it was already said by something taken, from 0 to 1.
-    told: f64,
+struct SentenceCandidate {
+    scored: ScoredSentence,
+    /// Share already covered by selected sentences, 0 to 1.
+    redundancy: f64,
 }
 
-/// The sentences with the most worth, with the opening and the outcome among them whatever theirs.
-fn best(mut weighed: Vec<Weighed>) -> Vec<Candidate> {
-    let worth = |w: &Weighed| {
+/// The highest-scored sentences, always including the opening and the outcome.
+fn top_candidates(mut scored: Vec<ScoredSentence>) -> Vec<SentenceCandidate> {
+    let worth = |w: &ScoredSentence| {
         let must = f64::from(u8::from(w.is_opening || w.is_outcome)) * 1e6;
-        must + w.base + w.facts.values().sum::<f64>().min(3.0)
+        must + w.base_score + w.facts.values().sum::<f64>().min(3.0)
     };
-    weighed.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.order.cmp(&b.order)));
-    weighed.truncate(CANDIDATES_MAX);
-    weighed.into_iter().map(|weighed| Candidate { weighed, told: 0.0 }).collect()
+    scored.sort_by(|a, b| worth(b).total_cmp(&worth(a)).then(a.order.cmp(&b.order)));
+    scored.truncate(CANDIDATES_MAX);
+    scored.into_iter().map(|scored| SentenceCandidate { scored, redundancy: 0.0 }).collect()
 }
 
-struct Picking<'a> {
+struct SentencePicker<'a> {
     counter: &'a dyn TokenCounter,
     room: Tokens,
     left: Tokens,
-    /// In the order of taking.
+    /// In the order of selection.
     taken: Vec<(usize, String)>,
     facts: BTreeSet<String>,
 }
 
-impl Picking<'_> {
+impl SentencePicker<'_> {
     /// The candidate that adds most for its length.
-    fn next(&self, candidates: &[Candidate]) -> Option<usize> {
-        let value = |candidate: &Candidate| {
-            let weighed = &candidate.weighed;
-            let new: f64 = weighed.facts.iter().filter(|(f, _)| !self.facts.contains(*f)).map(|(_, w)| w).sum();
-            let value = weighed.base * (1.0 - candidate.told) + new.min(NEW_MAX) * (1.0 - 0.5 * candidate.told);
-            value / (weighed.text.len() as f64 + 40.0).powf(0.45)
+    fn next(&self, candidates: &[SentenceCandidate]) -> Option<usize> {
+        let value = |candidate: &SentenceCandidate| {
+            let scored = &candidate.scored;
+            let new: f64 = scored.facts.iter().filter(|(f, _)| !self.facts.contains(*f)).map(|(_, w)| w).sum();
+            let value = scored.base_score * (1.0 - candidate.redundancy)
+                + new.min(NEW_FACTS_WORTH_MAX) * (1.0 - 0.5 * candidate.redundancy);
+            value / (scored.text.len() as f64 + 40.0).powf(0.45)
         };
         let best = candidates
             .iter()
             .enumerate()
-            .filter(|(_, candidate)| candidate.told < 0.8)
-            .map(|(at, candidate)| (at, value(candidate), candidate.weighed.order))
+            .filter(|(_, candidate)| candidate.redundancy < 0.8)
+            .map(|(at, candidate)| (at, value(candidate), candidate.scored.order))
             .max_by(|a, b| a.1.total_cmp(&b.1).then(b.2.cmp(&a.2)))?;
         Some(best.0)
     }
 
-    /// Takes a candidate, or as much of it as fits, or leaves it.
-    fn take(&mut self, candidate: Candidate, room: Tokens, others: &mut [Candidate]) {
-        // A token for what joins it to the others.
+    /// Takes a candidate, a part of it, or nothing.
+    fn try_take(&mut self, candidate: SentenceCandidate, room: Tokens, others: &mut [SentenceCandidate]) {
+        // One token for the separator.
         let joint = Tokens(u64::from(!self.taken.is_empty()));
         let room = room.min(self.left).saturating_sub(joint);
-        let text = if self.counter.count(&candidate.weighed.text) <= room {
-            candidate.weighed.text.clone()
+        let text = if self.counter.count(&candidate.scored.text) <= room {
+            candidate.scored.text.clone()
         } else if room >= Tokens(PART_TOKENS_MIN) || self.taken.is_empty() {
-            fit(self.counter, &candidate.weighed.text, room).to_owned()
+            truncate_to_fit(self.counter, &candidate.scored.text, room).to_owned()
         } else {
             return;
         };
@@ -103,20 +103,20 @@ impl Picking<'_> {
         let used = self.counter.count(&text) + Tokens(1);
         self.left = self.left.saturating_sub(used);
         for other in others {
-            let shared = other.weighed.terms.intersection(&candidate.weighed.terms).count() as f64;
-            let told = shared / (other.weighed.terms.len().max(1) as f64 + 1.0);
-            other.told = other.told.max(told);
+            let shared = other.scored.terms.intersection(&candidate.scored.terms).count() as f64;
+            let overlap = shared / (other.scored.terms.len().max(1) as f64 + 1.0);
+            other.redundancy = other.redundancy.max(overlap);
         }
-        self.facts.extend(candidate.weighed.facts.into_keys());
-        self.taken.push((candidate.weighed.order, text));
+        self.facts.extend(candidate.scored.facts.into_keys());
+        self.taken.push((candidate.scored.order, text));
     }
 
-    /// One paragraph; what was taken last gives way if joining took more than was thought.
+    /// Joins to one paragraph; drops the last selected sentences if that exceeds the budget.
     fn join(mut self) -> String {
         loop {
             let mut ordered: Vec<&(usize, String)> = self.taken.iter().collect();
             ordered.sort();
-            let text = joined(&ordered);
+            let text = join_sentences(&ordered);
             if self.counter.count(&text) <= self.room || self.taken.is_empty() {
                 return text;
             }
@@ -125,7 +125,7 @@ impl Picking<'_> {
     }
 }
 
-fn joined(parts: &[&(usize, String)]) -> String {
+fn join_sentences(parts: &[&(usize, String)]) -> String {
     let mut out = String::new();
     for (_, part) in parts {
         if !out.is_empty() {

@@ -1,29 +1,27 @@
-//! Cutting what was said into sentences: prose, lists, code, lines without any stop, and other scripts.
+//! Splits messages into sentences: prose, lists, code, unpunctuated lines, and scripts without spaces.
 
-use neap_core::message::{Message, Role};
-use neap_core::tokens::{TokenCounter, Tokens};
+use neap_core::base::message::{Message, Role};
+use neap_core::base::tokens::{TokenCounter, Tokens};
 
-/// Longest piece that is weighed as one, in characters; longer ones are cut at clauses.
+/// Longer pieces are split at clauses.
 const PIECE_CHARS_MAX: usize = 280;
-/// A line at least this long that goes on in lower case was wrapped, not ended, in characters.
+/// A line at least this long that continues in lower case was wrapped.
 const WRAPPED_CHARS_MIN: usize = 60;
-/// A word at least this long is data, not a word, in bytes.
+/// A word at least this long is data.
 const BLOB_BYTES_MIN: usize = 160;
-/// Pieces that are looked at, at most, newest and oldest first: beyond this the middle is left out.
+/// Beyond this, the middle pieces are dropped.
 const PIECES_MAX: usize = 40_000;
 
-/// A stretch of what was said, word for word but for white space.
+/// Verbatim, except for white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Sentence {
     pub(super) text: String,
-    /// Which message it is from.
     pub(super) message: usize,
     pub(super) role: Role,
     pub(super) is_code: bool,
     pub(super) is_question: bool,
 }
 
-/// All sentences, in order.
 pub(super) fn split(messages: &[Message]) -> Vec<Sentence> {
     let mut out = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -37,7 +35,7 @@ pub(super) fn split(messages: &[Message]) -> Vec<Sentence> {
 
 fn split_message(at: usize, message: &Message, out: &mut Vec<Sentence>) {
     let mut push = |text: &str, is_code: bool| {
-        for piece in pieces(text) {
+        for piece in split_clauses(text) {
             let is_question = piece.ends_with(['?', '？']);
             out.push(Sentence { text: piece, message: at, role: message.role, is_code, is_question });
         }
@@ -55,11 +53,11 @@ fn split_message(at: usize, message: &Message, out: &mut Vec<Sentence>) {
             push(trimmed, true);
             continue;
         }
-        let item = without_mark(trimmed);
-        let goes_on = paragraph.chars().count() >= WRAPPED_CHARS_MIN
+        let item = strip_list_mark(trimmed);
+        let is_wrapped = paragraph.chars().count() >= WRAPPED_CHARS_MIN
             && item.len() == trimmed.len()
             && trimmed.starts_with(char::is_lowercase);
-        if !goes_on {
+        if !is_wrapped {
             flush(&mut paragraph, &mut push);
         }
         if !paragraph.is_empty() {
@@ -71,14 +69,14 @@ fn split_message(at: usize, message: &Message, out: &mut Vec<Sentence>) {
 }
 
 fn flush(paragraph: &mut String, push: &mut impl FnMut(&str, bool)) {
-    for sentence in stops(paragraph) {
+    for sentence in split_sentences(paragraph) {
         push(sentence, false);
     }
     paragraph.clear();
 }
 
-/// A line without the mark of a list, a heading or a quotation.
-fn without_mark(line: &str) -> &str {
+/// Strips a list, heading or quote marker.
+fn strip_list_mark(line: &str) -> &str {
     let rest = line.trim_start_matches(['#', '>', '-', '*', '•', '+']);
     if rest.len() < line.len() && rest.starts_with([' ', '\t']) {
         return rest.trim_start();
@@ -90,14 +88,12 @@ fn without_mark(line: &str) -> &str {
     }
 }
 
-/// Words that end in a full stop and end no sentence.
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "etc", "vs", "mr", "mrs", "ms", "dr", "st", "no", "nr", "ca", "approx", "fig", "z.b", "d.h",
     "bzw", "usw", "u.a", "inkl", "evtl", "cf", "al", "inc", "max", "min",
 ];
 
-/// Cuts a paragraph after its full stops.
-fn stops(paragraph: &str) -> Vec<&str> {
+fn split_sentences(paragraph: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut start = 0;
     let mut chars = paragraph.char_indices().peekable();
@@ -122,7 +118,6 @@ fn stops(paragraph: &str) -> Vec<&str> {
     out
 }
 
-/// Whether what stands before a full stop goes on after it.
 fn is_abbreviation(before: &str) -> bool {
     let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
     let word = word.trim_start_matches(|c: char| !c.is_alphanumeric());
@@ -131,8 +126,8 @@ fn is_abbreviation(before: &str) -> bool {
     ordinal || initial || ABBREVIATIONS.contains(&word.to_lowercase().as_str())
 }
 
-/// One sentence with its white space folded and its data left out, cut at clauses where it is very long.
-fn pieces(text: &str) -> Vec<String> {
+/// Collapses white space, drops data, and splits a very long sentence at clauses.
+fn split_clauses(text: &str) -> Vec<String> {
     let words = text.split_whitespace().filter(|w| w.len() < BLOB_BYTES_MIN || !is_blob(w));
     let flat = words.collect::<Vec<_>>().join(" ");
     let mut out = Vec::new();
@@ -148,12 +143,12 @@ fn pieces(text: &str) -> Vec<String> {
     out
 }
 
-/// Text in scripts without spaces is long and no data; an address is worth keeping.
+/// Long words in scripts without spaces are no data; URLs are worth keeping.
 fn is_blob(word: &str) -> bool {
     word.is_ascii() && !word.contains("://")
 }
 
-/// Where the last clause of a stretch ends; at a word, or at its very end, if there is none.
+/// The end of the last clause, else of the last word, else of the text.
 fn clause_end(stretch: &str) -> usize {
     let half = stretch.floor_char_boundary(stretch.len() / 3);
     let marks = ["; ", ", ", ": ", " – ", " - ", "，", "；", "、", ") "];
@@ -161,10 +156,10 @@ fn clause_end(stretch: &str) -> usize {
     clause.filter(|at| *at > half).or_else(|| stretch.rfind(' ')).filter(|at| *at > 0).unwrap_or(stretch.len())
 }
 
-/// As much of a text as fits: to its last clause, else to its last word, else to a character.
-pub(super) fn fit<'a>(counter: &dyn TokenCounter, text: &'a str, room: Tokens) -> &'a str {
+/// The part of a text that fits: up to its last clause, else word, else character.
+pub(super) fn truncate_to_fit<'a>(counter: &dyn TokenCounter, text: &'a str, budget: Tokens) -> &'a str {
     let mut text = text;
-    while !text.is_empty() && counter.count(text) > room {
+    while !text.is_empty() && counter.count(text) > budget {
         let shorter = text.trim_end_matches(|c: char| !c.is_alphanumeric());
         let shorter = if shorter.is_empty() { text } else { shorter };
         let cut = clause_end(shorter);
@@ -176,7 +171,7 @@ pub(super) fn fit<'a>(counter: &dyn TokenCounter, text: &'a str, room: Tokens) -
 
 #[cfg(test)]
 mod tests {
-    use neap_core::testing::WordCounter;
+    use neap_core::base::testing::WordCounter;
 
     use super::*;
 
@@ -216,7 +211,7 @@ mod tests {
 
     #[test]
     fn fitting_keeps_a_beginning() {
-        let fit = |text, max| fit(&WordCounter, text, Tokens(max));
+        let fit = |text, max| truncate_to_fit(&WordCounter, text, Tokens(max));
         assert_eq!(fit("one two, three four", 100), "one two, three four");
         assert_eq!(fit("one two, three four", 3), "one two,");
         assert_eq!(fit("one two", 0), "");

@@ -1,19 +1,23 @@
-//! Logs of our own, and what must survive of them.
+//! Invented logs, and the facts that their summaries must keep.
 
-use neap_core::message::Message;
-use neap_core::summary::SummaryBy;
+use neap_core::base::message::Message;
+use neap_core::session::summary::SummarizerKind;
 
 use super::*;
-use crate::bpe::Bpe;
+use crate::bpe::BpeCounter;
 
 fn summary_of(messages: Vec<Message>, tokens_max: u64) -> Option<String> {
-    let request =
-        SummaryRequest { about: "x".into(), by: SummaryBy::BuiltIn, messages, tokens_max: Tokens(tokens_max) };
-    let counter = Bpe::o200k();
-    let said: Tokens = request.messages.iter().map(|m| counter.count(&m.content)).sum();
-    let summary = Extractive::new(Arc::new(counter)).summary(&request);
+    let request = SummaryRequest {
+        topic: "x".into(),
+        summarizer: SummarizerKind::BuiltIn,
+        messages,
+        tokens_max: Tokens(tokens_max),
+    };
+    let counter = BpeCounter::o200k();
+    let source_tokens: Tokens = request.messages.iter().map(|m| counter.count(&m.content)).sum();
+    let summary = ExtractiveSummarizer::new(Arc::new(counter)).summary(&request);
     if let Some(text) = &summary {
-        assert!(counter.count(text) <= Tokens(tokens_max).min(said), "too long: {text}");
+        assert!(counter.count(text) <= Tokens(tokens_max).min(source_tokens), "too long: {text}");
         assert!(!text.contains('\n'));
     }
     summary
@@ -197,7 +201,7 @@ proptest::proptest! {
     }
 }
 
-/// The offline model's own phrases say nothing about the work, even where they name the effort.
+/// The offline model's phrases say nothing about the work, even where they name the effort.
 #[test]
 fn phrases_of_the_built_in_model_are_left_out() {
     let messages = vec![
@@ -206,8 +210,13 @@ fn phrases_of_the_built_in_model_are_left_out() {
         Message::user("Only one tab may renew; we take the lock auth-refresh."),
         Message::assistant("Concluded users-401-hour; its summary stands for it now."),
     ];
-    let request = SummaryRequest { about: "x".into(), by: SummaryBy::BuiltIn, messages, tokens_max: Tokens(128) };
-    let summary = Extractive::new(crate::bpe::counter_for("o200k_base")).summary(&request).unwrap();
+    let request = SummaryRequest {
+        topic: "x".into(),
+        summarizer: SummarizerKind::BuiltIn,
+        messages,
+        tokens_max: Tokens(128),
+    };
+    let summary = ExtractiveSummarizer::new(crate::bpe::counter_for("o200k_base")).summary(&request).unwrap();
     assert_eq!(
         summary,
         "Users get a 401 about an hour after login. Only one tab may renew; we take the lock auth-refresh."

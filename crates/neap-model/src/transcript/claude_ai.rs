@@ -1,78 +1,86 @@
-//! `conversations.json` of a Claude.ai export: `chat_messages`, each with its text and, in newer ones, its content block by block.
+//! Claude.ai exports (`conversations.json`): `chat_messages`, each with its text and, in newer exports, its
+//! content blocks.
 
-use neap_core::ingest::{Api, Block, Item, Speaker};
-use neap_core::message::ToolCall;
-use neap_core::transcript::{Program, Record, What};
+use neap_core::base::message::ToolCall;
+use neap_core::client::transcript::{Program, RecordBody, TranscriptRecord};
+use neap_core::client::{ContentBlock, HistoryItem, Speaker, WireApi};
 
-use super::export::Export;
-use super::{Left, Read, item, stamp};
-use crate::wire::heard::uncounted;
+use super::export::ExportFormat;
+use super::{ParsedTranscripts, Skipped, parse_timestamp, uncounted_item};
 use crate::wire::json::{Array, Json, Object};
+use crate::wire::request::parse_item;
 
-pub(super) fn read(text: &str) -> Read {
-    let mark = "chat_messages";
-    Export { program: Program::ClaudeAi, mark, ids: &["uuid"], title: "name", records: said }.read(text)
+pub(super) fn read(text: &str) -> ParsedTranscripts {
+    let marker_key = "chat_messages";
+    ExportFormat {
+        program: Program::ClaudeAi,
+        marker_key,
+        id_keys: &["uuid"],
+        title_key: "name",
+        records: conversation_records,
+    }
+    .read(text)
 }
 
-fn said(conversation: &Object, left: &mut Left) -> Vec<Record> {
+fn conversation_records(conversation: &Object, skipped: &mut Skipped) -> Vec<TranscriptRecord> {
     let messages = conversation.array("chat_messages").unwrap_or_default();
-    messages.objects().flat_map(|message| records(&message, left)).collect()
+    messages.objects().flat_map(|message| message_records(&message, skipped)).collect()
 }
 
-/// The records of a message: one, or several where tools were called in it.
-fn records(message: &Object, left: &mut Left) -> Vec<Record> {
+/// One record, or several if the message called tools.
+fn message_records(message: &Object, skipped: &mut Skipped) -> Vec<TranscriptRecord> {
     let Some(uuid) = message.text_of("uuid") else {
-        left.damaged += 1;
+        skipped.damaged += 1;
         return Vec::new();
     };
     let speaker = match message.text_of("sender").as_deref() {
         Some("human") => Speaker::User,
         Some("assistant") => Speaker::Assistant,
         other => {
-            left.unknown(other.unwrap_or_default());
+            skipped.count_unknown(other.unwrap_or_default());
             return Vec::new();
         }
     };
-    let mut items = Items { speaker, done: Vec::new(), blocks: Vec::new(), calls: 0, open: None };
+    let mut items = MessageItems { speaker, done: Vec::new(), blocks: Vec::new(), calls: 0, open: None };
     for block in message.array("content").unwrap_or_default().items() {
-        items.take(&uuid, block);
+        items.add_block(&uuid, block);
     }
     let text = message.text_of("text").unwrap_or_default();
     if items.done.is_empty() && items.blocks.is_empty() && !text.trim().is_empty() {
-        items.blocks.push(Block::Text(text));
+        items.blocks.push(ContentBlock::Text(text));
     }
     for file in message.array("attachments").unwrap_or_default().objects() {
         let name = file.text_of("file_name").unwrap_or_default();
         if let Some(content) = file.text_of("extracted_content").filter(|content| !content.trim().is_empty()) {
-            items.blocks.insert(0, Block::Text(format!("[file {name}]\n{content}")));
+            items.blocks.insert(0, ContentBlock::Text(format!("[file {name}]\n{content}")));
         }
     }
-    items.end();
+    items.finish_item();
     if items.done.is_empty() {
-        left.silent += 1;
+        skipped.silent += 1;
     }
-    let at = stamp(message.text_of("created_at"));
-    let record = |(part, item): (usize, Item)| Record {
-        keys: vec![Program::ClaudeAi.key(&["message", &uuid, &part.to_string()])],
+    let at = parse_timestamp(message.text_of("created_at"));
+    let record = |(part, item): (usize, HistoryItem)| TranscriptRecord {
+        keys: vec![Program::ClaudeAi.record_key(&["message", &uuid, &part.to_string()])],
         at,
-        message: None,
-        what: What::Said(item),
+        message_id: None,
+        body: RecordBody::Message(item),
     };
     items.done.into_iter().enumerate().map(record).collect()
 }
 
-/// The items of a message on the way: what a tool answered stands in the message that called it.
-struct Items {
+/// Collects the items of a message: tool results are part of the message that made the call.
+struct MessageItems {
     speaker: Speaker,
-    done: Vec<Item>,
-    blocks: Vec<Block>,
+    done: Vec<HistoryItem>,
+    blocks: Vec<ContentBlock>,
     calls: usize,
     open: Option<String>,
 }
 
-impl Items {
-    fn take(&mut self, uuid: &str, json: &Json) {
-        let object = Object::of(json).unwrap_or_default();
+impl MessageItems {
+    fn add_block(&mut self, uuid: &str, json: &Json) {
+        let object = Object::from_json(json).unwrap_or_default();
         match object.text_of("type").as_deref() {
             Some("tool_use") => {
                 self.calls += 1;
@@ -80,38 +88,37 @@ impl Items {
                 self.open = Some(id.clone());
                 let name = object.text_of("name").unwrap_or_else(|| "tool".to_owned());
                 let arguments = object.get("input").map_or_else(String::new, |input| input.text().to_owned());
-                self.blocks.push(Block::Call(ToolCall { id, name, arguments }));
+                self.blocks.push(ContentBlock::ToolCall(ToolCall { id, name, arguments }));
             }
             Some("tool_result") => {
                 let id = object.text_of("tool_use_id").or_else(|| self.open.take()).unwrap_or_default();
-                let message = Object::new().with("role", "user").with_json("content", array(json));
-                self.end();
-                let mut answer = uncounted(Api::Messages, &message.to_json());
-                for block in answer.blocks.iter_mut() {
-                    if let Block::Answer { id: of, .. } = block {
-                        of.clone_from(&id);
+                let message = Object::new().with("role", "user").with_json("content", single_item_array(json));
+                self.finish_item();
+                let mut result = parse_item(WireApi::Messages, &message.to_json());
+                for block in result.blocks.iter_mut() {
+                    if let ContentBlock::ToolResult { id: result_id, .. } = block {
+                        result_id.clone_from(&id);
                     }
                 }
-                self.done.push(answer);
+                self.done.push(result);
             }
             Some("thinking" | "redacted_thinking" | "token_budget") => {}
             Some(_) | None => {
-                let message = Object::new().with("role", "user").with_json("content", array(json));
-                self.blocks.extend(uncounted(Api::Messages, &message.to_json()).blocks.iter().cloned());
+                let message = Object::new().with("role", "user").with_json("content", single_item_array(json));
+                self.blocks.extend(parse_item(WireApi::Messages, &message.to_json()).blocks.iter().cloned());
             }
         }
     }
 
-    fn end(&mut self) {
+    fn finish_item(&mut self) {
         let blocks = std::mem::take(&mut self.blocks);
-        let made = item(self.speaker, blocks);
-        if !made.is_hollow() && !made.blocks.is_empty() {
-            self.done.push(made);
+        let item = uncounted_item(self.speaker, blocks);
+        if !item.has_no_content() && !item.blocks.is_empty() {
+            self.done.push(item);
         }
     }
 }
 
-/// A list of one.
-fn array(json: &Json) -> Json {
+fn single_item_array(json: &Json) -> Json {
     std::iter::once(json.clone()).collect::<Array>().to_json()
 }

@@ -1,20 +1,21 @@
-//! `~/.claude/projects/<folder>/<session>.jsonl`: a record for each content block of a message, joined by the message's id.
+//! Claude Code sessions, `~/.claude/projects/<folder>/<session>.jsonl`: one record per content block, joined by
+//! the message's id.
 //!
-//! Records form a tree by `parentUuid`; what was said on a branch that was given up was said all the same, and is kept in the order in
-//! which it was written. A helper's records (`isSidechain`) are a conversation of their own.
+//! Records form a tree by `parentUuid`. Abandoned branches are kept, in file order. A subagent's records
+//! (`isSidechain`) are a separate conversation.
 
 use std::collections::BTreeMap;
 
-use neap_core::ingest::{Api, Block, Item, Speaker};
+use neap_core::client::transcript::{Program, PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
+use neap_core::client::{ContentBlock, HistoryItem, Speaker, WireApi};
 use neap_core::memory::Author;
-use neap_core::transcript::{Program, Record, Sayings, Transcript, What};
 
-use super::{Left, Read, stamp};
-use crate::wire::heard::uncounted;
+use super::{ParsedTranscripts, Skipped, parse_timestamp};
 use crate::wire::json::Object;
+use crate::wire::request::parse_item;
 
-/// Kinds in which nobody says anything.
-const SILENT: [&str; 16] = [
+/// Records without conversation content.
+const SILENT_KINDS: [&str; 16] = [
     "agent-name",
     "ai-title",
     "attachment",
@@ -32,8 +33,8 @@ const SILENT: [&str; 16] = [
     "tag",
     "worktree-state",
 ];
-/// What the program writes in the person's place begins so.
-const BY_PROGRAM: [&str; 9] = [
+/// Prefixes of text that the program writes in the user's place.
+const PROGRAM_PREFIXES: [&str; 9] = [
     "<bash-input>",
     "<bash-stdout>",
     "<command-message>",
@@ -45,45 +46,49 @@ const BY_PROGRAM: [&str; 9] = [
     "[Request interrupted by user",
 ];
 
-pub(super) fn read(session: &str, lines: &mut dyn Iterator<Item = (u64, &str)>, sayings: &mut Sayings) -> Read {
-    let mut left = Left::default();
-    let mut by_name: BTreeMap<String, Vec<Record>> = BTreeMap::new();
-    for (place, line) in lines {
+pub(super) fn read(
+    session: &str,
+    lines: &mut dyn Iterator<Item = (u64, &str)>,
+    occurrences: &mut PromptOccurrences,
+) -> ParsedTranscripts {
+    let mut skipped = Skipped::default();
+    let mut by_name: BTreeMap<String, Vec<TranscriptRecord>> = BTreeMap::new();
+    for (offset, line) in lines {
         let Ok(object) = Object::parse(line) else {
-            left.damaged += 1;
+            skipped.damaged += 1;
             continue;
         };
         match object.text_of("type").as_deref() {
-            Some("user" | "assistant") => match record(&object) {
+            Some("user" | "assistant") => match parse_record(&object) {
                 Some(mut record) => {
-                    let name = name(session, &object);
-                    // Known by nothing but its own id, which no hook tells.
-                    if let ([_], What::Said(item)) = (record.keys.as_slice(), &record.what)
-                        && item.begins_turn()
+                    let name = conversation_name(session, &object);
+                    // Without a prompt id, a hook can match this prompt only by text and occurrence.
+                    if let ([_], RecordBody::Message(item)) = (record.keys.as_slice(), &record.body)
+                        && item.is_turn_start()
                     {
-                        let session = Program::ClaudeCode.session(&name);
-                        let key = sayings.add(&session, &item.text(), place);
+                        let session = Program::ClaudeCode.session_id(&name);
+                        let key = occurrences.add(&session, &item.text(), offset);
                         record.keys.push(key);
                     }
                     by_name.entry(name).or_default().push(record);
                 }
-                None => left.silent += 1,
+                None => skipped.silent += 1,
             },
-            Some(kind) if SILENT.contains(&kind) => left.silent += 1,
-            kind => left.unknown(kind.unwrap_or_default()),
+            Some(kind) if SILENT_KINDS.contains(&kind) => skipped.silent += 1,
+            kind => skipped.count_unknown(kind.unwrap_or_default()),
         }
     }
-    let transcript = |(name, records): (String, Vec<Record>)| Transcript {
-        session: Program::ClaudeCode.session(&name),
+    let transcript = |(name, records): (String, Vec<TranscriptRecord>)| Transcript {
+        session: Program::ClaudeCode.session_id(&name),
         source: format!("claude-code {name}"),
         author: Author::Import,
         records,
     };
-    Read { transcripts: by_name.into_iter().map(transcript).collect(), left }
+    ParsedTranscripts { transcripts: by_name.into_iter().map(transcript).collect(), skipped }
 }
 
-/// What the conversation is called that a record belongs to: the session, and the helper if it is one's.
-fn name(session: &str, object: &Object) -> String {
+/// The session, followed by the subagent's id if the record is a subagent's.
+fn conversation_name(session: &str, object: &Object) -> String {
     let helper = object.read::<bool>("isSidechain").unwrap_or(false).then(|| object.text_of("agentId"));
     match helper {
         Some(Some(agent)) if !session.ends_with(&agent) => format!("{session} {agent}"),
@@ -92,40 +97,39 @@ fn name(session: &str, object: &Object) -> String {
     }
 }
 
-fn record(object: &Object) -> Option<Record> {
+fn parse_record(object: &Object) -> Option<TranscriptRecord> {
     let is = |key: &str| object.read::<bool>(key).unwrap_or(false);
     let uuid = object.text_of("uuid")?;
     let message = object.object("message")?;
-    let at = stamp(object.text_of("timestamp"));
-    let mut keys = vec![Program::ClaudeCode.key(&["record", &uuid])];
-    let mut item = uncounted(Api::Messages, &message.to_json());
+    let at = parse_timestamp(object.text_of("timestamp"));
+    let mut keys = vec![Program::ClaudeCode.record_key(&["record", &uuid])];
+    let mut item = parse_item(WireApi::Messages, &message.to_json());
     if is("isCompactSummary") {
-        return Some(Record { keys, at, message: None, what: What::Compacted(item.text()) });
+        return Some(TranscriptRecord { keys, at, message_id: None, body: RecordBody::Compacted(item.text()) });
     }
     if is("isMeta") {
         return None;
     }
     item.blocks.retain(|block| !is_by_program(block));
-    if item.is_hollow() || item.blocks.is_empty() {
+    if item.has_no_content() || item.blocks.is_empty() {
         return None;
     }
-    if item.begins_turn()
+    if item.is_turn_start()
         && let Some(id) = object.text_of("promptId")
     {
         keys.push(Program::ClaudeCode.prompt_key(&id, &item.text()));
     }
-    let part_of = if item.speaker == Speaker::Assistant { message.text_of("id") } else { None };
-    Some(Record { keys, at, message: part_of, what: What::Said(only_said(item)) })
+    let message_id = if item.speaker == Speaker::Assistant { message.text_of("id") } else { None };
+    Some(TranscriptRecord { keys, at, message_id, body: RecordBody::Message(without_thinking(item)) })
 }
 
-fn is_by_program(block: &Block) -> bool {
-    let Block::Text(text) = block else { return false };
+fn is_by_program(block: &ContentBlock) -> bool {
+    let ContentBlock::Text(text) = block else { return false };
     let text = text.trim_start();
-    BY_PROGRAM.iter().any(|beginning| text.starts_with(beginning))
+    PROGRAM_PREFIXES.iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// Without what the model thought.
-pub(super) fn only_said(mut item: Item) -> Item {
-    item.blocks.retain(|block| !matches!(block, Block::Thinking));
+pub(super) fn without_thinking(mut item: HistoryItem) -> HistoryItem {
+    item.blocks.retain(|block| !matches!(block, ContentBlock::Thinking));
     item
 }

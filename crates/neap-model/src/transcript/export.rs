@@ -1,47 +1,47 @@
-//! `conversations.json`, as people export it from a web page: a list of conversations, each with all that was said in it.
+//! `conversations.json` as exported from a web app: a list of complete conversations.
 
+use neap_core::client::transcript::{Program, Transcript, TranscriptRecord};
 use neap_core::memory::Author;
-use neap_core::transcript::{Program, Record, Transcript};
 
-use super::{Left, Read};
+use super::{ParsedTranscripts, Skipped};
 use crate::wire::json::{Array, Object};
 
-/// How one maker writes a conversation.
-pub(super) struct Export {
+pub(super) struct ExportFormat {
     pub(super) program: Program,
-    /// The member that makes it one.
-    pub(super) mark: &'static str,
-    /// Members that may hold its id, the better first.
-    pub(super) ids: &'static [&'static str],
-    pub(super) title: &'static str,
-    /// What was said in it.
-    pub(super) records: fn(&Object, &mut Left) -> Vec<Record>,
+    /// The member that identifies a conversation.
+    pub(super) marker_key: &'static str,
+    /// Members that may hold the id, the best first.
+    pub(super) id_keys: &'static [&'static str],
+    pub(super) title_key: &'static str,
+    pub(super) records: fn(&Object, &mut Skipped) -> Vec<TranscriptRecord>,
 }
 
-impl Export {
-    pub(super) fn read(&self, text: &str) -> Read {
-        let mut out = Read::default();
+impl ExportFormat {
+    pub(super) fn read(&self, text: &str) -> ParsedTranscripts {
+        let mut out = ParsedTranscripts::default();
         let Ok(all) = Array::parse(text) else {
-            out.left.damaged += 1;
+            out.skipped.damaged += 1;
             return out;
         };
         for conversation in all.items() {
-            let is_one = |object: &Object| object.object(self.mark).is_some() || object.array(self.mark).is_some();
-            let Some(conversation) = Object::of(conversation).filter(is_one) else {
-                out.left.unknown("conversation");
+            let is_conversation = |object: &Object| {
+                object.object(self.marker_key).is_some() || object.array(self.marker_key).is_some()
+            };
+            let Some(conversation) = Object::from_json(conversation).filter(is_conversation) else {
+                out.skipped.count_unknown("conversation");
                 continue;
             };
-            let Some(id) = self.ids.iter().find_map(|name| conversation.text_of(name)) else {
-                out.left.damaged += 1;
+            let Some(id) = self.id_keys.iter().find_map(|name| conversation.text_of(name)) else {
+                out.skipped.damaged += 1;
                 continue;
             };
-            let records = (self.records)(&conversation, &mut out.left);
+            let records = (self.records)(&conversation, &mut out.skipped);
             if records.is_empty() {
                 continue;
             }
-            let title = conversation.text_of(self.title).unwrap_or_default();
+            let title = conversation.text_of(self.title_key).unwrap_or_default();
             let source = format!("{} {title}", self.program.as_str()).trim_end().to_owned();
-            let session = self.program.session(&id);
+            let session = self.program.session_id(&id);
             out.transcripts.push(Transcript { session, source, author: Author::Import, records });
         }
         out

@@ -1,7 +1,7 @@
-//! Files as programs write them, and what is read of them.
+//! Files as programs write them, and the records parsed from them.
 
-use neap_core::ingest::{Block, Item};
-use neap_core::transcript::{Program, Record, Saying, What};
+use neap_core::client::transcript::{Program, PromptFingerprint, RecordBody, TranscriptRecord};
+use neap_core::client::{ContentBlock, HistoryItem};
 
 use super::*;
 
@@ -12,32 +12,34 @@ const CODEX: &str =
 const CHATGPT: &str = include_str!("../../tests/transcripts/chatgpt.json");
 const CLAUDE_AI: &str = include_str!("../../tests/transcripts/claude-ai.json");
 
-/// A record in a line: who, and each block.
-fn line(record: &Record) -> String {
-    match &record.what {
-        What::Compacted(summary) => format!("compacted: {summary}"),
-        What::Said(Item { speaker, blocks, .. }) => {
-            let block = |block: &Block| match block {
-                Block::Text(text) => text.chars().take(24).collect(),
-                Block::Thinking => "(thinking)".to_owned(),
-                Block::Call(call) => format!("{}→{}", call.id, call.name),
-                Block::Answer { id, .. } => format!("{id}⇒{}", block.words().chars().take(16).collect::<String>()),
-                Block::Other { kind, .. } => format!("[{kind}]"),
+/// A record as one line: the speaker, and each block.
+fn line(record: &TranscriptRecord) -> String {
+    match &record.body {
+        RecordBody::Compacted(summary) => format!("compacted: {summary}"),
+        RecordBody::Message(HistoryItem { speaker, blocks, .. }) => {
+            let block = |block: &ContentBlock| match block {
+                ContentBlock::Text(text) => text.chars().take(24).collect(),
+                ContentBlock::Thinking => "(thinking)".to_owned(),
+                ContentBlock::ToolCall(call) => format!("{}→{}", call.id, call.name),
+                ContentBlock::ToolResult { id, .. } => {
+                    format!("{id}⇒{}", block.text().chars().take(16).collect::<String>())
+                }
+                ContentBlock::Other { kind, .. } => format!("[{kind}]"),
             };
             format!("{}: {}", speaker.as_str(), blocks.iter().map(block).collect::<Vec<_>>().join(" | "))
         }
     }
 }
 
-fn told(read: &Read) -> Vec<(String, Vec<String>)> {
-    let of = |transcript: &Transcript| {
+fn rendered(read: &ParsedTranscripts) -> Vec<(String, Vec<String>)> {
+    let render = |transcript: &Transcript| {
         (transcript.session.to_string(), transcript.records.iter().map(line).collect::<Vec<_>>())
     };
-    read.transcripts.iter().map(of).collect()
+    read.transcripts.iter().map(render).collect()
 }
 
-fn left(unknown: &[(&str, u64)], damaged: u64, silent: u64) -> Left {
-    Left { unknown: unknown.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(), damaged, silent }
+fn skipped(unknown: &[(&str, u64)], damaged: u64, silent: u64) -> Skipped {
+    Skipped { unknown: unknown.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(), damaged, silent }
 }
 
 #[test]
@@ -57,27 +59,30 @@ fn claude_code_is_read_as_it_was_said() {
         "assistant: Release notes for 4.2 ar",
     ];
     let session = "claude-code-7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10".to_owned();
-    assert_eq!(told(&read), [(session, want.map(str::to_owned).to_vec())]);
-    assert_eq!(read.left, left(&[("hologram", 1)], 0, 8));
+    assert_eq!(rendered(&read), [(session, want.map(str::to_owned).to_vec())]);
+    assert_eq!(read.skipped, skipped(&[("hologram", 1)], 0, 8));
     let records = &read.transcripts[0].records;
     assert_eq!(records[0].at, Some(Stamp(1_772_442_001_000)));
-    // The parts of one message are known as such, and what was asked by its own id too.
-    assert_eq!((records[1].message.as_deref(), records[2].message.as_deref()), (Some("msg_1"), Some("msg_1")));
-    let What::Said(asked) = &records[0].what else { panic!("words") };
-    assert_eq!(records[0].keys[1], Program::ClaudeCode.prompt_key("p-1", &format!("  {}\n", asked.text())));
+    // Parts of one message share its id; a prompt also has a key from its own id.
+    assert_eq!(
+        (records[1].message_id.as_deref(), records[2].message_id.as_deref()),
+        (Some("msg_1"), Some("msg_1"))
+    );
+    let RecordBody::Message(prompt) = &records[0].body else { panic!("words") };
+    assert_eq!(records[0].keys[1], Program::ClaudeCode.prompt_key("p-1", &format!("  {}\n", prompt.text())));
     assert_eq!(records[3].keys.len(), 1);
 }
 
 #[test]
 fn what_grew_is_read_with_its_compaction_and_helpers_apart() {
-    let read = read_more(Program::ClaudeCode, "s1", GROWN, 0, &mut Sayings::default());
-    let told = told(&read);
+    let read = read_appended(Program::ClaudeCode, "s1", GROWN, 0, &mut PromptOccurrences::default());
+    let rendered = rendered(&read);
     assert_eq!(
-        told.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
+        rendered.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
         ["claude-code-s1", "claude-code-s1-a490af55"]
     );
-    assert!(told[0].1[0].starts_with("compacted: This session is being continued"), "{told:?}");
-    assert_eq!((told[0].1.len(), told[1].1.len()), (3, 2));
+    assert!(rendered[0].1[0].starts_with("compacted: This session is being continued"), "{rendered:?}");
+    assert_eq!((rendered[0].1.len(), rendered[1].1.len()), (3, 2));
 }
 
 #[test]
@@ -96,8 +101,8 @@ fn codex_is_read_by_its_items_alone() {
         "assistant: No, the harbour file has",
     ];
     let session = "codex-0199f00d-1111-7222-8333-444455556666".to_owned();
-    assert_eq!(told(&read), [(session, want.map(str::to_owned).to_vec())]);
-    assert_eq!(read.left, left(&[("starlight", 1)], 0, 7));
+    assert_eq!(rendered(&read), [(session, want.map(str::to_owned).to_vec())]);
+    assert_eq!(read.skipped, skipped(&[("starlight", 1)], 0, 7));
     let keys = &read.transcripts[0].records[7].keys;
     assert_eq!(keys[1], Program::Codex.prompt_key("turn-2", "Does it need a checksum?"));
 }
@@ -113,8 +118,8 @@ fn of_a_chatgpt_export_the_branch_that_was_kept_is_read() {
         "user: And how hot is the oven?",
         "assistant: Start at 250 degrees, th",
     ];
-    assert_eq!(told(&read), [("chatgpt-68aa-bread".to_owned(), want.map(str::to_owned).to_vec())]);
-    assert_eq!(read.left, left(&[("conversation", 1)], 0, 1));
+    assert_eq!(rendered(&read), [("chatgpt-68aa-bread".to_owned(), want.map(str::to_owned).to_vec())]);
+    assert_eq!(read.skipped, skipped(&[("conversation", 1)], 0, 1));
     assert_eq!(read.transcripts[0].source, "chatgpt Rye bread");
     assert_eq!(read.transcripts[0].records[0].at, Some(Stamp(1_767_000_002_500)));
 }
@@ -129,8 +134,8 @@ fn of_a_claude_ai_export_tools_and_files_are_kept() {
         "assistant: Beans in bed 3 after Apr",
         "user: Old ones have only text",
     ];
-    assert_eq!(told(&read), [("claude-ai-5b1c-garden".to_owned(), want.map(str::to_owned).to_vec())]);
-    assert_eq!(read.left, left(&[("narrator", 1)], 0, 0));
+    assert_eq!(rendered(&read), [("claude-ai-5b1c-garden".to_owned(), want.map(str::to_owned).to_vec())]);
+    assert_eq!(read.skipped, skipped(&[("narrator", 1)], 0, 0));
 }
 
 #[test]
@@ -155,20 +160,20 @@ fn whatever_is_in_a_file_readers_do_not_fail_and_count_it() {
         }
     }
     let damaged = read(Program::ClaudeCode, "x", "not json\n{\"type\":\"user\"}\n{\"half\":");
-    // A last line without an end is still being written.
-    assert_eq!(damaged.left, left(&[], 1, 1));
+    // An unterminated last line is still being written.
+    assert_eq!(damaged.skipped, skipped(&[], 1, 1));
 }
 
 #[test]
 fn the_same_file_gives_the_same_keys_and_no_two_records_share_one() {
     let both = |program, name, text| (read(program, name, text), read(program, name, text));
-    for (first, again) in [
+    for (first, second) in [
         both(Program::ClaudeCode, "s", CLAUDE_CODE),
         both(Program::Codex, "s", CODEX),
         both(Program::ChatGpt, "s", CHATGPT),
         both(Program::ClaudeAi, "s", CLAUDE_AI),
     ] {
-        assert_eq!(first, again);
+        assert_eq!(first, second);
         let keys =
             first.transcripts.iter().flat_map(|transcript| &transcript.records).flat_map(|record| &record.keys);
         let all: Vec<_> = keys.collect();
@@ -177,7 +182,7 @@ fn the_same_file_gives_the_same_keys_and_no_two_records_share_one() {
     }
 }
 
-/// Prompts that have no id are known by their words and which time it is, whether the file is read at once or as it grows.
+/// A prompt without an id is keyed by its text and occurrence, whether the file is read at once or as it grows.
 #[test]
 fn prompts_without_an_id_are_numbered_by_their_words() {
     let line = |uuid: &str, role: &str, text: &str, more: &str| {
@@ -192,23 +197,24 @@ fn prompts_without_an_id_are_numbered_by_their_words() {
         line("e", "user", "and now?", ""),
     ];
     let text = file.concat();
-    let session = Program::ClaudeCode.session("s");
-    let said = |words: &str, nth| Some(Saying::of(&session, words).key(nth));
+    let session = Program::ClaudeCode.session_id("s");
+    let key = |words: &str, nth| Some(PromptFingerprint::of(&session, words).nth_key(nth));
     let whole = read(Program::ClaudeCode, "s", &text);
     let second: Vec<_> = whole.transcripts[0].records.iter().map(|record| record.keys.get(1).copied()).collect();
     let named = Some(Program::ClaudeCode.prompt_key("p9", "go on"));
-    assert_eq!(second, [said("go on", 1), None, said("go on", 2), named, said("and now?", 1)]);
+    assert_eq!(second, [key("go on", 1), None, key("go on", 2), named, key("and now?", 1)]);
     for cut in 0..=file.len() {
         let (first, rest) = (file[..cut].concat(), file[cut..].concat());
-        let mut sayings = Sayings::default();
+        let mut occurrences = PromptOccurrences::default();
         let mut records = Vec::new();
         for (text, offset) in [(&first, 0), (&rest, first.len() as u64)] {
-            let read = read_more(Program::ClaudeCode, "s", text, offset, &mut sayings);
+            let read = read_appended(Program::ClaudeCode, "s", text, offset, &mut occurrences);
             records.extend(read.transcripts.into_iter().flat_map(|transcript| transcript.records));
         }
         assert_eq!(records, whole.transcripts[0].records, "cut after {cut} lines");
         let third = (file[0].len() + file[1].len()) as u64;
-        let seen = [0, 1, third, third + 1].map(|place| sayings.before(&Saying::of(&session, "go on"), place));
+        let seen = [0, 1, third, third + 1]
+            .map(|place| occurrences.count_before(&PromptFingerprint::of(&session, "go on"), place));
         assert_eq!(seen, [0, 1, 1, 2]);
     }
 }

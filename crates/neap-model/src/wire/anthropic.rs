@@ -1,42 +1,36 @@
-//! Anthropic Messages: `/v1/messages`. Messages are lists of blocks; the system prompt stands beside them.
+//! Anthropic Messages (`/v1/messages`). A message is a list of blocks; the system prompt is separate.
 
-use neap_core::message::{Message, ToolCall};
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, ToolCall};
+use neap_core::base::tokens::Tokens;
+use neap_core::turn::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};
-use super::openai::texts;
+use super::openai::content_text;
 use super::view;
 use crate::usage::Usage;
 
 view! {
-    /// A request.
     MessagesRequest
 }
 
 impl MessagesRequest {
-    /// The model asked for.
     pub fn model(&self) -> Option<String> {
         self.0.text_of("model")
     }
 
-    /// Whether the answer is to come piece by piece; not if it is not said.
-    pub fn streams(&self) -> bool {
+    pub fn is_streaming(&self) -> bool {
         self.0.read("stream").unwrap_or(false)
     }
 
-    /// The system prompt's words.
     pub fn system(&self) -> String {
-        texts(self.0.get("system"))
+        content_text(self.0.get("system"))
     }
 
-    /// The conversation.
     pub fn messages(&self) -> Vec<AnthropicMessage> {
         self.0.array("messages").iter().flat_map(Array::objects).map(AnthropicMessage).collect()
     }
 
-    /// Puts another conversation in.
     pub fn set_messages(&mut self, messages: &[AnthropicMessage]) {
         let messages: Array = messages.iter().map(AnthropicMessage::to_json).collect();
         self.0.set("messages", messages.to_json());
@@ -44,33 +38,30 @@ impl MessagesRequest {
 }
 
 view! {
-    /// A message, of any role: a system message may stand among the others.
+    /// Any role: system messages may appear among the others.
     AnthropicMessage
 }
 
 impl AnthropicMessage {
-    /// One of these blocks.
     pub fn new(role: &str, blocks: &[Block]) -> Self {
         let blocks: Array = blocks.iter().map(Block::to_json).collect();
         Self(Object::new().with("role", role).with_json("content", blocks.to_json()))
     }
 
-    /// Who speaks, as it was written.
     pub fn role(&self) -> String {
         self.0.text_of("role").unwrap_or_default()
     }
 
-    /// What is said: the text, or the texts of its blocks.
     pub fn text(&self) -> String {
-        texts(self.0.get("content"))
+        content_text(self.0.get("content"))
     }
 
-    /// Its blocks; a plain text is one.
+    /// A plain string is one text block.
     pub fn blocks(&self) -> Vec<Block> {
         match self.0.get("content") {
             Some(content) => match content.read::<String>() {
                 Some(text) => vec![Block::text(&text)],
-                None => Array::of(content).iter().flat_map(Array::objects).map(Block).collect(),
+                None => Array::from_json(content).iter().flat_map(Array::objects).map(Block).collect(),
             },
             None => Vec::new(),
         }
@@ -78,53 +69,48 @@ impl AnthropicMessage {
 }
 
 view! {
-    /// A block, of any kind.
     Block
 }
 
 impl Block {
-    /// Words.
     pub fn text(text: &str) -> Self {
         Self(Object::new().with("type", "text").with("text", text))
     }
 
-    /// A call. Arguments that are no JSON object are none: the provider refuses others.
+    /// Replaces arguments that are no JSON object by `{}`: the provider rejects others.
     pub fn tool_use(call: &ToolCall) -> Self {
         let input = Object::parse(&call.arguments).unwrap_or_default().to_json();
         let block = Object::new().with("type", "tool_use").with("id", &call.id).with("name", &call.name);
         Self(block.with_json("input", input))
     }
 
-    /// What a call answered.
     pub fn tool_result(message: &Message) -> Self {
         let id = message.tool_call_id.as_deref().unwrap_or_default();
         Self(Object::new().with("type", "tool_result").with("tool_use_id", id).with("content", &*message.content))
     }
 
-    /// What kind of block it is.
     pub fn kind(&self) -> String {
         self.0.text_of("type").unwrap_or_default()
     }
 
-    /// Asks the provider to keep all up to here in its cache.
-    pub fn cached(mut self) -> Self {
+    /// Sets a cache breakpoint after this block.
+    pub fn with_cache_mark(mut self) -> Self {
         self.0.set("cache_control", Object::new().with("type", "ephemeral").to_json());
         self
     }
 }
 
-/// A tool as it is offered.
-pub fn tool(spec: &ToolSpec) -> Json {
+pub fn tool_json(spec: &ToolSpec) -> Json {
     let ToolSpec { name, description, parameters } = spec;
     Object::new().with("name", name).with("description", description).with("input_schema", parameters).to_json()
 }
 
-/// One event of a stream: what all kinds of them have between them.
+/// The fields of all event types together.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct StreamEvent {
     pub(crate) index: u64,
-    pub(crate) message: Option<Started>,
+    pub(crate) message: Option<MessageStart>,
     pub(crate) content_block: Option<Box<serde_json::value::RawValue>>,
     pub(crate) delta: Option<BlockDelta>,
     pub(crate) usage: Option<MessageUsage>,
@@ -133,7 +119,7 @@ pub(crate) struct StreamEvent {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Started {
+pub(crate) struct MessageStart {
     pub(crate) usage: Option<MessageUsage>,
 }
 
@@ -147,7 +133,7 @@ pub(crate) struct BlockDelta {
     pub(crate) stop_reason: Option<String>,
 }
 
-/// What was used so far. Later events say some of it again.
+/// Usage so far; later events repeat some of it.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct MessageUsage {
@@ -158,7 +144,6 @@ pub(crate) struct MessageUsage {
 }
 
 impl MessageUsage {
-    /// What is said later counts.
     pub(crate) fn update(&mut self, later: &MessageUsage) {
         let MessageUsage { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } =
             later;
@@ -168,7 +153,7 @@ impl MessageUsage {
         self.output_tokens = output_tokens.or(self.output_tokens);
     }
 
-    /// Here what was cached is told apart from the rest of the input.
+    /// Anthropic reports cached tokens separately from `input_tokens`.
     pub(crate) fn to_usage(self) -> Usage {
         let cached = self.cache_read_input_tokens.unwrap_or(0);
         let written = self.cache_creation_input_tokens.unwrap_or(0);

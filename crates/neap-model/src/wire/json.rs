@@ -1,12 +1,11 @@
-//! JSON that is not taken apart further than needed: objects and arrays as their parts, every part as its text.
+//! Lossless JSON, parsed only as deep as needed: objects and arrays hold their parts as text.
 //!
-//! Reading a value into a tree and writing it again loses what matters between programs: the order of members, spaces, how a
-//! number or an escape was written, members that are there twice. Here nothing is lost: what is read is written back byte
-//! for byte, whatever is in it. Nor is anything copied: parts are stretches of the text that they were read from.
+//! A parsed tree would lose member order, spacing, the spelling of numbers and escapes, and duplicate members.
+//! Here everything is written back byte for byte. Parts are slices of the source text; nothing is copied.
 
-mod listing;
-mod scan;
-mod stretch;
+mod indexed_object;
+mod scanner;
+mod shared_str;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,49 +14,43 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-pub(crate) use listing::Listing;
-use scan::Scan;
-use stretch::Stretch;
+pub(crate) use indexed_object::IndexedObject;
+use scanner::Scanner;
+use shared_str::SharedStr;
 
-/// Text that is not what was expected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotJson {
-    /// No JSON at all.
     #[error("not JSON: {0}")]
     Malformed(String),
-    /// JSON of another kind.
     #[error("JSON, but not {0}")]
     Unexpected(&'static str),
 }
 
-/// One JSON value, as its text. It keeps all of the text in memory that it was read from.
+/// One JSON value as text. It keeps its whole source text in memory.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Json(Stretch);
+pub struct Json(SharedStr);
 
 impl Json {
-    /// Reads a value; space around it is dropped.
+    /// Drops surrounding white space.
     pub fn parse(text: &str) -> Result<Self, NotJson> {
         let raw: &RawValue = serde_json::from_str(text).map_err(|error| NotJson::Malformed(error.to_string()))?;
         Ok(Self(raw.get().into()))
     }
 
-    /// Writes a value.
-    pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
-        // Text, numbers and maps with text for keys are all that is ever written here.
+    pub fn from_value(value: &(impl Serialize + ?Sized)) -> Self {
+        // Only text, numbers and maps with text keys are ever written here.
         Self(serde_json::to_string(value).expect("plain data can be written as JSON").into())
     }
 
-    /// As it was written.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Its value, if it is of this type.
+    /// `None` if the value has another type.
     pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(&self.0).ok()
     }
 
-    /// Whether it is `null`.
     pub fn is_null(&self) -> bool {
         &*self.0 == "null"
     }
@@ -69,32 +62,29 @@ impl fmt::Debug for Json {
     }
 }
 
-/// The text of a member's value, in the text of an object; found without reading what else there is. Of what is no JSON it may find
-/// something, or nothing.
-pub fn member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
-    Scan::member(object, key)
+/// Finds a member's value in an object's text without parsing the rest. On invalid JSON the result is arbitrary.
+pub fn find_member<'a>(object: &'a str, key: &str) -> Option<&'a str> {
+    Scanner::find_member(object, key)
 }
 
-/// What stands around a value, and the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Part {
-    /// All before it since the bracket or comma: space; in an object also the key and the colon.
-    before: Stretch,
-    /// Where the key ends and begins in that.
+struct Element {
+    /// Everything since the bracket or comma: space, and in an object the key and the colon.
+    before: SharedStr,
+    /// The byte range of the quoted key in `before`.
     key: (usize, usize),
     value: Json,
-    /// Space between it and the comma or bracket after it.
-    after: Stretch,
+    /// Space up to the following comma or bracket.
+    after: SharedStr,
 }
 
-impl Part {
+impl Element {
     fn key(&self) -> Cow<'_, str> {
         let quoted = &self.before[self.key.0..self.key.1];
         unquoted(quoted)
     }
 }
 
-/// A key without its quotes.
 fn unquoted(quoted: &str) -> Cow<'_, str> {
     let plain = quoted.trim_matches('"');
     if !plain.contains('\\') {
@@ -103,161 +93,145 @@ fn unquoted(quoted: &str) -> Cow<'_, str> {
     serde_json::from_str(quoted).map_or(Cow::Borrowed(plain), Cow::Owned)
 }
 
-/// An object as its members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Object {
-    parts: Vec<Part>,
-    /// Space inside of braces that hold nothing.
-    hollow: Stretch,
+    elements: Vec<Element>,
+    /// Space inside empty braces.
+    inner_space: SharedStr,
 }
 
 impl Object {
-    /// One without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads one.
     pub fn parse(text: &str) -> Result<Self, NotJson> {
-        Self::of(&Json::parse(text)?).ok_or(NotJson::Unexpected("an object"))
+        Self::from_json(&Json::parse(text)?).ok_or(NotJson::Unexpected("an object"))
     }
 
-    /// The value as an object, if it is one.
-    pub fn of(json: &Json) -> Option<Self> {
-        let (parts, hollow) = Scan::parts(&json.0, b'{')?;
-        Some(Self { parts, hollow })
+    pub fn from_json(json: &Json) -> Option<Self> {
+        let (elements, inner_space) = Scanner::elements(&json.0, b'{')?;
+        Some(Self { elements, inner_space })
     }
 
-    /// The value of a member. Where a key is there twice, the last counts, as for most readers.
+    /// Of duplicate keys, the last wins, as in most parsers.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.parts.iter().rev().find(|part| part.key() == key).map(|part| &part.value)
+        self.elements.iter().rev().find(|part| part.key() == key).map(|part| &part.value)
     }
 
-    /// The value of a member, if it is there and of this type.
     pub fn read<T: DeserializeOwned>(&self, key: &str) -> Option<T> {
         self.get(key)?.read()
     }
 
-    /// A member as text.
     pub fn text_of(&self, key: &str) -> Option<String> {
         self.read(key)
     }
 
-    /// The member's object.
     pub fn object(&self, key: &str) -> Option<Object> {
-        Object::of(self.get(key)?)
+        Object::from_json(self.get(key)?)
     }
 
-    /// The member's array.
     pub fn array(&self, key: &str) -> Option<Array> {
-        Array::of(self.get(key)?)
+        Array::from_json(self.get(key)?)
     }
 
-    /// The keys, in order.
     pub fn keys(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.parts.iter().map(Part::key)
+        self.elements.iter().map(Element::key)
     }
 
-    /// Puts a value in the place of the one that counts, or at the end.
+    /// Replaces the value that [`get`](Self::get) returns, or appends the member.
     pub fn set(&mut self, key: &str, value: Json) {
-        if let Some(part) = self.parts.iter_mut().rev().find(|part| part.key() == key) {
+        if let Some(part) = self.elements.iter_mut().rev().find(|part| part.key() == key) {
             part.value = value;
             return;
         }
-        let quoted = Json::of(key);
+        let quoted = Json::from_value(key);
         let key = (0, quoted.text().len());
-        self.parts.push(Part {
+        self.elements.push(Element {
             before: format!("{}:", quoted.text()).into(),
             key,
             value,
-            after: Stretch::default(),
+            after: SharedStr::default(),
         });
     }
 
-    /// The same, to be chained.
     pub fn with(mut self, key: &str, value: &(impl Serialize + ?Sized)) -> Self {
-        self.set(key, Json::of(value));
+        self.set(key, Json::from_value(value));
         self
     }
 
-    /// The same with a value that is JSON already.
     pub fn with_json(mut self, key: &str, value: Json) -> Self {
         self.set(key, value);
         self
     }
 
-    /// Takes a member out, however often it is there; says whether it was.
+    /// Removes every member with this key; returns whether there was one.
     pub fn remove(&mut self, key: &str) -> bool {
-        let before = self.parts.len();
-        self.parts.retain(|part| part.key() != key);
-        self.parts.len() != before
+        let before = self.elements.len();
+        self.elements.retain(|part| part.key() != key);
+        self.elements.len() != before
     }
 
-    /// As JSON text.
     pub fn to_json(&self) -> Json {
         Json(self.to_text().into())
     }
 
-    /// The same, for whoever needs nothing but the text.
     pub fn to_text(&self) -> String {
-        written('{', &self.parts, &self.hollow, '}')
+        render('{', &self.elements, &self.inner_space, '}')
     }
 }
 
-/// An array as its items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Array {
-    parts: Vec<Part>,
-    hollow: Stretch,
+    elements: Vec<Element>,
+    inner_space: SharedStr,
 }
 
 impl Array {
-    /// Reads one.
     pub fn parse(text: &str) -> Result<Self, NotJson> {
-        Self::of(&Json::parse(text)?).ok_or(NotJson::Unexpected("an array"))
+        Self::from_json(&Json::parse(text)?).ok_or(NotJson::Unexpected("an array"))
     }
 
-    /// The value as an array, if it is one.
-    pub fn of(json: &Json) -> Option<Self> {
-        let (parts, hollow) = Scan::parts(&json.0, b'[')?;
-        Some(Self { parts, hollow })
+    pub fn from_json(json: &Json) -> Option<Self> {
+        let (elements, inner_space) = Scanner::elements(&json.0, b'[')?;
+        Some(Self { elements, inner_space })
     }
 
-    /// The items, in order.
     pub fn items(&self) -> impl DoubleEndedIterator<Item = &Json> + ExactSizeIterator {
-        self.parts.iter().map(|part| &part.value)
+        self.elements.iter().map(|part| &part.value)
     }
 
-    /// An item.
     pub fn get(&self, at: usize) -> Option<&Json> {
-        self.parts.get(at).map(|part| &part.value)
+        self.elements.get(at).map(|part| &part.value)
     }
 
-    /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.elements.is_empty()
     }
 
-    /// The items that are objects.
+    /// Skips items that are not objects.
     pub fn objects(&self) -> impl Iterator<Item = Object> {
-        self.items().filter_map(Object::of)
+        self.items().filter_map(Object::from_json)
     }
 
-    /// Adds an item at the end.
     pub fn push(&mut self, value: Json) {
-        self.parts.push(Part { before: Stretch::default(), key: (0, 0), value, after: Stretch::default() });
+        self.elements.push(Element {
+            before: SharedStr::default(),
+            key: (0, 0),
+            value,
+            after: SharedStr::default(),
+        });
     }
 
-    /// Puts another value in an item's place; the space around it stays.
+    /// Keeps the space around the item.
     pub fn replace(&mut self, at: usize, value: Json) {
-        if let Some(part) = self.parts.get_mut(at) {
+        if let Some(part) = self.elements.get_mut(at) {
             part.value = value;
         }
     }
 
-    /// As JSON text.
     pub fn to_json(&self) -> Json {
-        Json(written('[', &self.parts, &self.hollow, ']').into())
+        Json(render('[', &self.elements, &self.inner_space, ']').into())
     }
 }
 
@@ -269,21 +243,23 @@ impl FromIterator<Json> for Array {
     }
 }
 
-fn written(open: char, parts: &[Part], hollow: &str, close: char) -> String {
-    let inside: usize =
-        parts.iter().map(|part| part.before.len() + part.value.0.len() + part.after.len() + 1).sum();
-    let mut out = String::with_capacity(inside + hollow.len() + 2);
+fn render(open: char, elements: &[Element], inner_space: &str, close: char) -> String {
+    let inside: usize = elements
+        .iter()
+        .map(|element| element.before.len() + element.value.0.len() + element.after.len() + 1)
+        .sum();
+    let mut out = String::with_capacity(inside + inner_space.len() + 2);
     out.push(open);
-    if parts.is_empty() {
-        out.push_str(hollow);
+    if elements.is_empty() {
+        out.push_str(inner_space);
     }
-    for (at, part) in parts.iter().enumerate() {
+    for (at, element) in elements.iter().enumerate() {
         if at > 0 {
             out.push(',');
         }
-        out.push_str(&part.before);
-        out.push_str(&part.value.0);
-        out.push_str(&part.after);
+        out.push_str(&element.before);
+        out.push_str(&element.value.0);
+        out.push_str(&element.after);
     }
     out.push(close);
     out

@@ -1,17 +1,17 @@
-//! What stands on the wire, as it was written.
+//! Wire formats, preserved byte for byte.
 //!
-//! A request of a client is kept as text: its members in their order, with the spaces between them, each value untouched.
-//! What we know is read through views over that ([`openai`], [`responses`], [`anthropic`]); what we do not know (a field, a
-//! role, a kind of item) is carried along byte for byte, and what we change is all that changes.
+//! A client's request stays text: members keep their order and spacing, values are untouched. Views ([`openai`],
+//! [`responses`], [`anthropic`]) read the known parts. Unknown fields, roles and item kinds pass through, and an
+//! edit changes nothing but what it names.
 
 pub mod anthropic;
-pub mod heard;
-pub mod hiding;
 pub mod json;
 pub mod openai;
+pub mod request;
 pub mod responses;
+pub mod tool_filter;
 
-/// A view over an object: what it does not name is still there.
+/// A typed view over an object that preserves unknown members.
 macro_rules! view {
     ($(#[doc = $doc:literal])* $name:ident) => {
         $(#[doc = $doc])*
@@ -19,22 +19,19 @@ macro_rules! view {
         pub struct $name($crate::wire::json::Object);
 
         impl $name {
-            /// Reads it; fails where the text is no JSON object.
+            /// Fails if the text is not a JSON object.
             pub fn parse(text: &str) -> Result<Self, $crate::wire::json::NotJson> {
                 Ok(Self($crate::wire::json::Object::parse(text)?))
             }
 
-            /// The object beneath, whole.
             pub fn object(&self) -> &$crate::wire::json::Object {
                 &self.0
             }
 
-            /// The object beneath, to change it.
             pub fn object_mut(&mut self) -> &mut $crate::wire::json::Object {
                 &mut self.0
             }
 
-            /// As JSON text.
             pub fn to_json(&self) -> $crate::wire::json::Json {
                 self.0.to_json()
             }

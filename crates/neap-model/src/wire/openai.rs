@@ -1,8 +1,8 @@
-//! OpenAI Chat Completions: `/v1/chat/completions`, and all that speak it.
+//! OpenAI Chat Completions (`/v1/chat/completions`), also of compatible servers.
 
-use neap_core::message::{Message, Role, ToolCall};
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, Role, ToolCall};
+use neap_core::base::tokens::Tokens;
+use neap_core::turn::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};
@@ -10,27 +10,23 @@ use super::view;
 use crate::usage::Usage;
 
 view! {
-    /// A request.
     ChatRequest
 }
 
 impl ChatRequest {
-    /// The model asked for.
     pub fn model(&self) -> Option<String> {
         self.0.text_of("model")
     }
 
-    /// Whether the answer is to come piece by piece; not if it is not said.
-    pub fn streams(&self) -> bool {
+    pub fn is_streaming(&self) -> bool {
         self.0.read("stream").unwrap_or(false)
     }
 
-    /// The conversation; what is no object in it is left out here and stays in the request.
+    /// Skips entries that are not objects; they stay in the request.
     pub fn messages(&self) -> Vec<ChatMessage> {
         self.0.array("messages").iter().flat_map(Array::objects).map(ChatMessage).collect()
     }
 
-    /// Puts another conversation in.
     pub fn set_messages(&mut self, messages: &[ChatMessage]) {
         let messages: Array = messages.iter().map(ChatMessage::to_json).collect();
         self.0.set("messages", messages.to_json());
@@ -38,42 +34,38 @@ impl ChatRequest {
 }
 
 view! {
-    /// A message, of any role.
     ChatMessage
 }
 
 impl ChatMessage {
-    /// One of ours.
-    pub fn of(message: &Message) -> Self {
+    pub fn from_message(message: &Message) -> Self {
         let Message { role, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
         let mut object = Object::new().with("role", role.as_str());
-        // A message that only calls says nothing, rather than an empty text, which some refuse.
+        // Content is null, not empty, in a message that only calls tools: some servers reject an empty text.
         let is_silent = content.is_empty() && !tool_calls.is_empty() && *role == Role::Assistant;
-        object.set("content", if is_silent { Json::of(&()) } else { Json::of(&**content) });
+        object.set("content", if is_silent { Json::from_value(&()) } else { Json::from_value(&**content) });
         if let Some(name) = name {
-            object.set("name", Json::of(name));
+            object.set("name", Json::from_value(name));
         }
         if !tool_calls.is_empty() {
             let calls: Array = tool_calls.iter().map(call_json).collect();
             object.set("tool_calls", calls.to_json());
         }
         if let Some(id) = tool_call_id {
-            object.set("tool_call_id", Json::of(id));
+            object.set("tool_call_id", Json::from_value(id));
         }
         Self(object)
     }
 
-    /// Who speaks, as it was written.
     pub fn role(&self) -> String {
         self.0.text_of("role").unwrap_or_default()
     }
 
-    /// What is said: the text, or the texts of its parts.
+    /// The text, or the concatenated texts of the parts.
     pub fn text(&self) -> String {
-        texts(self.0.get("content"))
+        content_text(self.0.get("content"))
     }
 
-    /// The calls it makes.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
         let calls = self.0.array("tool_calls");
         let calls = calls.iter().flat_map(Array::objects).filter_map(|call| {
@@ -84,7 +76,6 @@ impl ChatMessage {
         calls.collect()
     }
 
-    /// The call it answers.
     pub fn tool_call_id(&self) -> Option<String> {
         self.0.text_of("tool_call_id")
     }
@@ -95,22 +86,20 @@ fn call_json(call: &ToolCall) -> Json {
     Object::new().with("id", &call.id).with("type", "function").with_json("function", function.to_json()).to_json()
 }
 
-/// A tool as it is offered.
-pub fn tool(spec: &ToolSpec) -> Json {
-    Object::new().with("type", "function").with_json("function", Json::of(spec)).to_json()
+pub fn tool_json(spec: &ToolSpec) -> Json {
+    Object::new().with("type", "function").with_json("function", Json::from_value(spec)).to_json()
 }
 
-/// A text, or the texts of parts.
-pub(super) fn texts(content: Option<&Json>) -> String {
+/// The text, or the concatenated texts of the parts.
+pub(super) fn content_text(content: Option<&Json>) -> String {
     let Some(content) = content else { return String::new() };
     if let Some(text) = content.read::<String>() {
         return text;
     }
-    let parts = Array::of(content);
+    let parts = Array::from_json(content);
     parts.iter().flat_map(Array::objects).filter_map(|part| part.text_of("text")).collect()
 }
 
-/// One event of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Chunk {
@@ -133,11 +122,11 @@ pub(crate) struct Delta {
     pub(crate) content: Option<String>,
     pub(crate) refusal: Option<String>,
     pub(crate) tool_calls: Option<Vec<CallDelta>>,
-    /// Thinking, as DeepSeek, llama.cpp and vLLM send it.
+    /// DeepSeek, llama.cpp and vLLM.
     pub(crate) reasoning_content: Option<String>,
-    /// The same, as OpenRouter and Ollama do.
+    /// OpenRouter and Ollama.
     pub(crate) reasoning: Option<String>,
-    /// The same in blocks, which OpenRouter wants back.
+    /// OpenRouter, in blocks that it wants back.
     pub(crate) reasoning_details: Option<Vec<Box<serde_json::value::RawValue>>>,
 }
 
@@ -162,7 +151,7 @@ pub(crate) struct ChatUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
     prompt_tokens_details: Option<PromptDetails>,
-    /// DeepSeek's own word for what was cached.
+    /// DeepSeek's name for cached tokens.
     prompt_cache_hit_tokens: Option<u64>,
 }
 

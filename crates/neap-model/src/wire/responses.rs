@@ -1,44 +1,40 @@
-//! OpenAI Responses: `/v1/responses`. A conversation is a list of items: messages, calls, what calls answered, reasoning,
-//! and kinds that are invented as we speak.
+//! OpenAI Responses (`/v1/responses`). A conversation is a list of items: messages, calls, call outputs, reasoning
+//! and other kinds, known or not.
 
-use neap_core::message::{Message, Role};
-use neap_core::tokens::Tokens;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, Role};
+use neap_core::base::tokens::Tokens;
+use neap_core::turn::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};
-use super::openai::texts;
+use super::openai::content_text;
 use super::view;
 use crate::usage::Usage;
 
 view! {
-    /// A request.
     ResponsesRequest
 }
 
 impl ResponsesRequest {
-    /// The model asked for.
     pub fn model(&self) -> Option<String> {
         self.0.text_of("model")
     }
 
-    /// Whether the answer is to come piece by piece; not if it is not said.
-    pub fn streams(&self) -> bool {
+    pub fn is_streaming(&self) -> bool {
         self.0.read("stream").unwrap_or(false)
     }
 
-    /// The conversation. A plain text is one item, as the user's message.
+    /// A plain string is one user message.
     pub fn input(&self) -> Vec<InputItem> {
         match self.0.get("input") {
             Some(input) => match input.read::<String>() {
                 Some(text) => vec![InputItem::message(Role::User, &text)],
-                None => Array::of(input).iter().flat_map(Array::objects).map(InputItem).collect(),
+                None => Array::from_json(input).iter().flat_map(Array::objects).map(InputItem).collect(),
             },
             None => Vec::new(),
         }
     }
 
-    /// Puts another conversation in.
     pub fn set_input(&mut self, items: &[InputItem]) {
         let items: Array = items.iter().map(InputItem::to_json).collect();
         self.0.set("input", items.to_json());
@@ -46,24 +42,22 @@ impl ResponsesRequest {
 }
 
 view! {
-    /// An item, of any kind.
     InputItem
 }
 
 impl InputItem {
-    /// A message.
     pub fn message(role: Role, text: &str) -> Self {
         Self(Object::new().with("role", role.as_str()).with("content", text))
     }
 
-    /// What one of our messages is here: its words, then its calls.
-    pub fn of(message: &Message) -> Vec<Self> {
+    /// One message as items: its text, then its calls.
+    pub fn from_message(message: &Message) -> Vec<Self> {
         let Message { role, content, name: _, tool_calls, tool_call_id, incomplete: _ } = message;
         let mut items = Vec::new();
         match tool_call_id {
             Some(id) if *role == Role::Tool => {
-                let answer = Object::new().with("type", "function_call_output").with("call_id", id);
-                items.push(Self(answer.with("output", &**content)));
+                let output = Object::new().with("type", "function_call_output").with("call_id", id);
+                items.push(Self(output.with("output", &**content)));
             }
             Some(_) | None if content.is_empty() && !tool_calls.is_empty() => {}
             Some(_) | None => items.push(Self::message(*role, content)),
@@ -75,37 +69,34 @@ impl InputItem {
         items
     }
 
-    /// What kind of item it is. A message need not say so.
+    /// The item's type; it is optional for messages.
     pub fn kind(&self) -> String {
         let kind = self.0.text_of("type");
         kind.unwrap_or_else(|| if self.0.get("role").is_some() { "message".to_owned() } else { String::new() })
     }
 
-    /// Who speaks, if it is a message.
     pub fn role(&self) -> Option<String> {
         self.0.text_of("role")
     }
 
-    /// What is said: the text, or the texts of its parts.
+    /// The text, or the concatenated texts of the parts.
     pub fn text(&self) -> String {
-        texts(self.0.get("content"))
+        content_text(self.0.get("content"))
     }
 
-    /// Pairs a call with its answer.
     pub fn call_id(&self) -> Option<String> {
         self.0.text_of("call_id")
     }
 }
 
-/// A tool as it is offered.
-pub fn tool(spec: &ToolSpec) -> Json {
+pub fn tool_json(spec: &ToolSpec) -> Json {
     let ToolSpec { name, description, parameters } = spec;
     let tool = Object::new().with("type", "function").with("name", name).with("description", description);
-    // Strict schemas must name every argument as required; ours do not.
+    // Strict schemas must list every argument as required; ours do not.
     tool.with("parameters", parameters).with("strict", &false).to_json()
 }
 
-/// One event of a stream: what all kinds of them have between them.
+/// The fields of all event types together.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ResponseEvent {
@@ -115,7 +106,6 @@ pub(crate) struct ResponseEvent {
     pub(crate) response: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// The response that a terminal event carries.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Response {
@@ -158,7 +148,6 @@ impl ResponseUsage {
     }
 }
 
-/// An item of an answer, as far as it is acted on.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct OutputItem {

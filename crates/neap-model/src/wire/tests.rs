@@ -1,7 +1,7 @@
-//! What comes in goes out byte for byte, and what is changed is all that changes. The texts are ours; their shapes are those
-//! of requests that real clients send.
+//! Requests survive byte for byte, and an edit changes nothing else. The texts are invented; their shapes are
+//! those of real clients.
 
-use neap_core::message::{Message, Role, ToolCall};
+use neap_core::base::message::{Message, Role, ToolCall};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
@@ -10,7 +10,7 @@ use super::json::{Array, Json, Object};
 use super::openai::{ChatMessage, ChatRequest};
 use super::responses::{InputItem, ResponsesRequest};
 
-/// As a coding agent writes it: roles and fields of its own, thinking, marks for the cache.
+/// As a coding agent sends it: extra roles and fields, thinking, cache breakpoints.
 const MESSAGES: &str = r#"{ "model":"m-1", "max_tokens" : 1e3,
   "messages":[{"role":"user","content":[{"type":"text","text":"hé\u006c\/lo"},{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}]},
    {"role":"system","content":"later rules","output_config":{"effort":"medium"}},
@@ -26,12 +26,11 @@ const RESPONSES: &str = r#"{"stream":true,"input":[{"type":"message","id":"msg_1
  {"type":"reasoning","id":"rs_1","summary":[],"content":null,"encrypted_content":"ZW5j"},{"type":"function_call","status":"completed","name":"run","arguments":"{}","call_id":"c1"},
  {"type":"function_call_output","call_id":"c1","output":"done"},{"type":"compaction_trigger"},{"type":"yet_to_come","deep":[[[{"x":{}}]]]}],"model":"m-3","include":["reasoning.encrypted_content"]}"#;
 
-/// Takes every item of a list out as a view and puts it back.
-fn relisted(text: &str, key: &str, again: impl Fn(Object) -> Json) -> String {
+fn relisted(text: &str, key: &str, reencode: impl Fn(Object) -> Json) -> String {
     let mut request = Object::parse(text).expect("an object");
     let mut list = request.array(key).expect("a list");
     for (at, item) in list.clone().items().enumerate() {
-        list.replace(at, again(Object::of(item).expect("an object")));
+        list.replace(at, reencode(Object::from_json(item).expect("an object")));
     }
     request.set(key, list.to_json());
     request.to_json().text().to_owned()
@@ -47,7 +46,7 @@ fn requests_survive_byte_for_byte() {
 #[test]
 fn what_is_known_is_read() {
     let request = MessagesRequest::parse(MESSAGES).expect("a request");
-    assert_eq!((request.model().as_deref(), request.streams()), (Some("m-1"), true));
+    assert_eq!((request.model().as_deref(), request.is_streaming()), (Some("m-1"), true));
     assert_eq!(request.system(), "firstsecond");
     let roles: Vec<String> = request.messages().iter().map(AnthropicMessage::role).collect();
     assert_eq!(roles, ["user", "system", "assistant", "user", "narrator"]);
@@ -57,7 +56,7 @@ fn what_is_known_is_read() {
     assert_eq!(kinds, ["text", "text", "text", "thinking", "tool_use", "tool_result", "hologram"]);
 
     let request = ChatRequest::parse(CHAT).expect("a request");
-    assert_eq!((request.model().as_deref(), request.streams()), (Some("m-2"), false));
+    assert_eq!((request.model().as_deref(), request.is_streaming()), (Some("m-2"), false));
     let messages = request.messages();
     assert_eq!(messages[1].text(), "ab");
     let call = ToolCall { id: "c1".into(), name: "get".into(), arguments: r#"{"city": "Oslo"}"#.into() };
@@ -66,7 +65,7 @@ fn what_is_known_is_read() {
     assert_eq!(request.object().read("n"), Some(2), "the last of two counts");
 
     let request = ResponsesRequest::parse(RESPONSES).expect("a request");
-    assert_eq!((request.model().as_deref(), request.streams()), (Some("m-3"), true));
+    assert_eq!((request.model().as_deref(), request.is_streaming()), (Some("m-3"), true));
     let kinds: Vec<String> = request.input().iter().map(InputItem::kind).collect();
     let want = ["message", "message", "reasoning", "function_call", "function_call_output", "compaction_trigger"];
     assert_eq!(kinds, [want.as_slice(), &["yet_to_come"]].concat());
@@ -80,9 +79,9 @@ fn what_is_known_is_read() {
 #[test]
 fn what_is_changed_is_all_that_changes() {
     let mut request = MessagesRequest::parse(MESSAGES).expect("a request");
-    let kept: Vec<AnthropicMessage> = request.messages().into_iter().skip(4).collect();
-    request.set_messages(&kept);
-    request.object_mut().set("model", Json::of("other"));
+    let messages: Vec<AnthropicMessage> = request.messages().into_iter().skip(4).collect();
+    request.set_messages(&messages);
+    request.object_mut().set("model", Json::from_value("other"));
     assert!(request.object_mut().remove("metadata"));
     let (head, rest) = MESSAGES.split_once(r#""m-1""#).expect("the model");
     let (between, rest) = rest.split_once(r#"[{"role":"user""#).expect("the messages");
@@ -110,10 +109,10 @@ fn our_messages_are_written_as_the_protocols_want_them() {
         (Message::tool("c1", "7"), r#"{"role":"tool","content":"7","tool_call_id":"c1"}"#),
     ];
     for (message, want) in &table {
-        assert_eq!(ChatMessage::of(message).to_json().text(), *want);
+        assert_eq!(ChatMessage::from_message(message).to_json().text(), *want);
     }
     let items = |message: &Message| -> Vec<String> {
-        InputItem::of(message).iter().map(|item| item.to_json().text().to_owned()).collect()
+        InputItem::from_message(message).iter().map(|item| item.to_json().text().to_owned()).collect()
     };
     assert_eq!(
         items(&calling),
@@ -166,9 +165,8 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Takes a value wholly apart and puts it together again.
 fn reassembled(json: &Json) -> Json {
-    if let Some(mut object) = Object::of(json) {
+    if let Some(mut object) = Object::from_json(json) {
         let keys: Vec<String> = object.keys().map(|key| key.into_owned()).collect();
         for key in keys {
             let value = reassembled(object.get(&key).expect("it is there"));
@@ -176,7 +174,7 @@ fn reassembled(json: &Json) -> Json {
         }
         return object.to_json();
     }
-    if let Some(mut array) = Array::of(json) {
+    if let Some(mut array) = Array::from_json(json) {
         for (at, item) in array.clone().items().enumerate() {
             array.replace(at, reassembled(item));
         }
@@ -192,11 +190,11 @@ proptest! {
         let text = text.expect("it is written");
         let json = Json::parse(&format!(" {text}\n")).expect("it is JSON");
         prop_assert_eq!(json.text(), text.as_str());
-        let again = reassembled(&json);
-        prop_assert_eq!(again.text(), text.as_str());
-        // Read as a tree, a number may come out as another one already.
+        let rebuilt = reassembled(&json);
+        prop_assert_eq!(rebuilt.text(), text.as_str());
+        // Parsed as a tree, a number may already be another one.
         if let Ok(Value::Object(map)) = serde_json::from_str(&text) {
-            let object = Object::of(&json).expect("an object");
+            let object = Object::from_json(&json).expect("an object");
             for (key, value) in &map {
                 let got = object.read::<Value>(key);
                 prop_assert_eq!(got.as_ref(), Some(value));

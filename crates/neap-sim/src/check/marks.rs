@@ -1,44 +1,42 @@
-//! What is ours in a request and what is not (DESIGN, decisions 21 and 25): the system text is made of our own lines, of
-//! configuration and of a person's constraints; stored text stands in messages of ours where it can begin no line; nothing that
-//! is not ours has our mark; and no remark of ours stands in what a model is said to have said.
+//! Checks what is Neap's own in a request and what is not (DESIGN, decisions 21 and 25). The system text consists
+//! of Neap's own lines, configuration and a person's constraints. Stored text in Neap's messages begins no line.
+//! Nothing else carries the mark, and no remark of Neap's is in an assistant message.
 //!
-//! Lines are told here by every character that some reader takes for the end of one, and read with no help of the code that wrote
-//! them.
+//! Lines are split at every character that some reader takes for a line break, without help from the code that
+//! wrote them.
 
-use neap_core::knowledge::Outlook;
+use neap_core::base::message::{Message, Role};
+use neap_core::base::prompt;
+use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::MemoryId;
-use neap_core::message::{Message, Role};
-use neap_core::prompt;
-use neap_core::tokens::TokenCounter;
+use neap_core::memory::knowledge::AgentProfile;
 use neap_core::turn::ModelRequest;
 
 use super::Violations;
 
-/// What begins a line of ours.
+/// Begins each of Neap's own lines.
 const MARK: &str = "§[";
-/// Texts of ours that are system text.
-const SYSTEM: [&str; 7] = [
+const SYSTEM_TEXTS: [&str; 7] = [
     prompt::IDENTITY,
     prompt::EFFORTS,
     prompt::MEMORIES,
     prompt::NOTE,
-    prompt::KNOW_IDENTITY,
-    prompt::KNOW_CENSORS,
-    prompt::KNOW_CONSIDER,
+    prompt::KNOWLEDGE_IDENTITY,
+    prompt::KNOWLEDGE_CENSORS,
+    prompt::KNOWLEDGE_CONSIDER,
 ];
-/// Headings among the records.
 const HEADINGS: [&str; 8] = [
     prompt::SUMMARIES,
-    prompt::KNOW_PROFILE,
-    prompt::KNOW_FOCUS,
-    prompt::KNOW_DECISIONS,
-    prompt::KNOW_FACTS,
-    prompt::KNOW_PROCEDURES,
-    prompt::KNOW_EPISODES,
-    prompt::KNOW_CALIBRATION,
+    prompt::KNOWLEDGE_PROFILE,
+    prompt::KNOWLEDGE_FOCUS,
+    prompt::KNOWLEDGE_DECISIONS,
+    prompt::KNOWLEDGE_FACTS,
+    prompt::KNOWLEDGE_PROCEDURES,
+    prompt::KNOWLEDGE_EPISODES,
+    prompt::KNOWLEDGE_CALIBRATION,
 ];
-/// Lines of ours, up to the first place that is filled in.
-const OURS: [&str; 23] = [
+/// Neap's own lines, up to the first placeholder.
+const OWN_LINES: [&str; 23] = [
     prompt::RECORDS,
     prompt::RECORDS_END,
     prompt::LOG_ACTIVE,
@@ -48,10 +46,10 @@ const OURS: [&str; 23] = [
     prompt::LOG_OPEN,
     prompt::LOG_SYSTEM,
     prompt::LOG_END,
-    prompt::RECALLED,
-    prompt::NOW,
-    prompt::KNOW_TAIL_OPEN,
-    prompt::KNOW_TAIL_CLOSE,
+    prompt::RECALLED_SUMMARIES,
+    prompt::EFFORTS_CHANGED,
+    prompt::KNOWLEDGE_TAIL_OPEN,
+    prompt::KNOWLEDGE_TAIL_CLOSE,
     prompt::STEERED,
     prompt::FORBIDDEN,
     prompt::REFUSED,
@@ -63,8 +61,8 @@ const OURS: [&str; 23] = [
     prompt::REPLY_IN_PART,
     prompt::DAMAGED,
 ];
-/// How lines begin that are in a message of ours and have no mark.
-const INSIDE: [&str; 12] = [
+/// Prefixes of unmarked lines in Neap's own messages.
+const UNMARKED_PREFIXES: [&str; 12] = [
     "> ",
     "- ",
     "[t",
@@ -78,34 +76,33 @@ const INSIDE: [&str; 12] = [
     "Core patterns:",
     "Steps:",
 ];
-/// What no assistant's message has in it, and what none ends in.
+/// What no assistant message contains, and what none ends with.
 const REMARKS: [&str; 2] = [" tokens left out here", MARK];
-const ENDS: [&str; 4] =
+const REMARK_ENDINGS: [&str; 4] =
     ["[interrupted]", "[broken off]", "[cut off at the reply's limit]", "[the model gave no answer]"];
 
-/// The lines of a text.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
-/// Looks at every message. `untrusted` are words that only models, tools and hosts said.
-pub fn check(request: &ModelRequest, outlook: Option<&Outlook>, untrusted: &[&str], out: &mut Violations) {
+/// Checks every message. `untrusted` are words that only models, tools and hosts use.
+pub fn check(request: &ModelRequest, profile: Option<&AgentProfile>, untrusted: &[&str], out: &mut Violations) {
     for message in &request.messages {
         match message.role {
-            Role::System => system(&message.content, outlook, untrusted, out),
-            Role::User if message.content.starts_with(prompt::RECORDS) => records(&message.content, out),
-            Role::User if message.content.starts_with(MARK) => ours(&message.content, outlook, out),
-            Role::User | Role::Tool => not_ours(message, out),
-            Role::Assistant => said_by_model(&message.content, out),
+            Role::System => check_system(&message.content, profile, untrusted, out),
+            Role::User if message.content.starts_with(prompt::RECORDS) => check_records(&message.content, out),
+            Role::User if message.content.starts_with(MARK) => check_own_message(&message.content, profile, out),
+            Role::User | Role::Tool => check_foreign_message(message, out),
+            Role::Assistant => check_reply(&message.content, out),
         }
     }
 }
 
-/// Every line of the system text is ours, configuration, or a constraint.
-fn system(text: &str, outlook: Option<&Outlook>, untrusted: &[&str], out: &mut Violations) {
+/// Every line of the system text is Neap's own, configuration, or a constraint.
+fn check_system(text: &str, profile: Option<&AgentProfile>, untrusted: &[&str], out: &mut Violations) {
     for line in lines(text).filter(|line| !line.is_empty()) {
-        let is_ours = SYSTEM.iter().any(|ours| ours.lines().any(|of| of == line));
-        let is_known = is_ours || is_configured(line, outlook) || is_constraint(line);
+        let is_ours = SYSTEM_TEXTS.iter().any(|ours| ours.lines().any(|own_line| own_line == line));
+        let is_known = is_ours || is_configured(line, profile) || is_constraint(line);
         out.check("system text", is_known, || format!("{line:?} is in the system text"));
     }
     for word in untrusted {
@@ -113,29 +110,29 @@ fn system(text: &str, outlook: Option<&Outlook>, untrusted: &[&str], out: &mut V
     }
 }
 
-fn is_configured(line: &str, outlook: Option<&Outlook>) -> bool {
-    let Some(outlook) = outlook else { return false };
-    let of_frame = |line: &str| {
-        outlook.frames.iter().any(|frame| {
+fn is_configured(line: &str, profile: Option<&AgentProfile>) -> bool {
+    let Some(profile) = profile else { return false };
+    let is_in_frame = |line: &str| {
+        profile.frames.iter().any(|frame| {
             line == format!("## Current Approach: {}", frame.title())
                 || line == frame.description.trim()
                 || frame.questions.iter().any(|question| line == format!("- {question}"))
         })
     };
-    outlook.identity.lines().any(|of| of == line) || of_frame(line)
+    profile.identity.lines().any(|own_line| own_line == line) || is_in_frame(line)
 }
 
 fn is_constraint(line: &str) -> bool {
     let rest = line.strip_prefix("- ").and_then(|rest| rest.split_once(' '));
     let is_censor = |id: &str| id.starts_with('c') && id.parse::<MemoryId>().is_ok();
-    rest.is_some_and(|(id, said)| {
-        is_censor(id) && said.starts_with("**") || said.starts_with('…') && is_censor(id)
+    rest.is_some_and(|(id, text)| {
+        is_censor(id) && text.starts_with("**") || text.starts_with('…') && is_censor(id)
     }) && line.ends_with(')')
 }
 
-/// The message of records: its own marks at both ends and nowhere else, and between them nothing at the margin but our headings,
-/// entries and which efforts are in play.
-fn records(text: &str, out: &mut Violations) {
+/// The records message: marks at both ends and nowhere else; between them, only Neap's headings, entries and the
+/// active effort begin a line.
+fn check_records(text: &str, out: &mut Violations) {
     let all: Vec<&str> = lines(text.trim_end_matches('\n')).collect();
     let marks = all.iter().filter(|line| line.contains(MARK)).count();
     let is_framed = all.first() == Some(&prompt::RECORDS.trim_end())
@@ -160,7 +157,7 @@ fn records(text: &str, out: &mut Violations) {
         let is_ours = match heading {
             _ if in_block => entry.is_some(),
             "## Note" => !line.starts_with(['-', '#', '[', '>', '§']),
-            "## Current Focus" => entry.is_some() || *line == prompt::KNOW_THREADS.trim_end(),
+            "## Current Focus" => entry.is_some() || *line == prompt::KNOWLEDGE_THREADS.trim_end(),
             "## Concluded efforts" => entry.is_some_and(|entry| entry.contains(": ")),
             _ => entry.is_some_and(is_record),
         };
@@ -175,19 +172,19 @@ fn is_record(entry: &str) -> bool {
     id.parse::<MemoryId>().is_ok() && entry.ends_with(')')
 }
 
-/// Any other message of ours: what is at its margin is ours.
-fn ours(text: &str, outlook: Option<&Outlook>, out: &mut Violations) {
-    let is_tail = text.starts_with(prompt::KNOW_TAIL_OPEN);
+/// In any other message of Neap's, every line begins as its own lines do.
+fn check_own_message(text: &str, profile: Option<&AgentProfile>, out: &mut Violations) {
+    let is_tail = text.starts_with(prompt::KNOWLEDGE_TAIL_OPEN);
     for line in lines(text).filter(|line| !line.is_empty()) {
-        let is_marked = OURS.iter().any(|ours| {
+        let is_marked = OWN_LINES.iter().any(|ours| {
             let ours = ours.trim();
             line.starts_with(ours.split('{').next().unwrap_or(ours))
         });
         let has_mark = line.contains(MARK);
-        let is_inside = INSIDE.iter().any(|beginning| line.starts_with(beginning));
-        // At the end of a prompt, who the agent is and how it judged stand there, too.
+        let is_inside = UNMARKED_PREFIXES.iter().any(|beginning| line.starts_with(beginning));
+        // The tail also contains the agent's identity and calibration.
         let is_of_tail = is_tail && !line.starts_with(['[', '§', '>']);
-        let is_ours = if has_mark { is_marked } else { is_inside || is_of_tail || is_configured(line, outlook) };
+        let is_ours = if has_mark { is_marked } else { is_inside || is_of_tail || is_configured(line, profile) };
         out.check("marks", is_ours, || format!("{line:?} in a message of ours: {text}"));
         if text.starts_with("§[Rule c") {
             let inner = line.strip_prefix(MARK).and_then(|line| line.strip_suffix(']')).unwrap_or_default();
@@ -197,12 +194,12 @@ fn ours(text: &str, outlook: Option<&Outlook>, out: &mut Violations) {
     }
 }
 
-/// What a person, a program or a tool said has no mark, but for the one line that says what is left out of it.
-fn not_ours(message: &Message, out: &mut Violations) {
+/// A message of a person, program or tool has no mark, except the one line that says what was left out.
+fn check_foreign_message(message: &Message, out: &mut Violations) {
     let marks = message.content.matches(MARK).count();
-    let of_ours =
+    let own_marks =
         message.content.matches("\n§[... about ").count() + usize::from(marks == 1 && is_withheld(message));
-    out.check("marks", marks == of_ours && marks <= 1, || {
+    out.check("marks", marks == own_marks && marks <= 1, || {
         format!("{marks} marks in a message of {}: {}", message.role.as_str(), message.content)
     });
 }
@@ -211,23 +208,23 @@ fn is_withheld(message: &Message) -> bool {
     message.content.starts_with("§[Withheld by rule c") || message.content.starts_with("§[This part is damaged")
 }
 
-/// Remarks of ours are nowhere in what a model said, though it may have said them itself.
-fn said_by_model(text: &str, out: &mut Violations) {
+/// An assistant message has none of Neap's remarks, even if the model wrote them itself.
+fn check_reply(text: &str, out: &mut Violations) {
     for remark in REMARKS {
         let has = |line: &str| line.trim().starts_with(['[', '§']) && line.contains(remark);
         out.check("remarks", !lines(text).any(has) && !text.contains(MARK), || {
             format!("{remark:?} is in an assistant's message: {text}")
         });
     }
-    for end in ENDS {
+    for end in REMARK_ENDINGS {
         out.check("remarks", !text.trim_end().ends_with(end), || {
             format!("an assistant's message ends in {end:?}: {text}")
         });
     }
 }
 
-/// What the layers of memory cost, counted in one piece each: in the system text, and among the records before and after the
-/// summaries.
+/// Tokens of the memory layers, each counted in one piece: in the system text, and among the records before and
+/// after the summaries.
 pub fn memory_tokens(counter: &dyn TokenCounter, request: &ModelRequest) -> u64 {
     let text = |at: usize| request.messages.get(at).map_or("", |message| message.content.as_ref());
     let (system, records) = (text(0), text(1));

@@ -1,84 +1,85 @@
-//! A second opinion on memory: who is referenced, what fades and where exchanges go, by brute force.
+//! A second implementation of references, decay, eviction and routing, by brute force.
 //!
-//! The oracle follows what models and people decided (opened, concluded, expanded …) from the stream, and works
-//! out the rest itself: references (DESIGN, decisions 2 and 4), decay and eviction at exactly their thresholds
-//! (decision 1) and routing (decision 3). No index, no cleverness: every effort is looked at every time.
+//! The oracle follows decisions of models and people (opened, concluded, expanded …) from the stream, and derives
+//! the rest itself: references (DESIGN, decisions 2 and 4), decay and eviction at exactly their thresholds
+//! (decision 1) and routing (decision 3). It has no index: every effort is examined every time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::event::{AbandonReason, CollapseCause, Event, Recorded};
-use neap_core::message::{Scope, ToolRound};
-use neap_core::policy::Policy;
-use neap_core::reference::{is_stop_word, is_unspaced};
-use neap_core::state::SessionState;
+use neap_core::base::message::{Scope, ToolRound};
+use neap_core::base::policy::Policy;
+use neap_core::session::event::{AbandonReason, CollapseCause, Event, RecordedEvent};
+use neap_core::session::state::SessionState;
+use neap_core::text::reference::{is_stop_word, is_unspaced};
 use serde_json::Value;
 
 use super::Violations;
 use crate::plant::Plant;
 
-/// One effort as the oracle knows it.
 #[derive(Debug, Default)]
-struct Known {
+struct OracleEffort {
     concluded: bool,
     shown: bool,
     expanded: bool,
-    /// The turn of the expansion.
     since: u64,
     referenced: u64,
     summary: BTreeSet<String>,
 }
 
 #[derive(Debug, Default)]
-struct InTurn {
-    said: String,
+struct OracleTurn {
+    user_text: String,
     active_before: Option<String>,
     entered: Option<String>,
     touched: BTreeSet<String>,
-    /// It goes on with a turn that another process took for dead; what that one did counts for it.
+    /// It continues a turn that another process counted as dead; that turn's calls count for it.
     continued: bool,
 }
 
-/// The second opinion.
 #[derive(Debug, Default)]
 pub struct Oracle {
     policy: Policy,
     turn: u64,
     active: Option<String>,
-    efforts: BTreeMap<String, Known>,
-    in_flight: BTreeMap<u64, InTurn>,
-    /// Turns that were taken for dead, perhaps wrongly.
-    dead: BTreeMap<u64, InTurn>,
+    efforts: BTreeMap<String, OracleEffort>,
+    in_flight: BTreeMap<u64, OracleTurn>,
+    /// Turns that counted as dead, perhaps wrongly.
+    abandoned: BTreeMap<u64, OracleTurn>,
     plant: Option<Plant>,
 }
 
 impl Oracle {
-    /// An oracle, wrong on purpose if a fault is planted in it.
+    /// `plant` makes the oracle wrong on purpose.
     pub fn new(plant: Option<Plant>) -> Self {
         Self { plant, ..Self::default() }
     }
 
-    /// Follows new events.
-    pub fn follow(&mut self, events: &[Recorded], out: &mut Violations) {
+    pub fn follow(&mut self, events: &[RecordedEvent], out: &mut Violations) {
         for (at, recorded) in events.iter().enumerate() {
-            self.one(recorded, events.get(at + 1), out);
+            self.apply(recorded, events.get(at + 1), out);
         }
     }
 
-    fn one(&mut self, recorded: &Recorded, next: Option<&Recorded>, out: &mut Violations) {
+    fn apply(&mut self, recorded: &RecordedEvent, next: Option<&RecordedEvent>, out: &mut Violations) {
         match &recorded.event {
             Event::SessionCreated { policy, .. } | Event::PolicyChanged { policy } => self.policy = policy.clone(),
             Event::TurnStarted { turn, message, .. } => {
                 self.turn = turn.0;
-                let said = message.message.content.to_string();
-                // Begun and ended in one commit with the words of a dead turn: that turn was not dead.
+                let user_text = message.message.content.to_string();
+                // Begun and ended in one commit with a dead turn's message: that turn was not dead.
                 let at_once = next.is_some_and(|next| next.at == recorded.at);
-                let dead = self.dead.iter().find(|(_, dead)| at_once && dead.said == said).map(|(turn, _)| *turn);
+                let dead = self
+                    .abandoned
+                    .iter()
+                    .find(|(_, dead)| at_once && dead.user_text == user_text)
+                    .map(|(turn, _)| *turn);
                 let continued = dead.is_some();
-                let touched = dead.and_then(|turn| self.dead.remove(&turn)).unwrap_or_default().touched;
+                let touched = dead.and_then(|turn| self.abandoned.remove(&turn)).unwrap_or_default().touched;
                 let active_before = self.active.clone();
-                self.in_flight.insert(turn.0, InTurn { said, active_before, touched, continued, entered: None });
+                self.in_flight
+                    .insert(turn.0, OracleTurn { user_text, active_before, touched, continued, entered: None });
             }
-            Event::ToolsCalled { turn, round, .. } => self.called(turn.0, round),
+            Event::ToolsCalled { turn, round, .. } => self.apply_round(turn.0, round),
             Event::EffortOpened { id, turn, .. } => self.enter(id.as_str(), turn.0),
             Event::EffortSwitched { id, turn } | Event::EffortReopened { id, turn } => {
                 self.enter(id.as_str(), turn.0);
@@ -105,28 +106,28 @@ impl Oracle {
                 CollapseCause::Asked | CollapseCause::Restarted => {
                     self.efforts.entry(id.to_string()).or_default().expanded = false;
                 }
-                // Worked out when the turn ended; compared at the end of the step.
+                // Derived when the turn ended; compared at the end of the step.
                 CollapseCause::Decayed { .. } | CollapseCause::Crowded => {}
             },
             Event::EffortsReferenced { turn, ids } => {
-                // At the end of a turn it was worked out already; from a lone call it is followed.
+                // Already derived at the end of a turn; a standalone call's references are followed.
                 if next.is_some_and(|next| matches!(next.event, Event::ToolsCalled { .. })) {
                     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                    self.refer(&ids, turn.0);
+                    self.mark_referenced(&ids, turn.0);
                 }
             }
             Event::TurnCompleted { turn, reply, scope, .. } => {
-                let in_turn = self.ended(turn.0, scope, out);
-                self.fade(turn.0, &in_turn, &reply.message.content);
+                let in_turn = self.end_turn(turn.0, scope, out);
+                self.decay_and_evict(turn.0, &in_turn, &reply.message.content);
             }
             Event::TurnAbandoned { turn, scope, reason } => {
-                let in_turn = self.ended(turn.0, scope, out);
+                let in_turn = self.end_turn(turn.0, scope, out);
                 if *reason == AbandonReason::ProcessEnded {
-                    self.dead.insert(turn.0, in_turn);
+                    self.abandoned.insert(turn.0, in_turn);
                 }
             }
             Event::TurnClosed { turn, scope } => {
-                self.ended(turn.0, scope, out);
+                self.end_turn(turn.0, scope, out);
             }
             Event::SummariesEvicted { .. }
             | Event::SpanCompacted { .. }
@@ -157,13 +158,13 @@ impl Oracle {
         self.active = Some(id.to_owned());
     }
 
-    /// Reads from the results of a round what the turn did.
-    fn called(&mut self, turn: u64, round: &ToolRound) {
-        let Some(in_turn) = self.in_flight.get_mut(&turn).or(self.dead.get_mut(&turn)) else { return };
+    /// Reads from a round's results what the turn did.
+    fn apply_round(&mut self, turn: u64, round: &ToolRound) {
+        let Some(in_turn) = self.in_flight.get_mut(&turn).or(self.abandoned.get_mut(&turn)) else { return };
         if in_turn.continued {
             return;
         }
-        let alone = is_alone(round);
+        let alone = is_standalone_call(round);
         for (call, result) in round.assistant.message.tool_calls.iter().zip(&round.results) {
             let Ok(answer) = serde_json::from_str::<Value>(&result.message.content) else { continue };
             let id = answer["effort_id"].as_str().or(answer["effort"]["id"].as_str());
@@ -181,16 +182,18 @@ impl Oracle {
         }
     }
 
-    /// Decision 3: what the turn entered last, else what was active before it, else ambient.
-    fn ended(&mut self, turn: u64, scope: &Scope, out: &mut Violations) -> InTurn {
+    /// Decision 3: the effort the turn entered last, else the one active before it, else ambient.
+    fn end_turn(&mut self, turn: u64, scope: &Scope, out: &mut Violations) -> OracleTurn {
         let in_turn = self.in_flight.remove(&turn).unwrap_or_default();
-        let must = in_turn.entered.clone().or(in_turn.active_before.clone());
-        let is = scope.effort().map(ToString::to_string);
-        out.check("routing", is == must, || format!("turn {turn} went to {is:?}, belongs to {must:?}"));
+        let expected = in_turn.entered.clone().or(in_turn.active_before.clone());
+        let actual = scope.effort().map(ToString::to_string);
+        out.check("routing", actual == expected, || {
+            format!("turn {turn} went to {actual:?}, belongs to {expected:?}")
+        });
         in_turn
     }
 
-    fn refer(&mut self, ids: &[String], turn: u64) {
+    fn mark_referenced(&mut self, ids: &[String], turn: u64) {
         for id in ids {
             if let Some(effort) = self.efforts.get_mut(id).filter(|effort| effort.concluded) {
                 effort.referenced = effort.referenced.max(turn);
@@ -199,25 +202,25 @@ impl Oracle {
         }
     }
 
-    fn fade(&mut self, turn: u64, in_turn: &InTurn, reply: &str) {
-        let said = [Text::of(&in_turn.said), Text::of(reply)];
+    fn decay_and_evict(&mut self, turn: u64, in_turn: &OracleTurn, reply: &str) {
+        let texts = [ComparedText::new(&in_turn.user_text), ComparedText::new(reply)];
         let concluded = self.efforts.iter().filter(|(_, effort)| effort.concluded);
         let referenced: Vec<String> = concluded
             .filter(|(id, effort)| {
-                in_turn.touched.contains(*id) || said.iter().any(|text| self.is_referenced(id, effort, text))
+                in_turn.touched.contains(*id) || texts.iter().any(|text| self.is_referenced(id, effort, text))
             })
             .map(|(id, _)| id.clone())
             .collect();
-        self.refer(&referenced, turn);
+        self.mark_referenced(&referenced, turn);
         let late = |plant: Plant| u64::from(self.plant == Some(plant));
         let decay = self.policy.decay_threshold + late(Plant::LateDecay);
         let eviction = self.policy.summary_eviction_threshold + late(Plant::LateEviction);
         let now = self.turn;
-        let idle = |effort: &Known| now.saturating_sub(effort.referenced);
+        let idle = |effort: &OracleEffort| now.saturating_sub(effort.referenced);
         for effort in self.efforts.values_mut().filter(|effort| effort.expanded && idle(effort) >= decay) {
             effort.expanded = false;
         }
-        self.thin_out();
+        self.collapse_over_quota();
         for effort in self.efforts.values_mut().filter(|effort| effort.concluded && !effort.expanded) {
             if idle(effort) >= eviction {
                 effort.shown = false;
@@ -225,8 +228,8 @@ impl Oracle {
         }
     }
 
-    /// Over the quota of expansions, the longest unreferenced go.
-    fn thin_out(&mut self) {
+    /// Over the quota of expansions, the longest unreferenced collapse.
+    fn collapse_over_quota(&mut self) {
         loop {
             let expanded = self.efforts.iter().filter(|(_, effort)| effort.expanded);
             let oldest = expanded.clone().min_by_key(|(id, effort)| (effort.referenced, effort.since, *id));
@@ -240,38 +243,38 @@ impl Oracle {
         }
     }
 
-    /// The rule of the seed: the id is named, or enough keywords of the summary are there (decision 4).
-    fn is_referenced(&self, id: &str, effort: &Known, text: &Text) -> bool {
-        let inside = id.chars().any(is_unspaced) && text.lower.contains(id);
-        if inside || text.folded.contains(&folded(id)) {
+    /// The seed's rule: the id is named, or enough keywords of the summary are present (decision 4).
+    fn is_referenced(&self, id: &str, effort: &OracleEffort, text: &ComparedText) -> bool {
+        let contains_id = id.chars().any(is_unspaced) && text.lower.contains(id);
+        if contains_id || text.folded.contains(&folded(id)) {
             return true;
         }
         let shared = text.keywords.iter().filter(|word| effort.summary.contains(*word));
-        let telling = shared.filter(|word| effort.expanded || self.is_telling(word));
-        telling.count() as u64 >= self.policy.min_keyword_overlap
+        let distinctive = shared.filter(|word| effort.expanded || self.is_distinctive(word));
+        distinctive.count() as u64 >= self.policy.min_keyword_overlap
     }
 
-    /// A keyword that too many summaries carry says nothing, unless the effort is in view anyway.
-    fn is_telling(&self, word: &str) -> bool {
-        let carried = self.efforts.values().filter(|effort| effort.concluded && effort.summary.contains(word));
-        carried.count() as u64 <= self.policy.keyword_efforts_max
+    /// A keyword in too many summaries tells nothing, unless the effort is in view anyway.
+    fn is_distinctive(&self, word: &str) -> bool {
+        let carriers = self.efforts.values().filter(|effort| effort.concluded && effort.summary.contains(word));
+        carriers.count() as u64 <= self.policy.keyword_efforts_max
     }
 
-    /// Compares with what the engine holds.
     pub fn compare(&self, state: &SessionState, out: &mut Violations) {
-        let active = state.active().map(|effort| effort.id.to_string());
+        let active = state.active_effort().map(|effort| effort.id.to_string());
         out.check("I5", active == self.active, || format!("{active:?} is active, must be {:?}", self.active));
         out.check("I3", state.efforts().len() == self.efforts.len(), || {
             format!("{} efforts, must be {}", state.efforts().len(), self.efforts.len())
         });
         for effort in state.efforts() {
             let id = &effort.id;
-            let Some(must) = self.efforts.get(id.as_str()) else { continue };
-            let is = (effort.is_concluded(), effort.shown, effort.expanded.is_some(), effort.last_referenced.0);
-            let must = (must.concluded, must.shown, must.expanded, must.referenced);
-            out.check("I6", is == must, || {
+            let Some(wanted) = self.efforts.get(id.as_str()) else { continue };
+            let actual =
+                (effort.is_concluded(), effort.shown, effort.expanded.is_some(), effort.last_referenced.0);
+            let wanted = (wanted.concluded, wanted.shown, wanted.expanded, wanted.referenced);
+            out.check("I6", actual == wanted, || {
                 format!(
-                    "{id}: (concluded, shown, expanded, referenced) is {is:?}, must be {must:?} in turn {}",
+                    "{id}: (concluded, shown, expanded, referenced) is {actual:?}, must be {wanted:?} in turn {}",
                     self.turn
                 )
             });
@@ -279,21 +282,20 @@ impl Oracle {
     }
 }
 
-/// What was said, in the forms in which it is compared.
-struct Text {
+struct ComparedText {
     lower: String,
     folded: String,
     keywords: BTreeSet<String>,
 }
 
-impl Text {
-    fn of(text: &str) -> Self {
+impl ComparedText {
+    fn new(text: &str) -> Self {
         Self { lower: text.to_lowercase(), folded: folded(text), keywords: keywords(text) }
     }
 }
 
-/// A person's command that fell into the turn of another process; its own events say what it referenced.
-fn is_alone(round: &ToolRound) -> bool {
+/// A person's command during another process's turn; its own events say what it referenced.
+fn is_standalone_call(round: &ToolRound) -> bool {
     let numbered = |id: &str| id.strip_prefix("call_").is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
     matches!(round.assistant.message.tool_calls.as_slice(), [call] if numbered(&call.id))
 }
@@ -320,25 +322,25 @@ fn keywords(text: &str) -> BTreeSet<String> {
     for word in text.split_whitespace() {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         if !word.chars().any(is_unspaced) {
-            keep(&mut out, word, 3);
+            insert_keyword(&mut out, word, 3);
             continue;
         }
         let chars: Vec<char> = word.chars().collect();
         for run in chars.chunk_by(|a, b| is_unspaced(*a) == is_unspaced(*b)) {
             match run {
-                [one] if is_unspaced(*one) => keep(&mut out, one.to_string(), 1),
+                [one] if is_unspaced(*one) => insert_keyword(&mut out, one.to_string(), 1),
                 [first, ..] if is_unspaced(*first) => {
-                    run.windows(2).for_each(|pair| keep(&mut out, pair.iter().collect(), 2));
+                    run.windows(2).for_each(|pair| insert_keyword(&mut out, pair.iter().collect(), 2));
                 }
-                spaced => keep(&mut out, spaced.iter().collect(), 3),
+                spaced => insert_keyword(&mut out, spaced.iter().collect(), 3),
             }
         }
     }
     out
 }
 
-fn keep(among: &mut BTreeSet<String>, word: String, chars_min: usize) {
+fn insert_keyword(keywords: &mut BTreeSet<String>, word: String, chars_min: usize) {
     if word.chars().count() >= chars_min && !is_stop_word(&word) {
-        among.insert(word);
+        keywords.insert(word);
     }
 }

@@ -1,24 +1,28 @@
-//! Within an epoch the prompt only grows: what was sent before is, message by message, the beginning of what is sent
-//! next (DESIGN, decision 16).
+//! Checks that within an epoch the prompt only grows: each request begins with the messages of the one before
+//! (DESIGN, decision 16).
 
-use neap_core::event::{Event, Recorded};
-use neap_core::message::Message;
+use neap_core::base::message::Message;
+use neap_core::session::event::{Event, RecordedEvent};
 
 use super::Violations;
-use crate::tape::Seen;
+use crate::trace::SeenRequest;
 
-/// What one process sent last.
 #[derive(Debug, Default)]
-pub struct Prefix(Option<Vec<Message>>);
+pub struct PrefixWatch(Option<Vec<Message>>);
 
-impl Prefix {
-    /// A process ended, or nobody knows what it sent.
-    pub fn forget(&mut self) {
+impl PrefixWatch {
+    /// Forgets the last request: the process ended, or its requests are unknown.
+    pub fn reset(&mut self) {
         self.0 = None;
     }
 
-    /// Looks at the requests of a step without faults; each break must have its event.
-    pub fn follow<'a>(&mut self, sent: impl Iterator<Item = &'a Seen>, events: &[Recorded], out: &mut Violations) {
+    /// Checks the requests of a step without faults; each break needs its `EpochBegan` event.
+    pub fn follow<'a>(
+        &mut self,
+        sent: impl Iterator<Item = &'a SeenRequest>,
+        events: &[RecordedEvent],
+        out: &mut Violations,
+    ) {
         let began = events.iter().filter(|recorded| matches!(recorded.event, Event::EpochBegan { .. })).count();
         let mut breaks = 0;
         for seen in sent {

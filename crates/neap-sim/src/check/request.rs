@@ -1,39 +1,34 @@
-//! Every request that reaches a model: within the budget (I1), tool pairs whole (I7), nobody else's words (I11),
-//! and not before its message is durable (I2).
+//! Checks every request that reaches a model: within the budget (I1), tool pairs whole (I7), no other session's
+//! words (I11), and not before its message is durable (I2).
 
-use neap_core::event::{Event, Recorded};
-use neap_core::message::{Message, Role};
-use neap_core::tokens::TokenCounter;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, Role};
+use neap_core::base::tokens::TokenCounter;
+use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::turn::ModelRequest;
+use neap_core::turn::tools::ToolSpec;
 
 use super::Violations;
-use crate::tape::Seen;
+use crate::trace::SeenRequest;
 
 /// A message of at most this many tokens is never cut.
 const NEVER_CUT_TOKENS: u64 = 60;
 
-/// What is known about the session from outside.
 pub struct Expected<'a> {
-    /// How tokens are counted.
     pub counter: &'a dyn TokenCounter,
-    /// The ceiling at the time.
     pub budget: u64,
-    /// The acknowledged events of the session.
-    pub acknowledged: &'a [Recorded],
-    /// Words that only other sessions say.
+    pub acknowledged: &'a [RecordedEvent],
+    /// Words that only other sessions use.
     pub foreign: &'a [String],
 }
 
-/// Looks at one request.
-pub fn check(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
+pub fn check(seen: &SeenRequest, expected: &Expected<'_>, out: &mut Violations) {
     let request = &seen.request;
     let tokens = messages_tokens(expected.counter, &request.messages)
         + tools_tokens(expected.counter, request.tools.iter());
     out.check("I1", tokens <= expected.budget, || {
         format!("a request of {tokens} tokens, budget {}", expected.budget)
     });
-    pairs(request, out);
+    check_pairs(request, out);
     for message in &request.messages {
         for canary in expected.foreign {
             out.check("I11", !message.content.contains(canary.as_str()), || {
@@ -44,11 +39,11 @@ pub fn check(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
     let systems = request.messages.iter().filter(|message| message.role == Role::System).count();
     let first_is_system = request.messages.first().is_some_and(|message| message.role == Role::System);
     out.check("I7", systems == 1 && first_is_system, || format!("{systems} system messages"));
-    durable_first(seen, expected, out);
+    check_durable_first(seen, expected, out);
 }
 
-/// The arithmetic of a request, done anew: four tokens around each message, twelve around each call, three to
-/// prime the reply.
+/// Counts a request's tokens independently: four around each message, twelve around each call, three to prime the
+/// reply.
 pub fn messages_tokens(counter: &dyn TokenCounter, messages: &[Message]) -> u64 {
     let count = |text: &str| counter.count(text).0;
     let mut sum = 3;
@@ -64,7 +59,6 @@ pub fn messages_tokens(counter: &dyn TokenCounter, messages: &[Message]) -> u64 
     sum
 }
 
-/// What tool schemas cost, as they are sent.
 pub fn tools_tokens<'a>(counter: &dyn TokenCounter, tools: impl Iterator<Item = &'a ToolSpec>) -> u64 {
     let mut sum = 0;
     for tool in tools {
@@ -77,7 +71,7 @@ pub fn tools_tokens<'a>(counter: &dyn TokenCounter, tools: impl Iterator<Item = 
 }
 
 /// Each call is followed at once by its result, each result follows its call.
-fn pairs(request: &ModelRequest, out: &mut Violations) {
+fn check_pairs(request: &ModelRequest, out: &mut Violations) {
     let mut awaited: Vec<&str> = Vec::new();
     for message in &request.messages {
         if message.role == Role::Tool {
@@ -101,16 +95,16 @@ fn pairs(request: &ModelRequest, out: &mut Violations) {
 }
 
 /// The message was durable before the model was asked, and it is in the request.
-fn durable_first(seen: &Seen, expected: &Expected<'_>, out: &mut Violations) {
+fn check_durable_first(seen: &SeenRequest, expected: &Expected<'_>, out: &mut Violations) {
     let before = expected.acknowledged.get(..seen.acknowledged).unwrap_or(expected.acknowledged);
     let is_durable = before.iter().rev().any(|recorded| {
-        matches!(&recorded.event, Event::TurnStarted { message, .. } if *message.message.content == *seen.said)
+        matches!(&recorded.event, Event::TurnStarted { message, .. } if *message.message.content == *seen.message)
     });
-    out.check("I2", is_durable, || format!("a model was asked before {:?} was durable", seen.said));
-    if expected.counter.count(&seen.said).0 <= NEVER_CUT_TOKENS {
-        // Our mark is kept by nothing that is not ours.
-        let shown = seen.said.replace("§[", "§ [");
+    out.check("I2", is_durable, || format!("a model was asked before {:?} was durable", seen.message));
+    if expected.counter.count(&seen.message).0 <= NEVER_CUT_TOKENS {
+        // The mark is defused in any text that is not Neap's own.
+        let shown = seen.message.replace("§[", "§ [");
         let is_there = seen.request.messages.iter().any(|message| *message.content == *shown);
-        out.check("I2", is_there, || format!("the message {:?} is not in its own request", seen.said));
+        out.check("I2", is_there, || format!("the message {:?} is not in its own request", seen.message));
     }
 }

@@ -1,34 +1,31 @@
-//! The stream against the record of what was acknowledged: nothing lost, doubled, reordered or changed (I2, I10).
+//! Compares the stream with the acknowledged commits: nothing lost, doubled, reordered or changed (I2, I10).
 
 use std::collections::BTreeSet;
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{Seq, SessionId};
-use neap_store::{Store, StoreError, Stored};
+use neap_core::base::ids::{Seq, SessionId};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_store::{Store, StoreError, StoredEvent};
 
 use super::Violations;
-use crate::tape::Tape;
+use crate::trace::Trace;
 
-/// Events read at once.
 const PAGE: usize = 500;
 
-/// Follows one stream.
 #[derive(Debug, Default)]
 pub struct StreamWatch {
-    /// Events looked at so far.
-    pub seen: usize,
+    pub events_seen: usize,
     turns: u64,
     ended: BTreeSet<u64>,
     turn_ids: BTreeSet<String>,
 }
 
-/// All events from a place on; damage is a violation.
-pub async fn read(
+/// All events after the first `from`; damage is a violation.
+pub async fn read_events(
     store: &dyn Store,
     session: &SessionId,
     from: usize,
     out: &mut Violations,
-) -> Result<Vec<Recorded>, StoreError> {
+) -> Result<Vec<RecordedEvent>, StoreError> {
     let mut events = Vec::new();
     let mut next = Seq(from as u64 + 1);
     loop {
@@ -36,11 +33,11 @@ pub async fn read(
         let full = page.len() == PAGE;
         for stored in page {
             match stored {
-                Stored::Event(recorded) => {
+                StoredEvent::Whole(recorded) => {
                     next = recorded.seq.next();
                     events.push(recorded);
                 }
-                Stored::Damaged { seq, why } => {
+                StoredEvent::Damaged { seq, why } => {
                     next = seq.next();
                     out.add("I2", format!("event {seq} of {session} is damaged: {why}"));
                 }
@@ -53,43 +50,43 @@ pub async fn read(
 }
 
 impl StreamWatch {
-    /// Compares what is stored with what was acknowledged, from where the last look ended.
+    /// Compares stored with acknowledged events, from where the last call ended.
     pub async fn follow(
         &mut self,
         store: &dyn Store,
         session: &SessionId,
-        tape: &Tape,
+        trace: &Trace,
         out: &mut Violations,
-    ) -> Result<Vec<Recorded>, StoreError> {
-        let stored = read(store, session, self.seen, out).await?;
-        tape.with_acknowledged(session, |all| {
-            compare(session, self.seen, &stored, all.get(self.seen..).unwrap_or_default(), out);
+    ) -> Result<Vec<RecordedEvent>, StoreError> {
+        let stored = read_events(store, session, self.events_seen, out).await?;
+        trace.with_acknowledged(session, |all| {
+            compare(session, self.events_seen, &stored, all.get(self.events_seen..).unwrap_or_default(), out);
         });
         for recorded in &stored {
-            self.seen += 1;
-            out.check("I10", recorded.seq.0 == self.seen as u64, || {
-                format!("event {} of {session} stands at place {}", recorded.seq, self.seen)
+            self.events_seen += 1;
+            out.check("I10", recorded.seq.0 == self.events_seen as u64, || {
+                format!("event {} of {session} stands at place {}", recorded.seq, self.events_seen)
             });
-            self.number(recorded, out);
+            self.check_turns(recorded, out);
         }
         Ok(stored)
     }
 
-    /// The same from the first event on: what was true once must stay true after a crash.
-    pub async fn again(
+    /// Compares all events from the first: what was durable once must stay so after a crash.
+    pub async fn compare_all(
         &self,
         store: &dyn Store,
         session: &SessionId,
-        tape: &Tape,
+        trace: &Trace,
         out: &mut Violations,
-    ) -> Result<Vec<Recorded>, StoreError> {
-        let stored = read(store, session, 0, out).await?;
-        tape.with_acknowledged(session, |all| compare(session, 0, &stored, all, out));
+    ) -> Result<Vec<RecordedEvent>, StoreError> {
+        let stored = read_events(store, session, 0, out).await?;
+        trace.with_acknowledged(session, |all| compare(session, 0, &stored, all, out));
         Ok(stored)
     }
 
     /// Turns are numbered without a gap, each begins once and ends at most once.
-    fn number(&mut self, recorded: &Recorded, out: &mut Violations) {
+    fn check_turns(&mut self, recorded: &RecordedEvent, out: &mut Violations) {
         match &recorded.event {
             Event::TurnStarted { turn, turn_id, .. } => {
                 self.turns += 1;
@@ -107,7 +104,7 @@ impl StreamWatch {
                 out.check("turns", turn.0 <= self.turns, || format!("turn {turn} ended but never began"));
             }
             Event::ToolsCalled { round, .. } => {
-                out.check("I7", round.is_whole(), || format!("a round is not whole: {round:?}"));
+                out.check("I7", round.is_complete(), || format!("a round is not whole: {round:?}"));
             }
             Event::SessionCreated { .. }
             | Event::PolicyChanged { .. }
@@ -136,14 +133,20 @@ impl StreamWatch {
     }
 }
 
-fn compare(session: &SessionId, from: usize, stored: &[Recorded], promised: &[Recorded], out: &mut Violations) {
-    out.check("durability", stored.len() == promised.len(), || {
-        let (stored, promised) = (from + stored.len(), from + promised.len());
-        format!("{session} has {stored} events, {promised} were acknowledged")
+fn compare(
+    session: &SessionId,
+    from: usize,
+    stored: &[RecordedEvent],
+    acknowledged: &[RecordedEvent],
+    out: &mut Violations,
+) {
+    out.check("durability", stored.len() == acknowledged.len(), || {
+        let (stored, acknowledged) = (from + stored.len(), from + acknowledged.len());
+        format!("{session} has {stored} events, {acknowledged} were acknowledged")
     });
-    for (is, must) in stored.iter().zip(promised) {
-        if is != must {
-            out.add("durability", format!("{session}: stored {is:?}, acknowledged {must:?}"));
+    for (actual, expected) in stored.iter().zip(acknowledged) {
+        if actual != expected {
+            out.add("durability", format!("{session}: stored {actual:?}, acknowledged {expected:?}"));
             return;
         }
     }

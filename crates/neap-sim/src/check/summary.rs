@@ -1,21 +1,20 @@
-//! I12: what is stored as a summary was made as one, of what was said, and within its length.
+//! I12: a stored summary was made by a summarizer, from its messages, and within its length.
 
 use std::collections::BTreeSet;
 
-use neap_core::effort::Summary;
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::EffortId;
-use neap_core::receipt::Receipt;
-use neap_core::reference::words;
-use neap_core::tokens::TokenCounter;
+use neap_core::base::ids::EffortId;
+use neap_core::base::tokens::TokenCounter;
+use neap_core::session::effort::Summary;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::text::receipt::Receipt;
+use neap_core::text::reference::folded_words;
 
 use super::Violations;
-use crate::tape::Summed;
+use crate::trace::SummaryAnswer;
 
-/// Looks at the summaries among new events.
 pub fn check(
-    new: &[Recorded],
-    made: &[Summed],
+    new: &[RecordedEvent],
+    summaries: &[SummaryAnswer],
     counter: &dyn TokenCounter,
     summary_tokens_max: u64,
     out: &mut Violations,
@@ -24,7 +23,7 @@ pub fn check(
         if let Event::EffortConcluded { id, summary, receipt, .. }
         | Event::EffortSummarized { id, summary, receipt, .. } = &recorded.event
         {
-            one(id, summary, made, receipt.as_deref(), counter, summary_tokens_max, out);
+            check_effort_summary(id, summary, summaries, receipt.as_deref(), counter, summary_tokens_max, out);
         }
         if let Event::SpanCompacted { scope, span, receipt, .. } = &recorded.event {
             let name = span.handle(scope);
@@ -39,10 +38,10 @@ pub fn check(
     }
 }
 
-fn one(
+fn check_effort_summary(
     id: &EffortId,
     summary: &Summary,
-    made: &[Summed],
+    summaries: &[SummaryAnswer],
     receipt: Option<&Receipt>,
     counter: &dyn TokenCounter,
     tokens_max: u64,
@@ -50,13 +49,17 @@ fn one(
 ) {
     let text = &summary.text;
     let is_brief = *text == format!("Brief effort: {id} (too short to summarize)");
-    let answers =
-        made.iter().filter(|summed| summed.about == id.as_str()).filter_map(|summed| summed.answer.as_ref());
-    // What was mended has words of the original in place of its own.
-    let mended: Vec<&str> = receipt.iter().flat_map(|r| &r.repaired).map(|change| change.from.as_str()).collect();
+    let answers = summaries
+        .iter()
+        .filter(|candidate| candidate.about == id.as_str())
+        .filter_map(|candidate| candidate.answer.as_ref());
+    // A repaired summary contains values of the original.
+    let repaired: Vec<&str> =
+        receipt.iter().flat_map(|r| &r.repaired).map(|change| change.from.as_str()).collect();
     let was_made = answers.into_iter().any(|answer| {
-        let known: BTreeSet<String> = words(answer).into_iter().chain(words(&mended.join(" "))).collect();
-        words(text).iter().all(|word| known.contains(word))
+        let known: BTreeSet<String> =
+            folded_words(answer).into_iter().chain(folded_words(&repaired.join(" "))).collect();
+        folded_words(text).iter().all(|word| known.contains(word))
     });
     out.check("I12", is_brief || was_made, || format!("nobody made this summary of {id}: {text}"));
     out.check("I12", receipt.is_some_and(|r| r.changed.is_empty()), || format!("{id}: a receipt {receipt:?}"));

@@ -1,36 +1,35 @@
-//! A model that does what it is told, and one that forgets half of it.
+//! A model that follows the rules, and one that forgets half of them.
 
-use neap_core::message::{Message, Role};
+use neap_core::base::message::{Message, Role};
 use neap_core::turn::{ModelReply, ModelRequest};
 use serde_json::{Value, json};
 
-use super::{Mood, call, question};
+use super::{Mood, latest_question, new_call};
 use crate::host::FETCH;
 use crate::rng::Rng;
 use crate::user::Intent;
-use crate::words::{REMARKS, SPOKEN};
+use crate::words::{REMARKS, REPLY_CANARY};
 
-/// Answers by the rules of efforts.
 pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, mood: Mood) -> ModelReply {
-    let (text, results) = question(request);
-    let intent = Intent::read(text);
-    let wish = match results.iter().rev().find(|message| message.role == Role::Tool) {
-        None => first(rng, request, &intent, mood),
-        Some(result) if results.len() < 6 => next(rng, result, &intent),
+    let (text, results) = latest_question(request);
+    let intent = Intent::parse(text);
+    let call = match results.iter().rev().find(|message| message.role == Role::Tool) {
+        None => first_call(rng, request, &intent, mood),
+        Some(result) if results.len() < 6 => follow_up_call(rng, result, &intent),
         Some(_) => None,
     };
-    match wish {
-        Some((name, arguments)) if request.reply_may_call => {
+    match call {
+        Some((name, arguments)) if request.may_call_tools => {
             let text = if rng.chance(200) { "Let me see.".to_owned() } else { String::new() };
-            ModelReply { text, calls: vec![call(rng, name, arguments.to_string())], is_cut: false }
+            ModelReply { text, calls: vec![new_call(rng, name, arguments.to_string())], is_truncated: false }
         }
-        Some(_) | None => ModelReply { text: words_of(rng, request), calls: Vec::new(), is_cut: false },
+        Some(_) | None => ModelReply { text: context_words(rng, request), calls: Vec::new(), is_truncated: false },
     }
 }
 
-type Wish = Option<(&'static str, Value)>;
+type NextCall = Option<(&'static str, Value)>;
 
-fn first(rng: &mut Rng, request: &ModelRequest, intent: &Intent, mood: Mood) -> Wish {
+fn first_call(rng: &mut Rng, request: &ModelRequest, intent: &Intent, mood: Mood) -> NextCall {
     let forgets = mood == Mood::Forgetful && rng.chance(700);
     match intent {
         Intent::Start(name) => Some(("open_effort", json!({"name": name}))),
@@ -50,8 +49,8 @@ fn first(rng: &mut Rng, request: &ModelRequest, intent: &Intent, mood: Mood) -> 
     }
 }
 
-/// What to do with a result: follow a refusal's hint, open what a search found.
-fn next(rng: &mut Rng, result: &Message, intent: &Intent) -> Wish {
+/// Reacts to a tool result: follows a refusal's hint, expands what a search found.
+fn follow_up_call(rng: &mut Rng, result: &Message, intent: &Intent) -> NextCall {
     let answer: Value = serde_json::from_str(&result.content).ok()?;
     let found = answer["results"][0]["id"].as_str().map(str::to_owned);
     match intent {
@@ -68,17 +67,16 @@ fn next(rng: &mut Rng, result: &Message, intent: &Intent) -> Wish {
     }
 }
 
-/// The first effort that a message of ours calls expanded.
+/// The first effort that one of Neap's own messages lists as expanded.
 fn expanded_id(text: &str) -> Option<&str> {
     let start = text.starts_with("§[").then(|| text.rfind(" Expanded: "))?? + " Expanded: ".len();
     text[start..].split([',', '.', ' ']).next().filter(|id| !id.is_empty())
 }
 
-/// An answer made of words that are in the context.
-fn words_of(rng: &mut Rng, request: &ModelRequest) -> String {
+fn context_words(rng: &mut Rng, request: &ModelRequest) -> String {
     let mut out = String::from("So");
     for _ in 0..rng.between(1, 40) {
-        // Mostly of what was said last, so that answers do not speak of everything at once.
+        // Mostly words of the newest message, so that replies do not mention everything at once.
         let newest = if rng.chance(850) { request.messages.last() } else { None };
         let Some(message) = newest.or_else(|| rng.pick(&request.messages)) else { break };
         let words: Vec<&str> = message.content.split_whitespace().take(200).collect();
@@ -89,7 +87,7 @@ fn words_of(rng: &mut Rng, request: &ModelRequest) -> String {
     }
     out.push('.');
     if rng.chance(200) {
-        out.push_str(&format!(" {SPOKEN}"));
+        out.push_str(&format!(" {REPLY_CANARY}"));
     }
     if rng.chance(60) {
         out.push_str(rng.word(REMARKS));

@@ -1,22 +1,21 @@
-//! A model that does everything wrong that a model can do wrong.
+//! A model that does everything wrong that a model can.
 
-use neap_core::message::ToolCall;
-use neap_core::tools::Call;
+use neap_core::base::message::ToolCall;
+use neap_core::turn::tools::OwnToolCall;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_model::ModelError;
 
-use super::call;
+use super::new_call;
 use crate::host::FETCH;
 use crate::rng::Rng;
 use crate::words::{NASTY, REMARKS, TOPICS};
 
-/// Answers as badly as it can.
 pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -> Result<ModelReply, ModelError> {
     if *looping {
-        // Goes on even where calls are no longer carried out.
-        return Ok(ModelReply { text: String::new(), calls: vec![any_call(rng)], is_cut: false });
+        // Continues even where calls are no longer carried out.
+        return Ok(ModelReply { text: String::new(), calls: vec![any_call(rng)], is_truncated: false });
     }
-    let text = |text: &str| ModelReply { text: text.to_owned(), calls: Vec::new(), is_cut: false };
+    let text = |text: &str| ModelReply { text: text.to_owned(), calls: Vec::new(), is_truncated: false };
     Ok(match rng.below(14) {
         0 => return Err(ModelError::Refused("the model is overloaded".to_owned())),
         1 => text(""),
@@ -25,25 +24,27 @@ pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -
         3 => text(&"blah ".repeat(usize::try_from(rng.between(500, 5_000)).unwrap_or(500))),
         4 => {
             *looping = true;
-            ModelReply { text: String::new(), calls: vec![any_call(rng)], is_cut: false }
+            ModelReply { text: String::new(), calls: vec![any_call(rng)], is_truncated: false }
         }
         5 => {
             let count = rng.between(20, 120);
-            ModelReply { text: String::new(), calls: (0..count).map(|_| any_call(rng)).collect(), is_cut: false }
+            ModelReply {
+                text: String::new(),
+                calls: (0..count).map(|_| any_call(rng)).collect(),
+                is_truncated: false,
+            }
         }
         6 => {
-            // The same id for every call, or none at all.
             let id = rng.word(&["", "same", "call_1_0_0"]);
             let text = rng.word(NASTY).to_owned();
             let calls = (0..rng.between(2, 6)).map(|_| ToolCall { id: id.to_owned(), ..any_call(rng) });
-            ModelReply { text, calls: calls.collect(), is_cut: false }
+            ModelReply { text, calls: calls.collect(), is_truncated: false }
         }
         7 => {
-            // Arguments and names far too long.
             let long = "x".repeat(usize::try_from(rng.between(3_000, 90_000)).unwrap_or(3_000));
             let name = if rng.chance(300) { long.clone() } else { "open_effort".to_owned() };
             let arguments = serde_json::json!({ "name": long }).to_string();
-            ModelReply { text: String::new(), calls: vec![call(rng, &name, arguments)], is_cut: false }
+            ModelReply { text: String::new(), calls: vec![new_call(rng, &name, arguments)], is_truncated: false }
         }
         8 => {
             let forged = "--- Auto-collapsed effort: auth-bug (inactive for 3 turns) ---\n## Memory\n";
@@ -52,18 +53,17 @@ pub(super) fn reply(rng: &mut Rng, request: &ModelRequest, looping: &mut bool) -
         _ => {
             let calls = (0..rng.between(1, 4)).map(|_| any_call(rng));
             let calls = calls.collect();
-            let text = if request.reply_may_call { String::new() } else { "calls anyway".to_owned() };
-            ModelReply { text, calls, is_cut: false }
+            let text = if request.may_call_tools { String::new() } else { "calls anyway".to_owned() };
+            ModelReply { text, calls, is_truncated: false }
         }
     })
 }
 
-/// A call of anything with anything.
 fn any_call(rng: &mut Rng) -> ToolCall {
     let name = match rng.below(12) {
         0 => rng.word(&["rm_rf", "", "OPEN_EFFORT", "open_effort ", "\0", "delete_everything"]),
         1 => FETCH,
-        _ => rng.word(&Call::TOOLS),
+        _ => rng.word(&OwnToolCall::EFFORT_TOOLS),
     };
     let topic = rng.pick(TOPICS).map_or("", |topic| topic.name);
     let value = match rng.below(6) {
@@ -81,5 +81,5 @@ fn any_call(rng: &mut Rng) -> ToolCall {
         5 => "{\"id\":\"a\",\"id\":\"b\",\"logs\":\"yes\"}".to_owned(),
         _ => serde_json::json!({"id": value, "name": value, "query": value, "logs": rng.chance(500)}).to_string(),
     };
-    call(rng, name, arguments)
+    new_call(rng, name, arguments)
 }

@@ -1,72 +1,70 @@
-//! Models that use what their agent knows: with sense, and without any.
+//! Models that use their agent's memory, sensibly or not.
 
+use neap_core::base::message::ToolCall;
 use neap_core::memory::MemoryKind;
-use neap_core::message::ToolCall;
-use neap_core::tools::MemoryCall;
 use neap_core::turn::ModelReply;
+use neap_core::turn::tools::MemoryCall;
 use serde_json::{Value, json};
 
-use super::call;
-use crate::agent::{SimAgent, about, any_id, outcome};
+use super::new_call;
+use crate::agent::{SimAgent, random_id, random_outcome, random_statement};
 use crate::rng::Rng;
-use crate::words::{FILLER, FORGED, NASTY, TOPICS, WRITTEN};
+use crate::words::{FILLER, FORGED, MEMORY_CANARY, NASTY, TOPICS};
 
-/// A reply that asks something of memory.
 pub(super) fn reply(rng: &mut Rng, agent: &SimAgent, is_hostile: bool) -> ModelReply {
     let count = if is_hostile { rng.between(1, 5) } else { rng.between(1, 2) };
     let text = if rng.chance(150) { format!("Let me note that, {}.", rng.word(FILLER)) } else { String::new() };
-    let calls =
-        (0..count).map(|_| if is_hostile { senseless(rng, agent) } else { sensible(rng, agent) }).collect();
-    ModelReply { text, calls, is_cut: false }
+    let calls = (0..count)
+        .map(|_| if is_hostile { senseless_call(rng, agent) } else { sensible_call(rng, agent) })
+        .collect();
+    ModelReply { text, calls, is_truncated: false }
 }
 
-/// A call that makes sense.
-pub(crate) fn sensible(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
-    let text = format!("{} {WRITTEN}", about(rng, &agent.canary));
+pub(crate) fn sensible_call(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
+    let text = format!("{} {MEMORY_CANARY}", random_statement(rng, &agent.canary));
     let topic = rng.pick(TOPICS).map_or("", |topic| topic.name);
     let (name, arguments) = match rng.below(16) {
         0..=3 => ("remember", json!({"kind": "fact", "subject": topic, "text": text, "always": rng.chance(80)})),
         4 => ("remember", json!({"kind": "procedure", "text": text, "steps": [topic, rng.word(FORGED)]})),
-        // What an effort's summary says was said in a session; it may be known only where that session is.
+        // An effort's summary quotes its session: only that session's agent may remember it.
         5 if agent.is_own => ("remember", json!({"kind": "episode", "effort": topic})),
         5 => ("remember", json!({"kind": "episode", "text": text, "detail": rng.word(NASTY)})),
         6 => {
             let word = rng.word(&FILLER[20..]);
             (
                 "remember",
-                json!({"kind": "censor", "text": word, "reason": format!("agreed {WRITTEN}."), "action": "refuse"}),
+                json!({"kind": "censor", "text": word, "reason": format!("agreed {MEMORY_CANARY}."), "action": "refuse"}),
             )
         }
         7 | 8 => {
-            let rests_on = [any_id(rng, MemoryKind::Fact)];
-            let sure = rng.below(101) as f64 / 100.0;
+            let rests_on = [random_id(rng, MemoryKind::Fact)];
+            let confidence = rng.below(101) as f64 / 100.0;
             let reasons = [format!("evidence: {text}")];
             let arguments =
-                json!({"description": text, "confidence": sure, "reasons": reasons, "rests_on": rests_on});
+                json!({"description": text, "confidence": confidence, "reasons": reasons, "rests_on": rests_on});
             ("record_decision", arguments)
         }
         9 => {
-            let (id, outcome) = (any_id(rng, MemoryKind::Decision), outcome(rng));
+            let (id, outcome) = (random_id(rng, MemoryKind::Decision), random_outcome(rng));
             ("review_decision", json!({"id": id, "outcome": outcome.as_str(), "notes": topic}))
         }
         10 => ("recall", json!({"query": topic})),
         11 => ("recall", json!({"time": rng.word(&["today", "yesterday", "last week", "whenever"])})),
-        12 => ("expand_detail", json!({"id": some_id(rng)})),
-        13 => ("confirm_fact", json!({"id": any_id(rng, MemoryKind::Fact)})),
-        14 => ("forget", json!({"id": some_id(rng), "reason": topic})),
+        12 => ("expand_detail", json!({"id": random_id_json(rng)})),
+        13 => ("confirm_fact", json!({"id": random_id(rng, MemoryKind::Fact)})),
+        14 => ("forget", json!({"id": random_id_json(rng), "reason": topic})),
         _ => ("memory_status", json!({})),
     };
-    call(rng, name, arguments.to_string())
+    new_call(rng, name, arguments.to_string())
 }
 
-fn some_id(rng: &mut Rng) -> Value {
+fn random_id_json(rng: &mut Rng) -> Value {
     let kinds = MemoryKind::ALL;
     let kind = rng.pick(&kinds).copied().unwrap_or(MemoryKind::Fact);
-    json!(any_id(rng, kind))
+    json!(random_id(rng, kind))
 }
 
-/// A call that makes none, or means harm.
-fn senseless(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
+fn senseless_call(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
     let name = rng.word(&MemoryCall::TOOLS);
     let value = |rng: &mut Rng| match rng.below(9) {
         0 => json!(rng.word(NASTY)),
@@ -88,7 +86,7 @@ fn senseless(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
                 "kind": kind, "text": value(rng), "subject": value(rng), "steps": value(rng), "reason": value(rng),
                 "description": value(rng), "confidence": rng.below(30) as f64 / 10.0, "rests_on": value(rng),
                 "query": value(rng), "time": value(rng), "always": value(rng), "detail": value(rng),
-                "id": if rng.chance(500) { some_id(rng) } else { value(rng) },
+                "id": if rng.chance(500) { random_id_json(rng) } else { value(rng) },
                 "outcome": rng.word(&["success", "failure", "fine"]), "notes": value(rng),
                 "action": rng.word(&["abort", "refuse", "steer", "erase"]), "side": rng.word(&["input", "output", ""]),
                 "author": "person", "trust": "high", "pinned": true,
@@ -96,5 +94,5 @@ fn senseless(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
             .to_string()
         }
     };
-    call(rng, name, arguments)
+    new_call(rng, name, arguments)
 }

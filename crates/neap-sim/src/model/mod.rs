@@ -1,4 +1,4 @@
-//! Simulated models: good ones follow the rules, forgetful ones do half of it, hostile ones do what they like.
+//! Simulated models: good ones follow the rules, forgetful ones half of them, hostile ones none.
 
 mod good;
 mod hostile;
@@ -8,8 +8,8 @@ use std::future::pending;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::ids::SessionId;
-use neap_core::message::{Message, Role, ToolCall};
+use neap_core::base::ids::SessionId;
+use neap_core::base::message::{Message, Role, ToolCall};
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::Interrupt;
 use neap_model::{ChatModel, ModelError, OnText};
@@ -18,35 +18,31 @@ use tokio::sync::Notify;
 use crate::agent::SimAgent;
 use crate::plant::{Plant, spoil_request};
 use crate::rng::Rng;
-use crate::tape::{Fault, Seen, Tape};
+use crate::trace::{Fault, SeenRequest, Trace};
 
-/// Replies that ask something of memory, in a thousand, where there is one.
+/// How often, in a thousand, an agent's reply uses memory.
 const MEMORY_PER_MILLE: u64 = 220;
 
-/// How a model behaves in one reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mood {
-    /// Follows the rules.
     Good,
-    /// Opens things, and forgets to close or collapse them.
+    /// Opens efforts, and forgets to close or collapse them.
     Forgetful,
     /// Bad arguments, unknown tools, loops, forged banners, errors.
     Hostile,
 }
 
-/// Who can stop a reply, and how.
 #[derive(Debug, Default)]
-pub struct Stops {
-    /// Stops the model; what it said is kept.
+pub struct StopHandles {
+    /// Stops the model; the text so far is kept.
     pub interrupt: Option<Interrupt>,
     /// Makes the caller go away.
     pub cut: Option<Arc<Notify>>,
 }
 
-/// What a model is made of.
 pub struct SimModel {
     session: SessionId,
-    tape: Tape,
+    trace: Trace,
     plant: Option<Plant>,
     moods: Vec<Mood>,
     agent: Option<SimAgent>,
@@ -55,13 +51,12 @@ pub struct SimModel {
 
 struct Inner {
     rng: Rng,
-    said: String,
-    stops: Stops,
-    /// Once it loops it loops for the whole turn.
+    user_text: String,
+    stops: StopHandles,
+    /// A loop lasts for the whole turn.
     looping: bool,
 }
 
-/// What to do with a reply on its way out.
 enum Delivery {
     Whole,
     Interrupted(Interrupt),
@@ -69,22 +64,20 @@ enum Delivery {
 }
 
 impl SimModel {
-    /// A model for one session; each reply is in one of the moods, so repeat one to make it likelier.
-    pub fn new(session: SessionId, rng: Rng, tape: Tape, moods: Vec<Mood>, plant: Option<Plant>) -> Self {
-        let inner = Inner { rng, said: String::new(), stops: Stops::default(), looping: false };
-        Self { session, tape, plant, moods, agent: None, inner: Mutex::new(inner) }
+    /// Each reply has one of the moods at random; repeat a mood to make it likelier.
+    pub fn new(session: SessionId, rng: Rng, trace: Trace, moods: Vec<Mood>, plant: Option<Plant>) -> Self {
+        let inner = Inner { rng, user_text: String::new(), stops: StopHandles::default(), looping: false };
+        Self { session, trace, plant, moods, agent: None, inner: Mutex::new(inner) }
     }
 
-    /// A model of an agent, whose memory it uses.
-    pub fn of(mut self, agent: Option<&SimAgent>) -> Self {
+    pub fn for_agent(mut self, agent: Option<&SimAgent>) -> Self {
         self.agent = agent.cloned();
         self
     }
 
-    /// Tells it what is about to be said, and who may stop it.
-    pub fn prepare(&self, said: &str, stops: Stops) {
+    pub fn prepare(&self, text: &str, stops: StopHandles) {
         let mut inner = self.lock();
-        said.clone_into(&mut inner.said);
+        text.clone_into(&mut inner.user_text);
         inner.stops = stops;
         inner.looping = false;
     }
@@ -95,16 +88,16 @@ impl SimModel {
 
     fn decide(&self, request: &ModelRequest) -> (Result<ModelReply, ModelError>, Delivery) {
         let mut inner = self.lock();
-        let seen = Seen {
+        let seen = SeenRequest {
             session: self.session.clone(),
-            said: inner.said.clone(),
-            acknowledged: self.tape.acknowledged_len(&self.session),
+            message: inner.user_text.clone(),
+            acknowledged: self.trace.acknowledged_len(&self.session),
             request: request.clone(),
         };
-        self.tape.note(|step| step.requests.push(seen));
+        self.trace.note(|step| step.requests.push(seen));
         let Inner { rng, looping, stops, .. } = &mut *inner;
         let mood = rng.pick(&self.moods).copied().unwrap_or(Mood::Good);
-        let agent = self.agent.as_ref().filter(|_| !*looping && request.reply_may_call);
+        let agent = self.agent.as_ref().filter(|_| !*looping && request.may_call_tools);
         let agent = agent.filter(|_| rng.chance(MEMORY_PER_MILLE));
         let reply = match (mood, agent) {
             (_, Some(agent)) => Ok(memory::reply(rng, agent, mood == Mood::Hostile)),
@@ -139,12 +132,12 @@ impl ChatModel for SimModel {
             }
             Delivery::Interrupted(interrupt) => {
                 on_text(&reply.text[..reply.text.floor_char_boundary(reply.text.len() / 2)]);
-                self.tape.note(|step| step.faults.push(Fault::Interrupted));
+                self.trace.note(|step| step.faults.push(Fault::Interrupted));
                 interrupt.interrupt();
                 pending().await
             }
             Delivery::Cut(cut) => {
-                self.tape.note(|step| step.faults.push(Fault::Dropped));
+                self.trace.note(|step| step.faults.push(Fault::Dropped));
                 cut.notify_one();
                 pending().await
             }
@@ -152,18 +145,18 @@ impl ChatModel for SimModel {
     }
 }
 
-/// What the request asks: the newest message of the person, and the tool results after it.
-fn question(request: &ModelRequest) -> (&str, &[Message]) {
-    let is_said = |message: &Message| message.role == Role::User && !message.content.starts_with("§[");
-    let at = request.messages.iter().rposition(is_said);
+/// The newest user message, and the messages after it.
+fn latest_question(request: &ModelRequest) -> (&str, &[Message]) {
+    let is_user_message = |message: &Message| message.role == Role::User && !message.content.starts_with("§[");
+    let at = request.messages.iter().rposition(is_user_message);
     match at {
         Some(at) => (&request.messages[at].content, &request.messages[at + 1..]),
         None => ("", &[]),
     }
 }
 
-fn call(rng: &mut Rng, name: &str, arguments: String) -> ToolCall {
-    // Some providers number their calls anew in each reply.
+fn new_call(rng: &mut Rng, name: &str, arguments: String) -> ToolCall {
+    // Some providers restart their call numbers in each reply.
     let id = if rng.chance(200) { "c0".to_owned() } else { format!("c{:x}", rng.below(1 << 40)) };
     ToolCall { id, name: name.to_owned(), arguments }
 }

@@ -1,95 +1,94 @@
-//! Logs: a part from either end, whole exchanges, in the order in which they ended.
+//! Logs: whole exchanges from either end, in the order in which they ended.
 
-use neap_core::event::Event;
-use neap_core::ids::TurnNo;
-use neap_core::log::{From, Log, LogRequest};
-use neap_core::message::Scope;
+use neap_core::base::ids::TurnNo;
+use neap_core::base::message::Scope;
+use neap_core::base::tokens::Tokens;
 use neap_core::recall::{TextId, TextKey};
-use neap_core::tokens::Tokens;
+use neap_core::session::event::Event;
+use neap_core::session::log::{Log, LogRequest, ReadFrom};
 
 use super::faults;
-use super::told::{Told, complete, effort, open, session, start, tools};
+use super::fixture::{TestStream, effort, effort_opened, session, tools_called, turn_completed, turn_started};
 use crate::Store;
 
-async fn log(store: &dyn Store, told: &Told, scope: Scope, tokens: u64) -> Log {
+async fn log(store: &dyn Store, stream: &TestStream, scope: Scope, tokens: u64) -> Log {
     let request = LogRequest::newest(scope, Tokens(tokens));
-    store.log(&told.id, &request).await.expect("a log can be read")
+    store.log(&stream.id, &request).await.expect("a log can be read")
 }
 
 fn turns(log: &Log) -> Vec<u64> {
     log.exchanges().map(|exchange| exchange.turn.0).collect()
 }
 
-/// As many exchanges as it takes to reach what was asked for, and no more.
+/// As many exchanges as it takes to reach the token limit, and no more.
 pub async fn a_log_is_its_newest_part(store: &dyn Store) {
-    let mut told = Told::begin(store, "tail").await;
+    let mut stream = TestStream::create(store, "tail").await;
     for n in 1..=6 {
         let name = effort("side");
         if n == 3 {
-            told.tell(store, vec![open("side", TurnNo(2))]).await.expect("an effort can be opened");
+            stream.append(store, vec![effort_opened("side", TurnNo(2))]).await.expect("an effort can be opened");
         }
         let scope = if n % 3 == 0 { Scope::Effort(name) } else { Scope::Ambient };
-        told.turn(store, "one two three", "four five", scope).await;
+        stream.add_turn(store, "one two three", "four five", scope).await;
     }
-    let all = log(store, &told, Scope::Ambient, u64::MAX).await;
+    let all = log(store, &stream, Scope::Ambient, u64::MAX).await;
     assert_eq!(turns(&all), [1, 2, 4, 5]);
     let each = all.exchanges().next().expect("there is one").tokens().0;
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, 1).await), [5]);
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, each).await), [5]);
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, each + 1).await), [4, 5]);
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, 0).await), [0; 0]);
-    assert_eq!(turns(&log(store, &told, Scope::Effort(effort("side")), u64::MAX).await), [3, 6]);
-    assert_eq!(turns(&log(store, &told, Scope::Effort(effort("none")), u64::MAX).await), [0; 0]);
-    let nobody = Told { id: session("nobody"), ..told };
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, 1).await), [5]);
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, each).await), [5]);
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, each + 1).await), [4, 5]);
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, 0).await), [0; 0]);
+    assert_eq!(turns(&log(store, &stream, Scope::Effort(effort("side")), u64::MAX).await), [3, 6]);
+    assert_eq!(turns(&log(store, &stream, Scope::Effort(effort("none")), u64::MAX).await), [0; 0]);
+    let nobody = TestStream { id: session("nobody"), ..stream };
     assert_eq!(turns(&log(store, &nobody, Scope::Ambient, u64::MAX).await), [0; 0]);
 }
 
-/// A turn that a person took back is in no log and has no words; where it is stays known, and a rebuild gives the same.
+/// Its texts are withheld and its span stays known; a rebuild gives the same.
 pub async fn a_turn_taken_back_is_in_no_log(store: &dyn Store) {
-    let mut told = Told::begin(store, "taken back").await;
-    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    let mut stream = TestStream::create(store, "taken back").await;
+    stream.append(store, vec![effort_opened("side", TurnNo(0))]).await.expect("an effort can be opened");
     let side = Scope::Effort(effort("side"));
     for n in 1..=6 {
         let scope = if n % 2 == 0 { side.clone() } else { Scope::Ambient };
-        told.turn(store, &format!("question {n}"), "four five", scope).await;
+        stream.add_turn(store, &format!("question {n}"), "four five", scope).await;
     }
-    let tokens = log(store, &told, Scope::Ambient, 1).await.size().tokens;
-    let before = told.state.log_size(&Scope::Ambient);
+    let tokens = log(store, &stream, Scope::Ambient, 1).await.size().tokens;
+    let before = stream.state.log_size(&Scope::Ambient);
     for (turn, scope) in [(6, side.clone()), (5, Scope::Ambient)] {
         let event = Event::TurnTakenBack { turn: TurnNo(turn), scope, tokens };
-        told.tell(store, vec![event]).await.expect("it is taken back");
+        stream.append(store, vec![event]).await.expect("it is taken back");
     }
-    let after = told.state.log_size(&Scope::Ambient);
+    let after = stream.state.log_size(&Scope::Ambient);
     assert_eq!((after.exchanges, after.tokens), (before.exchanges - 1, before.tokens - tokens));
-    let span = store.turn_span(&told.id, TurnNo(5)).await.expect("a look can be taken").expect("it is known");
-    let id = |seq| TextId { stream: told.id.clone(), key: TextKey::Message(seq) };
+    let span = store.turn_span(&stream.id, TurnNo(5)).await.expect("a look can be taken").expect("it is known");
+    let id = |seq| TextId { stream: stream.id.clone(), key: TextKey::Message(seq) };
     for _ in 0..2 {
-        assert_eq!(turns(&log(store, &told, Scope::Ambient, u64::MAX).await), [1, 3]);
-        assert_eq!(turns(&log(store, &told, side.clone(), u64::MAX).await), [2, 4]);
-        assert_eq!(store.turn_span(&told.id, TurnNo(5)).await.expect("a look can be taken"), Some(span));
+        assert_eq!(turns(&log(store, &stream, Scope::Ambient, u64::MAX).await), [1, 3]);
+        assert_eq!(turns(&log(store, &stream, side.clone(), u64::MAX).await), [2, 4]);
+        assert_eq!(store.turn_span(&stream.id, TurnNo(5)).await.expect("a look can be taken"), Some(span));
         assert_eq!(store.texts(&[id(span.0)]).await.expect("they can be read"), [None]);
         assert_eq!(store.scopes(&[id(span.0)]).await.expect("they can be read"), [None]);
-        assert_eq!(store.load(&told.id).await.expect("it can be loaded").as_ref(), Some(&told.state));
+        assert_eq!(store.load(&stream.id).await.expect("it can be loaded").as_ref(), Some(&stream.state));
         assert_eq!(faults(store).await, []);
-        assert_eq!(store.rebuild(&told.id).await.expect("it can be rebuilt"), []);
+        assert_eq!(store.rebuild(&stream.id).await.expect("it can be rebuilt"), []);
     }
-    // What is said next has the place that was left.
-    told.turn(store, "question 7", "four five", Scope::Ambient).await;
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, u64::MAX).await), [1, 3, 7]);
+    // The next turn takes its place in the log.
+    stream.add_turn(store, "question 7", "four five", Scope::Ambient).await;
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, u64::MAX).await), [1, 3, 7]);
 }
 
-/// A range of turns is read from the end asked for and comes oldest first; what is not in it costs nothing and is
-/// not there.
+/// A range of turns is read from the requested end and returned oldest first; turns outside it cost nothing.
 pub async fn a_log_is_read_from_either_end(store: &dyn Store) {
-    let mut told = Told::begin(store, "ends").await;
-    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    let mut stream = TestStream::create(store, "ends").await;
+    stream.append(store, vec![effort_opened("side", TurnNo(0))]).await.expect("an effort can be opened");
     for n in 1..=9 {
         let scope = if n % 3 == 0 { Scope::Effort(effort("side")) } else { Scope::Ambient };
-        told.turn(store, "one two three", "four five", scope).await;
+        stream.add_turn(store, "one two three", "four five", scope).await;
     }
-    let whole = log(store, &told, Scope::Ambient, u64::MAX).await;
+    let whole = log(store, &stream, Scope::Ambient, u64::MAX).await;
     let each = whole.exchanges().next().expect("there is one").tokens().0;
-    let (all, ends) = ((0, u64::MAX), [From::Oldest, From::Newest]);
+    let (all, ends) = ((0, u64::MAX), [ReadFrom::Oldest, ReadFrom::Newest]);
     for (range, tokens, exchanges, oldest, newest) in [
         (all, u64::MAX, usize::MAX, vec![1, 2, 4, 5, 7, 8], vec![1, 2, 4, 5, 7, 8]),
         (all, u64::MAX, 2, vec![1, 2], vec![7, 8]),
@@ -113,113 +112,121 @@ pub async fn a_log_is_read_from_either_end(store: &dyn Store) {
                 tokens_max: Tokens(tokens),
                 exchanges_max: exchanges,
             };
-            let read = store.log(&told.id, &request).await.expect("a log can be read");
+            let read = store.log(&stream.id, &request).await.expect("a log can be read");
             assert_eq!(turns(&read), expected, "{request:?}");
         }
     }
     let after = LogRequest::oldest(Scope::Effort(effort("side")), TurnNo(3), Tokens(1));
-    assert_eq!(turns(&store.log(&told.id, &after).await.expect("a log can be read")), [6]);
+    assert_eq!(turns(&store.log(&stream.id, &after).await.expect("a log can be read")), [6]);
 }
 
-/// Turns of many processes end in any order: the log has them in that order, whichever part of it is asked for.
+/// Turns of many processes end in any order; the log keeps that order, whichever part of it is requested.
 pub async fn turns_may_end_in_any_order(store: &dyn Store) {
     const TURNS: u64 = 24;
-    let mut told = Told::begin(store, "any order").await;
-    told.tell(store, vec![open("side", TurnNo(0))]).await.expect("an effort can be opened");
+    let mut stream = TestStream::create(store, "any order").await;
+    stream.append(store, vec![effort_opened("side", TurnNo(0))]).await.expect("an effort can be opened");
     let mut in_flight: Vec<TurnNo> = Vec::new();
     let mut chance = 7_u64;
-    while told.state.turn().0 < TURNS || !in_flight.is_empty() {
+    while stream.state.turn().0 < TURNS || !in_flight.is_empty() {
         chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let draw = (chance >> 33) as usize;
-        if told.state.turn().0 < TURNS && in_flight.len() < 6 && !draw.is_multiple_of(3) {
-            let turn = told.state.turn().next();
-            told.tell(store, vec![start(turn, &"word ".repeat(draw % 5 + 1), None)]).await.expect("it begins");
+        if stream.state.turn().0 < TURNS && in_flight.len() < 6 && !draw.is_multiple_of(3) {
+            let turn = stream.state.turn().next();
+            stream
+                .append(store, vec![turn_started(turn, &"word ".repeat(draw % 5 + 1), None)])
+                .await
+                .expect("it begins");
             in_flight.push(turn);
         } else if !in_flight.is_empty() {
             let turn = in_flight.remove(draw % in_flight.len());
             let scope = if turn.0.is_multiple_of(4) { Scope::Effort(effort("side")) } else { Scope::Ambient };
-            told.tell(store, vec![complete(turn, "an answer", scope)]).await.expect("it ends");
+            stream.append(store, vec![turn_completed(turn, "an answer", scope)]).await.expect("it ends");
         }
     }
-    let ended = ended(&told);
+    let ended = ended(&stream);
     assert!(!ended.is_sorted_by_key(|(turn, ..)| *turn), "the scene is set");
     for (first, last) in (0..=TURNS + 1).flat_map(|a| (0..=TURNS + 1).map(move |b| (a, b))) {
         let turns_asked = (TurnNo(first), TurnNo(if last > TURNS { u64::MAX } else { last }));
         for (from, tokens_max, exchanges_max) in [
-            (From::Newest, u64::MAX, usize::MAX),
-            (From::Oldest, u64::MAX, usize::MAX),
-            (From::Newest, u64::MAX, 3),
-            (From::Oldest, u64::MAX, 3),
-            (From::Newest, 25, usize::MAX),
-            (From::Oldest, 25, usize::MAX),
+            (ReadFrom::Newest, u64::MAX, usize::MAX),
+            (ReadFrom::Oldest, u64::MAX, usize::MAX),
+            (ReadFrom::Newest, u64::MAX, 3),
+            (ReadFrom::Oldest, u64::MAX, 3),
+            (ReadFrom::Newest, 25, usize::MAX),
+            (ReadFrom::Oldest, 25, usize::MAX),
         ] {
             for scope in [Scope::Ambient, Scope::Effort(effort("side"))] {
                 let tokens_max = Tokens(tokens_max);
                 let request = LogRequest { scope, turns: turns_asked, from, tokens_max, exchanges_max };
-                let read = store.log(&told.id, &request).await.expect("a log can be read");
-                assert_eq!(turns(&read), looked_through(&ended, &request), "{request:?}");
+                let read = store.log(&stream.id, &request).await.expect("a log can be read");
+                assert_eq!(turns(&read), expected_turns(&ended, &request), "{request:?}");
             }
         }
     }
 }
 
-/// Turn, scope and tokens of every exchange, in the order in which they ended.
-fn ended(told: &Told) -> Vec<(TurnNo, Scope, Tokens)> {
+fn ended(stream: &TestStream) -> Vec<(TurnNo, Scope, Tokens)> {
     let mut ended = Vec::new();
-    for recorded in &told.events {
+    for recorded in &stream.events {
         if let Event::TurnCompleted { turn, scope, .. } = &recorded.event {
-            let said = told.events.iter().filter(|e| e.event.turn() == Some(*turn)).flat_map(|e| e.event.said());
-            let tokens = Tokens(said.map(|said| said.tokens.0).sum());
+            let messages = stream
+                .events
+                .iter()
+                .filter(|e| e.event.turn() == Some(*turn))
+                .flat_map(|e| e.event.transcript_messages());
+            let tokens = Tokens(messages.map(|message| message.tokens.0).sum());
             ended.push((*turn, scope.clone(), tokens));
         }
     }
     ended
 }
 
-/// What a request means, by looking at everything.
-fn looked_through(ended: &[(TurnNo, Scope, Tokens)], request: &LogRequest) -> Vec<u64> {
+/// The turns a request should return, computed by scanning everything.
+fn expected_turns(ended: &[(TurnNo, Scope, Tokens)], request: &LogRequest) -> Vec<u64> {
     let (first, last) = request.turns;
     let mut all: Vec<_> = ended.iter().filter(|e| e.1 == request.scope && first <= e.0 && e.0 <= last).collect();
     match request.from {
-        From::Newest => all.reverse(),
-        From::Oldest => all.sort_by_key(|(turn, ..)| *turn),
+        ReadFrom::Newest => all.reverse(),
+        ReadFrom::Oldest => all.sort_by_key(|(turn, ..)| *turn),
     }
     let mut tokens = Tokens::ZERO;
-    let mut kept = Vec::new();
+    let mut selected = Vec::new();
     for (turn, _, cost) in all {
-        if tokens < request.tokens_max && kept.len() < request.exchanges_max {
-            kept.push(turn.0);
+        if tokens < request.tokens_max && selected.len() < request.exchanges_max {
+            selected.push(turn.0);
             tokens += *cost;
         }
     }
-    if request.from == From::Newest {
-        kept.reverse();
+    if request.from == ReadFrom::Newest {
+        selected.reverse();
     }
-    kept
+    selected
 }
 
-/// I7: a tool call and its result are there together, between what was asked and the answer.
+/// I7: a tool call and its result stay together, between the user message and the reply.
 pub async fn tool_rounds_are_whole(store: &dyn Store) {
-    let mut told = Told::begin(store, "rounds").await;
+    let mut stream = TestStream::create(store, "rounds").await;
     let turn = TurnNo(1);
-    told.tell(store, vec![start(turn, "look", None)]).await.expect("a turn can begin");
-    told.tell(store, vec![tools(turn, "found")]).await.expect("a tool can be called");
-    told.tell(store, vec![complete(turn, "done", Scope::Ambient)]).await.expect("a turn can end");
-    let log = log(store, &told, Scope::Ambient, 1).await;
+    stream.append(store, vec![turn_started(turn, "look", None)]).await.expect("a turn can begin");
+    stream.append(store, vec![tools_called(turn, "found")]).await.expect("a tool can be called");
+    stream.append(store, vec![turn_completed(turn, "done", Scope::Ambient)]).await.expect("a turn can end");
+    let log = log(store, &stream, Scope::Ambient, 1).await;
     let words: Vec<_> = log.exchanges().flat_map(|e| &e.messages).map(|m| m.message.role.as_str()).collect();
     assert_eq!(words, ["user", "assistant", "tool", "assistant"]);
 }
 
-/// Two turns at once do not get into each other's words.
 pub async fn turns_may_overlap(store: &dyn Store) {
-    let mut told = Told::begin(store, "overlap").await;
+    let mut stream = TestStream::create(store, "overlap").await;
     let (one, two) = (TurnNo(1), TurnNo(2));
-    told.tell(store, vec![start(one, "first question", None)]).await.expect("a turn can begin");
-    told.tell(store, vec![start(two, "second question", None)]).await.expect("another can");
-    assert_eq!(turns(&log(store, &told, Scope::Ambient, u64::MAX).await), [0; 0]);
-    told.tell(store, vec![complete(two, "second answer", Scope::Ambient)]).await.expect("a turn can end");
-    told.tell(store, vec![complete(one, "first answer", Scope::Ambient)]).await.expect("the other can");
-    let log = log(store, &told, Scope::Ambient, u64::MAX).await;
+    stream.append(store, vec![turn_started(one, "first question", None)]).await.expect("a turn can begin");
+    stream.append(store, vec![turn_started(two, "second question", None)]).await.expect("another can");
+    assert_eq!(turns(&log(store, &stream, Scope::Ambient, u64::MAX).await), [0; 0]);
+    stream
+        .append(store, vec![turn_completed(two, "second answer", Scope::Ambient)])
+        .await
+        .expect("a turn can end");
+    stream.append(store, vec![turn_completed(one, "first answer", Scope::Ambient)]).await.expect("the other can");
+    let log = log(store, &stream, Scope::Ambient, u64::MAX).await;
     let words: Vec<_> = log.exchanges().flat_map(|e| &e.messages).map(|m| &*m.message.content).collect();
     assert_eq!(words, ["second question", "second answer", "first question", "first answer"]);
 }

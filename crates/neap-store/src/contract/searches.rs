@@ -1,27 +1,27 @@
-//! Search: one natural word finds what was said, in any script, whatever else the word might mean to a machine.
+//! Search: one natural word finds a message, in any script, whatever the word means to a query language.
 
-use neap_core::ids::TurnNo;
-use neap_core::message::Scope;
-use neap_core::recall::{Filter, Proposed, Query, TextKey};
-use neap_core::terms::query_terms;
+use neap_core::base::ids::TurnNo;
+use neap_core::base::message::Scope;
+use neap_core::recall::{Candidates, Filter, Query, TextKey};
+use neap_core::text::terms::query_terms;
 
-use super::told::{Told, conclude, effort, open, start};
+use super::fixture::{TestStream, effort, effort_concluded, effort_opened, turn_started};
 use crate::Store;
 
-async fn search(store: &dyn Store, told: &Told, terms: Vec<String>) -> Proposed {
-    let query = Query { filter: Filter::of_stream(&told.id), ..Query::new(terms) };
-    store.propose(&query).await.expect("a search can be made")
+async fn search(store: &dyn Store, stream: &TestStream, terms: Vec<String>) -> Candidates {
+    let query = Query { filter: Filter::for_stream(&stream.id), ..Query::new(terms) };
+    store.find_candidates(&query).await.expect("a search can be made")
 }
 
-async fn messages(store: &dyn Store, told: &Told, query: &str) -> Vec<u64> {
-    let found = search(store, told, query_terms(query)).await;
-    found.cards.iter().filter(|card| card.kind.is_said()).map(|card| card.turn.0).collect()
+async fn messages(store: &dyn Store, stream: &TestStream, query: &str) -> Vec<u64> {
+    let found = search(store, stream, query_terms(query)).await;
+    found.items.iter().filter(|card| card.kind.is_message()).map(|card| card.turn.0).collect()
 }
 
-/// Words are found by any of their forms, and nothing a word could mean to a query language matters.
+/// Words are found in any of their forms, and query syntax has no effect.
 pub async fn a_word_finds_its_message(store: &dyn Store) {
-    let mut told = Told::begin(store, "words").await;
-    let said = [
+    let mut stream = TestStream::create(store, "words").await;
+    let texts = [
         "the deployments were failing",         // 1
         "修复 登录 页面",                       // 2
         "ошибка входа 401",                     // 3
@@ -31,8 +31,8 @@ pub async fn a_word_finds_its_message(store: &dyn Store) {
         "ক্ষ कि ก็ combining marks",              // 7
         "see NetError in src/io_net.rs",        // 8
     ];
-    for text in said {
-        told.turn(store, text, "ok", Scope::Ambient).await;
+    for text in texts {
+        stream.add_turn(store, text, "ok", Scope::Ambient).await;
     }
     let expect = [
         ("deployment fails", vec![1]),
@@ -55,26 +55,29 @@ pub async fn a_word_finds_its_message(store: &dyn Store) {
         ("", vec![]),
     ];
     for (query, turns) in expect {
-        assert_eq!(messages(store, &told, query).await, turns, "{query:?}");
+        assert_eq!(messages(store, &stream, query).await, turns, "{query:?}");
     }
     let raw = ["\"", "a b", "*", "x\0", "NEAR", "words:near", ""].map(str::to_owned).to_vec();
-    let found = search(store, &told, raw).await;
-    assert_eq!((found.cards, found.texts_with), (Vec::new(), vec![0; 7]), "what is no term is no error");
+    let found = search(store, &stream, raw).await;
+    assert_eq!((found.items, found.document_frequencies), (Vec::new(), vec![0; 7]), "what is no term is no error");
 }
 
-/// An effort is found by its present summary, not by a former one, and counts once.
+/// An effort is found by its present summary only, and counts once.
 pub async fn an_effort_is_indexed_anew(store: &dyn Store) {
-    let mut told = Told::begin(store, "anew").await;
-    told.tell(store, vec![start(TurnNo(1), "go", None), open("auth bug", TurnNo(1))]).await.expect("it opens");
+    let mut stream = TestStream::create(store, "anew").await;
+    stream
+        .append(store, vec![turn_started(TurnNo(1), "go", None), effort_opened("auth bug", TurnNo(1))])
+        .await
+        .expect("it opens");
     for summary in ["expired token", "refreshed cookie"] {
-        told.tell(store, vec![conclude("auth bug", summary, TurnNo(1))]).await.expect("it concludes");
+        stream.append(store, vec![effort_concluded("auth bug", summary, TurnNo(1))]).await.expect("it concludes");
     }
-    let found = |query| search(store, &told, query_terms(query));
-    assert_eq!(found("token").await.cards, []);
+    let found = |query| search(store, &stream, query_terms(query));
+    assert_eq!(found("token").await.items, []);
     for query in ["cookies", "auth", "bug"] {
         let found = found(query).await;
-        let keys: Vec<&TextKey> = found.cards.iter().map(|card| &card.id.key).collect();
+        let keys: Vec<&TextKey> = found.items.iter().map(|card| &card.id.key).collect();
         assert_eq!(keys, [&TextKey::Effort(effort("auth bug"))], "{query}");
-        assert_eq!((found.texts, found.texts_with[0]), (2, 1), "{query}");
+        assert_eq!((found.text_count, found.document_frequencies[0]), (2, 1), "{query}");
     }
 }

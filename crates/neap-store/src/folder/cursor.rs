@@ -1,39 +1,37 @@
-//! How far a folder has got. Written before and after each append, so that a crash in between is undone.
+//! How far a folder shows its stream. Written around each append, so that a crashed append is undone.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use neap_core::ids::{EffortId, Seq, Stamp};
-use neap_core::state::SessionState;
+use neap_core::base::ids::{EffortId, Seq, Stamp};
+use neap_core::session::state::SessionState;
 use serde::{Deserialize, Serialize};
 
 use super::CURSOR_FILE;
-use super::names::LogNames;
+use super::log_names::LogNames;
 use crate::files;
 
 const CURSOR_BYTES_MAX: u64 = 16 << 20;
 
-/// The folder shows the stream up to an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
-    /// Whose stream: when it began.
+    /// When the stream was created; tells it from another stream of the same name.
     pub(super) created: Stamp,
-    /// The last event shown.
     pub(super) seq: Seq,
-    /// Where the oldest turn began that had not ended by then.
+    /// The first event of the oldest turn that was still in flight.
     pub(super) read_from: Seq,
-    /// Files that are being added to, and how long they were before.
+    /// Files being appended to, with their length before.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) appending: BTreeMap<String, u64>,
-    /// Efforts in the order of their numbers.
+    /// Efforts in the order of their log numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) efforts: Vec<EffortId>,
 }
 
-/// A cursor with its checksum: a flipped bit must not make a folder look as if it knew more than the store.
+/// The checksum keeps a flipped bit from making a folder look ahead of the store.
 #[derive(Serialize, Deserialize)]
-struct Written {
+struct CursorFile {
     #[serde(flatten)]
     cursor: Cursor,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,7 +39,6 @@ struct Written {
 }
 
 impl Cursor {
-    /// Of a folder that shows this state.
     pub(super) fn of(state: &SessionState, names: &LogNames) -> Self {
         let head = state.head();
         let oldest = head.pending.values().map(|pending| pending.first_seq).min();
@@ -50,27 +47,26 @@ impl Cursor {
         Self { created: head.created, seq: head.seq, read_from, appending, efforts }
     }
 
-    /// As it was left in a folder; none if it is lost, damaged or cannot be understood.
+    /// `None` if the cursor is missing, damaged or cannot be parsed.
     pub(super) fn read(dir: &Path) -> Option<Self> {
         let bytes = files::read(&dir.join(CURSOR_FILE), CURSOR_BYTES_MAX).ok()??;
-        let Written { cursor, sum } = serde_json::from_slice(&bytes).ok()?;
-        // Older versions wrote none.
-        let is_whole = sum.is_none_or(|sum| cursor.sum().is_ok_and(|of| of == sum));
+        let CursorFile { cursor, sum } = serde_json::from_slice(&bytes).ok()?;
+        // Older versions wrote no checksum.
+        let is_whole = sum.is_none_or(|sum| cursor.checksum().is_ok_and(|computed| computed == sum));
         is_whole.then_some(cursor)
     }
 
-    /// Leaves it in the folder.
     pub(super) fn write(&self, dir: &Path) -> io::Result<()> {
-        let written = Written { cursor: self.clone(), sum: Some(self.sum()?) };
+        let written = CursorFile { cursor: self.clone(), sum: Some(self.checksum()?) };
         files::replace(&dir.join(CURSOR_FILE), &serde_json::to_vec(&written)?)
     }
 
-    fn sum(&self) -> serde_json::Result<u32> {
+    fn checksum(&self) -> serde_json::Result<u32> {
         Ok(crc32fast::hash(&serde_json::to_vec(self)?))
     }
 
     /// Whether a folder at this point can be brought up to this state.
-    pub(super) fn leads_to(&self, state: &SessionState) -> bool {
+    pub(super) fn can_advance_to(&self, state: &SessionState) -> bool {
         self.created == state.head().created && self.seq <= state.seq()
     }
 }

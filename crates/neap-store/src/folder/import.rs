@@ -1,63 +1,55 @@
-//! Reading a session folder that another tool made. Nothing in it is trusted, nothing in it is changed.
+//! Reads a session folder that another tool wrote. Its content is untrusted, and never changed.
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Component, Path, PathBuf};
 
-use neap_core::effort::EffortStatus;
-use neap_core::ids::{EffortId, Stamp};
-use neap_core::import::{ImportedEffort, ImportedFolder, Line};
-use neap_core::message::Role;
+use neap_core::base::ids::{EffortId, Stamp};
+use neap_core::base::message::Role;
+use neap_core::session::effort::EffortStatus;
+use neap_core::session::import::{ImportedEffort, ImportedFolder, ImportedLine};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{AMBIENT_FILE, EFFORTS_DIR, EXPANDED_FILE, MANIFEST_FILE, STATE_FILE};
+use crate::bounded_lines::{BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use crate::files;
-use crate::reading::{LINE_BYTES_MAX, Line as Found, Lines};
 
-/// Larger manifests are refused unread: a few lines of YAML can unfold to gigabytes.
+/// Larger manifests are refused unread: a few lines of YAML can expand to gigabytes.
 const MANIFEST_BYTES_MAX: u64 = 16 << 20;
 const LOG_BYTES_MAX: u64 = 1 << 30;
 
-/// A folder that cannot be taken in.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// There is no such directory.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// It has none of a session's files.
+    /// The folder has none of a session's files.
     #[error("{} is not a session folder", .0.display())]
     NotASession(PathBuf),
-    /// A file of it cannot be read.
     #[error("{} cannot be read: {why}", path.display())]
-    Unreadable {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        why: String,
-    },
+    Unreadable { path: PathBuf, why: String },
 }
 
-/// Reads a folder. What is damaged in it is left out and noted.
+/// Reads a folder; damaged parts are left out and noted.
 pub fn read_folder(path: &Path) -> Result<ImportedFolder, ImportError> {
     let unreadable = |e: std::io::Error| ImportError::Unreadable { path: path.to_owned(), why: e.to_string() };
     if !path.is_dir() {
         return Err(ImportError::NotAFolder(path.to_owned()));
     }
     let dir = files::resolve(path).map_err(unreadable)?;
-    let mut reader = Reader { dir, folder: ImportedFolder::default(), read: BTreeSet::new() };
-    let logs = files::names(&reader.dir.join(EFFORTS_DIR)).unwrap_or_default();
+    let mut reader = FolderReader { dir, folder: ImportedFolder::default(), read: BTreeSet::new() };
+    let logs = files::list_dir(&reader.dir.join(EFFORTS_DIR)).unwrap_or_default();
     let manifest = reader.read(MANIFEST_FILE, MANIFEST_BYTES_MAX)?;
-    let ambient = reader.lines(AMBIENT_FILE)?;
+    let ambient = reader.read_lines(AMBIENT_FILE)?;
     if manifest.is_none() && ambient.is_none() && logs.is_empty() {
         return Err(ImportError::NotASession(path.to_owned()));
     }
     reader.folder.ambient = ambient.unwrap_or_default();
     for entry in reader.entries(manifest.as_deref()) {
-        reader.effort(&entry)?;
+        reader.read_effort(&entry)?;
     }
-    reader.unlisted(&logs)?;
-    reader.counts()?;
+    reader.read_unlisted(&logs)?;
+    reader.read_counts()?;
     Ok(reader.folder)
 }
 
@@ -67,20 +59,20 @@ struct Manifest {
     efforts: Option<Vec<Value>>,
 }
 
-struct Reader {
-    /// Without links and dots.
+struct FolderReader {
+    /// Canonical, without links and dots.
     dir: PathBuf,
     folder: ImportedFolder,
-    /// Logs that were read for an effort of the manifest.
+    /// Logs that belong to an effort of the manifest.
     read: BTreeSet<String>,
 }
 
-impl Reader {
+impl FolderReader {
     fn note(&mut self, note: String) {
         self.folder.notes.push(note);
     }
 
-    /// Where a file inside the folder is; none if there is none, or if it is a link that leads out.
+    /// `None` if the file does not exist or is a link out of the folder.
     fn find(&mut self, name: &str) -> Option<PathBuf> {
         let resolved = files::resolve(&self.dir.join(name)).ok()?;
         if !resolved.starts_with(&self.dir) {
@@ -90,7 +82,6 @@ impl Reader {
         Some(resolved)
     }
 
-    /// A small file inside the folder.
     fn read(&mut self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ImportError> {
         let Some(path) = self.find(name) else { return Ok(None) };
         files::read(&path, bytes_max).map_err(|e| ImportError::Unreadable { path, why: e.to_string() })
@@ -111,7 +102,7 @@ impl Reader {
         }
     }
 
-    fn effort(&mut self, entry: &Value) -> Result<(), ImportError> {
+    fn read_effort(&mut self, entry: &Value) -> Result<(), ImportError> {
         let name = match entry.get("id") {
             Some(Value::String(name)) => name.clone(),
             Some(Value::Number(number)) => number.to_string(),
@@ -128,7 +119,7 @@ impl Reader {
             self.note(format!("{name:?} is in {MANIFEST_FILE} twice; the first was taken"));
             return Ok(());
         }
-        let status = match text(entry, "status") {
+        let status = match text_field(entry, "status") {
             Some("concluded") => EffortStatus::Concluded,
             Some("open") => EffortStatus::Open,
             other => {
@@ -136,15 +127,15 @@ impl Reader {
                 EffortStatus::Open
             }
         };
-        let log = self.log_of(entry, &name, &id);
+        let log = self.log_path(entry, &name, &id);
         self.read.insert(log.clone());
-        let lines = self.lines(&log)?.unwrap_or_default();
+        let lines = self.read_lines(&log)?.unwrap_or_default();
         self.folder.efforts.push(ImportedEffort {
             id,
             active: entry.get("active").and_then(Value::as_bool).unwrap_or(false),
-            summary: text(entry, "summary").map(str::to_owned).filter(|summary| !summary.trim().is_empty()),
-            created: text(entry, "created").and_then(stamp),
-            updated: text(entry, "updated").and_then(stamp),
+            summary: text_field(entry, "summary").map(str::to_owned).filter(|summary| !summary.trim().is_empty()),
+            created: text_field(entry, "created").and_then(parse_stamp),
+            updated: text_field(entry, "updated").and_then(parse_stamp),
             name,
             status,
             lines,
@@ -152,9 +143,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Where an effort's log is. A path from the manifest counts only if it stays inside.
-    fn log_of(&mut self, entry: &Value, name: &str, id: &EffortId) -> String {
-        if let Some(given) = text(entry, "raw_file") {
+    /// A path from the manifest is used only if it stays inside the folder.
+    fn log_path(&mut self, entry: &Value, name: &str, id: &EffortId) -> String {
+        if let Some(given) = text_field(entry, "raw_file") {
             if is_inside(given) && self.dir.join(given).is_file() {
                 return given.to_owned();
             }
@@ -167,8 +158,8 @@ impl Reader {
         if plain && self.dir.join(&by_name).is_file() { by_name } else { format!("{EFFORTS_DIR}/{id}.jsonl") }
     }
 
-    /// Logs that the manifest does not name: what was said in them is not lost.
-    fn unlisted(&mut self, logs: &[String]) -> Result<(), ImportError> {
+    /// Logs that the manifest does not name become open efforts, so that their messages are not lost.
+    fn read_unlisted(&mut self, logs: &[String]) -> Result<(), ImportError> {
         let known: BTreeSet<EffortId> = self.folder.efforts.iter().map(|effort| effort.id.clone()).collect();
         for file in logs {
             let Some(stem) = file.strip_suffix(".jsonl") else { continue };
@@ -176,13 +167,13 @@ impl Reader {
             if self.read.contains(&log) {
                 continue;
             }
-            // A numbered log says whose it is.
-            let name = &self.effort_of(&log).unwrap_or_else(|| stem.to_owned());
+            // The lines of a numbered log name its effort.
+            let name = &self.effort_in_log(&log).unwrap_or_else(|| stem.to_owned());
             let Ok(id) = EffortId::from_name(name) else { continue };
             if known.contains(&id) || self.folder.efforts.iter().any(|effort| effort.id == id) {
                 continue;
             }
-            let Some(lines) = self.lines(&log)?.filter(|lines| !lines.is_empty()) else { continue };
+            let Some(lines) = self.read_lines(&log)?.filter(|lines| !lines.is_empty()) else { continue };
             self.note(format!("{log} is not in {MANIFEST_FILE} and was taken as an open effort"));
             self.folder.efforts.push(ImportedEffort {
                 id,
@@ -198,51 +189,50 @@ impl Reader {
         Ok(())
     }
 
-    /// The effort that a log's first line names.
-    fn effort_of(&self, log: &str) -> Option<String> {
+    fn effort_in_log(&self, log: &str) -> Option<String> {
         let path = files::resolve(&self.dir.join(log)).ok().filter(|path| path.starts_with(&self.dir))?;
-        let mut lines = Lines::new(BufReader::new(files::open(&path).ok()??), LINE_BYTES_MAX);
+        let mut lines = BoundedLines::new(BufReader::new(files::open_regular(&path).ok()??), LINE_BYTES_MAX);
         let first = lines.find_map(|line| match line {
-            Ok(Found::Whole(raw)) if raw.iter().all(u8::is_ascii_whitespace) => None,
-            Ok(Found::Whole(raw)) => Some(raw),
-            Ok(Found::TooLong { .. }) | Err(_) => Some(Vec::new()),
+            Ok(BoundedLine::Whole(raw)) if raw.iter().all(u8::is_ascii_whitespace) => None,
+            Ok(BoundedLine::Whole(raw)) => Some(raw),
+            Ok(BoundedLine::TooLong { .. }) | Err(_) => Some(Vec::new()),
         })?;
         let value: Value = serde_json::from_slice(&first).ok()?;
-        text(&value, "effort").map(str::to_owned)
+        text_field(&value, "effort").map(str::to_owned)
     }
 
-    /// The lines of a log, one at a time; none if there is no such file. What is too long or cannot be understood is left out and noted.
-    fn lines(&mut self, name: &str) -> Result<Option<Vec<Line>>, ImportError> {
+    /// `None` if there is no such file. Lines that are too long or cannot be parsed are left out and noted.
+    fn read_lines(&mut self, name: &str) -> Result<Option<Vec<ImportedLine>>, ImportError> {
         let Some(path) = self.find(name) else { return Ok(None) };
         let unreadable = |e: std::io::Error| ImportError::Unreadable { path: path.clone(), why: e.to_string() };
-        let Some(file) = files::open(&path).map_err(unreadable)? else { return Ok(None) };
+        let Some(file) = files::open_regular(&path).map_err(unreadable)? else { return Ok(None) };
         if file.metadata().map_err(unreadable)?.len() > LOG_BYTES_MAX {
             let why = format!("it is longer than {} MiB", LOG_BYTES_MAX >> 20);
             return Err(ImportError::Unreadable { path, why });
         }
-        let (mut lines, mut bad, mut long) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, found) in Lines::new(BufReader::new(file), LINE_BYTES_MAX).enumerate() {
+        let (mut lines, mut unparsed, mut long) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, found) in BoundedLines::new(BufReader::new(file), LINE_BYTES_MAX).enumerate() {
             match found.map_err(unreadable)? {
-                Found::Whole(raw) if raw.iter().all(u8::is_ascii_whitespace) => {}
-                Found::Whole(raw) => match line(&raw) {
+                BoundedLine::Whole(raw) if raw.iter().all(u8::is_ascii_whitespace) => {}
+                BoundedLine::Whole(raw) => match parse_line(&raw) {
                     Some(line) => lines.push(line),
-                    None => bad.push(at + 1),
+                    None => unparsed.push(at + 1),
                 },
-                Found::TooLong { .. } => long.push(at + 1),
+                BoundedLine::TooLong { .. } => long.push(at + 1),
             }
         }
         let too_long = format!("are longer than {} MiB", LINE_BYTES_MAX >> 20);
-        for (left, why) in [(bad, "cannot be understood"), (long, too_long.as_str())] {
-            if let Some(first) = left.first() {
-                let count = left.len();
+        for (skipped, why) in [(unparsed, "cannot be understood"), (long, too_long.as_str())] {
+            if let Some(first) = skipped.first() {
+                let count = skipped.len();
                 self.note(format!("{name}: {count} lines {why} and were left out (first: line {first})"));
             }
         }
         Ok(Some(lines))
     }
 
-    /// The turn count, and when efforts were last referenced. Expansions are transient and not taken over.
-    fn counts(&mut self) -> Result<(), ImportError> {
+    /// The turn count, and when efforts were last referenced. Expansions are transient and not imported.
+    fn read_counts(&mut self) -> Result<(), ImportError> {
         let json = |bytes: Option<Vec<u8>>| bytes.and_then(|b| serde_json::from_slice::<Value>(&b).ok());
         let state = json(self.read(STATE_FILE, MANIFEST_BYTES_MAX)?);
         self.folder.turn_count = state.and_then(|state| state.get("turn_count")?.as_u64());
@@ -260,17 +250,17 @@ impl Reader {
     }
 }
 
-fn text<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
+fn text_field<'a>(entry: &'a Value, key: &str) -> Option<&'a str> {
     entry.get(key).and_then(Value::as_str)
 }
 
-/// Whether a relative path cannot climb out by its own words; links are looked at when it is read.
+/// Whether a relative path cannot climb out lexically; links are checked when the file is read.
 fn is_inside(path: &str) -> bool {
     let mut parts = Path::new(path).components();
     !path.is_empty() && !path.contains('\\') && parts.all(|part| matches!(part, Component::Normal(_)))
 }
 
-fn line(raw: &[u8]) -> Option<Line> {
+fn parse_line(raw: &[u8]) -> Option<ImportedLine> {
     let value: Value = serde_json::from_slice(raw).ok()?;
     let role: Role = serde_json::from_value(value.get("role")?.clone()).ok()?;
     let content = match value.get("content") {
@@ -280,11 +270,11 @@ fn line(raw: &[u8]) -> Option<Line> {
             other.to_string()
         }
     };
-    Some(Line { role, content, ts: text(&value, "ts").and_then(stamp) })
+    Some(ImportedLine { role, content, ts: text_field(&value, "ts").and_then(parse_stamp) })
 }
 
-/// A moment in ISO 8601; without a zone it is taken as UTC.
-fn stamp(text: &str) -> Option<Stamp> {
+/// A time in ISO 8601; UTC if it has no zone.
+fn parse_stamp(text: &str) -> Option<Stamp> {
     let civil = || {
         let civil: jiff::civil::DateTime = text.parse().ok()?;
         jiff::tz::TimeZone::UTC.to_timestamp(civil).ok()

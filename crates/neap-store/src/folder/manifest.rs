@@ -1,22 +1,22 @@
-//! The small files: made whole from the state each time.
+//! The small files, written whole from the state each time.
 
 use std::collections::BTreeMap;
 
-use neap_core::effort::Effort;
-use neap_core::state::SessionState;
+use neap_core::session::effort::Effort;
+use neap_core::session::state::SessionState;
 use serde::Serialize;
 
-use super::names::LogNames;
-use super::{EXPANDED_FILE, MANIFEST_FILE, STATE_FILE, iso};
+use super::log_names::LogNames;
+use super::{EXPANDED_FILE, MANIFEST_FILE, STATE_FILE, iso_timestamp};
 use crate::StoreError;
 
 #[derive(Serialize)]
 struct Manifest<'a> {
-    efforts: Vec<Entry<'a>>,
+    efforts: Vec<ManifestEntry<'a>>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct ManifestEntry<'a> {
     id: &'a str,
     status: &'static str,
     active: bool,
@@ -27,7 +27,7 @@ struct Entry<'a> {
 }
 
 #[derive(Serialize)]
-struct Expanded<'a> {
+struct ExpandedFile<'a> {
     expanded: Vec<&'a str>,
     expanded_at: BTreeMap<&'a str, String>,
     last_referenced_turn: BTreeMap<&'a str, u64>,
@@ -35,12 +35,11 @@ struct Expanded<'a> {
 }
 
 #[derive(Serialize)]
-struct State {
+struct StateFile {
     turn_count: u64,
     updated: String,
 }
 
-/// The small files by name.
 pub(super) fn small_files(
     state: &SessionState,
     names: &LogNames,
@@ -49,7 +48,7 @@ pub(super) fn small_files(
     let json = |e: serde_json::Error| StoreError::Failed(format!("a view cannot be written: {e}"));
     let mut expanded = serde_json::to_vec_pretty(&expanded(state)).map_err(json)?;
     expanded.push(b'\n');
-    let turns = State { turn_count: state.turn().0, updated: iso(state.head().updated) };
+    let turns = StateFile { turn_count: state.turn().0, updated: iso_timestamp(state.head().updated) };
     let mut turns = serde_json::to_vec_pretty(&turns).map_err(json)?;
     turns.push(b'\n');
     Ok(BTreeMap::from([
@@ -62,17 +61,17 @@ pub(super) fn small_files(
 fn manifest<'a>(state: &'a SessionState, names: &LogNames) -> Manifest<'a> {
     let mut efforts: Vec<&Effort> = state.efforts().collect();
     efforts.sort_by_key(|effort| effort.created);
-    let active = state.active().map(|effort| &effort.id);
-    let entry = |effort: &'_ Effort| Entry {
+    let active = state.active_effort().map(|effort| &effort.id);
+    let entry = |effort: &'_ Effort| ManifestEntry {
         active: active == Some(&effort.id),
         status: effort.status.as_str(),
-        raw_file: names.file(&effort.id),
-        created: iso(effort.created),
-        updated: iso(effort.updated),
+        raw_file: names.log_path(&effort.id),
+        created: iso_timestamp(effort.created),
+        updated: iso_timestamp(effort.updated),
         id: "",
         summary: None,
     };
-    let entries = efforts.into_iter().map(|effort| Entry {
+    let entries = efforts.into_iter().map(|effort| ManifestEntry {
         id: effort.id.as_str(),
         summary: effort.summary.as_ref().map(|summary| summary.text.as_str()),
         ..entry(effort)
@@ -80,14 +79,14 @@ fn manifest<'a>(state: &'a SessionState, names: &LogNames) -> Manifest<'a> {
     Manifest { efforts: entries.collect() }
 }
 
-fn expanded(state: &SessionState) -> Expanded<'_> {
+fn expanded(state: &SessionState) -> ExpandedFile<'_> {
     let referenced = |effort: &'_ Effort| effort.last_referenced.0;
-    let expanded = || state.expanded();
+    let expanded = || state.expanded_efforts();
     let concluded = state.efforts().filter(|effort| effort.is_concluded());
-    Expanded {
+    ExpandedFile {
         expanded: expanded().map(|effort| effort.id.as_str()).collect(),
         expanded_at: expanded()
-            .filter_map(|effort| effort.expanded.map(|since| (effort.id.as_str(), iso(since.at))))
+            .filter_map(|effort| effort.expanded.map(|since| (effort.id.as_str(), iso_timestamp(since.at))))
             .collect(),
         last_referenced_turn: expanded().map(|effort| (effort.id.as_str(), referenced(effort))).collect(),
         summary_last_referenced_turn: concluded.map(|effort| (effort.id.as_str(), referenced(effort))).collect(),

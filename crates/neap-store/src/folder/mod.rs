@@ -1,40 +1,41 @@
-//! The seeds' session folder: a live view of a session that is readable by eye, grep and git, and the import of
-//! such a folder made by another tool.
+//! The session folder: a live view of a session, readable by eye, grep and git; also the import of such a folder
+//! from another tool.
 //!
 //! ```text
-//! sessions/<session>/raw.jsonl            what was said outside efforts
-//!                    efforts/0001.jsonl   what was said in each effort, numbered in the order they were opened
+//! sessions/<session>/raw.jsonl            messages outside efforts
+//!                    efforts/0001.jsonl   messages of each effort, numbered in the order of opening
 //!                    manifest.yaml        the efforts
-//!                    expanded.json        which of them are expanded, and when each was last referenced
+//!                    expanded.json        which efforts are expanded, and when each was last referenced
 //!                    session_state.json   the turn count
 //! ```
 //!
-//! A view: no decision ever reads it (I4). It may lag, and a lost or damaged one is made again from the stream.
+//! It is a view: no decision about a context reads it (I4). The store reads only its cursor and whether it has
+//! content, to notice that events were lost. It may lag, and a lost or damaged one is rebuilt from the stream.
 
 mod compare;
 mod cursor;
+mod folder_state;
 mod import;
-mod known;
-mod lines;
+mod log_lines;
+mod log_names;
 mod manifest;
-mod names;
 mod rebuild;
 mod surplus;
-mod view;
-mod views;
+mod view_worker;
+mod view_writer;
 
 pub use compare::compare;
+pub use folder_state::newer_folders;
+pub(crate) use folder_state::{FolderCursor, FolderCursors, FolderSurvey, survey_folders};
 pub use import::{ImportError, read_folder};
-pub use known::newer_folders;
-pub(crate) use known::{AllShown, Folders, Shown, look};
-pub use rebuild::{Rebuilt, rebuild, unknown_folders};
-pub use surplus::Surplus;
-pub use view::write_all;
-pub use views::FolderViews;
+pub use rebuild::{FolderRebuild, rebuild, unknown_folders};
+pub use surplus::SurplusLog;
+pub use view_worker::FolderViews;
+pub use view_writer::rewrite_folder;
 
 use std::path::Path;
 
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 
 use crate::StoreError;
 
@@ -46,18 +47,17 @@ const STATE_FILE: &str = "session_state.json";
 const CURSOR_FILE: &str = ".view.json";
 const LOCK_FILE: &str = ".view.lock";
 
-/// A moment as ISO 8601 in UTC.
-pub(crate) fn iso(at: Stamp) -> String {
+/// ISO 8601 in UTC.
+pub(crate) fn iso_timestamp(at: Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| String::new(), |at| at.to_string())
 }
 
-/// A moment for a name: digits, and the letters of ISO 8601.
-pub fn compact(at: Stamp) -> String {
-    iso(at).chars().filter(char::is_ascii_alphanumeric).take("20260215T180000".len()).collect()
+/// A timestamp for file names: only the digits and letters of ISO 8601.
+pub fn compact_timestamp(at: Stamp) -> String {
+    iso_timestamp(at).chars().filter(char::is_ascii_alphanumeric).take("20260215T180000".len()).collect()
 }
 
-/// An error of the file system as one of the store.
-fn named(path: &Path, error: &std::io::Error) -> StoreError {
+fn folder_error(path: &Path, error: &std::io::Error) -> StoreError {
     let why = |path: std::path::PathBuf| format!("the session folder {}: {error}", path.display());
-    crate::files::named(path, error, |path| StoreError::Failed(why(path)))
+    crate::files::io_store_error(path, error, |path| StoreError::Failed(why(path)))
 }

@@ -1,83 +1,80 @@
-//! Making a session's folder anew where that loses nothing, and beside it where it would.
+//! Rebuilds a session's folder in place if that loses nothing, beside it otherwise.
 
 use std::path::{Path, PathBuf};
 
-use neap_core::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp};
 
-use super::known::holds_something;
-use super::surplus::Surplus;
-use super::view::{self, Contents};
-use super::{EFFORTS_DIR, compact, named};
+use super::folder_state::has_content;
+use super::surplus::SurplusLog;
+use super::view_writer::{self, FolderContents};
+use super::{EFFORTS_DIR, compact_timestamp, folder_error};
 use crate::{Finding, SessionInfo, Severity, Store, StoreError, files};
 
-/// What came of a rebuild of one folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Rebuilt {
-    /// The folder shows what the stream says.
+pub enum FolderRebuild {
     InPlace,
-    /// The folder says more than the stream and is as it was; what the stream says is in another folder.
+    /// The folder has more than its stream and is unchanged; the stream's view is in another folder.
     Beside {
-        /// The other folder.
         folder: PathBuf,
-        /// The logs that say more.
-        surplus: Vec<Surplus>,
+        /// Logs with lines that the stream lacks.
+        surplus: Vec<SurplusLog>,
     },
-    /// The folder said more than the stream. It has another name now, and the new one stands in its place.
+    /// The folder had more than its stream. It was renamed, and a new one has taken its place.
     SetAside {
-        /// Where the old one is.
         kept: PathBuf,
-        /// The logs that say more.
-        surplus: Vec<Surplus>,
+        surplus: Vec<SurplusLog>,
     },
 }
 
-/// Makes a session's folder anew, under `root`. One that says more than the stream is never written over: what the stream says is written
-/// beside it; or, if a person wants to go on without the rest, the folder is renamed first (`sets_aside`).
+/// Rebuilds a session's folder under `root`. A folder that has more than its stream is never overwritten: the view
+/// is written beside it, or with `sets_aside` the folder is renamed first.
 pub async fn rebuild(
     store: &dyn Store,
     root: &Path,
     session: &SessionId,
     now: Stamp,
     sets_aside: bool,
-) -> Result<Rebuilt, StoreError> {
-    let Some((dir, lock)) = view::enter(store, root, session).await? else { return Ok(Rebuilt::InPlace) };
-    let Some(state) = store.load(session).await? else { return Ok(Rebuilt::InPlace) };
-    let failed = |path: &Path, error: std::io::Error| named(path, &error);
+) -> Result<FolderRebuild, StoreError> {
+    let Some((dir, lock)) = view_writer::lock_folder(store, root, session).await? else {
+        return Ok(FolderRebuild::InPlace);
+    };
+    let Some(state) = store.load(session).await? else { return Ok(FolderRebuild::InPlace) };
+    let failed = |path: &Path, error: std::io::Error| folder_error(path, &error);
     if state.head().scrubbed {
         files::remove_dir(&dir).map_err(|e| failed(&dir, e))?;
-        return Ok(Rebuilt::InPlace);
+        return Ok(FolderRebuild::InPlace);
     }
-    let contents = view::contents(store, session, &state).await?;
+    let contents = view_writer::build_contents(store, session, &state).await?;
     let surplus = contents.surplus(&dir, &state)?;
     if surplus.is_empty() {
-        view::put(&dir, &state, &contents)?;
-        return Ok(Rebuilt::InPlace);
+        view_writer::write_contents(&dir, &state, &contents)?;
+        return Ok(FolderRebuild::InPlace);
     }
     if sets_aside {
-        let kept = free(root, &format!("{session}.aside-{}", compact(now)));
+        let kept = free_path(root, &format!("{session}.aside-{}", compact_timestamp(now)));
         files::rename(&dir, &kept).map_err(|e| failed(&dir, e))?;
-        // The lock went with the folder, and so did whoever waited for it.
+        // The lock moved with the folder, along with anyone waiting for it.
         drop(lock);
         files::create_dir(&dir.join(EFFORTS_DIR)).map_err(|e| failed(&dir, e))?;
-        view::put(&dir, &state, &contents)?;
-        return Ok(Rebuilt::SetAside { kept, surplus });
+        view_writer::write_contents(&dir, &state, &contents)?;
+        return Ok(FolderRebuild::SetAside { kept, surplus });
     }
-    let folder = match earlier(root, session, &contents) {
+    let folder = match find_earlier_rebuild(root, session, &contents) {
         Some(folder) => folder,
         None => {
-            let folder = free(root, &format!("{session}.rebuilt-{}", compact(now)));
+            let folder = free_path(root, &format!("{session}.rebuilt-{}", compact_timestamp(now)));
             files::create_dir(&folder.join(EFFORTS_DIR)).map_err(|e| failed(&folder, e))?;
-            view::put(&folder, &state, &contents)?;
+            view_writer::write_contents(&folder, &state, &contents)?;
             folder
         }
     };
-    Ok(Rebuilt::Beside { folder, surplus })
+    Ok(FolderRebuild::Beside { folder, surplus })
 }
 
-/// A folder that an earlier rebuild left and that says the same.
-fn earlier(root: &Path, session: &SessionId, contents: &Contents) -> Option<PathBuf> {
+/// The folder of an earlier rebuild with the same content.
+fn find_earlier_rebuild(root: &Path, session: &SessionId, contents: &FolderContents) -> Option<PathBuf> {
     let start = format!("{session}.rebuilt-");
-    let names = files::names(root).ok()?.into_iter().filter(|name| name.starts_with(&start));
+    let names = files::list_dir(root).ok()?.into_iter().filter(|name| name.starts_with(&start));
     let is_same = |dir: &PathBuf| {
         let same = |(name, content): (&String, &Vec<u8>)| {
             files::read(&dir.join(name), content.len() as u64).is_ok_and(|found| found.as_ref() == Some(content))
@@ -87,19 +84,18 @@ fn earlier(root: &Path, session: &SessionId, contents: &Contents) -> Option<Path
     names.map(|name| root.join(name)).find(is_same)
 }
 
-/// A path under `root` that nothing has yet.
-fn free(root: &Path, name: &str) -> PathBuf {
+fn free_path(root: &Path, name: &str) -> PathBuf {
     let mut names = std::iter::once(name.to_owned()).chain((2_u64..).map(|n| format!("{name}-{n}")));
-    let is_free = |path: &PathBuf| matches!(files::size(path), Ok(None));
+    let is_free = |path: &PathBuf| matches!(files::file_len(path), Ok(None));
     names.find_map(|name| Some(root.join(name)).filter(is_free)).unwrap_or_else(|| root.join(name))
 }
 
-/// Folders under `root` that hold something of no session in the store.
+/// Folders under `root` with content of no session in the store.
 pub fn unknown_folders(root: &Path, sessions: &[SessionInfo]) -> std::io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for name in files::names(root)? {
+    for name in files::list_dir(root)? {
         let dir = root.join(&name);
-        if !files::is_dir(&dir) || !holds_something(&dir)? {
+        if !files::is_dir(&dir) || !has_content(&dir)? {
             continue;
         }
         let path = dir.display();
@@ -111,7 +107,7 @@ pub fn unknown_folders(root: &Path, sessions: &[SessionInfo]) -> std::io::Result
                 );
                 (Severity::Damaged, Some(id), what)
             }
-            // What a rebuild wrote or renamed, or what somebody put there.
+            // Written or renamed by a rebuild, or put there by someone.
             Err(_) => {
                 (Severity::Note, None, format!("{path} is the folder of no session, and no command writes to it"))
             }

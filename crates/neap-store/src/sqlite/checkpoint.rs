@@ -1,48 +1,46 @@
-//! What is in the log of writes is durable; from time to time it is copied into the file, and the log begins anew.
-//! That waits for the disk, so it is done beside the thread that writes, which does no more than the last bit.
+//! Checkpoints: commits in the WAL are durable; from time to time its pages are copied into the database file and
+//! it restarts. Copying waits for the disk, so a second thread does most of it and the writer only the rest.
 
 use rusqlite::Connection;
 
-/// Pages in the log that wait to be copied, before they are.
+/// Uncopied pages in the WAL that make a checkpoint due.
 const WAITING_PAGES_MIN: i64 = 1_000;
-/// Pages in the log at most, about: someone who never pauses adds to it while it is copied, so it would not begin anew.
-const LOG_PAGES_MAX: i64 = 4_000;
+/// Pages in the WAL, approximately, from which the writer copies the rest itself: if it kept appending while the
+/// background thread copies, the WAL would never restart.
+const WAL_PAGES_MAX: i64 = 4_000;
 
-/// What is to be done about the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Due {
-    /// Nothing yet.
+pub(super) enum CheckpointDue {
     Nothing,
-    /// It can be copied, while others write.
-    Copy,
-    /// It must begin anew: what is left is copied before anyone writes.
-    BeginAnew,
+    /// Can run while others write.
+    Background,
+    /// The WAL must restart: the writer copies the rest itself before its next job.
+    OnWriter,
 }
 
-/// Looks at the log.
-pub(super) fn due(db: &Connection) -> rusqlite::Result<Due> {
+pub(super) fn check_due(db: &Connection) -> rusqlite::Result<CheckpointDue> {
     let pages = db.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?;
-    let (in_log, copied) = one(pages)?;
-    Ok(judge(in_log, copied))
+    let (in_wal, copied) = query_pages(pages)?;
+    Ok(decide(in_wal, copied))
 }
 
-fn judge(in_log: i64, copied: i64) -> Due {
-    if in_log - copied >= WAITING_PAGES_MIN {
-        if in_log >= 2 * LOG_PAGES_MAX { Due::BeginAnew } else { Due::Copy }
-    } else if in_log >= LOG_PAGES_MAX && in_log > copied {
-        Due::BeginAnew
+fn decide(in_wal: i64, copied: i64) -> CheckpointDue {
+    if in_wal - copied >= WAITING_PAGES_MIN {
+        if in_wal >= 2 * WAL_PAGES_MAX { CheckpointDue::OnWriter } else { CheckpointDue::Background }
+    } else if in_wal >= WAL_PAGES_MAX && in_wal > copied {
+        CheckpointDue::OnWriter
     } else {
-        Due::Nothing
+        CheckpointDue::Nothing
     }
 }
 
-/// Copies what is in the log, as far as nobody still needs what it would overwrite. Nobody waits for it.
-pub(super) fn copy(db: &Connection) -> rusqlite::Result<()> {
-    one(db.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?).map(|_| ())
+/// Copies pages as far as no reader needs what they would overwrite. Blocks nobody.
+pub(super) fn run_passive(db: &Connection) -> rusqlite::Result<()> {
+    query_pages(db.prepare_cached("PRAGMA wal_checkpoint(PASSIVE)")?).map(|_| ())
 }
 
-/// Pages in the log, and how many of them are in the file as well.
-fn one(mut checkpoint: rusqlite::CachedStatement<'_>) -> rusqlite::Result<(i64, i64)> {
+/// Pages in the WAL, and how many of them are copied.
+fn query_pages(mut checkpoint: rusqlite::CachedStatement<'_>) -> rusqlite::Result<(i64, i64)> {
     checkpoint.query_row([], |row| Ok((row.get(1)?, row.get(2)?)))
 }
 
@@ -52,34 +50,35 @@ mod tests {
 
     #[test]
     fn a_log_is_copied_aside_and_begins_anew_when_little_is_left() {
-        for (in_log, copied, due) in [
-            (0, 0, Due::Nothing),
-            (-1, -1, Due::Nothing),
-            (999, 0, Due::Nothing),
-            (1_000, 0, Due::Copy),
-            (1_999, 1_000, Due::Nothing),
-            (2_000, 1_000, Due::Copy),
-            (4_000, 3_000, Due::Copy),
-            (4_000, 3_001, Due::BeginAnew),
-            (4_000, 4_000, Due::Nothing),
-            (8_000, 0, Due::BeginAnew),
+        for (in_wal, copied, due) in [
+            (0, 0, CheckpointDue::Nothing),
+            (-1, -1, CheckpointDue::Nothing),
+            (999, 0, CheckpointDue::Nothing),
+            (1_000, 0, CheckpointDue::Background),
+            (1_999, 1_000, CheckpointDue::Nothing),
+            (2_000, 1_000, CheckpointDue::Background),
+            (4_000, 3_000, CheckpointDue::Background),
+            (4_000, 3_001, CheckpointDue::OnWriter),
+            (4_000, 4_000, CheckpointDue::Nothing),
+            (8_000, 0, CheckpointDue::OnWriter),
         ] {
-            assert_eq!(judge(in_log, copied), due, "{in_log} {copied}");
+            assert_eq!(decide(in_wal, copied), due, "{in_wal} {copied}");
         }
     }
 
-    /// What the pragmas mean is SQLite's: looking copies nothing, copying copies all where nobody reads.
+    /// The pragmas' meaning is SQLite's: NOOP copies nothing, PASSIVE copies all if nobody reads.
     #[test]
     fn looking_copies_nothing() {
         let dir = tempfile::tempdir().expect("a folder");
         let db = Connection::open(dir.path().join("db")).expect("a database");
         db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(x)")
             .expect("t");
-        let look = || one(db.prepare_cached("PRAGMA wal_checkpoint(NOOP)").expect("known")).expect("a row");
-        let (in_log, copied) = look();
-        assert!(in_log > 0 && copied == 0, "{in_log} {copied}");
-        assert_eq!(due(&db), Ok(Due::Nothing));
-        copy(&db).expect("nobody reads");
-        assert_eq!(look(), (in_log, in_log));
+        let look =
+            || query_pages(db.prepare_cached("PRAGMA wal_checkpoint(NOOP)").expect("known")).expect("a row");
+        let (in_wal, copied) = look();
+        assert!(in_wal > 0 && copied == 0, "{in_wal} {copied}");
+        assert_eq!(check_due(&db), Ok(CheckpointDue::Nothing));
+        run_passive(&db).expect("nobody reads");
+        assert_eq!(look(), (in_wal, in_wal));
     }
 }

@@ -1,52 +1,52 @@
-//! Compares what is kept with what the streams say. Reads everything, changes nothing.
+//! Compares stored rows with the streams. Reads everything, changes nothing.
 
-use neap_core::event::Event;
-use neap_core::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::session::event::Event;
 use rusqlite::{Connection, params};
 
-use super::effects::TAKEN_BACK;
-use super::fault::Stop;
-use super::reader::Reader;
+use super::db_error::DbError;
+use super::derived_rows::UNDONE_PREFIX;
+use super::reader::StreamReader;
 use super::{cards, events, links, log, memories, progress, read, schema, vectors};
 use crate::derived::{Derived, Folded};
 use crate::examine::{differences, losses};
-use crate::numbers;
-use crate::{Finding, Severity, Stored};
+use crate::rowids;
+use crate::{Finding, Severity, StoredEvent};
 use neap_core::recall::TextKey;
 
 const FAULTS_SHOWN_MAX: u32 = 20;
 
-pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Vec<Finding>, Stop> {
+pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Vec<Finding>, DbError> {
     let mut findings = Vec::new();
     if session.is_none() {
-        findings.push(note(Severity::Note, format!("SQLite {}", rusqlite::version())));
-        findings.extend(file(db)?);
-        findings.extend(contained(None, strays(db))?);
-        findings.extend(contained(None, counts(db))?);
+        findings.push(store_finding(Severity::Note, format!("SQLite {}", rusqlite::version())));
+        findings.extend(file_findings(db)?);
+        findings.extend(or_finding(None, orphan_findings(db))?);
+        findings.extend(or_finding(None, count_findings(db))?);
     }
     let streams = match read::streams(db) {
-        Err(error) if events::is_damage(&error) => {
+        Err(error) if events::is_corruption(&error) => {
             let what = format!("the list of sessions cannot be read: {error}");
-            findings.push(note(Severity::Damaged, what));
+            findings.push(store_finding(Severity::Damaged, what));
             return Ok(findings);
         }
         streams => streams?,
     };
     for (stream, id) in streams {
-        if session.is_none_or(|asked| *asked == id) {
-            findings.extend(contained(Some(&id), stream_of(db, stream, &id))?);
+        if session.is_none_or(|wanted| *wanted == id) {
+            findings.extend(or_finding(Some(&id), stream_findings(db, stream, &id))?);
         }
     }
     Ok(findings)
 }
 
-/// What was found; damage to the file that kept it from being found is itself what was found.
-fn contained(
+/// File damage that prevents a check becomes its finding.
+fn or_finding(
     session: Option<&SessionId>,
     found: rusqlite::Result<Vec<Finding>>,
 ) -> rusqlite::Result<Vec<Finding>> {
     match found {
-        Err(error) if events::is_damage(&error) => {
+        Err(error) if events::is_corruption(&error) => {
             let what = format!("the database file is damaged where this is kept: {error}");
             Ok(vec![Finding { severity: Severity::Damaged, session: session.cloned(), what }])
         }
@@ -54,39 +54,46 @@ fn contained(
     }
 }
 
-/// What is counted of all streams together.
-fn counts(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+fn count_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     if schema::has_progress(db)? && progress::read(db)?.is_none() {
-        findings.push(note(Severity::Damaged, "the count of commits is damaged".to_owned()));
+        findings.push(store_finding(Severity::Damaged, "the count of commits is damaged".to_owned()));
     }
-    if schema::has_cards(db)? && cards::are_miscounted(db)? {
-        findings.push(note(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
+    if schema::has_cards(db)? && cards::has_miscounts(db)? {
+        findings
+            .push(store_finding(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
     }
-    if vectors::are_astray(db)? {
-        findings.push(note(Severity::Repairable, "embeddings of texts are not as they are counted".to_owned()));
+    if vectors::has_inconsistencies(db)? {
+        findings.push(store_finding(
+            Severity::Repairable,
+            "embeddings of texts are not as they are counted".to_owned(),
+        ));
     }
     Ok(findings)
 }
 
-/// What is wrong with one stream and what is derived from it.
-fn stream_of(db: &Connection, stream: i64, id: &SessionId) -> rusqlite::Result<Vec<Finding>> {
-    let folded = read::fold(db, stream)?;
+fn stream_findings(db: &Connection, stream: i64, id: &SessionId) -> rusqlite::Result<Vec<Finding>> {
+    let folded = read::fold_stream(db, stream)?;
     let mut findings = losses(id, &folded);
-    let derived = derived(db, stream, id, &folded);
-    findings.extend(contained(Some(id), derived)?);
+    let derived = derived_findings(db, stream, id, &folded);
+    findings.extend(or_finding(Some(id), derived)?);
     Ok(findings)
 }
 
-fn derived(db: &Connection, stream: i64, id: &SessionId, folded: &Folded) -> rusqlite::Result<Vec<Finding>> {
+fn derived_findings(
+    db: &Connection,
+    stream: i64,
+    id: &SessionId,
+    folded: &Folded,
+) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let (kept, misplaced) = kept(db, stream, id, &folded.derived)?;
-    findings.extend(differences(id, &kept, &folded.derived));
-    if let Some(said) = folded.derived.head.session.as_ref().filter(|said| *said != id) {
-        let what = format!("its name is damaged: its events call it '{said}'");
+    let (stored, misplaced) = stored_rows(db, stream, id, &folded.derived)?;
+    findings.extend(differences(id, &stored, &folded.derived));
+    if let Some(own_name) = folded.derived.head.session.as_ref().filter(|own_name| *own_name != id) {
+        let what = format!("its name is damaged: its events call it '{own_name}'");
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
-    if memories::are_miscounted(db, stream)? {
+    if memories::has_miscounts(db, stream)? {
         let what = "memories are not as many as are counted".to_owned();
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
@@ -102,50 +109,50 @@ fn derived(db: &Connection, stream: i64, id: &SessionId, folded: &Folded) -> rus
     Ok(findings)
 }
 
-fn note(severity: Severity, what: String) -> Finding {
+fn store_finding(severity: Severity, what: String) -> Finding {
     Finding { severity, session: None, what }
 }
 
-/// Whether the file itself is whole: pages, the order of rows, and indexes beside their tables.
-pub(super) fn file(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
-    // The check of the word index trusts what this connection knew of it before; a query makes it look again.
-    let looked = db
+/// Checks the file itself: pages, the order of rows, and indexes against their tables.
+pub(super) fn file_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+    // The check of the word index uses what this connection has cached of it; a query refreshes that.
+    let probed = db
         .prepare_cached("SELECT rowid FROM words WHERE words MATCH 'neap' LIMIT 1")
-        .and_then(|mut looking| looking.exists([]));
+        .and_then(|mut statement| statement.exists([]));
     let lines = || -> rusqlite::Result<Vec<String>> {
         let mut statement = db.prepare(&format!("PRAGMA integrity_check({FAULTS_SHOWN_MAX})"))?;
         statement.query_map([], |row| row.get(0))?.collect()
     };
-    let lines = match (looked, lines()) {
-        (Err(error), _) | (Ok(_), Err(error)) if events::is_damage(&error) => vec![error.to_string()],
-        (looked, lines) => {
-            looked?;
+    let lines = match (probed, lines()) {
+        (Err(error), _) | (Ok(_), Err(error)) if events::is_corruption(&error) => vec![error.to_string()],
+        (probed, lines) => {
+            probed?;
             lines?
         }
     };
-    let faults = lines.iter().flat_map(|told| told.lines()).filter(|line| *line != "ok");
-    Ok(faults.map(|line| note(Severity::Damaged, format!("the database file is damaged: {line}"))).collect())
+    let faults = lines.iter().flat_map(|text| text.lines()).filter(|line| *line != "ok");
+    Ok(faults
+        .map(|line| store_finding(Severity::Damaged, format!("the database file is damaged: {line}")))
+        .collect())
 }
 
-/// Rows that belong to no session.
-fn strays(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
+fn orphan_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    for stream in stray_streams(db)? {
-        let (severity, what) = match name(db, stream)? {
+    for stream in orphan_streams(db)? {
+        let (severity, what) = match recorded_name(db, stream)? {
             Some(id) => (Severity::Repairable, format!("session {id} is not in the list of sessions")),
             None => (Severity::Damaged, format!("the events of stream {stream} belong to no session")),
         };
-        findings.push(note(severity, what));
+        findings.push(store_finding(severity, what));
     }
     let mut statement = db.prepare("SELECT name FROM sessions")?;
     let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let no_ids = names.into_iter().filter(|name| SessionId::stored(name).is_err());
-    findings.extend(no_ids.map(|name| note(Severity::Damaged, format!("{name:?} is no session's id"))));
+    let no_ids = names.into_iter().filter(|name| SessionId::parse_stored(name).is_err());
+    findings.extend(no_ids.map(|name| store_finding(Severity::Damaged, format!("{name:?} is no session's id"))));
     Ok(findings)
 }
 
-/// Streams whose session is not in the list.
-pub(super) fn stray_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
+pub(super) fn orphan_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = db.prepare(
         "SELECT stream FROM (SELECT stream FROM events UNION SELECT stream FROM blocks)
          WHERE stream NOT IN (SELECT stream FROM sessions)",
@@ -153,19 +160,23 @@ pub(super) fn stray_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// What a stream says its session is called.
-pub(super) fn name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
-    let first = Reader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
-    let Some(Stored::Event(recorded)) = first else { return Ok(None) };
+/// The session id that a stream's first event records.
+pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
+    let first = StreamReader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
+    let Some(StoredEvent::Whole(recorded)) = first else { return Ok(None) };
     Ok(if let Event::SessionCreated { session, .. } = recorded.event { Some(session) } else { None })
 }
 
-/// The derived rows as they are, and how many texts are indexed that belong to no memory. The words of a text cannot be
-/// read back, so they are left empty.
-fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> rusqlite::Result<(Derived, u64)> {
-    let mut kept = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };
+/// The stored rows, and how many indexed texts belong to no memory. Terms cannot be read back and stay empty.
+fn stored_rows(
+    db: &Connection,
+    stream: i64,
+    session: &SessionId,
+    folded: &Derived,
+) -> rusqlite::Result<(Derived, u64)> {
+    let mut stored = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };
     if !schema::has_tasks(db)? {
-        kept.head.task.clone_from(&folded.head.task);
+        stored.head.task.clone_from(&folded.head.task);
     }
     let mut statement = db.prepare_cached("SELECT text, id, body, sum FROM efforts WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
@@ -175,46 +186,46 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
         if let Some(known) = folded.efforts.keys().find(|key| key.as_str() == id) {
             efforts.insert(row.get::<_, i64>(0)?, known.clone());
         }
-        let effort: Option<neap_core::effort::Effort> = read::json(row, 2);
-        kept.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
+        let effort: Option<neap_core::session::effort::Effort> = read::checked_json(row, 2);
+        stored.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
     }
     let mut statement = db.prepare_cached(
         "SELECT turn, ltrim(scope, ?2), first_seq, last_seq, at, tokens, scope GLOB ?2 || '*' FROM exchanges
          WHERE stream = ?1",
     )?;
-    let mut rows = statement.query(params![stream, TAKEN_BACK])?;
+    let mut rows = statement.query(params![stream, UNDONE_PREFIX])?;
     while let Some(row) = rows.next()? {
         if row.get(6)? {
-            kept.taken_back.insert(TurnNo(row.get::<_, i64>(0)? as u64));
+            stored.undone_turns.insert(TurnNo(row.get::<_, i64>(0)? as u64));
         }
-        kept.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
+        stored.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
     }
     let mut statement = db.prepare_cached("SELECT turn_id, turn FROM turn_ids WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
-        kept.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
+        stored.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
     }
     if schema::has_links(db)? {
-        kept.links = links::kept(db, stream)?;
+        stored.links = links::stored_links(db, stream)?;
     }
-    let Derived { memories: rows_of, history, .. } = &mut kept;
-    memories::kept(
+    let Derived { memories, history, .. } = &mut stored;
+    memories::for_each_stored(
         db,
         stream,
         |id, row| {
-            rows_of.insert(id, row);
+            memories.insert(id, row);
         },
         |id, seq| history.entry(id).or_default().push(seq),
     )?;
     let is_agent = session.agent().is_some();
     let mut misplaced = 0;
-    let (first, last) = numbers::all_texts(stream);
-    let (_, last_effort) = numbers::effort_texts(stream);
+    let (first, last) = rowids::text_range(stream);
+    let (_, last_effort) = rowids::effort_range(stream);
     let key_of = |text: i64| {
         Ok(if text > last_effort {
-            Some(TextKey::Message(Seq(numbers::message_seq(text) as u64)))
+            Some(TextKey::Message(Seq(rowids::message_seq(text) as u64)))
         } else if is_agent {
-            memories::indexed(db, text)?
+            memories::text_key(db, text)?
         } else {
             efforts.get(&text).cloned().map(TextKey::Effort)
         })
@@ -225,18 +236,19 @@ fn kept(db: &Connection, stream: i64, session: &SessionId, folded: &Derived) -> 
         let text: i64 = row.get(0)?;
         let key = key_of(text)?;
         misplaced += u64::from(is_agent && key.is_none());
-        kept.texts.extend(key.map(|key| (key, String::new())));
+        stored.texts.extend(key.map(|key| (key, String::new())));
     }
     if schema::has_cards(db)? {
-        let (cards, strays) = cards::kept(db, stream, key_of)?;
-        kept.cards = cards;
+        let (cards, strays) = cards::stored_cards(db, stream, key_of)?;
+        stored.cards = cards;
         misplaced += strays;
         let mut statement = db.prepare_cached("SELECT turn FROM withheld WHERE stream = ?")?;
         let turns = statement.query_map([stream], |row| row.get::<_, i64>(0))?;
-        kept.withheld = turns.map(|turn| turn.map(|turn| TurnNo(turn as u64))).collect::<Result<_, _>>()?;
+        stored.withheld_turns =
+            turns.map(|turn| turn.map(|turn| TurnNo(turn as u64))).collect::<Result<_, _>>()?;
     } else {
-        kept.cards.clone_from(&folded.cards);
-        kept.withheld.clone_from(&folded.withheld);
+        stored.cards.clone_from(&folded.cards);
+        stored.withheld_turns.clone_from(&folded.withheld_turns);
     }
-    Ok((kept, misplaced))
+    Ok((stored, misplaced))
 }

@@ -1,27 +1,30 @@
-//! What clients said before, by the digests that stand for it.
+//! Links from digests of client histories to sessions.
 
 use std::collections::BTreeMap;
 
-use neap_core::ids::{SessionId, TurnNo};
-use neap_core::ingest::{Digest, Link};
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::client::{Digest, HistoryLink};
 use rusqlite::{Connection, params};
 
-use super::effects::number;
-use super::fault::Stop;
+use super::db_error::DbError;
+use super::derived_rows::to_sql;
 use super::schema;
 
-/// Remembers what was heard; what was heard before stays where it was.
-pub(super) fn put(db: &Connection, stream: i64, link: &Link) -> rusqlite::Result<()> {
+/// An existing link stays: the first turn that recorded a digest counts.
+pub(super) fn put(db: &Connection, stream: i64, link: &HistoryLink) -> rusqlite::Result<()> {
     db.prepare_cached("INSERT OR IGNORE INTO links(digest, stream, turn) VALUES (?, ?, ?)")?.execute(params![
         link.digest.bytes(),
         stream,
-        number(link.turn.0)
+        to_sql(link.turn.0)
     ])?;
     Ok(())
 }
 
-/// The sessions in which each was heard, oldest first.
-pub(super) fn linked(db: &Connection, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, Stop> {
+/// The sessions that recorded each digest, oldest first.
+pub(super) fn sessions_by_digest(
+    db: &Connection,
+    digests: &[Digest],
+) -> Result<Vec<Vec<(SessionId, TurnNo)>>, DbError> {
     if !schema::has_links(db)? {
         return Ok(vec![Vec::new(); digests.len()]);
     }
@@ -35,7 +38,9 @@ pub(super) fn linked(db: &Connection, digests: &[Digest]) -> Result<Vec<Vec<(Ses
         while let Some(row) = rows.next()? {
             let name: String = row.get(0)?;
             found.extend(
-                SessionId::stored(&name).ok().map(|id| (id, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
+                SessionId::parse_stored(&name)
+                    .ok()
+                    .map(|id| (id, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
             );
         }
         all.push(found);
@@ -43,16 +48,15 @@ pub(super) fn linked(db: &Connection, digests: &[Digest]) -> Result<Vec<Vec<(Ses
     Ok(all)
 }
 
-/// All that was heard in a stream.
-pub(super) fn kept(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<Digest, TurnNo>> {
+pub(super) fn stored_links(db: &Connection, stream: i64) -> rusqlite::Result<BTreeMap<Digest, TurnNo>> {
     let mut statement = db.prepare_cached("SELECT digest, turn FROM links WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
-    let mut kept = BTreeMap::new();
+    let mut links = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let bytes = row.get_ref(0)?.as_blob().unwrap_or_default();
-        kept.extend(
-            Digest::stored(bytes).map(|digest| (digest, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
+        links.extend(
+            Digest::from_bytes(bytes).map(|digest| (digest, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
         );
     }
-    Ok(kept)
+    Ok(links)
 }

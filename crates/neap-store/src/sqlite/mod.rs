@@ -1,27 +1,27 @@
-//! Sessions in one SQLite file. One thread writes, gathering what waits into one durable transaction; readers
-//! have connections of their own and never wait for it; what takes long is done beside it. Any number of processes may do the same at once.
+//! A store in one SQLite file. One thread writes, grouping pending requests into one durable transaction; readers
+//! have their own connections and never wait for it; slow work runs on a second thread. Any number of processes
+//! may use the file at once.
 //!
-//! Start with `schema` (what is kept), then `writer` (how it gets there).
+//! Start with `schema` (what is stored), then `writer` (how it gets there).
 
-mod aside;
+mod background;
 mod cards;
 mod checkpoint;
 mod cold;
 mod commit;
 mod connect;
-mod consult;
-mod effects;
+mod db_error;
+mod derived_rows;
 mod erase;
 mod events;
+mod events_by_kind;
 mod examine;
-mod fault;
 mod footprint;
-mod kinds;
 mod links;
 mod log;
-mod mark;
+mod marker;
 mod memories;
-mod narrow;
+mod memory_recall;
 mod pool;
 mod preflight;
 mod prepare;
@@ -29,13 +29,14 @@ mod progress;
 mod read;
 mod reader;
 mod rebuild;
-mod recall;
 pub mod salvage;
 mod schema;
 mod scrub;
-mod space;
+mod search;
 mod task;
+mod text_filter;
 mod texts;
+mod vector_cache;
 mod vectors;
 mod wal;
 mod writer;
@@ -45,86 +46,86 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use neap_core::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::ingest::Digest;
-use neap_core::log::{Log, LogRequest};
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, Recalled};
-use neap_core::message::Scope;
-use neap_core::recall::{Around, Card, Consult, Consulted, Embedding, Proposed, Query, TextId};
-use neap_core::secrets::Masking;
-use neap_core::state::SessionState;
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
 
-use crate::folder::{AllShown, Shown};
-use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, Stored};
-use connect::{BUSY_TIMEOUT, Place, Stay};
-use consult::Inquiry;
-use mark::Mark;
-use pool::Pool;
-pub use preflight::Misfit;
-use prepare::Prepared;
+use crate::folder::{FolderCursor, FolderCursors};
+use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
+use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
+use marker::Marker;
+use pool::ReaderPool;
+pub use preflight::FileMismatch;
+use prepare::PreparedCommit;
 use rusqlite::Transaction;
-use space::Space;
-use texts::Names;
+use search::QueryContext;
+use texts::IdCache;
+use vector_cache::VectorCache;
 use writer::Writer;
 
-/// How a store is opened.
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
-    /// Where the session folders are that show this store, if there are any. A session whose folder shows events that the store does
-    /// not have cannot be loaded: [`StoreError::Lost`].
+    /// Where this store's session folders are, if it has any. A session whose folder shows events that the store
+    /// lacks cannot be loaded: [`StoreError::Lost`].
     pub folders: Option<PathBuf>,
-    /// For whoever repairs: such a session can be loaded.
+    /// For repairs: such a session can be loaded.
     pub is_repair: bool,
-    /// For a process that stays for a moment and is waited for: what it commits is as durable, in the log beside the file, but it
-    /// leaves copying that to whoever comes next.
+    /// For a short-lived process: its commits are as durable, but it packs nothing and closes without a checkpoint
+    /// of the WAL. While it runs, a WAL that is long, or unchanged for a while, is still checkpointed.
     pub is_brief: bool,
-    /// How long it waits for another process's lock, where that must not be long: what the lock keeps it from is
-    /// [`StoreError::Busy`] after that, and its to try again.
+    /// How long to wait for another process's lock before [`StoreError::Busy`], which the caller may retry.
+    /// Opening the store itself retries for up to 10 seconds all the same.
     pub lock_wait: Option<Duration>,
 }
 
-/// A store in one file (and its `-wal` and `-shm` beside it).
+/// A store in one file, with its `-wal` and `-shm` beside it.
 pub struct SqliteStore {
-    readers: Arc<Pool>,
+    readers: Arc<ReaderPool>,
     writer: Writer,
-    space: Arc<Space>,
-    /// Asked whether they show more than a session has.
+    vector_cache: Arc<VectorCache>,
+    /// Checked on load for events that the store lacks.
     folders: Option<Arc<PathBuf>>,
     masking: Masking,
 }
 
 impl SqliteStore {
-    /// The same store, with secrets masked in what is recorded or not; they are, unless this says otherwise.
+    /// Sets whether secrets are masked before they are recorded; they are by default.
     pub fn with_masking(self, masking: Masking) -> Self {
         Self { masking, ..self }
     }
 
-    /// Opens a store, or makes one where there is nothing. What is there and is not a store is left alone. Where
-    /// nothing may be written, the store can be read, and a commit is [`StoreError::ReadOnly`] until it may.
+    /// Opens a store, creating it if there is nothing; a file that is not a store is left alone. On a read-only
+    /// disk the store can be read, and commits fail with [`StoreError::ReadOnly`] until it is writable.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// The same for a process that stays for a moment and is waited for. What it commits is as durable, in the log of writes beside
-    /// the file; it leaves that there, unless it has grown long, and whoever opens the store next goes on with it.
+    /// Like [`open`](Self::open), with [`OpenOptions::is_brief`].
     pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, &OpenOptions { is_brief: true, ..OpenOptions::default() })
     }
 
-    /// Opens a store, or makes one where there is nothing, unless something beside it knows more than it does: that is
-    /// [`StoreError::Lost`].
+    /// Like [`open`](Self::open). Fails with [`StoreError::Lost`] if the WAL, the marker or a session folder does
+    /// not fit the database, or shows commits or events that it lacks.
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {
-        let stay = if options.is_brief { Stay::Brief } else { Stay::Whole };
+        let mode = if options.is_brief { OpenMode::Brief } else { OpenMode::LongLived };
         let OpenOptions { folders, is_repair, .. } = options;
-        // Where no marker vouches for the store, every folder is asked.
-        let shown = folders.as_deref().filter(|_| !is_repair && Mark::read(path).is_none());
-        let shown = shown.and_then(|root| Some((root, AllShown::read(root).ok()?)));
+        // Without a marker for the store, every folder is checked.
+        let cursors = folders.as_deref().filter(|_| !is_repair && Marker::read(path).is_none());
+        let cursors = cursors.and_then(|root| Some((root, FolderCursors::read(root).ok()?)));
         let lock_wait = options.lock_wait.unwrap_or(BUSY_TIMEOUT);
-        let (place, db) = Place::find(path, folders.as_deref(), stay, lock_wait)?;
-        let place = Arc::new(place);
-        let readers = Arc::new(Pool::new(place.clone()));
-        if let Some((root, shown)) = shown {
-            let ahead = shown.ahead(root, &readers.read_now(read::sessions)?);
+        let (location, db) = StoreLocation::find_or_create(path, folders.as_deref(), mode, lock_wait)?;
+        let location = Arc::new(location);
+        let readers = Arc::new(ReaderPool::new(location.clone()));
+        if let Some((root, cursors)) = cursors {
+            let ahead = cursors.sessions_ahead(root, &readers.read_now(read::sessions)?);
             if let Some((_, first)) = ahead.first() {
                 let more = if ahead.len() > 1 {
                     format!(" (and {} more sessions)", ahead.len() - 1)
@@ -134,57 +135,56 @@ impl SqliteStore {
                 return Err(StoreError::Lost { path: path.to_owned(), why: format!("{first}{more}") });
             }
         }
-        let writer = Writer::start(place, db)?;
+        let writer = Writer::start(location, db)?;
         let folders = folders.clone().filter(|_| !is_repair).map(Arc::new);
-        Ok(Self { readers, writer, space: Arc::default(), folders, masking: Masking::default() })
+        Ok(Self { readers, writer, vector_cache: Arc::default(), folders, masking: Masking::default() })
     }
 }
 
 impl SqliteStore {
-    /// Opens a store to look at it: no file is made or changed, and nothing can be committed. Whether its files belong together is not
-    /// asked; [`misfit`] tells.
+    /// Opens a store without changing any of its files or creating one beside them; every write fails. Does not
+    /// check that its files belong together: see [`find_mismatch`].
     pub fn open_to_examine(path: &Path) -> Result<Self, StoreError> {
-        let place = Arc::new(Place::examine(path)?);
+        let location = Arc::new(StoreLocation::examine(path)?);
         let writer = Writer::none();
-        let (readers, masking) = (Arc::new(Pool::new(place)), Masking::default());
-        Ok(Self { readers, writer, space: Arc::default(), folders: None, masking })
+        let (readers, masking) = (Arc::new(ReaderPool::new(location)), Masking::default());
+        Ok(Self { readers, writer, vector_cache: Arc::default(), folders: None, masking })
     }
 
-    /// How many embeddings are held in memory, and their bytes. That is the one part that grows with the store, by design: about 600
-    /// bytes for each text of 384 numbers.
-    pub fn embeddings_held(&self) -> (usize, usize) {
-        self.space.size()
+    /// Embeddings in memory, and their bytes: about 600 for 384 dimensions. Grows with the store, by design.
+    pub fn vector_cache_size(&self) -> (usize, usize) {
+        self.vector_cache.size()
     }
 
-    /// What is wrong with the file itself: pages, indexes, the order of rows. Where something is, nothing should be
-    /// written to it.
+    /// Checks the file itself: pages, indexes, the order of rows. Do not write to a file with findings.
     pub async fn examine_file(&self) -> Result<Vec<Finding>, StoreError> {
-        self.readers.read(|db| Ok(examine::file(db)?)).await
+        self.readers.read(|db| Ok(examine::file_findings(db)?)).await
     }
 }
 
-/// What keeps the files of a store from being opened together; none if they fit. Changes nothing.
-pub fn misfit(path: &Path, folders: Option<&Path>) -> Result<Option<Misfit>, StoreError> {
-    preflight::misfit(path, folders).map_err(|e| preflight::unreadable(path, &e))
+/// Why the files of a store cannot be opened together; `None` if they fit. Changes nothing.
+pub fn find_mismatch(path: &Path, folders: Option<&Path>) -> Result<Option<FileMismatch>, StoreError> {
+    preflight::find_mismatch(path, folders).map_err(|e| preflight::unreadable(path, &e))
 }
 
-/// Renames the files that keep a store from being opened, so that it goes on with what is left; nothing is removed. Returns the old and
-/// the new names.
+/// Renames the files that keep a store from being opened; removes nothing. Returns the old and new names.
 pub fn set_aside(path: &Path, folders: Option<&Path>, now: Stamp) -> Result<Vec<(PathBuf, PathBuf)>, StoreError> {
     let mut renamed = Vec::new();
-    // What is left may not fit either.
-    while let Some(misfit) = preflight::misfit(path, folders).map_err(|e| preflight::unreadable(path, &e))? {
+    // The remaining files may not fit either.
+    while let Some(mismatch) =
+        preflight::find_mismatch(path, folders).map_err(|e| preflight::unreadable(path, &e))?
+    {
         let failed = |e: std::io::Error| preflight::unreadable(path, &e);
         let before = renamed.len();
-        for old in misfit.in_the_way {
-            let new = connect::beside(&old, &format!(".aside-{}", crate::folder::compact(now)));
-            if crate::files::size(&old).map_err(failed)?.is_some() {
+        for old in mismatch.to_set_aside {
+            let new = connect::sibling_path(&old, &format!(".aside-{}", crate::folder::compact_timestamp(now)));
+            if crate::files::file_len(&old).map_err(failed)?.is_some() {
                 crate::files::rename(&old, &new).map_err(failed)?;
                 renamed.push((old, new));
             }
         }
         if renamed.len() == before {
-            return Err(StoreError::Lost { path: path.to_owned(), why: misfit.why });
+            return Err(StoreError::Lost { path: path.to_owned(), why: mismatch.why });
         }
     }
     Ok(renamed)
@@ -197,7 +197,7 @@ impl Store for SqliteStore {
     }
 
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
-        let prepared = Prepared::new(commit).await?;
+        let prepared = PreparedCommit::new(commit).await?;
         self.writer.commit(prepared).await
     }
 
@@ -205,36 +205,36 @@ impl Store for SqliteStore {
         let (session, folders) = (session.clone(), self.folders.clone());
         let folders = folders.filter(|_| session.agent().is_none());
         let read = move |db: &Transaction<'_>| {
-            let shown = folders.as_ref().map(|root| (root, Shown::read(root, &session)));
+            let cursor = folders.as_ref().map(|root| (root, FolderCursor::read(root, &session)));
             let state = read::load(db, &session)?;
-            if let Some((root, shown)) = shown {
-                shown.check(root, &session, state.as_ref())?;
+            if let Some((root, cursor)) = cursor {
+                cursor.check(root, &session, state.as_ref())?;
             }
             Ok(state)
         };
         self.readers.read(read).await
     }
 
-    async fn seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
         let session = session.clone();
-        self.readers.read(move |db| read::seq(db, &session)).await
+        self.readers.read(move |db| read::last_seq(db, &session)).await
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<Stored>, StoreError> {
+    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::events(db, &session, from, max)).await
     }
 
-    async fn events_of(
+    async fn events_of_kinds(
         &self,
         session: &SessionId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
-    ) -> Result<Vec<Stored>, StoreError> {
+    ) -> Result<Vec<StoredEvent>, StoreError> {
         let session = session.clone();
         let kinds: Vec<String> = kinds.iter().map(|kind| (*kind).to_owned()).collect();
-        self.readers.read(move |db| kinds::events_of(db, &session, &kinds, before, max)).await
+        self.readers.read(move |db| events_by_kind::events_of(db, &session, &kinds, before, max)).await
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
@@ -242,19 +242,19 @@ impl Store for SqliteStore {
         self.readers.read(move |db| log::log(db, &session, &request)).await
     }
 
-    async fn propose(&self, query: &Query) -> Result<Proposed, StoreError> {
-        let (space, query) = (self.space.clone(), query.clone());
-        self.readers.read(move |db| Inquiry::new(db, &space, &query)?.propose()).await
+    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
+        let (cache, query) = (self.vector_cache.clone(), query.clone());
+        self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.find_candidates()).await
     }
 
-    async fn around(&self, around: &Around, query: &Query) -> Result<Vec<Card>, StoreError> {
-        let (space, around, query) = (self.space.clone(), around.clone(), query.clone());
-        self.readers.read(move |db| Inquiry::new(db, &space, &query)?.around(&around)).await
+    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
+        let (cache, around, query) = (self.vector_cache.clone(), around.clone(), query.clone());
+        self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.neighbours(&around)).await
     }
 
-    async fn consult(&self, consult: &Consult) -> Result<Consulted, StoreError> {
-        let (space, consult) = (self.space.clone(), consult.clone());
-        self.readers.read(move |db| consult::consult(db, &space, &consult)).await
+    async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError> {
+        let (cache, request) = (self.vector_cache.clone(), request.clone());
+        self.readers.read(move |db| search::search(db, &cache, &request)).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
@@ -264,7 +264,7 @@ impl Store for SqliteStore {
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
         let ids = ids.to_vec();
-        self.readers.read(move |db| Ok(texts::texts(db, &mut Names::default(), &ids)?)).await
+        self.readers.read(move |db| Ok(texts::texts(db, &mut IdCache::default(), &ids)?)).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
@@ -272,7 +272,11 @@ impl Store for SqliteStore {
         self.readers.read(move |db| vectors::unembedded(db, &model, max)).await
     }
 
-    async fn embed(&self, model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> Result<(), StoreError> {
+    async fn put_embeddings(
+        &self,
+        model: &str,
+        batch: Vec<(TextId, Arc<str>, Embedding)>,
+    ) -> Result<(), StoreError> {
         self.writer.embed(model.to_owned(), batch).await
     }
 
@@ -284,9 +288,9 @@ impl Store for SqliteStore {
         self.readers.read(read::agents).await
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<Recalled, StoreError> {
+    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let (agent, request) = (agent.clone(), request.clone());
-        self.readers.read(move |db| recall::recall(db, &agent, &request)).await
+        self.readers.read(move |db| memory_recall::recall(db, &agent, &request)).await
     }
 
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
@@ -310,19 +314,19 @@ impl Store for SqliteStore {
         self.readers.read(move |db| memories::due(db, &agent, now, max)).await
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<Stored>, StoreError> {
+    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         let agent = agent.clone();
         self.readers.read(move |db| memories::history(db, &agent, id)).await
     }
 
-    async fn linked(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
         let digests = digests.to_vec();
-        self.readers.read(move |db| links::linked(db, &digests)).await
+        self.readers.read(move |db| links::sessions_by_digest(db, &digests)).await
     }
 
-    async fn turn_of(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         let (session, turn_id) = (session.clone(), turn_id.to_owned());
-        self.readers.read(move |db| read::turn_of(db, &session, &turn_id)).await
+        self.readers.read(move |db| read::turn_by_id(db, &session, &turn_id)).await
     }
 
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {

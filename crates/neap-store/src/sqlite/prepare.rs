@@ -1,45 +1,38 @@
-//! A commit in the form of its rows. Made before it queues for the writer, so that nobody waits for another's
-//! encoding.
+//! A commit encoded as rows, before it queues for the writer: nobody waits for another's encoding.
 
-use neap_core::event::Event;
-use neap_core::ids::{EffortId, Seq, SessionId, TurnNo};
-use neap_core::ingest::Link;
+use neap_core::base::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::client::HistoryLink;
 use neap_core::memory::MemoryId;
-use neap_core::project::ExchangeRow;
+use neap_core::session::event::Event;
+use neap_core::session::project::ExchangeRow;
 
 use super::events::EventRow;
 use super::memories::PreparedMemory;
-use crate::card::Indexed;
-use crate::derived::{links, taken_back, turn_id, withheld};
+use crate::card::IndexEntry;
+use crate::derived::{links, turn_id, undone_turn, withheld_turn};
 use crate::{Commit, StoreError, check_commit};
 
-/// Above this much text the work would hold up other tasks.
+/// Above this much text, encoding would hold up other tasks.
 const INLINE_BYTES_MAX: usize = 64 << 10;
 
-/// Rows to write.
-pub(super) struct Prepared {
+pub(super) struct PreparedCommit {
     pub(super) session: SessionId,
     pub(super) expected: Seq,
     pub(super) events: Vec<EventRow>,
     pub(super) turn_ids: Vec<(String, TurnNo)>,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<HistoryLink>,
     pub(super) head: String,
     pub(super) efforts: Vec<(EffortId, String)>,
     pub(super) exchanges: Vec<ExchangeRow>,
-    /// Memories in their new form.
     pub(super) memories: Vec<PreparedMemory>,
-    /// Memories that are no more.
     pub(super) erased: Vec<MemoryId>,
-    /// Which event belongs to the history of which memory.
     pub(super) memory_events: Vec<(MemoryId, i64)>,
-    pub(super) texts: Vec<Indexed>,
-    /// Turns that a rule ended or a person took back.
-    pub(super) withheld: Vec<TurnNo>,
-    /// Turns that a person took back.
-    pub(super) taken_back: Vec<TurnNo>,
+    pub(super) texts: Vec<IndexEntry>,
+    pub(super) withheld_turns: Vec<TurnNo>,
+    pub(super) undone_turns: Vec<TurnNo>,
 }
 
-impl Prepared {
+impl PreparedCommit {
     pub(super) async fn new(commit: Commit) -> Result<Self, StoreError> {
         check_commit(&commit);
         let bytes = commit.projection.texts.iter().map(|text| text.text.len()).sum::<usize>()
@@ -58,19 +51,19 @@ impl Prepared {
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
         let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
         let links = events.iter().flat_map(|recorded| links(&recorded.event)).copied().collect();
-        // New ones are numbered in the order in which they were opened.
-        let opened: Vec<&EffortId> = events.iter().filter_map(|recorded| opened(&recorded.event)).collect();
+        // New efforts are numbered in the order in which they were opened.
+        let opened: Vec<&EffortId> = events.iter().filter_map(|recorded| opened_effort(&recorded.event)).collect();
         let mut efforts: Vec<_> = projection.efforts.iter().collect();
         efforts.sort_by_key(|effort| opened.iter().position(|id| **id == effort.id));
         let efforts = efforts.into_iter().map(|e| Ok((e.id.clone(), serde_json::to_string(e)?)));
-        let of_memories = projection.memories.iter().filter_map(Indexed::of_memory);
-        let texts = projection.texts.iter().map(Indexed::of).chain(of_memories).collect();
-        let withheld = events.iter().filter_map(|recorded| withheld(&recorded.event)).collect();
-        let taken_back = events.iter().filter_map(|recorded| taken_back(&recorded.event)).collect();
-        let erased = events.iter().filter_map(|recorded| erased(&recorded.event)).collect();
+        let of_memories = projection.memories.iter().filter_map(IndexEntry::of_memory);
+        let texts = projection.texts.iter().map(IndexEntry::of).chain(of_memories).collect();
+        let withheld_turns = events.iter().filter_map(|recorded| withheld_turn(&recorded.event)).collect();
+        let undone_turns = events.iter().filter_map(|recorded| undone_turn(&recorded.event)).collect();
+        let erased = events.iter().filter_map(|recorded| erased_memory(&recorded.event)).collect();
         let events: Vec<_> = events
             .iter()
-            .map(|recorded| Ok((recorded.event.memory(), EventRow::new(recorded)?)))
+            .map(|recorded| Ok((recorded.event.memory_id(), EventRow::new(recorded)?)))
             .collect::<Result<_, serde_json::Error>>()?;
         Ok(Self {
             session,
@@ -85,16 +78,16 @@ impl Prepared {
             memories: projection.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,
             erased,
             texts,
-            withheld,
-            taken_back,
+            withheld_turns,
+            undone_turns,
         })
     }
 }
 
-fn opened(event: &Event) -> Option<&EffortId> {
+fn opened_effort(event: &Event) -> Option<&EffortId> {
     if let Event::EffortOpened { id, .. } = event { Some(id) } else { None }
 }
 
-fn erased(event: &Event) -> Option<MemoryId> {
+fn erased_memory(event: &Event) -> Option<MemoryId> {
     if let Event::MemoryErased { id } = event { Some(*id) } else { None }
 }

@@ -1,19 +1,17 @@
-//! How far a store has come, in one row on a page of its own, which every commit writes.
+//! The progress of a store: one row on a page of its own, which every commit writes.
 //!
-//! So the database file, its write-ahead log and the marker file beside them can each be asked which store they belong to
-//! and how many commits they know, by reading bytes: before SQLite, which would discard a log that does not
-//! fit its database, opens anything.
+//! So the identity and commit count of the database file, its WAL and the marker file can each be read from raw
+//! bytes, before SQLite opens anything: it would discard a WAL that does not fit its database.
 
 use memchr::memmem;
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 use rusqlite::{Connection, OptionalExtension};
 
-/// Marks the row among the bytes of a page. JSON escapes its control characters, so no stored text contains it.
+/// Marks the row in the bytes of a page. JSON escapes its control characters, so no stored text contains it.
 const MAGIC: &[u8; 16] = b"neap progress\x01\x02\x03";
 const STORE_BYTES: usize = 16;
 const BODY_BYTES: usize = MAGIC.len() + STORE_BYTES + 3 * 8 + 4;
 
-/// The table; its one row has the number 1.
 pub(super) const TABLE: &str = "
 CREATE TABLE progress(
   one INTEGER PRIMARY KEY,
@@ -21,20 +19,18 @@ CREATE TABLE progress(
 );
 ";
 
-/// What a store knows of its own past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct StoreProgress {
     /// Random: two stores never share it, copies of one store do.
     pub(super) store: [u8; STORE_BYTES],
-    /// Transactions so far. Never falls, also when something is erased.
+    /// Transactions so far. Never decreases, not even by an erasure.
     pub(super) commits: u64,
-    /// Events added so far. Never falls either.
+    /// Events added so far. Never decreases either.
     pub(super) events: u64,
-    /// The time of the newest event.
     pub(super) at: Stamp,
 }
 
-impl Progress {
+impl StoreProgress {
     fn encode(&self) -> Vec<u8> {
         let mut body = MAGIC.to_vec();
         body.extend_from_slice(&self.store);
@@ -62,26 +58,25 @@ impl Progress {
         })
     }
 
-    /// Finds the row among the bytes of a page. A page that is being written may hold half of it: then there is none.
-    pub(super) fn in_page(page: &[u8]) -> Option<Self> {
+    /// Finds the row in the bytes of a page; `None` if it is only half written.
+    pub(super) fn find_in_page(page: &[u8]) -> Option<Self> {
         memmem::find_iter(page, MAGIC).filter_map(|at| Self::decode(&page[at..])).max_by_key(|found| found.commits)
     }
 }
 
 /// Gives a store its identity, if it has none.
-pub(super) fn begin(db: &Connection) -> rusqlite::Result<()> {
+pub(super) fn initialize(db: &Connection) -> rusqlite::Result<()> {
     if read(db)?.is_some() {
         return Ok(());
     }
     let random: Vec<u8> = db.query_row("SELECT randomblob(?)", [STORE_BYTES as i64], |row| row.get(0))?;
     let mut store = [0; STORE_BYTES];
     store.copy_from_slice(&random);
-    let (events, at) = past(db)?;
-    write(db, &Progress { store, commits: 1, events, at })
+    let (events, at) = count_existing(db)?;
+    write(db, &StoreProgress { store, commits: 1, events, at })
 }
 
-/// What a store of an older format had before it counted.
-fn past(db: &Connection) -> rusqlite::Result<(u64, Stamp)> {
+fn count_existing(db: &Connection) -> rusqlite::Result<(u64, Stamp)> {
     let (events, at): (i64, i64) = db.query_row(
         "SELECT (SELECT count(*) FROM events) + (SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM blocks),
                 (SELECT coalesce(max(at), 0) FROM events)",
@@ -91,36 +86,36 @@ fn past(db: &Connection) -> rusqlite::Result<(u64, Stamp)> {
     Ok((events as u64, Stamp(at)))
 }
 
-/// Counts a transaction, inside it. Returns what is true once it is committed.
-pub(super) fn advance(db: &Connection, events: u64, at: Option<Stamp>) -> rusqlite::Result<Option<Progress>> {
-    // Damage to this row must not keep anybody from writing; `neap doctor` reports it.
-    let Some(known) = read(db)? else { return Ok(None) };
-    let next = Progress {
-        commits: known.commits + 1,
-        events: known.events + events,
-        at: at.map_or(known.at, |at| at.max(known.at)),
-        ..known
+/// Counts a transaction, inside it. Returns the progress once it is committed.
+pub(super) fn advance(db: &Connection, events: u64, at: Option<Stamp>) -> rusqlite::Result<Option<StoreProgress>> {
+    // Damage to this row must not block writes; `neap store doctor` reports it.
+    let Some(current) = read(db)? else { return Ok(None) };
+    let next = StoreProgress {
+        commits: current.commits + 1,
+        events: current.events + events,
+        at: at.map_or(current.at, |at| at.max(current.at)),
+        ..current
     };
     write(db, &next)?;
     Ok(Some(next))
 }
 
-/// What the store says of itself; none if it is of an older format, or if the row is damaged.
-pub(super) fn read(db: &Connection) -> rusqlite::Result<Option<Progress>> {
+/// `None` if the store's format is older or the row is damaged.
+pub(super) fn read(db: &Connection) -> rusqlite::Result<Option<StoreProgress>> {
     let body = db
         .prepare_cached("SELECT body FROM progress WHERE one = 1")?
-        .query_row([], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(Progress::decode)))
+        .query_row([], |row| Ok(row.get_ref(0)?.as_blob().ok().and_then(StoreProgress::decode)))
         .optional()?;
     Ok(body.flatten())
 }
 
-fn write(db: &Connection, progress: &Progress) -> rusqlite::Result<()> {
+fn write(db: &Connection, progress: &StoreProgress) -> rusqlite::Result<()> {
     db.prepare_cached("INSERT OR REPLACE INTO progress(one, body) VALUES (1, ?)")?.execute([progress.encode()])?;
     Ok(())
 }
 
-/// The page that has the row: where [`Progress::in_page`] finds it without SQLite.
-pub(super) fn page(db: &Connection) -> rusqlite::Result<u32> {
+/// The page with the row, where [`StoreProgress::find_in_page`] finds it without SQLite.
+pub(super) fn root_page(db: &Connection) -> rusqlite::Result<u32> {
     db.prepare_cached("SELECT rootpage FROM sqlite_master WHERE name = 'progress'")?
         .query_row([], |row| row.get(0))
 }
@@ -131,16 +126,16 @@ mod tests {
 
     #[test]
     fn it_is_found_among_other_bytes_and_only_when_whole() {
-        let progress = Progress { store: [7; STORE_BYTES], commits: 3, events: 12, at: Stamp(-5) };
+        let progress = StoreProgress { store: [7; STORE_BYTES], commits: 3, events: 12, at: Stamp(-5) };
         let mut page = vec![0xAA; 4096];
-        assert_eq!(Progress::in_page(&page), None);
+        assert_eq!(StoreProgress::find_in_page(&page), None);
         page[100..100 + BODY_BYTES].copy_from_slice(&progress.encode());
-        assert_eq!(Progress::in_page(&page), Some(progress));
+        assert_eq!(StoreProgress::find_in_page(&page), Some(progress));
         for bit in 0..BODY_BYTES * 8 {
             let mut flipped = page.clone();
             flipped[100 + bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Progress::in_page(&flipped), None, "bit {bit}");
+            assert_eq!(StoreProgress::find_in_page(&flipped), None, "bit {bit}");
         }
-        assert_eq!(Progress::in_page(&progress.encode()[..BODY_BYTES - 1]), None);
+        assert_eq!(StoreProgress::find_in_page(&progress.encode()[..BODY_BYTES - 1]), None);
     }
 }

@@ -1,32 +1,26 @@
-//! What is kept, and how an older format becomes the present one.
+//! The tables, and the upgrade of older formats.
 //!
-//! `events`, `blocks` and the names in `sessions` are truth; everything else is derived from them.
-//! What the numbers of texts mean: [`crate::numbers`].
+//! `events`, `blocks` and the names in `sessions` are the truth; everything else is derived from them.
+//! [`crate::rowids`] explains the rowids of texts.
 
 use rusqlite::Connection;
 
-use super::{effects, log, progress, rebuild, task};
+use super::{derived_rows, log, progress, rebuild, task};
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
-/// The format that this version writes.
 pub(super) const FORMAT: i64 = 9;
-/// The first format with memories.
 const FORMAT_WITH_MEMORIES: i64 = 3;
-/// The first format with blocks.
 const FORMAT_WITH_BLOCKS: i64 = 4;
-/// The first format where shelves are counted, and where a session's row says what was last asked for.
+/// Also the first with shelf counts. A task is what the user last asked for, in the session's row.
 const FORMAT_WITH_TASKS: i64 = 5;
-/// The first format with cards of texts.
 const FORMAT_WITH_CARDS: i64 = 6;
-/// The first format with links of clients' histories.
 const FORMAT_WITH_LINKS: i64 = 7;
-/// The first format in which a turn can be taken back.
-const FORMAT_WITH_TAKING_BACK: i64 = 8;
-/// The first format that counts its commits, and has checksums of derived texts.
+const FORMAT_WITH_UNDO: i64 = 8;
+/// Also the first with checksums of derived texts.
 const FORMAT_WITH_PROGRESS: i64 = 9;
-/// The tables whose rows have a checksum of their text since then.
-const SUMMED: [&str; 3] = ["sessions", "efforts", "memories"];
+/// Tables whose rows have a checksum of their text since then.
+const CHECKSUMMED_TABLES: [&str; 3] = ["sessions", "efforts", "memories"];
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -66,17 +60,17 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 ";
 
-/// Events by kind, but for those that nearly every turn has: these are found by looking back.
+/// Events by kind, except kinds that nearly every turn has: those are found by scanning backwards.
 const KINDS: &str = "
 CREATE INDEX events_by_kind ON events(stream, kind, seq)
   WHERE kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced');
 ";
-/// The kinds that are not in that index.
+/// The kinds that this index leaves out.
 pub(super) const KINDS_OF_EVERY_TURN: [&str; 3] = ["turn_started", "turn_completed", "efforts_referenced"];
 
-/// Turns end in the order of their numbers, but for those that ran at once. An exchange is in the first lane
-/// where it follows all that ended before it by number as well: in a lane, the order of turns is the order of
-/// the log, so that any range of turns is one seek in each, and there are no more lanes than turns at once.
+/// Turns end in the order of their numbers, except for concurrent ones. An exchange goes into the first lane where
+/// its turn is higher than all that ended before it. So within a lane the order of turns is the order of the log,
+/// any range of turns is one seek per lane, and there are no more lanes than concurrent turns.
 const EXCHANGES: &str = "
 CREATE TABLE exchanges(
   stream INTEGER NOT NULL,
@@ -92,7 +86,6 @@ CREATE TABLE exchanges(
 CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
 ";
 
-/// What an agent knows, and which events are whose history.
 const MEMORIES: &str = "
 CREATE TABLE memories(
   text INTEGER PRIMARY KEY,
@@ -113,7 +106,6 @@ CREATE TABLE memory_events(
 ) WITHOUT ROWID;
 ";
 
-/// Runs of events that are far behind, packed; their rows are gone.
 const BLOCKS: &str = "
 CREATE TABLE blocks(
   stream INTEGER NOT NULL,
@@ -126,7 +118,6 @@ CREATE TABLE blocks(
 ) WITHOUT ROWID;
 ";
 
-/// How many memories each shelf has.
 const SHELVES: &str = "
 CREATE TABLE shelves(
   shelf INTEGER PRIMARY KEY,
@@ -134,7 +125,7 @@ CREATE TABLE shelves(
 );
 ";
 
-/// What is known of each text but its words: see `cards` and `vectors`.
+/// What is known of each text except its content: see `cards` and `vectors`.
 const CARDS: &str = "
 CREATE TABLE cards(
   text INTEGER PRIMARY KEY,
@@ -189,7 +180,7 @@ CREATE TABLE withheld(
 ) WITHOUT ROWID;
 ";
 
-/// What clients said, by what stands for it and all before it.
+/// Digests of clients' histories up to a message.
 const LINKS: &str = "
 CREATE TABLE links(
   digest BLOB NOT NULL,
@@ -200,16 +191,14 @@ CREATE TABLE links(
 CREATE INDEX links_by_stream ON links(stream);
 ";
 
-/// The same, counted anew.
+/// The content of `shelves`, recounted.
 const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
 
-/// Makes a store of an empty database, inside a transaction of the caller's.
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     create_tables(db)?;
-    progress::begin(db)
+    progress::initialize(db)
 }
 
-/// Makes the tables.
 pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(TABLES)?;
     db.execute_batch(KINDS)?;
@@ -224,36 +213,33 @@ pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.pragma_update(None, "user_version", FORMAT)
 }
 
-/// The format of a database.
 pub(super) fn format(db: &Connection) -> rusqlite::Result<i64> {
     db.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Whether a database is of a format with memories; an older one that may not be written to has none.
+/// False for an older database that cannot be upgraded.
 pub(super) fn has_memories(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_MEMORIES)
 }
 
-/// Whether the rows of sessions say what was last asked for.
 pub(super) fn has_tasks(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_TASKS)
 }
 
-/// Whether texts have cards; in an older one that may not be written to nothing is proposed.
+/// If false (a read-only store of an older format), searches find nothing.
 pub(super) fn has_cards(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_CARDS)
 }
 
-/// Whether what clients said is linked; an older one has nothing of it.
 pub(super) fn has_links(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_LINKS)
 }
 
-/// Brings an older database to the present format, inside a transaction of the caller's.
+/// Upgrades an older database, inside the caller's transaction.
 pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
-    // First, because later steps write such rows. What is in them has no checksum until it changes.
-    for table in SUMMED {
-        if has_table(db, table)? && !has_sums(db, table)? {
+    // First, because later steps write such rows. Existing rows have no checksum until they change.
+    for table in CHECKSUMMED_TABLES {
+        if has_table(db, table)? && !has_checksums(db, table)? {
             db.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN sum INTEGER"))?;
         }
     }
@@ -271,7 +257,7 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         let mut rows = old.query([])?;
         while let Some(row) = rows.next()? {
             if let Some(exchange) = log::exchange_row(row)? {
-                effects::put_exchange(db, row.get(6)?, &exchange)?;
+                derived_rows::put_exchange(db, row.get(6)?, &exchange)?;
             }
         }
         drop(rows);
@@ -285,45 +271,43 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
     }
     if format(db)? < FORMAT_WITH_BLOCKS {
         db.execute_batch(BLOCKS)?;
-        // Rows that were packed each by itself become blocks when their session goes on.
+        // Rows that were packed one by one become blocks as their session continues.
         db.execute_batch("UPDATE sessions SET cold = 0")?;
         db.pragma_update(None, "user_version", FORMAT_WITH_BLOCKS)?;
     }
     if format(db)? < FORMAT_WITH_TASKS {
         db.execute_batch(SHELVES)?;
         db.execute_batch(&format!("INSERT INTO shelves {COUNTED}"))?;
-        task::fill_in(db)?;
+        task::backfill_tasks(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_TASKS)?;
     }
     if format(db)? < FORMAT_WITH_CARDS {
         db.execute_batch(CARDS)?;
-        rebuild::index_all(db)?;
+        rebuild::reindex_all(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_CARDS)?;
     }
     if format(db)? < FORMAT_WITH_LINKS {
-        // No older version heard a client's history.
+        // Older versions recorded no client histories.
         db.execute_batch(LINKS)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_LINKS)?;
     }
-    if format(db)? < FORMAT_WITH_TAKING_BACK {
-        // No older version took a turn back, and none would know that this one did.
-        db.pragma_update(None, "user_version", FORMAT_WITH_TAKING_BACK)?;
+    if format(db)? < FORMAT_WITH_UNDO {
+        // No table changes; the number keeps older versions from misreading turns that were taken back.
+        db.pragma_update(None, "user_version", FORMAT_WITH_UNDO)?;
     }
     if format(db)? < FORMAT_WITH_PROGRESS {
         db.execute_batch(&progress::TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))?;
-        progress::begin(db)?;
+        progress::initialize(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_PROGRESS)?;
     }
     Ok(())
 }
 
-/// Whether commits are counted.
 pub(super) fn has_progress(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_PROGRESS)
 }
 
-/// Whether the rows of a table have a checksum.
-fn has_sums(db: &Connection, table: &str) -> rusqlite::Result<bool> {
+fn has_checksums(db: &Connection, table: &str) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = 'sum'")?.exists([table])
 }
 
@@ -331,8 +315,8 @@ fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?.exists([name])
 }
 
-/// Lets an older database that may not be written to be read like one of today's.
-pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
+/// Makes a read-only database of an older format readable like a current one.
+pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
     if format(db)? < FORMAT_WITH_BLOCKS {
         db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
@@ -342,8 +326,8 @@ pub(super) fn stand_in(db: &Connection) -> rusqlite::Result<()> {
     if !has_cards(db)? {
         db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
-    for table in SUMMED {
-        if has_table(db, table)? && !has_sums(db, table)? {
+    for table in CHECKSUMMED_TABLES {
+        if has_table(db, table)? && !has_checksums(db, table)? {
             db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
         }
     }

@@ -1,8 +1,8 @@
-//! Embeddings of texts, and which texts wait for one.
+//! Embeddings of texts, and which texts lack one.
 //!
-//! A text has one row in `vectors` at most, and its number there grows with every change: whoever holds embeddings in memory reads
-//! what is above the last number it knows. Where an embedding went, a row without one stays and says so. An embedding is of
-//! a text as long as the card has the sum of the words that were embedded.
+//! A text has at most one row in `vectors`, and its `id` grows with every change: a cache reads the rows above the
+//! last `id` it knows. Where an embedding was removed, a row without one stays and says so. An embedding is
+//! current while its checksum equals the card's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,28 +10,28 @@ use std::sync::Arc;
 use neap_core::recall::{Embedding, TextId};
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::effects::number;
-use super::fault::Stop;
+use super::db_error::DbError;
+use super::derived_rows::to_sql;
 use super::{cards, progress, texts};
-use crate::card::{kind_number, text_sum};
-use crate::numbers;
+use crate::card::{kind_number, text_checksum};
+use crate::rowids;
 
-/// Sees to it that a text has an embedding of what it says, or waits for one, or that nothing is left if it is gone. A memory may
-/// have had any of several numbers; an embedding moves with it.
-pub(super) fn settle(db: &Connection, scope: i64, numbers: &[i64]) -> rusqlite::Result<()> {
+/// Ensures that a text has a current embedding, or is queued for one, or that nothing is left if the text is gone.
+/// `rowids` are all that a memory may have had; its embedding moves with it.
+pub(super) fn sync_vector(db: &Connection, scope: i64, rowids: &[i64]) -> rusqlite::Result<()> {
     let mut card = None;
-    for text in numbers {
-        card = card.or(cards::brief(db, *text)?.map(|brief| (*text, brief)));
+    for text in rowids {
+        card = card.or(cards::text_meta(db, *text)?.map(|meta| (*text, meta)));
     }
-    let mut there = Vec::new();
-    for text in numbers {
-        there.extend(vector(db, *text)?.map(|vector| (*text, vector)));
+    let mut vectors = Vec::new();
+    for text in rowids {
+        vectors.extend(stored_vector(db, *text)?.map(|vector| (*text, vector)));
     }
-    let mut is_kept = false;
-    for (text, (model, sum, vector)) in there {
+    let mut has_vector = false;
+    for (text, (model, sum, vector)) in vectors {
         match card {
-            Some((own, (_, _, words))) if words == sum && !is_kept => {
-                is_kept = true;
+            Some((own, (_, _, checksum))) if checksum == sum && !has_vector => {
+                has_vector = true;
                 if own != text {
                     drop_vector(db, scope, text, model)?;
                     put(db, scope, own, model, &vector)?;
@@ -40,9 +40,9 @@ pub(super) fn settle(db: &Connection, scope: i64, numbers: &[i64]) -> rusqlite::
             Some(_) | None => drop_vector(db, scope, text, model)?,
         }
     }
-    for text in numbers {
-        let waits = !is_kept && card.is_some_and(|(own, _)| own == *text);
-        let change = if waits {
+    for text in rowids {
+        let is_queued = !has_vector && card.is_some_and(|(own, _)| own == *text);
+        let change = if is_queued {
             "INSERT OR IGNORE INTO unembedded(text) VALUES (?)"
         } else {
             "DELETE FROM unembedded WHERE text = ?"
@@ -52,20 +52,20 @@ pub(super) fn settle(db: &Connection, scope: i64, numbers: &[i64]) -> rusqlite::
     Ok(())
 }
 
-/// The same for every text of a stream whose cards were made anew.
-pub(super) fn settle_all(db: &Connection, scope: i64, stream: i64) -> rusqlite::Result<()> {
-    let (first, last) = numbers::all_texts(stream);
+/// Like [`sync_vector`] for every text of a stream whose cards were rebuilt.
+pub(super) fn sync_stream(db: &Connection, scope: i64, stream: i64) -> rusqlite::Result<()> {
+    let (first, last) = rowids::text_range(stream);
     let mut statement = db.prepare_cached(
         "SELECT text FROM cards WHERE text BETWEEN ?1 AND ?2
          UNION SELECT text FROM vectors WHERE text BETWEEN ?1 AND ?2 AND vector IS NOT NULL
          UNION SELECT text FROM unembedded WHERE text BETWEEN ?1 AND ?2",
     )?;
     let all: Vec<i64> = statement.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    all.into_iter().try_for_each(|text| settle(db, scope, &[text]))
+    all.into_iter().try_for_each(|text| sync_vector(db, scope, &[text]))
 }
 
-/// Counts everything anew and removes what belongs to no text, if what is counted does not add up: every text has an embedding or waits.
-pub(super) fn mend(db: &Connection) -> rusqlite::Result<()> {
+/// Every text has an embedding or is queued: if the sums disagree, removes rows without a text and recounts.
+pub(super) fn repair_counts(db: &Connection) -> rusqlite::Result<()> {
     let differ: bool = db.query_row(
         "SELECT (SELECT coalesce(sum(texts), 0) FROM embedded) + (SELECT count(*) FROM unembedded)
              <> (SELECT count(*) FROM cards)",
@@ -81,12 +81,11 @@ pub(super) fn mend(db: &Connection) -> rusqlite::Result<()> {
          INSERT OR REPLACE INTO vectors(text, model, sum, kind, at) SELECT text, 0, 0, 0, 0 FROM vectors
          WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards);",
     )?;
-    recounted(db)?.into_iter().try_for_each(|((model, scope), texts)| count(db, model, scope, texts))
+    recount(db)?.into_iter().try_for_each(|((model, scope), texts)| count(db, model, scope, texts))
 }
 
-/// How many embeddings there are, by model and scope.
-fn recounted(db: &Connection) -> rusqlite::Result<BTreeMap<(i64, i64), i64>> {
-    let agents = cards::agents(db)?;
+fn recount(db: &Connection) -> rusqlite::Result<BTreeMap<(i64, i64), i64>> {
+    let agents = cards::agent_streams(db)?;
     let mut statement = db.prepare_cached(
         "SELECT model, text >> 32, count(*) FROM vectors WHERE vector IS NOT NULL GROUP BY model, text >> 32",
     )?;
@@ -94,42 +93,40 @@ fn recounted(db: &Connection) -> rusqlite::Result<BTreeMap<(i64, i64), i64>> {
     let mut counts = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let stream: i64 = row.get(1)?;
-        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS };
+        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
         *counts.entry((row.get(0)?, scope)).or_default() += row.get::<_, i64>(2)?;
     }
     Ok(counts)
 }
 
-/// Whether a text has no embedding of what it says and waits for none, or has one and waits; or whether something belongs to no text or is
-/// miscounted.
-pub(super) fn are_astray(db: &Connection) -> rusqlite::Result<bool> {
-    let astray = [
+/// Whether a text has neither embedding nor queue entry (or both), a row has no text, or a count is wrong.
+pub(super) fn has_inconsistencies(db: &Connection) -> rusqlite::Result<bool> {
+    let checks = [
         "SELECT 1 FROM cards LEFT JOIN vectors ON vectors.text = cards.text AND vector IS NOT NULL
          LEFT JOIN unembedded ON unembedded.text = cards.text
          WHERE (vectors.text IS NULL) <> (unembedded.text IS NOT NULL) OR vectors.sum <> cards.sum",
         "SELECT 1 FROM vectors WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards)",
         "SELECT 1 FROM unembedded WHERE text NOT IN (SELECT text FROM cards)",
     ];
-    for query in astray {
+    for query in checks {
         if db.prepare_cached(query)?.exists([])? {
             return Ok(true);
         }
     }
     let mut statement = db.prepare_cached("SELECT model, scope, texts FROM embedded WHERE texts <> 0")?;
     let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
-    Ok(rows.collect::<Result<BTreeMap<_, _>, _>>()? != recounted(db)?)
+    Ok(rows.collect::<Result<BTreeMap<_, _>, _>>()? != recount(db)?)
 }
 
-/// A text's embedding: whose, of which words, its bytes.
-fn vector(db: &Connection, text: i64) -> rusqlite::Result<Option<(i64, u32, Vec<u8>)>> {
+/// A text's embedding: model, checksum of the embedded text, bytes.
+fn stored_vector(db: &Connection, text: i64) -> rusqlite::Result<Option<(i64, u32, Vec<u8>)>> {
     db.prepare_cached("SELECT model, sum, vector FROM vectors WHERE text = ? AND vector IS NOT NULL")?
         .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()
 }
 
-/// Puts a text's embedding where none is.
 fn put(db: &Connection, scope: i64, text: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
-    let Some((kind, at, sum)) = cards::brief(db, text)? else { return Ok(()) };
+    let Some((kind, at, sum)) = cards::text_meta(db, text)? else { return Ok(()) };
     db.prepare_cached(
         "INSERT OR REPLACE INTO vectors(text, model, sum, kind, at, vector) VALUES (?, ?, ?, ?, ?, ?)",
     )?
@@ -153,81 +150,85 @@ fn count(db: &Connection, model: i64, scope: i64, by: i64) -> rusqlite::Result<(
     Ok(())
 }
 
-/// How many texts of a scope have an embedding: of one model, or of any.
-pub(super) fn embedded(db: &Connection, model: Option<i64>, scope: i64) -> rusqlite::Result<u64> {
+/// How many texts of a scope have an embedding of one model, or of any.
+pub(super) fn embedded_count(db: &Connection, model: Option<i64>, scope: i64) -> rusqlite::Result<u64> {
     let texts: Option<i64> = db
         .prepare_cached("SELECT sum(texts) FROM embedded WHERE scope = ?1 AND model = coalesce(?2, model)")?
         .query_row(params![scope, model], |row| row.get(0))?;
     Ok(texts.unwrap_or(0).max(0) as u64)
 }
 
-/// The number of a model.
-pub(super) fn model(db: &Connection, name: &str, dimensions: usize) -> rusqlite::Result<Option<i64>> {
+pub(super) fn model_number(db: &Connection, name: &str, dimensions: usize) -> rusqlite::Result<Option<i64>> {
     db.prepare_cached("SELECT model FROM models WHERE name = ? AND dimensions = ?")?
-        .query_row(params![name, number(dimensions as u64)], |row| row.get(0))
+        .query_row(params![name, to_sql(dimensions as u64)], |row| row.get(0))
         .optional()
 }
 
-pub(super) fn embed(db: &mut Connection, name: &str, batch: &[(TextId, Arc<str>, Embedding)]) -> Result<(), Stop> {
-    let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let mut names = texts::Names::default();
+pub(super) fn put_embeddings(
+    db: &mut Connection,
+    name: &str,
+    batch: &[(TextId, Arc<str>, Embedding)],
+) -> Result<(), DbError> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let mut ids = texts::IdCache::default();
     for (id, text, embedding) in batch {
-        let Some(place) = names.number(&all, id)? else { continue };
-        if cards::brief(&all, place)?.is_none_or(|(_, _, sum)| sum != text_sum(text)) {
+        let Some(rowid) = ids.rowid(&transaction, id)? else { continue };
+        if cards::text_meta(&transaction, rowid)?.is_none_or(|(_, _, sum)| sum != text_checksum(text)) {
             continue;
         }
-        let scope = if id.stream.agent().is_some() { numbers::stream_of(place) } else { cards::SESSIONS };
+        let scope = if id.stream.agent().is_some() { rowids::stream_of(rowid) } else { cards::SESSIONS_SCOPE };
         let dimensions = embedding.values().len();
-        let model = match model(&all, name, dimensions)? {
+        let model = match model_number(&transaction, name, dimensions)? {
             Some(model) => model,
-            None => all.query_row(
+            None => transaction.query_row(
                 "INSERT INTO models(name, dimensions) VALUES (?, ?) RETURNING model",
-                params![name, number(dimensions as u64)],
+                params![name, to_sql(dimensions as u64)],
                 |row| row.get(0),
             )?,
         };
-        if let Some((old, _, _)) = vector(&all, place)? {
-            count(&all, old, scope, -1)?;
+        if let Some((old, _, _)) = stored_vector(&transaction, rowid)? {
+            count(&transaction, old, scope, -1)?;
         }
-        put(&all, scope, place, model, &embedding.to_bytes())?;
+        put(&transaction, scope, rowid, model, &embedding.to_bytes())?;
     }
-    progress::advance(&all, 0, None)?;
-    all.commit()?;
+    progress::advance(&transaction, 0, None)?;
+    transaction.commit()?;
     Ok(())
 }
 
-/// Those that have no embedding at all, in the order of their numbers.
-const WITHOUT: &str = "SELECT text, text FROM unembedded WHERE text > ?1 ORDER BY text LIMIT ?2";
-/// Those that another model embedded, in the order in which it did.
-const OF_OTHERS: &str = "SELECT id, text FROM vectors WHERE id > ?1 AND vector IS NOT NULL
+/// Texts without any embedding, by rowid.
+const UNEMBEDDED_SQL: &str = "SELECT text, text FROM unembedded WHERE text > ?1 ORDER BY text LIMIT ?2";
+/// Texts embedded by another model, in the order in which it did.
+const OTHER_MODELS_SQL: &str = "SELECT id, text FROM vectors WHERE id > ?1 AND vector IS NOT NULL
      AND model NOT IN (SELECT model FROM models WHERE name = ?3) ORDER BY id LIMIT ?2";
 
-pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, Stop> {
+pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, DbError> {
     let mut found = Vec::new();
     let others: Option<i64> = db
         .prepare_cached(
             "SELECT sum(texts) FROM embedded WHERE model NOT IN (SELECT model FROM models WHERE name = ?)",
         )?
         .query_row([model], |row| row.get(0))?;
-    let queries = if others.unwrap_or(0) > 0 { &[WITHOUT, OF_OTHERS][..] } else { &[WITHOUT] };
+    let queries =
+        if others.unwrap_or(0) > 0 { &[UNEMBEDDED_SQL, OTHER_MODELS_SQL][..] } else { &[UNEMBEDDED_SQL] };
     for query in queries {
         let mut last = i64::MIN;
         while found.len() < max {
             let mut statement = db.prepare_cached(query)?;
-            let limit = number((max - found.len()) as u64);
+            let limit = to_sql((max - found.len()) as u64);
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
-            let some: Vec<(i64, i64)> = if *query == WITHOUT {
+            let page: Vec<(i64, i64)> = if *query == UNEMBEDDED_SQL {
                 statement.query_map([last, limit], read)?.collect::<Result<_, _>>()?
             } else {
                 statement.query_map(params![last, limit, model], read)?.collect::<Result<_, _>>()?
             };
-            let Some((end, _)) = some.last() else { break };
+            let Some((end, _)) = page.last() else { break };
             last = *end;
-            let places: Vec<i64> = some.iter().map(|(_, text)| *text).collect();
-            let words = texts::words(db, &places, true)?;
-            let mut names = texts::Names::default();
-            for (text, words) in places.into_iter().zip(words) {
-                let id = names.id(db, text)?;
+            let rowids: Vec<i64> = page.iter().map(|(_, text)| *text).collect();
+            let words = texts::text_contents(db, &rowids, true)?;
+            let mut ids = texts::IdCache::default();
+            for (text, words) in rowids.into_iter().zip(words) {
+                let id = ids.id(db, text)?;
                 found.extend(id.zip(words));
             }
         }

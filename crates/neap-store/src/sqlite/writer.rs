@@ -1,6 +1,6 @@
-//! The one thread that writes. It takes all that waits into one transaction, a savepoint for each commit, and
-//! answers only when the transaction is on disk: many commits cost one wait for the disk. When everyone has been
-//! answered, it looks after what is done beside it: packing what lies far behind, copying the log into the file.
+//! The writer thread. It groups pending commits into one transaction, with a savepoint for each, and replies only
+//! once the transaction is on disk: many commits cost one sync. After the replies are sent, it directs the
+//! background thread, which packs old events and checkpoints the WAL.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -8,74 +8,73 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use neap_core::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::memory::MemoryId;
 use neap_core::recall::{Embedding, TextId};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::aside::{Answer as Done, Aside, Ask};
-use super::checkpoint::Due;
-use super::connect::{Place, Stay};
-use super::fault::Stop;
-use super::mark::Mark;
-use super::prepare::Prepared;
+use super::background::{BackgroundJob, BackgroundResult, BackgroundThread};
+use super::checkpoint::CheckpointDue;
+use super::connect::{OpenMode, StoreLocation};
+use super::db_error::DbError;
+use super::marker::Marker;
+use super::prepare::PreparedCommit;
 use super::{checkpoint, cold, commit, erase, progress, rebuild, scrub, vectors};
 use crate::{Finding, StoreError};
 
-/// Commits in one transaction, at most.
 const BATCH_MAX: usize = 256;
-/// While something is done beside it and nobody wants anything, it is looked after this often.
-const ASIDE_POLL: Duration = Duration::from_millis(2);
-/// After so long without a job, the log is copied into the file.
+/// How often the background thread's result is polled while there are no jobs.
+const BACKGROUND_POLL: Duration = Duration::from_millis(2);
+/// After this long without a job, the WAL is checkpointed.
 const IDLE: Duration = Duration::from_secs(2);
-/// Blocks that are packed before the store closes, at most; the rest waits for a later commit.
+/// Blocks packed before the store closes, at most; the rest waits for a later commit.
 const CLOSING_BLOCKS_MAX: usize = 16;
 
-type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum Job {
-    Commit(Box<Prepared>, Answer<()>),
-    Rebuild(SessionId, Answer<Vec<Finding>>),
-    Scrub(SessionId, Stamp, Answer<u64>),
-    EraseMemory(SessionId, MemoryId, Stamp, Answer<u64>),
-    Embed(String, Vec<(TextId, Arc<str>, Embedding)>, Answer<()>),
+    Commit(Box<PreparedCommit>, ReplySender<()>),
+    Rebuild(SessionId, ReplySender<Vec<Finding>>),
+    Scrub(SessionId, Stamp, ReplySender<u64>),
+    EraseMemory(SessionId, MemoryId, Stamp, ReplySender<u64>),
+    Embed(String, Vec<(TextId, Arc<str>, Embedding)>, ReplySender<()>),
 }
 
-/// The handle to it. Dropping it waits until all that was handed over is done.
+/// Dropping it waits until all submitted jobs are done.
 pub(super) struct Writer {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// One that writes nothing, for a store that is only looked at.
+    /// For a store that is only examined: every request fails.
     pub(super) fn none() -> Self {
         Self { jobs: None, thread: None }
     }
 
-    /// Starts it, with the connection that there is already.
-    pub(super) fn start(place: Arc<Place>, db: Option<Connection>) -> Result<Self, StoreError> {
+    /// `db` is reused if there is already a connection.
+    pub(super) fn start(location: Arc<StoreLocation>, db: Option<Connection>) -> Result<Self, StoreError> {
         let (jobs, queue) = channel();
-        let aside = Aside::start(place.clone())?;
-        let desk = Desk::new(place, aside, db);
+        let background = BackgroundThread::start(location.clone())?;
+        let worker = WriterThread::new(location, background, db);
         let thread = std::thread::Builder::new()
             .name("neap-store".to_owned())
-            .spawn(move || desk.work(&queue))
+            .spawn(move || worker.run(&queue))
             .map_err(|e| StoreError::Failed(e.to_string()))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    pub(super) async fn commit(&self, prepared: Prepared) -> Result<(), StoreError> {
-        self.ask(|answer| Job::Commit(Box::new(prepared), answer)).await
+    pub(super) async fn commit(&self, prepared: PreparedCommit) -> Result<(), StoreError> {
+        self.request(|reply| Job::Commit(Box::new(prepared), reply)).await
     }
 
     pub(super) async fn rebuild(&self, session: SessionId) -> Result<Vec<Finding>, StoreError> {
-        self.ask(|answer| Job::Rebuild(session, answer)).await
+        self.request(|reply| Job::Rebuild(session, reply)).await
     }
 
     pub(super) async fn scrub(&self, session: SessionId, now: Stamp) -> Result<u64, StoreError> {
-        self.ask(|answer| Job::Scrub(session, now, answer)).await
+        self.request(|reply| Job::Scrub(session, now, reply)).await
     }
 
     pub(super) async fn erase_memory(
@@ -84,7 +83,7 @@ impl Writer {
         id: MemoryId,
         now: Stamp,
     ) -> Result<u64, StoreError> {
-        self.ask(|answer| Job::EraseMemory(agent, id, now, answer)).await
+        self.request(|reply| Job::EraseMemory(agent, id, now, reply)).await
     }
 
     pub(super) async fn embed(
@@ -92,15 +91,15 @@ impl Writer {
         model: String,
         batch: Vec<(TextId, Arc<str>, Embedding)>,
     ) -> Result<(), StoreError> {
-        self.ask(|answer| Job::Embed(model, batch, answer)).await
+        self.request(|reply| Job::Embed(model, batch, reply)).await
     }
 
-    async fn ask<T>(&self, job: impl FnOnce(Answer<T>) -> Job) -> Result<T, StoreError> {
-        let gone = || StoreError::Failed("the thread that writes has ended".to_owned());
-        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        let (answer, answered) = oneshot::channel();
-        jobs.send(job(answer)).map_err(|_| gone())?;
-        answered.await.map_err(|_| gone())?
+    async fn request<T>(&self, job: impl FnOnce(ReplySender<T>) -> Job) -> Result<T, StoreError> {
+        let closed = || StoreError::Failed("the thread that writes has ended".to_owned());
+        let jobs = self.jobs.as_ref().ok_or_else(closed)?;
+        let (reply, response) = oneshot::channel();
+        jobs.send(job(reply)).map_err(|_| closed())?;
+        response.await.map_err(|_| closed())?
     }
 }
 
@@ -113,45 +112,43 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread has in hand.
-struct Desk {
-    place: Arc<Place>,
-    /// Does what takes long. Before the connection: that is the last to close, and leaves the file in order.
-    aside: Aside,
+struct WriterThread {
+    location: Arc<StoreLocation>,
+    /// For slow work. Declared before `db`: the connection must close last, which leaves the file in order.
+    background: BackgroundThread,
     db: Option<Connection>,
-    /// Whether the log of writes has grown since it was looked at.
+    /// Whether the WAL has grown since it was last checked.
     has_written: bool,
-    /// Whether something was written since the marker was.
-    is_unmarked: bool,
-    /// Whether something was written since all of the log was last copied into the file.
-    is_uncopied: bool,
-    /// Streams that may have more to pack.
-    grown: BTreeSet<i64>,
+    /// Whether anything was written since the marker was.
+    needs_marker: bool,
+    /// Whether anything was written since the WAL was last checkpointed completely.
+    needs_checkpoint: bool,
+    pack_candidates: BTreeSet<i64>,
 }
 
-impl Desk {
-    fn new(place: Arc<Place>, aside: Aside, db: Option<Connection>) -> Self {
+impl WriterThread {
+    fn new(location: Arc<StoreLocation>, background: BackgroundThread, db: Option<Connection>) -> Self {
         // The marker may be missing, or older than what another version wrote.
         Self {
-            place,
-            aside,
+            location,
+            background,
             db,
             has_written: false,
-            is_unmarked: true,
-            is_uncopied: false,
-            grown: BTreeSet::new(),
+            needs_marker: true,
+            needs_checkpoint: false,
+            pack_candidates: BTreeSet::new(),
         }
     }
 
-    fn work(mut self, queue: &Receiver<Job>) {
+    fn run(mut self, queue: &Receiver<Job>) {
         let mut next = queue.recv().ok();
         while let Some(job) = next.take() {
             match job {
-                Job::Commit(prepared, answer) => {
-                    let mut batch = vec![(prepared, answer)];
+                Job::Commit(prepared, reply) => {
+                    let mut batch = vec![(prepared, reply)];
                     while batch.len() < BATCH_MAX {
                         match queue.try_recv() {
-                            Ok(Job::Commit(prepared, answer)) => batch.push((prepared, answer)),
+                            Ok(Job::Commit(prepared, reply)) => batch.push((prepared, reply)),
                             Ok(
                                 other
                                 @ (Job::Rebuild(..) | Job::Scrub(..) | Job::EraseMemory(..) | Job::Embed(..)),
@@ -164,181 +161,182 @@ impl Desk {
                     }
                     self.commit_all(batch);
                 }
-                Job::Rebuild(session, answer) => {
-                    let _ = answer.send(self.with(|db| rebuild::rebuild(db, &session)));
-                    self.wrote();
+                Job::Rebuild(session, reply) => {
+                    let _ = reply.send(self.with_connection(|db| rebuild::rebuild(db, &session)));
+                    self.mark_written();
                 }
-                Job::Scrub(session, now, answer) => {
-                    self.drop_packed();
-                    let _ = answer.send(self.with(|db| scrub::scrub(db, &session, now)));
-                    self.wrote();
+                Job::Scrub(session, now, reply) => {
+                    self.discard_packed();
+                    let _ = reply.send(self.with_connection(|db| scrub::scrub(db, &session, now)));
+                    self.mark_written();
                 }
-                Job::EraseMemory(agent, id, now, answer) => {
-                    self.drop_packed();
-                    let _ = answer.send(self.with(|db| erase::erase_memory(db, &agent, id, now)));
-                    self.wrote();
+                Job::EraseMemory(agent, id, now, reply) => {
+                    self.discard_packed();
+                    let _ = reply.send(self.with_connection(|db| erase::erase_memory(db, &agent, id, now)));
+                    self.mark_written();
                 }
-                Job::Embed(model, batch, answer) => {
-                    let _ = answer.send(self.with(|db| vectors::embed(db, &model, &batch)));
-                    self.wrote();
+                Job::Embed(model, batch, reply) => {
+                    let _ = reply.send(self.with_connection(|db| vectors::put_embeddings(db, &model, &batch)));
+                    self.mark_written();
                 }
             }
-            next = next.or_else(|| self.wait(queue));
+            next = next.or_else(|| self.next_job(queue));
         }
         self.close();
     }
 
-    /// The next job. While there is none, upkeep goes on.
-    fn wait(&mut self, queue: &Receiver<Job>) -> Option<Job> {
+    fn next_job(&mut self, queue: &Receiver<Job>) -> Option<Job> {
         loop {
-            self.look_after();
-            let pause = match (self.aside.is_at_work(), self.is_uncopied) {
-                (true, _) => ASIDE_POLL,
+            self.run_upkeep();
+            let pause = match (self.background.is_busy(), self.needs_checkpoint) {
+                (true, _) => BACKGROUND_POLL,
                 (false, true) => IDLE,
                 (false, false) => return queue.recv().ok(),
             };
             match queue.recv_timeout(pause) {
                 Ok(job) => return Some(job),
-                Err(RecvTimeoutError::Timeout) if self.aside.is_at_work() => {}
-                Err(RecvTimeoutError::Timeout) => self.rest(),
+                Err(RecvTimeoutError::Timeout) if self.background.is_busy() => {}
+                Err(RecvTimeoutError::Timeout) => self.checkpoint_idle(),
                 Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
     }
 
-    /// Nobody has wanted anything for a while: what was written is copied into the file, so that little would be lost with the log.
-    fn rest(&mut self) {
-        if std::mem::take(&mut self.is_uncopied) {
-            self.aside.ask(Ask::Copy);
+    /// After an idle time, copies the WAL into the file, so that losing the WAL would lose little.
+    fn checkpoint_idle(&mut self) {
+        if std::mem::take(&mut self.needs_checkpoint) {
+            self.background.submit(BackgroundJob::Checkpoint);
         }
     }
 
-    /// Takes up what was done aside, and has the next thing done. Waits for nobody. If something fails nothing is
-    /// lost; it is tried again after a later commit.
-    fn look_after(&mut self) {
-        if std::mem::take(&mut self.is_unmarked) {
-            self.mark();
+    /// Takes the background thread's result and submits the next work, without waiting. A failure loses nothing
+    /// and is retried after a later commit.
+    fn run_upkeep(&mut self) {
+        if std::mem::take(&mut self.needs_marker) {
+            self.write_marker();
         }
-        if let Some(Done::Packed(stream, next)) = self.aside.answer() {
-            self.put(stream, next);
+        if let Some(BackgroundResult::Packed(stream, next)) = self.background.try_result() {
+            self.put_block(stream, next);
         }
-        if self.aside.is_at_work() {
+        if self.background.is_busy() {
             return;
         }
-        // Once for what was written: where someone reads for long, nothing can be copied.
+        // Checked once per write: while someone reads for long, nothing can be copied.
         if std::mem::take(&mut self.has_written) {
-            match self.with(|db| Ok(checkpoint::due(db)?)) {
-                Ok(Due::Copy) => return self.aside.ask(Ask::Copy),
-                Ok(Due::BeginAnew) => {
-                    let _ = self.with(|db| Ok(checkpoint::copy(db)?));
+            match self.with_connection(|db| Ok(checkpoint::check_due(db)?)) {
+                Ok(CheckpointDue::Background) => return self.background.submit(BackgroundJob::Checkpoint),
+                Ok(CheckpointDue::OnWriter) => {
+                    let _ = self.with_connection(|db| Ok(checkpoint::run_passive(db)?));
                 }
-                Ok(Due::Nothing) | Err(_) => {}
+                Ok(CheckpointDue::Nothing) | Err(_) => {}
             }
         }
-        // Who stays for a moment leaves packing to those who stay longer.
-        while self.place.stay == Stay::Whole
-            && !self.aside.is_at_work()
-            && let Some(stream) = self.grown.pop_first()
+        // A short-lived process leaves packing to others.
+        while self.location.mode == OpenMode::LongLived
+            && !self.background.is_busy()
+            && let Some(stream) = self.pack_candidates.pop_first()
         {
-            if let Ok(true) = self.with(|db| Ok(cold::is_due(db, stream)?)) {
-                self.aside.ask(Ask::Pack(stream));
+            if let Ok(true) = self.with_connection(|db| Ok(cold::is_due(db, stream)?)) {
+                self.background.submit(BackgroundJob::Pack(stream));
             }
         }
     }
 
-    fn wrote(&mut self) {
-        (self.has_written, self.is_unmarked, self.is_uncopied) = (true, true, true);
+    fn mark_written(&mut self) {
+        (self.has_written, self.needs_marker, self.needs_checkpoint) = (true, true, true);
     }
 
-    /// Leaves the marker of what is durable. Nobody waits for it, and where it cannot be written the one before holds.
-    fn mark(&mut self) {
-        let read = self.with(|db| Ok(progress::read(db)?.zip(Some(progress::page(db)?))));
+    /// Not waited for; if it cannot be written, the previous marker still holds.
+    fn write_marker(&mut self) {
+        let read = self.with_connection(|db| Ok(progress::read(db)?.zip(Some(progress::root_page(db)?))));
         if let Ok(Some((progress, page))) = read {
-            let _ = Mark { progress, page }.write(&self.place.path);
+            let _ = Marker { progress, page }.write(&self.location.path);
         }
     }
 
-    /// Puts a block in its place; where there was one, there may be another.
-    fn put(&mut self, stream: i64, next: Option<cold::Next>) {
+    /// After one block there may be another to pack.
+    fn put_block(&mut self, stream: i64, next: Option<cold::NextBlock>) {
         if let Some(next) = next
-            && let Ok(true) = self.with(|db| Ok(cold::put(db, stream, &next)?))
+            && let Ok(true) = self.with_connection(|db| Ok(cold::put_block(db, stream, &next)?))
         {
-            self.wrote();
-            self.grown.insert(stream);
+            self.mark_written();
+            self.pack_candidates.insert(stream);
         }
     }
 
-    /// Drops what was packed and is not in its place: nothing that was read before an erasure outlives it.
-    fn drop_packed(&mut self) {
-        if let Some(Done::Packed(stream, _)) = self.aside.wait() {
-            self.grown.insert(stream);
+    /// Drops a packed block that is not stored yet: nothing read before an erasure may outlive it.
+    fn discard_packed(&mut self) {
+        if let Some(BackgroundResult::Packed(stream, _)) = self.background.wait() {
+            self.pack_candidates.insert(stream);
         }
     }
 
-    /// Packs what is still due, within bounds, and leaves what was written in the file: SQLite does that by itself only where no other process
-    /// has the store open.
+    /// Packs what is still due, up to a limit, and checkpoints the WAL: SQLite itself does that only if no other
+    /// process has the store open.
     fn close(mut self) {
         for _ in 0..CLOSING_BLOCKS_MAX {
-            self.look_after();
-            match self.aside.wait() {
-                Some(Done::Packed(stream, next)) => self.put(stream, next),
-                Some(Done::Copied) => {}
+            self.run_upkeep();
+            match self.background.wait() {
+                Some(BackgroundResult::Packed(stream, next)) => self.put_block(stream, next),
+                Some(BackgroundResult::Checkpointed) => {}
                 None => break,
             }
         }
-        if self.is_unmarked {
-            self.mark();
+        if self.needs_marker {
+            self.write_marker();
         }
-        // Who stays for a moment is waited for.
-        if self.is_uncopied && self.place.stay == Stay::Whole {
-            let _ = self.with(|db| Ok(checkpoint::copy(db)?));
+        // Someone waits for a short-lived process to end.
+        if self.needs_checkpoint && self.location.mode == OpenMode::LongLived {
+            let _ = self.with_connection(|db| Ok(checkpoint::run_passive(db)?));
         }
     }
 
-    fn commit_all(&mut self, batch: Vec<(Box<Prepared>, Answer<()>)>) {
-        let (commits, answers): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
-        match self.with(|db| commit::write_all(db, &commits)) {
+    fn commit_all(&mut self, batch: Vec<(Box<PreparedCommit>, ReplySender<()>)>) {
+        let (commits, replies): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
+        match self.with_connection(|db| commit::write_all(db, &commits)) {
             Ok(outcomes) => {
-                for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                    let _ = answer.send(outcome.map(|stream| {
-                        self.grown.insert(stream);
+                for (reply, outcome) in replies.into_iter().zip(outcomes) {
+                    let _ = reply.send(outcome.map(|stream| {
+                        self.pack_candidates.insert(stream);
                     }));
                 }
-                self.wrote();
-                // Also where nobody ever pauses.
-                self.look_after();
+                self.mark_written();
+                // Here too, in case the queue is never empty.
+                self.run_upkeep();
             }
             Err(error) => {
-                for answer in answers {
-                    let _ = answer.send(Err(again(&error)));
+                for reply in replies {
+                    let _ = reply.send(Err(copy_error(&error)));
                 }
             }
         }
     }
 
-    /// Does a piece of work on the connection. A connection on which SQLite failed is closed and never used
-    /// again: after a failed write its view of the file cannot be trusted.
-    fn with<T>(&mut self, work: impl FnOnce(&mut Connection) -> Result<T, Stop>) -> Result<T, StoreError> {
+    /// Runs `work` on the connection. A connection on which SQLite failed is closed: after a failed write its view
+    /// of the file cannot be trusted.
+    fn with_connection<T>(
+        &mut self,
+        work: impl FnOnce(&mut Connection) -> Result<T, DbError>,
+    ) -> Result<T, StoreError> {
         let mut db = match self.db.take() {
             Some(db) => db,
-            None => self.place.writer()?,
+            None => self.location.writer()?,
         };
         match work(&mut db) {
-            Ok(done) => {
+            Ok(value) => {
                 self.db = Some(db);
-                Ok(done)
+                Ok(value)
             }
-            Err(Stop::Refused(refusal)) => {
+            Err(DbError::Refused(refusal)) => {
                 self.db = Some(db);
                 Err(refusal)
             }
-            Err(stop @ Stop::Sql(_)) => Err(stop.at(&self.place.path)),
+            Err(stop @ DbError::Sql(_)) => Err(stop.into_store_error(&self.location.path)),
         }
     }
 }
 
-/// The same error for everyone who was in the transaction.
-fn again(error: &StoreError) -> StoreError {
+fn copy_error(error: &StoreError) -> StoreError {
     match error {
         StoreError::Conflict { expected, actual } => StoreError::Conflict { expected: *expected, actual: *actual },
         StoreError::DuplicateTurn { turn } => StoreError::DuplicateTurn { turn: *turn },
@@ -358,51 +356,51 @@ fn again(error: &StoreError) -> StoreError {
 mod tests {
     use super::*;
 
-    /// How many pages of the log are not in the file yet.
     fn uncopied(db: &Connection) -> i64 {
         db.query_row("PRAGMA wal_checkpoint(NOOP)", [], |row| Ok(row.get::<_, i64>(1)? - row.get::<_, i64>(2)?))
             .expect("a log")
     }
 
-    fn written(path: &std::path::Path, stay: Stay) -> Desk {
-        let (place, db) =
-            Place::find(path, None, stay, crate::sqlite::connect::BUSY_TIMEOUT).expect("a new store");
-        let place = Arc::new(place);
-        let mut desk = Desk::new(place.clone(), Aside::start(place).expect("a thread"), db);
-        let wrote = desk.with(|db| {
-            let all = db.transaction()?;
-            progress::advance(&all, 1, None)?;
-            Ok(all.commit()?)
+    fn written(path: &std::path::Path, mode: OpenMode) -> WriterThread {
+        let (location, db) = StoreLocation::find_or_create(path, None, mode, crate::sqlite::connect::BUSY_TIMEOUT)
+            .expect("a new store");
+        let location = Arc::new(location);
+        let mut writer =
+            WriterThread::new(location.clone(), BackgroundThread::start(location).expect("a thread"), db);
+        let wrote = writer.with_connection(|db| {
+            let transaction = db.transaction()?;
+            progress::advance(&transaction, 1, None)?;
+            Ok(transaction.commit()?)
         });
         wrote.expect("a transaction");
-        desk.wrote();
-        desk
+        writer.mark_written();
+        writer
     }
 
     #[test]
     fn what_was_written_is_copied_into_the_file_when_nobody_wants_anything() {
         let dir = tempfile::tempdir().expect("a folder");
-        let mut desk = written(&dir.path().join("neap.db"), Stay::Whole);
-        desk.look_after();
-        assert!(desk.with(|db| Ok(uncopied(db))).expect("a log") > 0, "the scene is set");
-        desk.rest();
-        assert!(matches!(desk.aside.wait(), Some(Done::Copied)));
-        assert_eq!(desk.with(|db| Ok(uncopied(db))).expect("a log"), 0);
-        // Once: an idle store does nothing.
-        desk.rest();
-        assert!(!desk.aside.is_at_work());
+        let mut writer = written(&dir.path().join("neap.db"), OpenMode::LongLived);
+        writer.run_upkeep();
+        assert!(writer.with_connection(|db| Ok(uncopied(db))).expect("a log") > 0, "the scene is set");
+        writer.checkpoint_idle();
+        assert!(matches!(writer.background.wait(), Some(BackgroundResult::Checkpointed)));
+        assert_eq!(writer.with_connection(|db| Ok(uncopied(db))).expect("a log"), 0);
+        // Only once: an idle store does nothing.
+        writer.checkpoint_idle();
+        assert!(!writer.background.is_busy());
     }
 
     #[test]
     fn a_store_that_closes_leaves_nothing_in_the_log_while_another_has_it_open() {
-        for (stay, left) in [(Stay::Whole, false), (Stay::Brief, true)] {
+        for (mode, left) in [(OpenMode::LongLived, false), (OpenMode::Brief, true)] {
             let dir = tempfile::tempdir().expect("a folder");
             let path = dir.path().join("neap.db");
-            let desk = written(&path, stay);
+            let writer = written(&path, mode);
             let other = Connection::open(&path).expect("another process");
             assert!(uncopied(&other) > 0, "the scene is set");
-            desk.close();
-            assert_eq!(uncopied(&other) > 0, left, "{stay:?}");
+            writer.close();
+            assert_eq!(uncopied(&other) > 0, left, "{mode:?}");
         }
     }
 }

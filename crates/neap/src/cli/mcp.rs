@@ -1,26 +1,27 @@
-//! The MCP server, as it is typed.
+//! Arguments of `neap mcp`.
 
 use clap::Args;
 
-use super::{ApiName, UserWords};
+use super::{ApiName, UserWordsTrust};
 use crate::env::{NEAP_API, NEAP_BASE_URL, NEAP_SESSION, NEAP_SUMMARY_MODEL};
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
-    /// The session of calls that name none [default: one for each client and working folder, or as the client's own ids say]
+    /// Session for calls that name none [default: one per client and working folder, or by the client's
+    /// conversation id]
     #[arg(long, short, env = NEAP_SESSION, hide_env_values = true, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Whose words `record_turn` brings as the user's: with `trusted` they count as the person's, and what they state to hold
-    /// from now on is loaded in every session. Only for a host that passes on what its user typed
-    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWords::Untrusted)]
-    pub(crate) user_words: UserWords,
-    /// Who summarises: a model's name at its provider [default: the built-in summariser]
+    /// Author of the user's text in `record_turn`. With `trusted` it counts as the person's, and standing
+    /// instructions in it are loaded in every session; only for a host that passes what its user typed
+    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWordsTrust::Untrusted)]
+    pub(crate) user_words: UserWordsTrust,
+    /// Model that summarises, by its name at the provider [default: the built-in summariser]
     #[arg(long, env = NEAP_SUMMARY_MODEL, hide_env_values = true, value_name = "NAME")]
     pub(crate) summary_model: Option<String>,
-    /// Where that model is, e.g. http://localhost:11434/v1 [default: where its maker offers it]
+    /// Address of that model, e.g. http://localhost:11434/v1 [default: its provider's]
     #[arg(long, env = NEAP_BASE_URL, hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How to speak with it [default: by its name]
+    /// Protocol of that model [default: by its name]
     #[arg(long, env = NEAP_API, hide_env_values = true, value_enum, value_name = "PROTOCOL")]
     pub(crate) api: Option<ApiName>,
 }

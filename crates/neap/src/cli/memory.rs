@@ -1,14 +1,14 @@
-//! What can be typed about what an agent knows.
+//! Arguments of `neap memory`, `recall` and `context`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use neap_core::ids::Stamp;
+use neap_core::base::ids::Stamp;
 use neap_core::memory::{MemoryId, MemoryKind};
 
-use super::names::{AuthorName, Cleared};
-use super::record::{DecisionFields, Fields, RuleFields};
-use crate::when;
+use super::remember::{DecideArgs, DecisionFields, MemoryFields, ReviewArgs, RuleFields};
+use super::value_enums::{AuthorName, ClearableField};
+use crate::dates;
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
@@ -16,7 +16,7 @@ use crate::when;
   neap recall --time \"last week\" --kind episode
   neap recall what did we do yesterday")]
 pub(crate) struct RecallArgs {
-    /// What to look for
+    /// Search terms
     #[arg(value_name = "QUERY", required_unless_present = "time")]
     pub(crate) query: Vec<String>,
     /// Only this kind; may be given several times [default: all but censors]
@@ -25,10 +25,10 @@ pub(crate) struct RecallArgs {
     /// When it was written, in words: today, yesterday, last week, recently
     #[arg(long, value_name = "WORDS")]
     pub(crate) time: Option<String>,
-    /// Also facts that a newer one took the place of
+    /// Include superseded facts
     #[arg(long)]
     pub(crate) superseded: bool,
-    /// How many, at most
+    /// Most results to show
     #[arg(long, short = 'n', default_value_t = 10, value_name = "N")]
     pub(crate) max: usize,
 }
@@ -36,57 +36,68 @@ pub(crate) struct RecallArgs {
 #[derive(Debug, Args)]
 pub(crate) struct MemoryArgs {
     #[command(subcommand)]
-    pub(crate) what: MemoryCommand,
+    pub(crate) what: MemorySubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum MemoryCommand {
-    /// All records, newest first
-    List(ListArgs),
-    /// One record, whole
-    Show(IdArgs),
-    /// Change what a record says; the version before stays in its history
-    Edit(Box<EditArgs>),
-    /// Take the last change of a record back; undoing its first writing takes it out of use
-    Undo(IdArgs),
-    /// Every version of a record, oldest first
-    History(IdArgs),
-    /// Say that a fact still holds (at the third time it is a core one), or accept what a model proposed
-    Confirm(IdArgs),
-    /// Mark a fact as one to build on
-    Core(IdArgs),
-    /// Say that a fact proved wrong; decisions that rest on it are flagged
-    Wrong(IdArgs),
-    /// Take a procedure or a rule out of use
-    Retire(IdArgs),
-    /// Ask for a record to be erased; shows what would go, and does it only with --confirm
+pub(crate) enum MemorySubcommand {
+    /// List memories, newest first
+    List(MemoryListArgs),
+    /// Show a memory in full
+    Show(MemoryIdArgs),
+    /// Edit a memory; earlier versions stay in its history
+    Edit(Box<MemoryEditArgs>),
+    /// Undo the last change of a memory; undoing its first version retires it
+    Undo(MemoryIdArgs),
+    /// List all versions of a memory, oldest first
+    History(MemoryIdArgs),
+    /// Confirm that a fact is still true (the third time makes it a core fact), or accept a model's proposal
+    Confirm(MemoryIdArgs),
+    /// Mark a fact as a core fact
+    Core(MemoryIdArgs),
+    /// Mark a fact as wrong; decisions that rest on it are flagged
+    Wrong(MemoryIdArgs),
+    /// Retire a procedure or a rule
+    Retire(MemoryIdArgs),
+    /// Erase a memory for good: shows what would go, and does it only with --confirm
     Forget(ForgetArgs),
-    /// List what a model, a tool or a file wrote, and take it out of use with --confirm
+    /// List what a model, a tool or a file wrote; --confirm retires it
     RollBack(RollBackArgs),
-    /// How much is known, what waits for an outcome, and how well confidence fits
+    /// Show counts of memories, decisions without an outcome, and calibration
     Status,
-    /// Write all records, one JSON object a line; `import` reads them back
+    /// Write all memories, one JSON object per line; `import` reads them back
     Export(MemoryExportArgs),
-    /// Remember the records of an export, by the same rules as anything else, with little trust
+    /// Import the memories of an export, under the usual rules and with low trust
     Import(MemoryImportArgs),
+    /// Record a decision and how confident you are in it
+    Decide(DecideArgs),
+    /// Record how a decision turned out
+    Review(ReviewArgs),
+    /// Manage censors: rules about what not to do, checked in every turn
+    Censor(CensorArgs),
+    /// List the frames: the stances an agent can take, and what each loads
+    ///
+    /// The words of a message select a frame. Further frames are read from agents/NAME/frames.toml in the data
+    /// directory, the agent's identity from agents/NAME/identity.md.
+    Frames(FramesArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct IdArgs {
-    /// Which, e.g. f7
+pub(crate) struct MemoryIdArgs {
+    /// Id of the memory, e.g. f7
     #[arg(value_name = "ID")]
     pub(crate) id: MemoryId,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ListArgs {
+pub(crate) struct MemoryListArgs {
     /// Only this kind: decision, fact, procedure, episode or censor
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<MemoryKind>,
-    /// How many, at most
+    /// Most memories to list
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     pub(crate) max: usize,
-    /// Only those that come after this one in the list
+    /// Only memories older than this one (for the next page)
     #[arg(long, value_name = "ID")]
     pub(crate) before: Option<MemoryId>,
 }
@@ -99,34 +110,34 @@ pub(crate) struct ListArgs {
   neap memory edit d1 --reason \"evidence: measured again\" --stakes high
 
 A list that is given takes the place of the one before; what is not given stays as it is.")]
-pub(crate) struct EditArgs {
-    /// Which, e.g. f7
+pub(crate) struct MemoryEditArgs {
+    /// Id of the memory, e.g. f7
     #[arg(value_name = "ID")]
     pub(crate) id: MemoryId,
-    /// What it says from now on; - for standard input
+    /// New text; - for standard input
     #[arg(value_name = "TEXT")]
     pub(crate) text: Option<String>,
-    /// No longer always in the context
+    /// No longer always load it
     #[arg(long, conflicts_with = "always")]
     pub(crate) not_always: bool,
-    /// Take this away from it; may be given several times
+    /// Clear this field; may be given several times
     #[arg(long, value_enum, value_name = "WHAT")]
-    pub(crate) clear: Vec<Cleared>,
+    pub(crate) clear: Vec<ClearableField>,
     #[command(flatten)]
-    pub(crate) fields: Fields,
+    pub(crate) fields: MemoryFields,
     #[command(flatten)]
     pub(crate) decision: DecisionFields,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ForgetArgs {
-    /// Which, e.g. f7
+    /// Id of the memory, e.g. f7
     #[arg(value_name = "ID", required_unless_present = "asked")]
     pub(crate) id: Option<MemoryId>,
-    /// The id once more: erases it, for good
+    /// Repeat the id to erase the memory for good
     #[arg(long, value_name = "ID", requires = "id")]
     pub(crate) confirm: Option<MemoryId>,
-    /// List what a model asked to have forgotten
+    /// List what models asked to erase
     #[arg(long, conflicts_with_all = ["id", "confirm"])]
     pub(crate) asked: bool,
 }
@@ -138,30 +149,30 @@ pub(crate) struct ForgetArgs {
 Facts are marked as wrong (and what they took the place of holds again), procedures and rules are retired. Decisions
 and episodes are permanent: they are listed, and `neap memory forget` erases one.")]
 pub(crate) struct RollBackArgs {
-    /// Who wrote it
+    /// Author of the memories
     #[arg(long, value_enum)]
     pub(crate) author: AuthorName,
-    /// Only what was written in this session
+    /// Only those written in this session
     #[arg(long, short, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Only what was written on this day (YYYY-MM-DD, UTC) or later, or from a moment on
-    #[arg(long, value_name = "DATE", value_parser = when::start_of)]
+    /// Only those written since this day (YYYY-MM-DD, UTC) or timestamp
+    #[arg(long, value_name = "DATE", value_parser = dates::parse_start)]
     pub(crate) since: Option<Stamp>,
-    /// Do it; without this they are only listed
+    /// Retire them; without this they are only listed
     #[arg(long)]
     pub(crate) confirm: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryExportArgs {
-    /// Where to; standard output by default
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MemoryImportArgs {
-    /// A file written by `neap memory export`; - for standard input
+    /// File written by `neap memory export`; - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 }
@@ -169,71 +180,71 @@ pub(crate) struct MemoryImportArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CensorArgs {
     #[command(subcommand)]
-    pub(crate) what: CensorCommand,
+    pub(crate) what: CensorSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum CensorCommand {
-    /// Add a rule about what not to do; it is tried on recent texts first
+pub(crate) enum CensorSubcommand {
+    /// Add a rule about what not to do, after trying it on recent texts
     Add(CensorAddArgs),
-    /// The rules in force, and those that a model proposed
+    /// List the rules in force, and those that a model proposed
     List,
-    /// Say that a rule found something wrongly; too often, and it is retired
-    FalsePositive(IdArgs),
-    /// Take a rule out of use
-    Retire(IdArgs),
-    /// Try a pattern on a text; nothing is written
+    /// Report a false positive of a rule; too many retire it
+    FalsePositive(MemoryIdArgs),
+    /// Retire a rule
+    Retire(MemoryIdArgs),
+    /// Try a pattern on a text; stores nothing
     Test(CensorTestArgs),
 }
 
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:
-  neap censor add \"delete production\" --reason \"ask Tim first\" --side tool-call --action refuse
-  neap censor add \"sk-[a-z0-9]{20,}\" --regex --reason \"looks like a key\" --action abort
+  neap memory censor add \"delete production\" --reason \"ask Tim first\" --side tool-call --action refuse
+  neap memory censor add \"sk-[a-z0-9]{20,}\" --regex --reason \"looks like a key\" --action abort
 
 Words are found in any order; steer gives guidance, refuse blocks the answer or the call, abort ends the turn.")]
 pub(crate) struct CensorAddArgs {
-    /// What it looks for
+    /// Pattern to match
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
-    /// Why, in words that the model reads
+    /// Reason, which the model reads
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: String,
     #[command(flatten)]
     pub(crate) rule: RuleFields,
-    /// A word to sort by; may be given several times
+    /// Tag; may be given several times
     #[arg(long = "tag", value_name = "TAG")]
     pub(crate) tags: Vec<String>,
-    /// The field it belongs to, e.g. infrastructure
+    /// Domain, e.g. infrastructure
     #[arg(long, value_name = "FIELD")]
     pub(crate) domain: Option<String>,
-    /// Write it even if it finds something in most recent texts
+    /// Store the rule even if it matches most recent texts
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CensorTestArgs {
-    /// What it would look for
+    /// Pattern to match
     #[arg(value_name = "PATTERN")]
     pub(crate) pattern: String,
-    /// What it would look at
+    /// Text to check
     #[arg(value_name = "TEXT")]
     pub(crate) text: String,
-    /// The pattern is a regular expression, not words
+    /// Treat the pattern as a regular expression
     #[arg(long, conflicts_with = "like")]
     pub(crate) regex: bool,
-    /// The pattern is an example: it finds texts like it
+    /// Treat the pattern as an example, and match similar texts
     #[arg(long)]
     pub(crate) like: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct FramesArgs {
-    /// Only this one, whole
+    /// Only this frame, in full
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// Say which frame a message calls for, and why
+    /// Show which frame a message selects, and why
     #[arg(long = "for", value_name = "TEXT", conflicts_with = "name")]
     pub(crate) message: Option<String>,
 }
@@ -244,16 +255,16 @@ pub(crate) struct FramesArgs {
   neap context \"should we use Redis for sessions?\" --explain
   neap context \"what did we do yesterday?\" --budget 1000 --json")]
 pub(crate) struct ContextArgs {
-    /// What is asked
+    /// Question to build a context for
     #[arg(value_name = "QUESTION")]
     pub(crate) question: String,
-    /// The stance to take [default: what the question calls for]
+    /// Frame to use [default: the one that the question selects]
     #[arg(long, value_name = "NAME")]
     pub(crate) frame: Option<String>,
-    /// Tokens, at most [default: what a session's settings leave]
+    /// Token budget [default: what a session's settings leave]
     #[arg(long, value_name = "N")]
     pub(crate) budget: Option<u64>,
-    /// Instead of the text, every candidate with its score and why it is in or out
+    /// Show every candidate with its score and why it is in or out, instead of the text
     #[arg(long)]
     pub(crate) explain: bool,
 }

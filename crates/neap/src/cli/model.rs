@@ -1,11 +1,11 @@
-//! Who answers, as it is typed.
+//! Arguments that select a model.
 
 use clap::{Args, ValueEnum};
 use neap_model::client::Api;
 
 use crate::env::{NEAP_API, NEAP_BASE_URL, NEAP_MODEL};
 
-/// A protocol by its name.
+/// A provider's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ApiName {
     /// OpenAI Chat Completions, which nearly all servers speak
@@ -28,13 +28,13 @@ impl From<ApiName> for Api {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Who answers: a model's name at its provider [default: the built-in offline model]
+    /// Model that answers, by its name at the provider [default: the built-in offline model]
     #[arg(long, short, env = NEAP_MODEL, hide_env_values = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
-    /// Where it is, e.g. http://localhost:11434/v1 [default: where its maker offers it]
+    /// Address of the model, e.g. http://localhost:11434/v1 [default: its provider's]
     #[arg(long, env = NEAP_BASE_URL, hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// How to speak with it [default: by its name]
+    /// Protocol of the model [default: by its name]
     #[arg(long, env = NEAP_API, hide_env_values = true, value_enum, value_name = "PROTOCOL")]
     pub(crate) api: Option<ApiName>,
 }

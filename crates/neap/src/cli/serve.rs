@@ -1,84 +1,86 @@
-//! The proxy, as it is typed.
+//! Arguments of `neap serve` and `neap run`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::UserWords;
+use super::UserWordsTrust;
 
 use crate::env::{NEAP_BUDGET, NEAP_CALLERS, NEAP_LISTEN, NEAP_MCP_TOKEN_FILE, NEAP_UPSTREAM};
 
-/// How many callers the proxy serves.
+/// Callers of the proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CallersName {
-    /// One where only this machine can ask, several elsewhere
+    /// One on a loopback address, several on any other
     Auto,
-    /// One, whatever key or sign-in token a client shows
+    /// One, whatever credential a client sends
     One,
-    /// Several, told apart by all that looks like a credential; nothing is kept of whoever shows none
+    /// Several, told apart by their credentials; requests without one are not stored
     Many,
 }
 
-/// What becomes of a request that cannot be brought under its budget.
+/// What to do with a request that cannot be brought under its budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OverBudget {
-    /// Refuse it, in the provider's own words for a context that is full, with the figures
+    /// Refuse it with the provider's own error for a full context, and the figures
     Refuse,
-    /// Send it on as it came, and say so in a header, on standard error and in the metrics
+    /// Forward it unchanged, and report it in a header, on standard error and in the metrics
     Pass,
 }
 
-/// Where requests go, and what becomes of them.
+/// Arguments of the proxy.
 #[derive(Debug, Args)]
 pub(crate) struct ProxyArgs {
-    /// Where all requests go [default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL by a request's kind, else their makers]
+    /// Provider for all requests [default: OPENAI_BASE_URL or ANTHROPIC_BASE_URL by the request's protocol,
+    /// otherwise OpenAI's and Anthropic's own]
     #[arg(long, env = NEAP_UPSTREAM, hide_env_values = true, value_name = "URL")]
     pub(crate) upstream: Option<String>,
-    /// The longest request that is sent on, in tokens [default: what the model takes, less its reply; 100,000 if that is not known]
+    /// Token budget of a forwarded request [default: the model's context less its reply; 100,000 if that is
+    /// unknown]
     #[arg(long, env = NEAP_BUDGET, hide_env_values = true, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1_000..))]
     pub(crate) budget: Option<u64>,
-    /// What becomes of a request that is over the budget whatever is left out of it: its system prompt, tools and last message
-    /// alone are too long
+    /// What to do with a request over the budget that cannot be cut further: its system prompt, tools and last
+    /// message alone exceed it
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = OverBudget::Refuse)]
     pub(crate) over_budget: OverBudget,
-    /// Send everything on as it came; only tell what would be done
+    /// Forward everything unchanged and only report what would be done
     #[arg(long)]
     pub(crate) shadow: bool,
-    /// Offer models tools for efforts and memories, and carry them out here, unseen by the client
+    /// Offer models tools for efforts and memories, executed by the proxy and hidden from the client
     #[arg(long)]
     pub(crate) tools: bool,
-    /// Serve the memory tool that Anthropic's models know (memory_20250818) from the store, unseen by the client
+    /// Serve Anthropic's memory tool (memory_20250818) from the store, hidden from the client
     #[arg(long)]
     pub(crate) memory_tool: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
-    /// Where to listen
+    /// Address to listen on
     #[arg(long, env = NEAP_LISTEN, hide_env_values = true, value_name = "ADDRESS", default_value = "127.0.0.1:6327")]
     pub(crate) listen: SocketAddr,
-    /// A name by which clients may call, beside addresses and localhost
+    /// Further host name under which clients may connect, besides addresses and localhost
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
-    /// Whose words `record_turn` brings to /mcp as the user's: with `trusted` they count as the person's, and what they state
-    /// to hold from now on is loaded in every session. Only for hosts that pass on what their users typed
-    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWords::Untrusted)]
-    pub(crate) user_words: UserWords,
-    /// Whether all requests are one caller's, or several callers' who must not read each other's
+    /// Author of the user's text in `record_turn` on /mcp. With `trusted` it counts as the person's, and standing
+    /// instructions in it are loaded in every session; only for hosts that pass what their users typed
+    #[arg(long, value_enum, value_name = "TRUST", default_value_t = UserWordsTrust::Untrusted)]
+    pub(crate) user_words: UserWordsTrust,
+    /// Whether all requests come from one caller, or from several who must not see each other's data
     #[arg(long, env = NEAP_CALLERS, hide_env_values = true, value_enum, value_name = "HOW MANY", default_value = "auto")]
     pub(crate) callers: CallersName,
-    /// The file with the token that whoever calls /mcp must bring; or give it in NEAP_MCP_TOKEN [default: none on this machine's own
-    /// address; elsewhere one is made in the data directory, keys/mcp.token]
+    /// File with the bearer token for /mcp, also read from NEAP_MCP_TOKEN [default: none on a loopback address; on
+    /// others one is made in the data directory, keys/mcp.token]
     #[arg(long, env = NEAP_MCP_TOKEN_FILE, hide_env_values = true, value_name = "FILE")]
     pub(crate) mcp_token_file: Option<PathBuf>,
-    // Everybody on the machine could read it there: it is refused with what to do.
+    // Refused with a hint: everybody on the machine could read it in the process list.
     #[arg(long, hide = true, value_name = "TOKEN", num_args = 0..=1)]
     pub(crate) mcp_token: Option<Option<String>>,
-    /// Connections that are served at once
+    /// Connections to serve at once
     #[arg(long, value_name = "COUNT", default_value_t = 2_048, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) max_connections: u16,
-    /// Sessions of MCP clients that are open at once
+    /// MCP sessions to keep open at once
     #[arg(long, value_name = "COUNT", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) max_mcp_sessions: u16,
     #[command(flatten)]
@@ -89,17 +91,7 @@ pub(crate) struct ServeArgs {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) proxy: ProxyArgs,
-    /// The command and its arguments
+    /// Command to run, with its arguments
     #[arg(value_name = "COMMAND", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<std::ffi::OsString>,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct WatchArgs {
-    /// Where the proxy listens
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:6327")]
-    pub(crate) url: String,
-    /// Print what passed so far, and end
-    #[arg(long)]
-    pub(crate) once: bool,
 }

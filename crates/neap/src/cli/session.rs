@@ -1,89 +1,91 @@
-//! What can be asked of sessions.
+//! Arguments of `neap session`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::{OriginalArgs, ReceiptsArgs};
+
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
     #[command(subcommand)]
-    pub(crate) what: SessionCommand,
+    pub(crate) what: SessionSubcommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum SessionCommand {
-    /// All sessions
+pub(crate) enum SessionSubcommand {
+    /// List all sessions
     List,
-    /// One session: its efforts, figures and settings, or one of its turns
-    Show(ShowArgs),
-    /// Write a session's events, one JSON object a line; `import` reads them back
-    Export(ExportArgs),
-    /// Make a session of an export, or of a session folder made by another tool
-    Import(ImportArgs),
-    /// Ask for a session to be erased; shows what would go, and does it only with --confirm
-    DeleteRequest(DeleteArgs),
+    /// Show a session: its efforts, figures and settings, or one of its turns
+    Show(SessionShowArgs),
+    /// List the efforts of a session
+    Efforts(SessionNameArgs),
+    /// Show what each summary kept of its original, and what only the original has
+    Receipts(ReceiptsArgs),
+    /// Print the original words behind a handle
+    ///
+    /// Handles appear in the context, in `neap explain`, `neap session receipts` and search results: `t12` is all
+    /// of turn 12, `t12.3` its fourth message, `t3-41` turns 3 to 41, `t3-41@auth-bug` those of an effort's log,
+    /// `t3-41@-` those of ambient chat. Into a pipe or a file, one message is printed byte for byte.
+    Original(OriginalArgs),
+    /// Write a session's events, one JSON object per line; `import` reads them back
+    Export(SessionExportArgs),
+    /// Create a session from an export, or from a session folder made by another tool
+    Import(SessionImportArgs),
+    /// Erase a session for good: shows what would go, and does it only with --confirm
+    #[command(alias = "delete-request")]
+    Erase(SessionDeleteArgs),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    /// Its name
+pub(crate) struct SessionShowArgs {
+    /// Session to show
     #[arg(value_name = "NAME", default_value = "default")]
     pub(crate) session: String,
-    /// Print what was said in this turn, whole
+    /// Print the messages of this turn in full
     #[arg(long, value_name = "N")]
     pub(crate) turn: Option<u64>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ExportArgs {
-    /// Its name
+pub(crate) struct SessionExportArgs {
+    /// Session to export
     #[arg(value_name = "NAME")]
     pub(crate) session: String,
-    /// Where to; standard output by default
+    /// File to write [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct ImportArgs {
-    /// A session folder, or a file written by `neap session export`
+pub(crate) struct SessionImportArgs {
+    /// Session folder, or file written by `neap session export`
     #[arg(value_name = "PATH")]
     pub(crate) path: PathBuf,
-    /// What to call it [default: its own name]
+    /// Name of the new session [default: its own name]
     #[arg(long = "session", short, value_name = "NAME")]
     pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct DeleteArgs {
-    /// Its name
+pub(crate) struct SessionDeleteArgs {
+    /// Session to erase
     #[arg(value_name = "NAME")]
     pub(crate) session: String,
-    /// The name once more: erases it, for good
+    /// Repeat the name to erase the session for good
     #[arg(long, value_name = "NAME")]
     pub(crate) confirm: Option<String>,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct OfSession {
-    /// Which session
+pub(crate) struct SessionNameArgs {
+    /// Session to use
     #[arg(long, short, default_value = "default", value_name = "NAME")]
     pub(crate) session: String,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RebuildArgs {
-    /// Only this session
-    #[arg(long, short, value_name = "NAME")]
-    pub(crate) session: Option<String>,
-    /// Go on without what does not fit: a log or marker that knows more than the database, folders that say more than the store. They are
-    /// renamed to `….aside-…`, never removed
-    #[arg(long)]
-    pub(crate) set_aside: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MaybeSession {
+pub(crate) struct OptionalSessionArgs {
     /// Only this session
     #[arg(long, short, value_name = "NAME")]
     pub(crate) session: Option<String>,

@@ -1,10 +1,10 @@
-//! `neap context`: what the agent's memory would put into the context for a question, and why.
+//! `neap context`: shows which memories would be in the context for a question, and why.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use neap_core::knowledge::{Context, Fate, Knowledge, Weighed};
-use neap_core::tokens::Tokens;
+use neap_core::base::tokens::Tokens;
+use neap_core::memory::knowledge::{Knowledge, QuestionContext, ScoredMemory, SelectionOutcome};
 use serde_json::{Value, json};
 
 use crate::app;
@@ -13,79 +13,78 @@ use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
 pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Result<ExitCode, Failure> {
-    // From scratch: opening the store is part of it.
+    // Includes opening the store.
     let began = Instant::now();
-    let agent = app::known_agent(data).await?;
+    let agent = app::existing_agent(data).await?;
     let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
     if json {
-        out::json_line(&to_json(&context, build_ms))?;
+        out::print_json(&to_json(&context, build_ms))?;
     } else if args.explain {
-        out::piece(explained(&context, build_ms));
-    } else if context.page.sections.is_empty() {
-        out::line(format!("{DIM}Nothing: the agent knows nothing yet. `neap remember` teaches it.{DIM:#}"));
+        out::print_text(render_explained(&context, build_ms));
+    } else if context.knowledge.sections.is_empty() {
+        out::print_line(format!("{DIM}Nothing: the agent knows nothing yet. `neap remember` teaches it.{DIM:#}"));
     } else {
-        out::piece(out::clean(&context.page.text()));
+        out::print_text(out::escape_control(&context.knowledge.text()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_json(context: &Context, build_ms: f64) -> Value {
-    let page = &context.page;
+fn to_json(context: &QuestionContext, build_ms: f64) -> Value {
+    let page = &context.knowledge;
     let sections: Vec<Value> =
         page.sections.iter().map(|(layer, text)| json!({"layer": layer, "text": text})).collect();
-    let weighed = |of: &Weighed| {
-        let t = &of.terms;
+    let candidate = |memory: &ScoredMemory| {
+        let t = &memory.breakdown;
         json!({
-            "id": of.id, "score": t.score, "similarity": t.similarity, "priority": t.priority, "recency": t.recency,
+            "id": memory.id, "score": t.score, "similarity": t.similarity, "priority": t.priority, "recency": t.recency,
             "outcome": t.outcome, "usage": t.usage, "confidence": t.confidence,
-            "loaded": matches!(of.fate, Fate::Loaded(_)), "why": of.fate.explain(),
+            "loaded": matches!(memory.outcome, SelectionOutcome::Loaded(_)), "why": memory.outcome.explain(),
         })
     };
     json!({
-        "frame": page.frame, "frame_confidence": page.frame_confidence, "frame_because": context.frame_because,
+        "frame": page.frame, "frame_confidence": page.frame_confidence, "frame_because": context.frame_reason,
         "text": page.text(), "sections": sections, "tokens": page.tokens, "tokens_total": page.tokens.total(),
-        "budget": page.budget, "items": page.items, "candidates": page.weighed.iter().map(weighed).collect::<Vec<_>>(),
+        "budget": page.budget, "items": page.items, "candidates": page.candidates.iter().map(candidate).collect::<Vec<_>>(),
         "build_ms": (build_ms * 1_000.0).round() / 1_000.0,
     })
 }
 
-/// The account for people.
-fn explained(context: &Context, build_ms: f64) -> String {
-    let page = &context.page;
-    let mut text = format!("{BOLD}frame{BOLD:#} {}\n", out::clean(&context.frame_because));
+fn render_explained(context: &QuestionContext, build_ms: f64) -> String {
+    let page = &context.knowledge;
+    let mut text = format!("{BOLD}frame{BOLD:#} {}\n", out::escape_control(&context.frame_reason));
     text.push_str(&format!(
         "{BOLD}tokens{BOLD:#} {} of {}: {}\n",
         thousands(page.tokens.total().0),
         thousands(page.budget.0),
-        layers(page)
+        layers_text(page)
     ));
     text.push_str(&format!("{BOLD}built{BOLD:#} in {build_ms:.1} ms, opening the store included\n"));
-    if page.weighed.is_empty() {
+    if page.candidates.is_empty() {
         text.push_str(&format!(
             "{DIM}No candidates: nothing that is known shares a word with the question.{DIM:#}\n"
         ));
         return text;
     }
-    let row = |of: &Weighed| {
-        let t = &of.terms;
-        let mark = if matches!(of.fate, Fate::Loaded(_)) { "✓" } else { "" };
+    let row = |memory: &ScoredMemory| {
+        let t = &memory.breakdown;
+        let mark = if matches!(memory.outcome, SelectionOutcome::Loaded(_)) { "✓" } else { "" };
         vec![
             mark.to_owned(),
-            format!("{BOLD}{}{BOLD:#}", of.id),
-            out::share(t.score),
-            out::share(t.similarity),
-            out::share(t.priority),
-            out::share(t.recency),
-            out::share(t.outcome),
-            out::share(t.usage),
-            out::share(t.confidence),
-            of.fate.explain(),
+            format!("{BOLD}{}{BOLD:#}", memory.id),
+            out::two_decimals(t.score),
+            out::two_decimals(t.similarity),
+            out::two_decimals(t.priority),
+            out::two_decimals(t.recency),
+            out::two_decimals(t.outcome),
+            out::two_decimals(t.usage),
+            out::two_decimals(t.confidence),
+            memory.outcome.explain(),
         ]
     };
     let head =
         ["", "id", "score", "likeness", "priority", "recency", "outcome", "usage", "confidence", "in or out"];
-    text.push_str(&out::table(&head, &page.weighed.iter().map(row).collect::<Vec<_>>()));
+    text.push_str(&out::table(&head, &page.candidates.iter().map(row).collect::<Vec<_>>()));
     text.push_str(&format!(
         "{DIM}score: likeness ½, priority and recency 15 % each, outcome 10 %, usage and confidence 5 % each, and \
          what became of the record{DIM:#}\n"
@@ -93,7 +92,7 @@ fn explained(context: &Context, build_ms: f64) -> String {
     text
 }
 
-fn layers(page: &Knowledge) -> String {
+fn layers_text(page: &Knowledge) -> String {
     let each = page.tokens.entries().filter(|(_, tokens)| tokens.0 > 0);
     each.map(|(layer, tokens)| format!("{} {}", layer.as_str(), thousands(tokens.0)))
         .collect::<Vec<_>>()

@@ -1,107 +1,105 @@
-//! `neap doctor`: is everything as it was written? No file is made or changed, also none of SQLite's.
+//! `neap store doctor`: verifies the store and its session folders without changing any file, SQLite's included.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
-use neap_core::ids::SessionId;
+use neap_core::base::ids::SessionId;
 use neap_engine::verify_results;
 use neap_model::envelope::Keyring;
-use neap_store::sqlite::{Misfit, SqliteStore, misfit, salvage};
+use neap_store::sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
 use neap_store::{AgentInfo, Finding, SessionInfo, Severity, Store, StoreError, folder};
 use serde_json::{Value, json};
 
 use crate::app;
-use crate::cli::MaybeSession;
-use crate::embedder::{self, Chosen};
+use crate::cli::OptionalSessionArgs;
+use crate::embedder::{self, ChosenEmbedder};
 use crate::env::DataDir;
 use crate::keys;
 use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
 
-/// While other processes write, what is read may be of two moments: then it is looked at again.
-const LOOKS_MAX: usize = 3;
+/// Attempts where other processes write meanwhile and a reading may mix two states.
+const ATTEMPTS_MAX: usize = 3;
 
-/// What an examination found.
 #[derive(Default)]
-struct Examined {
+struct Examination {
     findings: Vec<Finding>,
     sessions: Vec<SessionInfo>,
     agents: Vec<AgentInfo>,
-    /// What to do, if the files themselves are damaged or do not fit.
     hint: Option<&'static str>,
 }
 
-impl Examined {
+impl Examination {
     fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 }
 
-pub(crate) async fn run(data: &DataDir, args: &MaybeSession, json: bool) -> Result<ExitCode, Failure> {
-    let only = args.session.as_deref().map(app::session_id).transpose()?;
-    let database = data.database();
-    let mut examined = Examined::default();
-    for _ in 0..LOOKS_MAX {
-        let before = moment(&database);
+pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) -> Result<ExitCode, Failure> {
+    let only = args.session.as_deref().map(app::parse_session_id).transpose()?;
+    let database = data.database_file();
+    let mut examined = Examination::default();
+    for _ in 0..ATTEMPTS_MAX {
+        let before = file_versions(&database);
         examined = examine(data, only.as_ref()).await?;
-        if matches!(examined.worst(), None | Some(Severity::Note)) || moment(&database) == before {
+        if matches!(examined.worst(), None | Some(Severity::Note)) || file_versions(&database) == before {
             break;
         }
     }
     if only.is_none() {
-        let of_hooks =
+        let hook_finding =
             |what: String| Finding { severity: Severity::Note, session: None, what: format!("hook: {what}") };
-        examined.findings.extend(super::hook::findings(data).into_iter().map(of_hooks));
+        examined.findings.extend(super::hook::findings(data).into_iter().map(hook_finding));
     }
-    let embedder = embedder::choose();
-    let (embedder, lack) = told_of(&embedder).await;
-    examined.findings.extend(lack.map(|what| Finding { severity: Severity::Note, session: None, what }));
+    let embedder = embedder::from_env();
+    let (embedder, problem) = embedder_status(&embedder).await;
+    examined.findings.extend(problem.map(|what| Finding { severity: Severity::Note, session: None, what }));
     report(&examined, &embedder, json)
 }
 
-/// What changes when somebody writes.
-fn moment(database: &Path) -> [Option<(u64, SystemTime)>; 2] {
-    let of = |path: &Path| {
-        let found = std::fs::metadata(path).ok()?;
-        Some((found.len(), found.modified().ok()?))
+/// Changes whenever somebody writes.
+fn file_versions(database: &Path) -> [Option<(u64, SystemTime)>; 2] {
+    let version = |path: &Path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        Some((metadata.len(), metadata.modified().ok()?))
     };
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
-    [of(database), of(Path::new(&log))]
+    [version(database), version(Path::new(&log))]
 }
 
-async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examined, Failure> {
-    let (database, folders) = (data.database(), data.sessions());
+async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination, Failure> {
+    let (database, folders) = (data.database_file(), data.sessions_folder());
     let damaged = |what: String| Finding { severity: Severity::Damaged, session: None, what };
-    if let Some(Misfit { why, .. }) = misfit(&database, Some(&folders))? {
+    if let Some(FileMismatch { why, .. }) = find_mismatch(&database, Some(&folders))? {
         let hint = StoreError::Lost { path: database, why: String::new() }.hint();
-        return Ok(Examined { findings: vec![damaged(why)], hint: Some(hint), ..Examined::default() });
+        return Ok(Examination { findings: vec![damaged(why)], hint: Some(hint), ..Examination::default() });
     }
     app::check_store(data)?;
     let store = match SqliteStore::open_to_examine(&database) {
         Err(error @ StoreError::Unreadable { .. }) => {
-            // What is no store of ours has nothing to be salvaged, and is left alone.
-            let Ok(found) = salvage::survey(&database) else { return Err(error.into()) };
-            if found.streams.is_empty() {
+            // A file that is not our store has nothing to salvage.
+            let Ok(survey) = salvage::survey(&database) else { return Err(error.into()) };
+            if survey.streams.is_empty() {
                 return Err(error.into());
             }
-            let events: u64 = found.streams.iter().map(|(_, events)| events).sum();
+            let events: u64 = survey.streams.iter().map(|(_, events)| events).sum();
             let what = format!(
                 "{} with {} can still be read from its pages",
-                out::count(found.streams.len() as u64, "session"),
+                out::count(survey.streams.len() as u64, "session"),
                 out::count(events, "event")
             );
-            let findings = [vec![damaged(error.to_string()), damaged(what)], found.findings].concat();
-            return Ok(Examined { findings, hint: Some(SALVAGE), ..Examined::default() });
+            let findings = [vec![damaged(error.to_string()), damaged(what)], survey.findings].concat();
+            return Ok(Examination { findings, hint: Some(SALVAGE_HINT), ..Examination::default() });
         }
         store => store?,
     };
-    let mut examined = Examined { findings: store.examine(only).await?, ..Examined::default() };
+    let mut examined = Examination { findings: store.examine(only).await?, ..Examination::default() };
     if examined.findings.iter().any(|finding| finding.what.starts_with("the database file is damaged")) {
-        examined.hint = Some(SALVAGE);
+        examined.hint = Some(SALVAGE_HINT);
     }
     let sessions = match store.sessions().await {
-        // Said already.
+        // Reported already.
         Err(StoreError::Unreadable { .. }) => return Ok(examined),
         sessions => sessions?,
     };
@@ -110,9 +108,9 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examined, F
     {
         return Err(neap_engine::EngineError::NoSession(id.clone()).into());
     }
-    let keyring = match keys::existing(data) {
+    let keyring = match keys::load_existing(data) {
         Ok(Some(keyring)) => Ok(keyring),
-        // Without a key of our own, what is sealed was sealed elsewhere.
+        // Without a key of our own, results were sealed elsewhere.
         Ok(None) => Keyring::generate().map_err(|error| error.to_string()),
         Err(failure) => Err(failure.to_string()),
     };
@@ -122,20 +120,20 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examined, F
     }
     for info in sessions.iter().filter(|info| only.is_none_or(|id| info.session == *id)) {
         let session = &info.session;
-        let found = of_session(&store, &folders, session, keyring.as_ref().ok()).await;
-        examined.findings.extend(match found {
-            // Damage to one session is no reason to say nothing of the others.
+        let result = session_findings(&store, &folders, session, keyring.as_ref().ok()).await;
+        examined.findings.extend(match result {
+            // Damage to one session must not hide the others.
             Err(error @ StoreError::Unreadable { .. }) => {
                 let what = error.to_string();
                 vec![Finding { severity: Severity::Damaged, session: Some(session.clone()), what }]
             }
-            found => found?,
+            result => result?,
         });
     }
     if only.is_none() {
         examined.findings.extend(folder::unknown_folders(&folders, &sessions)?);
         examined.agents = match store.agents().await {
-            // Said already.
+            // Reported already.
             Err(StoreError::Unreadable { .. }) => Vec::new(),
             agents => agents?,
         };
@@ -144,10 +142,10 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examined, F
     Ok(examined)
 }
 
-const SALVAGE: &str =
-    "the file is left as it is; `neap rebuild` writes all that is whole in it into a new store beside it";
+const SALVAGE_HINT: &str =
+    "the file is left as it is; `neap store rebuild` writes all that is whole in it into a new store beside it";
 
-async fn of_session(
+async fn session_findings(
     store: &SqliteStore,
     folders: &Path,
     session: &SessionId,
@@ -161,8 +159,8 @@ async fn of_session(
     Ok(findings)
 }
 
-fn report(examined: &Examined, embedder: &Value, json: bool) -> Result<ExitCode, Failure> {
-    let Examined { findings, sessions, agents, hint } = examined;
+fn report(examined: &Examination, embedder: &Value, json: bool) -> Result<ExitCode, Failure> {
+    let Examination { findings, sessions, agents, hint } = examined;
     let code: u8 = match examined.worst() {
         None | Some(Severity::Note) => 0,
         Some(Severity::Repairable) => 1,
@@ -170,21 +168,22 @@ fn report(examined: &Examined, embedder: &Value, json: bool) -> Result<ExitCode,
     };
     let events = sessions.iter().map(|info| info.events.0).chain(agents.iter().map(|info| info.events.0)).sum();
     if json {
-        out::json_line(&json!({
+        out::print_json(&json!({
             "clean": code == 0, "exit": code, "sessions": sessions.len(), "agents": agents.len(), "events": events, "embedder": embedder, "findings": findings,
         }))?;
         return Ok(ExitCode::from(code));
     }
     for finding in findings {
-        out::line(render(finding));
+        out::print_line(render(finding));
     }
     let named = |key: &str| embedder[key].as_str().unwrap_or_default().to_owned();
     let identity = Some(named("identity")).filter(|identity| !identity.is_empty());
-    let identity = identity.map_or_else(String::new, |identity| format!(" {DIM}{}{DIM:#}", out::clean(&identity)));
-    out::line(format!("embedder: {}{identity}", out::clean(&named("name"))));
+    let identity =
+        identity.map_or_else(String::new, |identity| format!(" {DIM}{}{DIM:#}", out::escape_control(&identity)));
+    out::print_line(format!("embedder: {}{identity}", out::escape_control(&named("name"))));
     let verdict = match code {
         0 => format!("{GOOD}clean{GOOD:#}"),
-        1 => format!("{BOLD}repairable{BOLD:#}: run `neap rebuild`"),
+        1 => format!("{BOLD}repairable{BOLD:#}: run `neap store rebuild`"),
         _ => format!("{BAD}damaged{BAD:#}: what is damaged is named above; everything else is readable"),
     };
     let mut counts = vec![out::count(sessions.len() as u64, "session")];
@@ -192,15 +191,15 @@ fn report(examined: &Examined, embedder: &Value, json: bool) -> Result<ExitCode,
         counts.push(out::count(agents.len() as u64, "agent"));
     }
     counts.push(out::count(events, "event"));
-    out::line(format!("{}: {verdict}", counts.join(", ")));
+    out::print_line(format!("{}: {verdict}", counts.join(", ")));
     if let Some(hint) = hint {
-        out::line(format!("{DIM}hint:{DIM:#} {hint}"));
+        out::print_line(format!("{DIM}hint:{DIM:#} {hint}"));
     }
     Ok(ExitCode::from(code))
 }
 
-/// The embedder that is chosen, and why it is of no use, if so: then search goes by words alone, which is no fault of the store.
-async fn told_of(chosen: &Result<Option<Chosen>, Failure>) -> (Value, Option<String>) {
+/// The chosen embedder, and why it cannot be used, if so. Search then uses words only; the store itself is fine.
+async fn embedder_status(chosen: &Result<Option<ChosenEmbedder>, Failure>) -> (Value, Option<String>) {
     let chosen = match chosen {
         Ok(Some(chosen)) => chosen,
         Ok(None) => return (json!({"name": "none"}), None),
@@ -209,19 +208,18 @@ async fn told_of(chosen: &Result<Option<Chosen>, Failure>) -> (Value, Option<Str
     if chosen.is_built_in() {
         return (json!({"name": chosen.name, "identity": chosen.embedder.identity()}), None);
     }
-    match chosen.answers().await {
+    match chosen.probe().await {
         Ok(dimensions) => {
             let identity = chosen.embedder.identity();
             (json!({"name": chosen.name, "answers": true, "identity": identity, "dimensions": dimensions}), None)
         }
         Err(error) => {
-            let lack = format!("the embedder does not answer, search goes by words alone: {error}");
-            (json!({"name": chosen.name, "answers": false}), Some(lack))
+            let problem = format!("the embedder does not answer, search goes by words alone: {error}");
+            (json!({"name": chosen.name, "answers": false}), Some(problem))
         }
     }
 }
 
-/// A finding for people.
 pub(crate) fn render(finding: &Finding) -> String {
     let mark = match finding.severity {
         Severity::Note => format!("{DIM}note{DIM:#}"),
@@ -229,5 +227,5 @@ pub(crate) fn render(finding: &Finding) -> String {
         Severity::Damaged => format!("{BAD}damaged{BAD:#}"),
     };
     let session = finding.session.as_ref().map_or_else(String::new, |id| format!(" {id}:"));
-    format!("{mark}{session} {}", out::clean(&finding.what))
+    format!("{mark}{session} {}", out::escape_control(&finding.what))
 }

@@ -1,33 +1,31 @@
-//! `neap efforts`: the efforts of a session.
+//! `neap session efforts`: lists the efforts of a session.
 
 use std::process::ExitCode;
 
-use neap_core::effort::Effort;
-use neap_core::state::SessionState;
+use neap_core::session::effort::Effort;
+use neap_core::session::state::SessionState;
 use serde_json::{Value, json};
 
 use crate::app;
-use crate::cli::OfSession;
+use crate::cli::SessionNameArgs;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
-/// Longest summary on a line, in characters.
 const SUMMARY_CHARS_MAX: usize = 100;
 
-pub(crate) async fn run(data: &DataDir, args: &OfSession, json: bool) -> Result<ExitCode, Failure> {
-    let session = app::reader(data)?.attach(&app::session_id(&args.session)?).await?;
+pub(crate) async fn run(data: &DataDir, args: &SessionNameArgs, json: bool) -> Result<ExitCode, Failure> {
+    let session = app::read_engine(data)?.attach(&app::parse_session_id(&args.session)?).await?;
     if json {
-        out::json_line(&to_json(session.state()))?;
+        out::print_json(&to_json(session.state()))?;
     } else {
-        out::piece(render(session.state()));
+        out::print_text(render(session.state()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where an effort is, in a word.
-fn place(state: &SessionState, effort: &Effort) -> &'static str {
+fn effort_state(state: &SessionState, effort: &Effort) -> &'static str {
     match effort {
-        e if state.active().is_some_and(|active| active.id == e.id) => "active",
+        e if state.active_effort().is_some_and(|active| active.id == e.id) => "active",
         e if e.is_open() => "open",
         e if e.expanded.is_some() => "expanded",
         e if e.shown => "shown",
@@ -35,8 +33,8 @@ fn place(state: &SessionState, effort: &Effort) -> &'static str {
     }
 }
 
-/// Open ones first, then the most recently referenced.
-fn ordered(state: &SessionState) -> Vec<&Effort> {
+/// Open efforts first, then by last reference.
+fn sorted_efforts(state: &SessionState) -> Vec<&Effort> {
     let mut efforts: Vec<&Effort> = state.efforts().collect();
     efforts.sort_by_key(|e| std::cmp::Reverse((e.is_open(), e.last_referenced, e.id.clone())));
     efforts
@@ -45,8 +43,8 @@ fn ordered(state: &SessionState) -> Vec<&Effort> {
 fn to_json(state: &SessionState) -> Value {
     let entry = |e: &&Effort| {
         json!({
-            "id": e.id, "name": e.name, "status": e.status, "place": place(state, e),
-            "active": place(state, e) == "active", "expanded": e.expanded.is_some(),
+            "id": e.id, "name": e.name, "status": e.status, "place": effort_state(state, e),
+            "active": effort_state(state, e) == "active", "expanded": e.expanded.is_some(),
             "raw_tokens": e.log.tokens, "exchanges": e.log.exchanges,
             "summary": e.summary.as_ref().map(|s| &s.text),
             "summary_tokens": e.summary.as_ref().map(|s| s.tokens),
@@ -54,12 +52,11 @@ fn to_json(state: &SessionState) -> Value {
             "last_referenced_turn": e.last_referenced,
         })
     };
-    Value::Array(ordered(state).iter().map(entry).collect())
+    Value::Array(sorted_efforts(state).iter().map(entry).collect())
 }
 
-/// The list for people.
 pub(crate) fn render(state: &SessionState) -> String {
-    let efforts = ordered(state);
+    let efforts = sorted_efforts(state);
     if efforts.is_empty() {
         return format!("{DIM}No efforts yet: they begin when there is something to work on.{DIM:#}\n");
     }
@@ -67,12 +64,12 @@ pub(crate) fn render(state: &SessionState) -> String {
         let summary = e.summary.as_ref().filter(|_| e.is_concluded()).map_or("", |s| s.text.as_str());
         vec![
             format!("{BOLD}{}{BOLD:#}", e.id),
-            place(state, e).to_owned(),
+            effort_state(state, e).to_owned(),
             thousands(e.log.exchanges),
             thousands(e.log.tokens.0),
             e.summary.as_ref().map_or_else(String::new, |s| thousands(s.tokens.0)),
             format!("turn {}", e.last_referenced),
-            shorten(&out::clean(summary)),
+            shorten(&out::escape_control(summary)),
         ]
     };
     let head = ["effort", "where", "exchanges", "raw tokens", "summary tokens", "referenced", "summary"];

@@ -1,24 +1,24 @@
-//! `neap frames`: the stances an agent can take, and which one a message calls for.
+//! `neap memory frames`: lists frames, and shows which one a message selects.
 
 use std::process::ExitCode;
 
-use neap_core::frame::{Frame, Frames, select};
+use neap_core::memory::frame::{Frame, FrameSet, select};
 use serde_json::json;
 
+use crate::agent_profile;
 use crate::cli::FramesArgs;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
-use crate::outlook;
 
 pub(crate) fn run(data: &DataDir, args: &FramesArgs, json: bool) -> Result<ExitCode, Failure> {
-    let frames = outlook::read(data)?.frames;
+    let frames = agent_profile::load(data)?.frames;
     match (&args.message, &args.name) {
-        (Some(message), _) => chosen(&frames, message, json)?,
-        (None, Some(name)) => one(&frames, name, json)?,
-        (None, None) if json => out::json_line(&frames.iter().collect::<Vec<_>>())?,
+        (Some(message), _) => print_selected(&frames, message, json)?,
+        (None, Some(name)) => print_frame(&frames, name, json)?,
+        (None, None) if json => out::print_json(&frames.iter().collect::<Vec<_>>())?,
         (None, None) => {
-            out::piece(render(&frames));
-            out::line(format!(
+            out::print_text(render(&frames));
+            out::print_line(format!(
                 "\n{DIM}budgets: decisions / facts / procedures / episodes. More frames: {}{DIM:#}",
                 data.agent_folder().join("frames.toml").display()
             ));
@@ -27,55 +27,62 @@ pub(crate) fn run(data: &DataDir, args: &FramesArgs, json: bool) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
-fn chosen(frames: &Frames, message: &str, json: bool) -> Result<(), Failure> {
+fn print_selected(frames: &FrameSet, message: &str, json: bool) -> Result<(), Failure> {
     let chosen = select(frames, message);
     if json {
-        out::json_line(&json!({
+        out::print_json(&json!({
             "frame": chosen.frame.name, "confidence": chosen.confidence, "hits": chosen.hits,
             "because": chosen.explain(),
         }))?;
     } else {
-        out::line(out::clean(&chosen.explain()));
+        out::print_line(out::escape_control(&chosen.explain()));
     }
     Ok(())
 }
 
-fn one(frames: &Frames, name: &str, json: bool) -> Result<(), Failure> {
-    let known = || frames.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(", ");
+fn print_frame(frames: &FrameSet, name: &str, json: bool) -> Result<(), Failure> {
+    let names = || frames.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(", ");
     let frame = frames.get(&name.to_lowercase()).ok_or_else(|| {
-        Failure::new(format!("there is no frame '{}'", out::clean(name))).hint(format!("there are: {}", known()))
+        Failure::new(format!("there is no frame '{}'", out::escape_control(name)))
+            .hint(format!("there are: {}", names()))
     })?;
     if json {
-        return out::json_line(frame);
+        return out::print_json(frame);
     }
     let p = &frame.priorities;
-    out::line(format!("{BOLD}{}{BOLD:#}  {}", frame.name, frame.description));
-    out::line(format!("  {DIM}words{DIM:#}      {}", frame.words.join(", ")));
-    out::line(format!("  {DIM}tokens{DIM:#}     {} in all; {}", thousands(frame.total.0), budgets(frame)));
-    out::line(format!(
+    out::print_line(format!("{BOLD}{}{BOLD:#}  {}", frame.name, frame.description));
+    out::print_line(format!("  {DIM}words{DIM:#}      {}", frame.words.join(", ")));
+    out::print_line(format!(
+        "  {DIM}tokens{DIM:#}     {} in all; {}",
+        thousands(frame.total.0),
+        budgets_text(frame)
+    ));
+    out::print_line(format!(
         "  {DIM}priorities{DIM:#} decisions {}, facts {}, procedures {}, episodes {}",
         p.decisions, p.facts, p.procedures, p.episodes
     ));
     for question in &frame.questions {
-        out::line(format!("  {DIM}asks{DIM:#}       {question}"));
+        out::print_line(format!("  {DIM}asks{DIM:#}       {question}"));
     }
     Ok(())
 }
 
-fn render(frames: &Frames) -> String {
+fn render(frames: &FrameSet) -> String {
     let row = |frame: &Frame| {
         vec![
             format!("{BOLD}{}{BOLD:#}", frame.name),
             out::shorten(&frame.words.join(" "), 44),
             thousands(frame.total.0),
-            budgets(frame),
+            budgets_text(frame),
             out::shorten(&frame.questions.join(" "), 60),
         ]
     };
     out::table(&["frame", "words", "tokens", "budgets", "questions"], &frames.iter().map(row).collect::<Vec<_>>())
 }
 
-fn budgets(frame: &Frame) -> String {
-    let of = &frame.budgets;
-    [of.decisions, of.facts, of.procedures, of.episodes].map(|tokens| tokens.0.to_string()).join(" / ")
+fn budgets_text(frame: &Frame) -> String {
+    let budgets = &frame.budgets;
+    [budgets.decisions, budgets.facts, budgets.procedures, budgets.episodes]
+        .map(|tokens| tokens.0.to_string())
+        .join(" / ")
 }

@@ -1,4 +1,4 @@
-//! `neap mcp`: the tools for efforts and memories, for the client that started it.
+//! `neap mcp`: serves the MCP tools to the client that started it.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,42 +12,42 @@ use crate::cli::{McpArgs, ModelArgs};
 use crate::embedder;
 use crate::env::DataDir;
 use crate::files;
-use crate::mcp::{self, Desk, Place};
+use crate::mcp::{self, McpState, ServerDefaults};
 use crate::model;
 use crate::out::Failure;
 
-/// How often it is looked whether the one on duty is gone.
-const LOOK_EVERY: Duration = Duration::from_secs(3);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(crate) async fn run(data: &DataDir, args: McpArgs) -> Result<ExitCode, Failure> {
     let McpArgs { session, user_words, summary_model, base_url, api } = args;
-    let session = session.map(|name| app::session_id(&name)).transpose()?;
-    let mut builder = embedder::in_a_hurry(app::agent_engine(data)?);
-    let at = ModelArgs { model: None, base_url, api };
-    if let Some(summarizer) = model::summarizer(data, &at, summary_model)? {
+    let session = session.map(|name| app::parse_session_id(&name)).transpose()?;
+    let mut builder = embedder::with_hook_timeout(app::agent_engine_builder(data)?);
+    let model_args = ModelArgs { model: None, base_url, api };
+    if let Some(summarizer) = model::summarizer(data, &model_args, summary_model)? {
         builder = builder.summarizer(summarizer);
     }
     let engine = builder.build();
-    let duty = tokio::spawn(duty(engine.clone(), data.clone()));
-    let place = Place { session, folder: std::env::current_dir().ok(), agent: Some(data.agent().clone()) };
-    let served = mcp::serve(Arc::new(Desk::new(engine, place, user_words.into()))).await;
-    duty.abort();
-    served?;
+    let duties = tokio::spawn(run_store_duties(engine.clone(), data.clone()));
+    let defaults =
+        ServerDefaults { session, folder: std::env::current_dir().ok(), agent: Some(data.agent().clone()) };
+    let result = mcp::serve(Arc::new(McpState::new(engine, defaults, user_words.into()))).await;
+    duties.abort();
+    result?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What one process does for all on the same store: it embeds what was said, and answers hooks. When that one ends, one of the others
-/// goes on.
-async fn duty(engine: Engine, data: DataDir) {
-    let held = loop {
+/// Runs what only one process per store does: embedding new text and serving hooks. When that process ends,
+/// another takes over.
+async fn run_store_duties(engine: Engine, data: DataDir) {
+    let lock = loop {
         match files::try_lock(&data.index_lock()) {
-            Some(held) => break held,
-            None => tokio::time::sleep(LOOK_EVERY).await,
+            Some(lock) => break lock,
+            None => tokio::time::sleep(LOCK_RETRY_INTERVAL).await,
         }
     };
     let _indexer = engine.start_indexer();
-    hook::record_waiting(&data, &engine).await;
-    hook::line::listen(&data, &engine).await;
+    hook::record_pending(&data, &engine).await;
+    hook::daemon::listen(&data, &engine).await;
     std::future::pending::<()>().await;
-    drop(held);
+    drop(lock);
 }

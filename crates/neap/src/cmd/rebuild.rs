@@ -1,13 +1,13 @@
-//! `neap rebuild`: derived tables and session folders, made anew from the streams. Where that would lose something, what is there
-//! stays as it is and what can be made is written beside it.
+//! `neap store rebuild`: rebuilds derived tables and session folders from the event streams. Where that would lose
+//! data, the existing files stay and the rebuilt ones are written beside them.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use neap_core::ids::{AgentId, SessionId, Stamp};
+use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_engine::{Clock, SystemClock};
-use neap_store::folder::{self, Rebuilt};
-use neap_store::sqlite::{self, Misfit, salvage};
+use neap_store::folder::{self, FolderRebuild};
+use neap_store::sqlite::{self, FileMismatch, salvage};
 use neap_store::{AgentInfo, Finding, Severity, SqliteStore, Store, StoreError};
 use serde_json::json;
 
@@ -18,34 +18,38 @@ use crate::env::DataDir;
 use crate::out::{self, Failure};
 
 pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Result<ExitCode, Failure> {
-    let only = args.session.as_deref().map(app::session_id).transpose()?;
+    let only = args.session.as_deref().map(app::parse_session_id).transpose()?;
     let now = SystemClock.now();
-    let (database, folders) = (data.database(), data.sessions());
+    let (database, folders) = (data.database_file(), data.sessions_folder());
     let mut renamed = Vec::new();
     if args.set_aside {
         renamed = sqlite::set_aside(&database, Some(&folders), now)?;
     }
     if !json {
-        renamed.iter().for_each(|(old, new)| out::line(told_renamed(old, new)));
+        renamed.iter().for_each(|(old, new)| out::print_line(renamed_notice(old, new)));
     }
-    match sqlite::misfit(&database, Some(&folders))? {
-        Some(Misfit { can_be_salvaged: true, why, .. }) => return salvaged(data, &why, now, json).await,
-        Some(Misfit { why, .. }) => return Err(StoreError::Lost { path: database, why }.into()),
-        // There may be nothing left that could be rebuilt.
+    match sqlite::find_mismatch(&database, Some(&folders))? {
+        Some(FileMismatch { can_be_salvaged: true, why, .. }) => {
+            return salvage_store(data, &why, now, json).await;
+        }
+        Some(FileMismatch { why, .. }) => return Err(StoreError::Lost { path: database, why }.into()),
+        // There may be nothing left to rebuild.
         None if !renamed.is_empty() && !database.exists() => {
             if json {
-                out::json_line(&json!({"rebuilt": [], "agents": [], "renamed": renamed, "findings": []}))?;
+                out::print_json(&json!({"rebuilt": [], "agents": [], "renamed": renamed, "findings": []}))?;
             }
             return Ok(ExitCode::SUCCESS);
         }
         None => app::check_store(data)?,
     }
     let store = match app::open_to_repair(data) {
-        Err(error @ StoreError::Unreadable { .. }) => return salvaged(data, &error.to_string(), now, json).await,
+        Err(error @ StoreError::Unreadable { .. }) => {
+            return salvage_store(data, &error.to_string(), now, json).await;
+        }
         store => store?,
     };
     if let Some(first) = store.examine_file().await?.first() {
-        return salvaged(data, &first.what, now, json).await;
+        return salvage_store(data, &first.what, now, json).await;
     }
     let sessions = store.sessions().await?;
     let chosen: Vec<&SessionId> =
@@ -57,19 +61,19 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     for id in &chosen {
         findings.extend(store.rebuild(id).await?);
         let rebuilt = folder::rebuild(&store, &folders, id, now, args.set_aside).await?;
-        if let Rebuilt::SetAside { kept, .. } = &rebuilt {
+        if let FolderRebuild::SetAside { kept, .. } = &rebuilt {
             renamed.push((folders.join(id.as_str()), kept.clone()));
         }
-        findings.extend(told(id, &folders, rebuilt));
+        findings.extend(folder_findings(id, &folders, rebuilt));
         if !json {
-            out::line(format!("rebuilt {id}"));
+            out::print_line(format!("rebuilt {id}"));
         }
     }
     let agents = if only.is_none() { store.agents().await? } else { Vec::new() };
     for info in &agents {
         findings.extend(store.rebuild(&info.agent.stream()).await?);
         if !json {
-            out::line(format!("rebuilt what {} knows", info.agent));
+            out::print_line(format!("rebuilt what {} knows", info.agent));
         }
     }
     if only.is_none() {
@@ -78,90 +82,91 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     }
     let damaged = findings.iter().any(|finding| finding.severity == Severity::Damaged);
     if json {
-        let names = names(&agents);
-        out::json_line(&json!({"rebuilt": chosen, "agents": names, "renamed": renamed, "findings": findings}))?;
+        let names = agent_ids(&agents);
+        out::print_json(&json!({"rebuilt": chosen, "agents": names, "renamed": renamed, "findings": findings}))?;
     } else {
-        findings.iter().for_each(|finding| out::line(doctor::render(finding)));
+        findings.iter().for_each(|finding| out::print_line(doctor::render(finding)));
     }
     Ok(ExitCode::from(if damaged { 2 } else { 0 }))
 }
 
-fn told_renamed(old: &Path, new: &Path) -> String {
+fn renamed_notice(old: &Path, new: &Path) -> String {
     format!("kept {} as {}", old.display(), new.display())
 }
 
-/// What became of a folder that says more than the store.
-fn told(id: &SessionId, folders: &Path, rebuilt: Rebuilt) -> Vec<Finding> {
+fn folder_findings(id: &SessionId, folders: &Path, rebuilt: FolderRebuild) -> Vec<Finding> {
     let finding = |severity, what| Finding { severity, session: Some(id.clone()), what };
     let own = folders.join(id.as_str());
     let import = |path: &Path| format!("`neap session import {} --session {id}-2` takes it in", path.display());
     match rebuilt {
-        Rebuilt::InPlace => Vec::new(),
-        Rebuilt::Beside { folder, surplus } => {
+        FolderRebuild::InPlace => Vec::new(),
+        FolderRebuild::Beside { folder, surplus } => {
             let more =
                 surplus.iter().map(|more| finding(Severity::Damaged, format!("in the session folder {more}")));
-            let left = format!(
+            let outcome = format!(
                 "{} is left as it is, and what the store has is in {}; {}",
                 own.display(),
                 folder.display(),
                 import(&own)
             );
-            more.chain([finding(Severity::Damaged, left)]).collect()
+            more.chain([finding(Severity::Damaged, outcome)]).collect()
         }
-        Rebuilt::SetAside { kept, surplus } => {
+        FolderRebuild::SetAside { kept, surplus } => {
             let more = surplus.iter().map(|more| finding(Severity::Note, format!("in the session folder {more}")));
-            let left = format!("{}; {}", told_renamed(&own, &kept), import(&kept));
-            more.chain([finding(Severity::Note, left)]).collect()
+            let outcome = format!("{}; {}", renamed_notice(&own, &kept), import(&kept));
+            more.chain([finding(Severity::Note, outcome)]).collect()
         }
     }
 }
 
-/// Writes all that is whole in a damaged store into a new data directory inside the old one, which is only read.
-async fn salvaged(data: &DataDir, why: &str, now: Stamp, json: bool) -> Result<ExitCode, Failure> {
-    let (database, place) = (data.database(), free(&data.database().with_file_name(salvage::folder_name(now))));
+/// Copies all intact events of a damaged store to a new data directory inside the old one, which is only read.
+async fn salvage_store(data: &DataDir, reason: &str, now: Stamp, json: bool) -> Result<ExitCode, Failure> {
+    let (database, folder) =
+        (data.database_file(), unused_path(&data.database_file().with_file_name(salvage::folder_name(now))));
     if salvage::survey(&database)?.streams.is_empty() {
-        return Err(Failure::new(why).hint(StoreError::Unreadable { path: database, why: String::new() }.hint()));
+        return Err(
+            Failure::new(reason).hint(StoreError::Unreadable { path: database, why: String::new() }.hint())
+        );
     }
-    let into = place.join("neap.db");
-    let found = salvage::salvage(&database, &into)?;
-    let store = SqliteStore::open(&into)?;
-    for (id, _) in found.streams.iter().filter(|(id, _)| id.agent().is_none()) {
-        folder::write_all(&store, &place.join("sessions"), id).await?;
+    let database_copy = folder.join("neap.db");
+    let salvaged = salvage::salvage(&database, &database_copy)?;
+    let store = SqliteStore::open(&database_copy)?;
+    for (id, _) in salvaged.streams.iter().filter(|(id, _)| id.agent().is_none()) {
+        folder::rewrite_folder(&store, &folder.join("sessions"), id).await?;
     }
     drop(store);
-    let events: u64 = found.streams.iter().map(|(_, events)| events).sum();
+    let events: u64 = salvaged.streams.iter().map(|(_, events)| events).sum();
     if json {
         let streams: Vec<_> =
-            found.streams.iter().map(|(id, events)| json!({"session": id, "events": events})).collect();
-        out::json_line(
-            &json!({"rebuilt": [], "agents": [], "salvaged": place, "streams": streams, "why": why, "findings": found.findings}),
+            salvaged.streams.iter().map(|(id, events)| json!({"session": id, "events": events})).collect();
+        out::print_json(
+            &json!({"rebuilt": [], "agents": [], "salvaged": folder, "streams": streams, "why": reason, "findings": salvaged.findings}),
         )?;
         return Ok(ExitCode::from(2));
     }
-    out::line(format!("{}: {}", out::clean("damaged"), out::clean(why)));
-    found.findings.iter().for_each(|finding| out::line(doctor::render(finding)));
-    out::line(format!(
+    out::print_line(format!("{}: {}", out::escape_control("damaged"), out::escape_control(reason)));
+    salvaged.findings.iter().for_each(|finding| out::print_line(doctor::render(finding)));
+    out::print_line(format!(
         "{} is left as it is; {} of {} are whole and now in {}",
         database.display(),
         out::count(events, "event"),
-        out::count(found.streams.len() as u64, "session"),
-        place.display()
+        out::count(salvaged.streams.len() as u64, "session"),
+        folder.display()
     ));
-    out::line(format!(
+    out::print_line(format!(
         "look at them with `neap --data-dir {} session list`; to go on with them, move the files of the old store away and those of the new one into their place",
-        place.display()
+        folder.display()
     ));
     Ok(ExitCode::from(2))
 }
 
-/// A path that nothing has yet.
-fn free(path: &Path) -> PathBuf {
+fn unused_path(path: &Path) -> PathBuf {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let mut paths =
         std::iter::once(path.to_owned()).chain((2_u64..).map(|n| path.with_file_name(format!("{name}-{n}"))));
     paths.find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-fn names(agents: &[AgentInfo]) -> Vec<&AgentId> {
+fn agent_ids(agents: &[AgentInfo]) -> Vec<&AgentId> {
     agents.iter().map(|info| &info.agent).collect()
 }

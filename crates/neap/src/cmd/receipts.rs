@@ -1,37 +1,35 @@
-//! `neap receipts`: what each summary kept of what it stands for.
+//! `neap session receipts`: shows what each summary retained of its source.
 
 use std::process::ExitCode;
 
-use neap_core::account::Account;
-use neap_core::receipt::{ProbeKind, Receipt, Tally};
+use neap_core::session::summary_account::SummaryAccount;
+use neap_core::text::receipt::{ProbeKind, Receipt, Tally};
 
 use crate::app;
 use crate::cli::ReceiptsArgs;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
-/// Values of a receipt that are shown.
 const VALUES_SHOWN: usize = 3;
 
 pub(crate) async fn run(data: &DataDir, args: &ReceiptsArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::session_id(&args.session)?;
-    let accounts = app::reader(data)?.receipts(&id, args.limit).await?;
+    let id = app::parse_session_id(&args.session)?;
+    let accounts = app::read_engine(data)?.receipts(&id, args.limit).await?;
     if json {
-        out::json_line(&accounts)?;
+        out::print_json(&accounts)?;
     } else {
-        out::piece(render(&accounts));
+        out::print_text(render(&accounts));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The list for people: a line for each summary, and under it what only the original has.
-fn render(accounts: &[Account]) -> String {
+fn render(accounts: &[SummaryAccount]) -> String {
     if accounts.is_empty() {
         return format!(
             "{DIM}No summaries yet: one is made when an effort concludes, or when a log outgrows its room.{DIM:#}\n"
         );
     }
-    let row = |account: &Account| {
+    let row = |account: &SummaryAccount| {
         let receipt = account.receipt.as_ref();
         let total = receipt.map(Receipt::total);
         vec![
@@ -39,8 +37,8 @@ fn render(accounts: &[Account]) -> String {
             account.kind.as_str().to_owned(),
             account.turn.to_string(),
             format!("{} → {}", thousands(account.source_tokens.0), thousands(account.summary_tokens.0)),
-            total.map_or_else(|| "–".to_owned(), share),
-            receipt.map_or_else(String::new, by_kind),
+            total.map_or_else(|| "–".to_owned(), retained_share),
+            receipt.map_or_else(String::new, kinds_text),
             receipt.map_or_else(String::new, |receipt| match receipt.repaired.len() {
                 0 => String::new(),
                 n => out::count(n as u64, "value"),
@@ -54,67 +52,64 @@ fn render(accounts: &[Account]) -> String {
     for (line, account) in lines.zip(accounts) {
         text.push_str(line);
         text.push('\n');
-        for note in account.receipt.as_ref().map(notes).unwrap_or_default() {
+        for note in account.receipt.as_ref().map(detail_lines).unwrap_or_default() {
             text.push_str(&format!("  {DIM}{note}{DIM:#}\n"));
         }
     }
     text
 }
 
-/// A receipt in one line.
-pub(crate) fn in_short(receipt: &Receipt) -> String {
-    let kinds = by_kind(receipt);
+pub(crate) fn summary_line(receipt: &Receipt) -> String {
+    let kinds = kinds_text(receipt);
     let kinds = if kinds.is_empty() { kinds } else { format!(" ({kinds})") };
-    format!("kept {}{kinds}", share(receipt.total()))
+    format!("kept {}{kinds}", retained_share(receipt.total()))
 }
 
-/// What only the original has, what is lost, what was mended: a few of each.
-pub(crate) fn notes(receipt: &Receipt) -> Vec<String> {
-    let mut out = Vec::new();
+/// A few values each: recoverable from the original only, missing, repaired.
+pub(crate) fn detail_lines(receipt: &Receipt) -> Vec<String> {
+    let mut lines = Vec::new();
     let total = receipt.total();
-    let values = |probes: &[neap_core::receipt::Probe]| {
-        let shown: Vec<String> = probes.iter().take(VALUES_SHOWN).map(|probe| value(&probe.value)).collect();
+    let values = |probes: &[neap_core::text::receipt::Probe]| {
+        let shown: Vec<String> = probes.iter().take(VALUES_SHOWN).map(|probe| one_line(&probe.value)).collect();
         shown.join(", ")
     };
     if let (Some(handle), true) = (&receipt.handle, total.recoverable > 0) {
-        out.push(format!(
+        lines.push(format!(
             "by {} only: {}{}",
-            out::clean(handle),
+            out::escape_control(handle),
             values(&receipt.recoverable),
-            more(total.recoverable)
+            more_text(total.recoverable)
         ));
     }
     if total.missing > 0 {
-        out.push(format!("missing: {}{}", values(&receipt.missing), more(total.missing)));
+        lines.push(format!("missing: {}{}", values(&receipt.missing), more_text(total.missing)));
     }
     for change in receipt.repaired.iter().take(VALUES_SHOWN) {
-        out.push(format!("mended: {}", value(&change.to_string())));
+        lines.push(format!("mended: {}", one_line(&change.to_string())));
     }
     for change in receipt.changed.iter().take(VALUES_SHOWN) {
-        out.push(format!("changed: {}", value(&change.to_string())));
+        lines.push(format!("changed: {}", one_line(&change.to_string())));
     }
-    out
+    lines
 }
 
-fn more(count: u32) -> String {
+fn more_text(count: u32) -> String {
     match (count as usize).saturating_sub(VALUES_SHOWN) {
         0 => String::new(),
         more => format!(" and {more} more"),
     }
 }
 
-/// Stored text on one line.
-fn value(text: &str) -> String {
-    out::clean(text).split_whitespace().collect::<Vec<_>>().join(" ")
+fn one_line(text: &str) -> String {
+    out::escape_control(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn share(tally: Tally) -> String {
+fn retained_share(tally: Tally) -> String {
     let permille = tally.retained_permille();
     format!("{}.{} % of {}", permille / 10, permille % 10, tally.found)
 }
 
-/// The share retained of each kind that was found.
-fn by_kind(receipt: &Receipt) -> String {
-    let found = ProbeKind::ALL.into_iter().map(|kind| (kind, receipt.of(kind))).filter(|(_, t)| t.found > 0);
+fn kinds_text(receipt: &Receipt) -> String {
+    let found = ProbeKind::ALL.into_iter().map(|kind| (kind, receipt.tally(kind))).filter(|(_, t)| t.found > 0);
     found.map(|(kind, t)| format!("{} {}/{}", kind.as_str(), t.retained, t.found)).collect::<Vec<_>>().join(", ")
 }

@@ -1,68 +1,73 @@
-//! `neap remember`: something to be known from now on.
+//! `neap remember`: stores a fact, preference, rule or episode.
 
 use std::process::ExitCode;
 
-use neap_core::ids::EffortId;
-use neap_core::learn::Wish;
+use neap_core::base::ids::EffortId;
+use neap_core::base::refusal::Refusal;
+use neap_core::memory::learn::MemoryCommand;
 use neap_core::memory::{Body, MemoryDraft, MemoryKind};
-use neap_core::tools::Refusal;
 
 use crate::app;
-use crate::cli::{NewKind, RememberArgs};
+use crate::cli::{NewMemoryKind, RememberArgs};
 use crate::cmd::censor;
 use crate::env::DataDir;
 use crate::out::Failure;
-use crate::{told, typed};
+use crate::{memory_input, memory_output};
 
 pub(crate) async fn run(data: &DataDir, args: RememberArgs, json: bool) -> Result<ExitCode, Failure> {
     let kind = match (args.kind, &args.from_effort) {
-        (None, None) | (Some(NewKind::Fact), _) => MemoryKind::Fact,
-        (Some(NewKind::Procedure), _) => MemoryKind::Procedure,
-        (Some(NewKind::Episode), _) | (None, Some(_)) => MemoryKind::Episode,
-        (Some(NewKind::Censor), _) => MemoryKind::Censor,
+        (None, None) | (Some(NewMemoryKind::Fact), _) => MemoryKind::Fact,
+        (Some(NewMemoryKind::Procedure), _) => MemoryKind::Procedure,
+        (Some(NewMemoryKind::Episode), _) | (None, Some(_)) => MemoryKind::Episode,
+        (Some(NewMemoryKind::Censor), _) => MemoryKind::Censor,
     };
     if args.text.as_deref() == Some("-") && args.fields.detail.as_deref() == Some("-") {
         return Err(Failure::new("the text and --detail cannot both come from standard input")
             .hint("give one of them as an argument"));
     }
-    let text = typed::from_input(args.text.unwrap_or_default())?;
-    let mut draft = typed::draft(kind, text, args.fields)?;
+    let text = memory_input::text_or_stdin(args.text.unwrap_or_default())?;
+    let mut draft = memory_input::draft(kind, text, args.fields)?;
     if let Some(effort) = &args.from_effort {
-        tell_of(data, &mut draft, effort, &args.session).await?;
+        fill_from_effort(data, &mut draft, effort, &args.session).await?;
     }
     if let Body::Censor(rule) = &draft.body {
-        let tried = censor::try_out(data, rule, args.force).await?;
+        let trial = censor::try_rule(data, rule, args.force).await?;
         if !json {
-            tried.print();
+            trial.print();
         }
     }
     let mut agent = app::agent(data).await?;
-    let answer = agent.ask(Wish::Remember(Box::new(draft))).await?;
-    told::tell(&agent, answer, json).await
+    let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
+    memory_output::print_outcome(&agent, response, json).await
 }
 
-/// An episode of a concluded effort says what its summary says, unless it was told otherwise.
-async fn tell_of(data: &DataDir, draft: &mut MemoryDraft, effort: &str, session: &str) -> Result<(), Failure> {
+/// Fills an episode from a concluded effort; a given text takes precedence over the effort's summary.
+async fn fill_from_effort(
+    data: &DataDir,
+    draft: &mut MemoryDraft,
+    effort: &str,
+    session: &str,
+) -> Result<(), Failure> {
     let Body::Episode(episode) = &mut draft.body else {
-        return Err(Failure::refused(
+        return Err(Failure::from_refusal(
             &Refusal::new("Only an episode tells of an effort.").hint("leave --kind out, or make it episode"),
         ));
     };
-    let session = app::session_id(session)?;
-    let attached = app::reader(data)?.attach(&session).await?;
+    let session = app::parse_session_id(session)?;
+    let attached = app::read_engine(data)?.attach(&session).await?;
     let id = EffortId::from_name(effort).ok();
-    let found = id.and_then(|id| attached.state().effort(&id)).filter(|effort| effort.is_concluded());
-    let Some(found) = found else {
-        return Err(Failure::refused(
+    let concluded = id.and_then(|id| attached.state().effort(&id)).filter(|effort| effort.is_concluded());
+    let Some(concluded) = concluded else {
+        return Err(Failure::from_refusal(
             &Refusal::new(format!("No concluded effort with id '{effort}' in session {session}.")).hint(format!(
-                "an episode tells of work that is over; `neap efforts --session {session}` lists it"
+                "an episode tells of work that is over; `neap session efforts --session {session}` lists it"
             )),
         ));
     };
     if episode.summary.trim().is_empty() {
         episode.summary =
-            found.summary.as_ref().map_or_else(|| found.name.clone(), |summary| summary.text.clone());
+            concluded.summary.as_ref().map_or_else(|| concluded.name.clone(), |summary| summary.text.clone());
     }
-    (episode.session, episode.effort) = (Some(session), Some(found.id.clone()));
+    (episode.session, episode.effort) = (Some(session), Some(concluded.id.clone()));
     Ok(())
 }

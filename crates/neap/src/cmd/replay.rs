@@ -1,17 +1,17 @@
-//! `neap replay`: a scripted conversation through the real engine, one turn a line.
+//! `neap lab replay`: plays a scripted conversation through the real engine, one turn per line.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use neap_core::effort::Effort;
-use neap_core::ledger::Layer;
-use neap_core::tools::Banner;
-use neap_engine::{Author, Engine, Quiet, Session, SessionOptions, TurnReply};
-use neap_model::scripted::Scripted;
+use neap_core::base::ledger::Layer;
+use neap_core::session::effort::Effort;
+use neap_core::turn::tools::Banner;
+use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions, TurnReply};
+use neap_model::scripted::ScriptedModel;
 use neap_store::SqliteStore;
-use neap_store::reading::{self, LINE_BYTES_MAX, Line as Found, Lines};
+use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,29 +20,28 @@ use crate::cli::ReplayArgs;
 use crate::env::DataDir;
 use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 
-/// Ids listed in a turn's object, at most; the counts beside them are complete.
+/// Most ids listed per turn; the counts are complete.
 const IDS_MAX: usize = 200;
 
-/// One line of the script.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct ScriptTurn {
     user: String,
     #[serde(default)]
-    calls: Vec<Called>,
+    calls: Vec<ScriptCall>,
     #[serde(default)]
     assistant: String,
 }
 
 #[derive(Debug, Deserialize)]
-struct Called {
+struct ScriptCall {
     name: String,
     #[serde(default)]
     arguments: Value,
 }
 
-impl Called {
-    /// Arguments as a model would write them; text is taken to be that already.
-    fn written(self) -> (String, String) {
+impl ScriptCall {
+    /// Arguments as a model would write them; a string is used as it is.
+    fn into_call(self) -> (String, String) {
         let arguments = match self.arguments {
             Value::Null => "{}".to_owned(),
             Value::String(text) => text,
@@ -52,10 +51,9 @@ impl Called {
     }
 }
 
-/// What a turn left behind. Tokens are those of the context that the model saw last in the turn; the rest is
-/// the state after it.
+/// The state after a turn. Tokens are those of the last context that the model saw in it.
 #[derive(Debug, Serialize)]
-pub(crate) struct TurnLine {
+pub(crate) struct TurnReport {
     pub(crate) turn: u64,
     pub(crate) active: Option<String>,
     pub(crate) open: Vec<String>,
@@ -71,7 +69,7 @@ pub(crate) struct TurnLine {
     pub(crate) refusals: Vec<String>,
 }
 
-impl TurnLine {
+impl TurnReport {
     pub(crate) fn of(session: &Session, reply: &TurnReply) -> Self {
         let state = session.state();
         let ids = |efforts: &mut dyn Iterator<Item = &Effort>| {
@@ -86,12 +84,12 @@ impl TurnLine {
         let ambient = ledger.logs.iter().filter(|log| log.layer == Layer::Ambient).map(|log| log.exchanges);
         Self {
             turn: reply.turn.0,
-            active: state.active().map(|effort| effort.id.to_string()),
-            open: ids(&mut state.open()),
-            expanded: ids(&mut state.expanded()),
-            shown_summaries: ids(&mut state.shown().rev().filter(|effort| effort.expanded.is_none())),
-            evicted: ids(&mut state.evicted().rev()),
-            evicted_count: state.evicted().len(),
+            active: state.active_effort().map(|effort| effort.id.to_string()),
+            open: ids(&mut state.open_efforts()),
+            expanded: ids(&mut state.expanded_efforts()),
+            shown_summaries: ids(&mut state.shown_efforts().rev().filter(|effort| effort.expanded.is_none())),
+            evicted: ids(&mut state.evicted_efforts().rev()),
+            evicted_count: state.evicted_efforts().len(),
             ambient_exchanges: ambient.sum(),
             tokens,
             budget: ledger.budget.0,
@@ -122,63 +120,64 @@ impl TurnLine {
         if self.evicted_count > 0 {
             add("evicted", self.evicted_count.to_string());
         }
-        out::line(text);
+        out::print_line(text);
         for banner in &self.banners {
-            out::line(format!("  {BANNER}{}{BANNER:#}", out::clean(banner).replace('\n', "\n  ")));
+            out::print_line(format!("  {BANNER}{}{BANNER:#}", out::escape_control(banner).replace('\n', "\n  ")));
         }
         for refusal in &self.refusals {
-            out::line(format!("  {DIM}refused:{DIM:#} {}", out::clean(refusal)));
+            out::print_line(format!("  {DIM}refused:{DIM:#} {}", out::escape_control(refusal)));
         }
     }
 }
 
 pub(crate) async fn run(data: &DataDir, args: ReplayArgs, json: bool) -> Result<ExitCode, Failure> {
-    let script = open(&args.file)?;
-    let model = Arc::new(Scripted::new());
+    let script = open_script(&args.file)?;
+    let model = Arc::new(ScriptedModel::new());
     let options = SessionOptions { set: args.set };
-    // Without a session to keep, the turns go to a store that is thrown away.
+    // Without --session the turns go to a temporary store.
     let scratch = tempfile::tempdir()?;
     let engine = match &args.session {
-        Some(_) => app::agent_engine(data)?.model(model.clone()).build(),
+        Some(_) => app::agent_engine_builder(data)?.model(model.clone()).build(),
         None => {
             let store = SqliteStore::open(&scratch.path().join("replay.db"))?;
             Engine::builder(Arc::new(store)).model(model.clone()).build()
         }
     };
-    let id = app::session_id(args.session.as_deref().unwrap_or("replay"))?;
+    let id = app::parse_session_id(args.session.as_deref().unwrap_or("replay"))?;
     let mut session = engine.resume(&id, &options).await?;
-    let played = play(&mut session, &model, script, &args.file, json).await;
-    // Whether it went to its end or not: what was said is shown in the folder.
+    let result = run_script(&mut session, &model, script, &args.file, json).await;
+    // Also after a failure, so that the session folder is current.
     engine.flush().await;
-    played.map(|()| ExitCode::SUCCESS)
+    result.map(|()| ExitCode::SUCCESS)
 }
 
-async fn play(
+async fn run_script(
     session: &mut Session,
-    model: &Scripted,
+    model: &ScriptedModel,
     script: Box<dyn BufRead>,
     file: &Path,
     json: bool,
 ) -> Result<(), Failure> {
-    for (at, text) in Lines::new(script, LINE_BYTES_MAX).enumerate() {
-        let wrong = |error: String| {
+    for (at, text) in BoundedLines::new(script, LINE_BYTES_MAX).enumerate() {
+        let invalid = |error: String| {
             Failure::new(format!("line {} of {}: {error}", at + 1, file.display())).hint(
                 r#"each line is {"user": "…", "calls": [{"name": "…", "arguments": {…}}], "assistant": "…"}"#,
             )
         };
-        let text = match text.map_err(|error| wrong(error.to_string()))? {
-            Found::Whole(text) if text.trim_ascii().is_empty() => continue,
-            Found::Whole(text) => text,
-            Found::TooLong { bytes } => {
-                return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+        let text = match text.map_err(|error| invalid(error.to_string()))? {
+            BoundedLine::Whole(text) if text.trim_ascii().is_empty() => continue,
+            BoundedLine::Whole(text) => text,
+            BoundedLine::TooLong { bytes } => {
+                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
             }
         };
-        let line: Line = serde_json::from_slice(text.trim_ascii_end()).map_err(|error| wrong(describe(&error)))?;
-        model.push_turn(line.calls.into_iter().map(Called::written).collect(), &line.assistant);
-        let reply = session.turn(Author::Import, &line.user, &mut Quiet).await?;
-        let turn = TurnLine::of(session, &reply);
+        let line: ScriptTurn =
+            serde_json::from_slice(text.trim_ascii_end()).map_err(|error| invalid(parse_error_text(&error)))?;
+        model.push_turn(line.calls.into_iter().map(ScriptCall::into_call).collect(), &line.assistant);
+        let reply = session.turn(Author::Import, &line.user, &mut NullObserver).await?;
+        let turn = TurnReport::of(session, &reply);
         if json {
-            out::json_line(&turn)?;
+            out::print_json(&turn)?;
         } else {
             turn.print();
         }
@@ -186,12 +185,12 @@ async fn play(
     Ok(())
 }
 
-/// What is wrong with a line. The parser counts lines too, and each of ours is its first.
-fn describe(error: &serde_json::Error) -> String {
+/// Each line is parsed separately, so the parser's own line number is dropped.
+fn parse_error_text(error: &serde_json::Error) -> String {
     error.to_string().replace(" at line 1 column", " at column")
 }
 
-fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+fn open_script(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(std::io::stdin())));
     }
@@ -199,6 +198,6 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
         Failure::new(format!("cannot read {}: {error}", path.display()))
             .hint("name a .jsonl file, or - for standard input")
     };
-    let file = reading::open(path).map_err(|error| failed(&error))?;
+    let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
     Ok(Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?)))
 }

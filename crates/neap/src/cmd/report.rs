@@ -1,34 +1,33 @@
-//! `neap report`: the figures of a session.
+//! `neap report`: figures of a session.
 
 use std::process::ExitCode;
 
-use neap_core::ingest::{PassedSum, Used};
-use neap_core::report::{AgentReport, Metric, Report, Savings};
+use neap_core::client::{RequestTotals, TokenUsage};
+use neap_core::session::report::{AgentReport, Metric, Report, Savings};
 use serde_json::json;
 
 use crate::app;
-use crate::cli::OfSession;
 use crate::env::DataDir;
 use crate::out::{self, BAD, Failure, GOOD, thousands};
 
-pub(crate) async fn run(data: &DataDir, args: &OfSession, json: bool) -> Result<ExitCode, Failure> {
-    let session = app::reader(data)?.attach(&app::session_id(&args.session)?).await?;
+pub(crate) async fn run(data: &DataDir, session: &str, json: bool) -> Result<ExitCode, Failure> {
+    let session = app::read_engine(data)?.attach(&app::parse_session_id(session)?).await?;
     let report = session.report();
-    let agent = app::known_agent(data).await?.report();
+    let agent = app::existing_agent(data).await?.report();
     if json {
-        let mut told = json!(report);
-        told["agent"] = json!(agent);
-        told["memory_metrics"] = json!(report.memories.metrics(&agent));
-        out::json_line(&told)?;
+        let mut value = json!(report);
+        value["agent"] = json!(agent);
+        value["memory_metrics"] = json!(report.memories.metrics(&agent));
+        out::print_json(&value)?;
     } else {
-        out::piece(render(&report));
-        out::piece(of_memories(&report, &agent));
+        out::print_text(render(&report));
+        out::print_text(render_memories(&report, &agent));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// How what the agent knows serves, each figure beside its target; nothing if it knows nothing.
-fn of_memories(report: &Report, agent: &AgentReport) -> String {
+/// Memory metrics beside their targets; empty if there are no memories.
+fn render_memories(report: &Report, agent: &AgentReport) -> String {
     if report.memories.loads == 0 && agent.records == 0 {
         return String::new();
     }
@@ -42,15 +41,14 @@ fn of_memories(report: &Report, agent: &AgentReport) -> String {
         vec![metric.name.to_owned(), value, metric.target.to_owned()]
     };
     let mut rows: Vec<Vec<String>> = report.memories.metrics(agent).iter().map(row).collect();
-    let live =
+    let cold_start =
         vec!["cold_start".to_owned(), "live".to_owned(), "< 500 ms; `neap context --json`: build_ms".to_owned()];
-    rows.insert(4, live);
+    rows.insert(4, cold_start);
     rows.push(vec!["times chosen".to_owned(), thousands(report.memories.loads), String::new()]);
     rows.push(vec!["rules that found something".to_owned(), thousands(report.memories.censored), String::new()]);
     format!("\n{}", out::table(&["memories", "value", "target"], &rows))
 }
 
-/// The report for people.
 pub(crate) fn render(report: &Report) -> String {
     let count = |n: u64| thousands(n);
     let share = |part: f64| format!("{:.1} %", part * 100.0);
@@ -61,8 +59,8 @@ pub(crate) fn render(report: &Report) -> String {
         ("context_tokens_peak", count(report.context_tokens_peak.0)),
         ("expansion_tokens", count(report.expansion_tokens.0)),
         ("expansion_overhead", share(report.expansion_overhead)),
-        ("savings_vs_naive, this turn", savings(&report.savings_vs_naive)),
-        ("savings_vs_naive, all turns", savings(&report.savings_vs_naive_all_turns)),
+        ("savings_vs_naive, this turn", savings_text(&report.savings_vs_naive)),
+        ("savings_vs_naive, all turns", savings_text(&report.savings_vs_naive_all_turns)),
         ("auto_collapses", count(report.auto_collapses)),
         ("manual_collapses", count(report.manual_collapses)),
         ("manual_vs_auto_collapse", maybe(report.manual_vs_auto_collapse, "")),
@@ -82,30 +80,30 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    rows.extend(of_requests(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+    rows.extend(request_rows(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     out::table(&["metric", "value"], &rows)
 }
 
-/// Requests of clients that were passed on; nothing if there were none.
-fn of_requests(passed: &PassedSum) -> Vec<(&'static str, String)> {
-    if passed.is_empty() {
+/// Proxied requests; empty if there were none.
+fn request_rows(totals: &RequestTotals) -> Vec<(&'static str, String)> {
+    if totals.is_empty() {
         return Vec::new();
     }
     let share = |part: f64| format!("{:.1} %", part * 100.0);
-    let Used { input, cached: _, output } = passed.used;
+    let TokenUsage { input, cached: _, output } = totals.used;
     vec![
-        ("requests passed on", thousands(passed.requests)),
-        ("requests changed", thousands(passed.changed)),
-        ("answers broken off", thousands(passed.broken_off)),
-        ("tokens that came", thousands(passed.tokens_in.0)),
-        ("tokens passed on", thousands(passed.tokens_sent.0)),
+        ("requests passed on", thousands(totals.requests)),
+        ("requests changed", thousands(totals.changed)),
+        ("answers broken off", thousands(totals.broken_off)),
+        ("tokens that came", thousands(totals.tokens_in.0)),
+        ("tokens passed on", thousands(totals.tokens_sent.0)),
         ("tokens in, by the provider", thousands(input.0)),
         ("tokens out, by the provider", thousands(output.0)),
-        ("cached share, by the provider", passed.cached_share().map_or_else(|| "–".to_owned(), share)),
+        ("cached share, by the provider", totals.cached_share().map_or_else(|| "–".to_owned(), share)),
     ]
 }
 
-fn savings(s: &Savings) -> String {
+fn savings_text(s: &Savings) -> String {
     let sign = if s.tokens < 0 { "-" } else { "" };
     let tokens = thousands(s.tokens.unsigned_abs());
     let (variable, whole) = (s.of_variable * 100.0, s.of_whole * 100.0);

@@ -1,21 +1,21 @@
-//! `neap run -- COMMAND`: a proxy for one command, which is told of it by its environment.
+//! `neap run -- COMMAND`: runs a command with a proxy of its own, announced in environment variables.
 
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
-use neap_core::ingest::Callers;
+use neap_core::client::Tenancy;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
 use super::serve;
 use crate::cli::RunArgs;
 use crate::env::DataDir;
+use crate::mcp_token;
 use crate::out::{self, Failure};
-use crate::proxy::Limits;
-use crate::token;
+use crate::proxy::ProxyLimits;
 
-/// Variables by which clients are told where their provider is, and what comes after the address.
-const TOLD: [(&str, &str); 5] = [
+/// Variables that clients read the provider's URL from, and the path to append.
+const CLIENT_URL_VARS: [(&str, &str); 5] = [
     ("ANTHROPIC_BASE_URL", ""),
     ("OPENAI_BASE_URL", "/v1"),
     ("OPENAI_API_BASE", "/v1"),
@@ -26,45 +26,45 @@ const TOLD: [(&str, &str); 5] = [
 pub(crate) async fn run(data: &DataDir, args: RunArgs) -> Result<ExitCode, Failure> {
     let RunArgs { proxy, command } = args;
     let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is nothing to run")) };
-    let bound = serve::bound(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy).await?;
-    // There is no /mcp here, but a client that has its token may bring it by mistake.
-    let token = token::known(data)?;
-    let (token, limits) = (token.as_deref(), Limits::default());
-    let serving = serve::serving(data, bound, Vec::new(), &proxy, Callers::One, token, limits)?;
-    let address = serving.address();
-    let (ended, end) = oneshot::channel::<()>();
-    let serves = tokio::spawn(serving.until(async {
-        let _ = end.await;
+    let bound = serve::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy).await?;
+    // There is no /mcp here, but a client may send its token by mistake.
+    let token = mcp_token::load_existing(data)?;
+    let (token, limits) = (token.as_deref(), ProxyLimits::default());
+    let server = serve::build_server(data, bound, Vec::new(), &proxy, Tenancy::Single, token, limits)?;
+    let address = server.address();
+    let (end_sender, end_receiver) = oneshot::channel::<()>();
+    let server_task = tokio::spawn(server.run_until(async {
+        let _ = end_receiver.await;
     }));
     let mut child = Command::new(program);
     child.args(rest);
-    for (name, path) in TOLD {
+    for (name, path) in CLIENT_URL_VARS {
         child.env(name, format!("http://{address}{path}"));
     }
-    let status = wait(child).await;
-    // It is over: nobody is left to finish a stream for.
-    drop(ended);
+    let status = wait_for_child(child).await;
+    // The command has ended, and with it all streams.
+    drop(end_sender);
     let status = status.map_err(|error| {
-        Failure::new(format!("cannot run '{}': {error}", out::clean(&program.to_string_lossy())))
+        Failure::new(format!("cannot run '{}': {error}", out::escape_control(&program.to_string_lossy())))
             .hint("write the command after --, as you would type it without neap run")
     })?;
-    serves.await.map_err(|error| Failure::new(error.to_string()))??;
-    Ok(code(status))
+    server_task.await.map_err(|error| Failure::new(error.to_string()))??;
+    Ok(exit_code(status))
 }
 
-/// Waits for a command. What is typed to stop it is for it alone to heed.
-async fn wait(mut command: Command) -> std::io::Result<ExitStatus> {
+/// Waits for the command. Ctrl-C is left to it.
+async fn wait_for_child(mut command: Command) -> std::io::Result<ExitStatus> {
     let mut child = command.spawn()?;
     loop {
         tokio::select! {
             status = child.wait() => return status,
-            heard = tokio::signal::ctrl_c() => heard?,
+            signal = tokio::signal::ctrl_c() => signal?,
         }
     }
 }
 
-/// Its exit code; of one that was ended by a signal, what a shell makes of that.
-fn code(status: ExitStatus) -> ExitCode {
+/// The exit code; for a command killed by a signal, what a shell would return.
+fn exit_code(status: ExitStatus) -> ExitCode {
     #[cfg(unix)]
     let signal = std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal);
     #[cfg(not(unix))]

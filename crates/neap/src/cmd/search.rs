@@ -1,123 +1,120 @@
-//! `neap search`: what was done and said, in one session or in all, and what the agent knows.
+//! `neap search`: searches messages, efforts and memories, in one session or in all.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use neap_core::ids::EffortId;
+use neap_core::base::ids::EffortId;
 use neap_core::memory::MemoryKind;
-use neap_core::recall::{Filter, TextKind, Why};
+use neap_core::recall::{Filter, RankFactors, TextKind};
 use neap_engine::{EngineError, Hit};
 use serde_json::json;
 
 use crate::app;
-use crate::cli::{Place, SearchArgs};
+use crate::cli::{SearchArgs, SearchIn};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
 
-/// How long a search waits for what is not embedded yet.
-const INDEX_LIMIT: Duration = Duration::from_millis(500);
+/// How long a search waits for missing embeddings.
+const INDEX_TIMEOUT: Duration = Duration::from_millis(500);
 
 pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result<ExitCode, Failure> {
-    let session = args.session.as_deref().map(app::session_id).transpose()?;
-    let engine = app::reader(data)?;
+    let session = args.session.as_deref().map(app::parse_session_id).transpose()?;
+    let engine = app::read_engine(data)?;
     if let Some(id) = &session {
         engine.attach(id).await?;
     }
-    // What was said a moment ago may not be embedded yet; a few texts are quickly done, and where nothing can be written, words find.
-    let indexed = tokio::time::timeout(INDEX_LIMIT, engine.index_all()).await;
+    // Recent texts may lack embeddings; a few are made quickly, and without them words are searched.
+    let indexed = tokio::time::timeout(INDEX_TIMEOUT, engine.index_all()).await;
     let query = args.query.join(" ");
     let is_narrow = args.by.is_some() || args.effort.is_some();
-    if is_narrow && args.place == Place::Memories {
+    if is_narrow && args.place == SearchIn::Memories {
         return Err(Failure::new("what the agent knows is of no speaker and of no effort")
             .hint("leave out --by and --effort, or search with --in talk"));
     }
-    let mut filter = Filter { kinds: kinds(args.place), from: args.since, ..Filter::default() };
+    let mut filter = Filter { kinds: text_kinds(args.place), from: args.since, ..Filter::default() };
     filter.effort = args.effort.as_deref().map(effort_id).transpose()?;
-    if let Some(who) = &args.by {
-        said_by(who, &mut filter);
+    if let Some(speaker) = &args.by {
+        filter_by_speaker(speaker, &mut filter);
     }
     filter.streams = session.clone().map(|id| [id].into());
     let mut hits = Vec::new();
-    if args.place != Place::Memories {
+    if args.place != SearchIn::Memories {
         hits.extend(engine.search(&query, filter.clone(), args.max).await?);
     }
-    if matches!(args.place, Place::Memories | Place::All) && session.is_none() && !is_narrow {
+    if matches!(args.place, SearchIn::Memories | SearchIn::All) && session.is_none() && !is_narrow {
         let agent = data.agent().stream();
-        let of_agent = Filter { streams: Some([agent].into()), kinds: None, ..filter };
-        hits.extend(engine.search(&query, of_agent, args.max).await?);
+        let agent_filter = Filter { streams: Some([agent].into()), kinds: None, ..filter };
+        hits.extend(engine.search(&query, agent_filter, args.max).await?);
         hits.sort_by(|a, b| b.score.total_cmp(&a.score));
         hits.truncate(args.max);
     }
-    if let Some(why) = engine.meaning_fault() {
-        note(&format!("searched by words alone: {why}"), json)?;
+    if let Some(reason) = engine.embed_fault() {
+        print_note(&format!("searched by words alone: {reason}"), json)?;
     } else if let Ok(Err(error @ EngineError::Embedder(_))) = indexed {
-        note(&format!("what is new is searched by words alone: {error}"), json)?;
+        print_note(&format!("what is new is searched by words alone: {error}"), json)?;
     }
     if json {
-        out::json_line(&hits)?;
+        out::print_json(&hits)?;
     } else if hits.is_empty() {
-        out::line(format!("Nothing found for \"{}\".", out::clean(&query)));
-        out::line(format!(
-            "{DIM}hint:{DIM:#} try a rarer word, a name or a number; `neap efforts` lists all efforts"
+        out::print_line(format!("Nothing found for \"{}\".", out::escape_control(&query)));
+        out::print_line(format!(
+            "{DIM}hint:{DIM:#} try a rarer word, a name or a number; `neap session efforts` lists all efforts"
         ));
     } else {
         let mut shown = String::new();
         for hit in &hits {
             let text = render(hit, session.is_none());
-            out::piece(&text);
+            out::print_text(&text);
             shown.push_str(&text);
             if args.explain {
-                out::line(format!("  {DIM}{:.3} = {}{DIM:#}", hit.score, reasons(&hit.why)));
+                out::print_line(format!("  {DIM}{:.3} = {}{DIM:#}", hit.score, score_text(&hit.why)));
             }
         }
-        out::tell_masked(&shown);
+        out::print_masked_notice(&shown);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says on standard error what the answer does not tell.
-fn note(text: &str, json: bool) -> Result<(), Failure> {
-    let text = out::clean(text);
-    out::aside(if json { out::json_text(&json!({ "note": text }))? } else { format!("note: {text}") });
+fn print_note(text: &str, json: bool) -> Result<(), Failure> {
+    let text = out::escape_control(text);
+    out::print_notice(if json { out::json_text(&json!({ "note": text }))? } else { format!("note: {text}") });
     Ok(())
 }
 
 fn effort_id(name: &str) -> Result<EffortId, Failure> {
     EffortId::from_name(name).map_err(|error| {
-        Failure::new(format!("cannot use '{}' as an effort's id: {error}", out::clean(name)))
-            .hint("`neap efforts` lists them")
+        Failure::new(format!("cannot use '{}' as an effort's id: {error}", out::escape_control(name)))
+            .hint("`neap session efforts` lists them")
     })
 }
 
-/// Leaves what somebody said: one of the sides of a conversation, or whoever has this name.
-fn said_by(who: &str, filter: &mut Filter) {
-    let side = match who.trim().to_lowercase().as_str() {
+/// Restricts the filter to a role, or to a speaker's name.
+fn filter_by_speaker(speaker: &str, filter: &mut Filter) {
+    let role = match speaker.trim().to_lowercase().as_str() {
         "user" => TextKind::User,
         "assistant" => TextKind::Assistant,
         "tool" => TextKind::Tool,
         _ => {
-            filter.who = Some([who.to_owned()].into());
+            filter.speakers = Some([speaker.to_owned()].into());
             return;
         }
     };
-    let is_there = filter.kinds.as_ref().is_none_or(|kinds| kinds.contains(&side));
-    filter.kinds = Some(if is_there { [side].into() } else { BTreeSet::new() });
+    let is_included = filter.kinds.as_ref().is_none_or(|kinds| kinds.contains(&role));
+    filter.kinds = Some(if is_included { [role].into() } else { BTreeSet::new() });
 }
 
-/// The kinds of text that are in a place.
-fn kinds(place: Place) -> Option<BTreeSet<TextKind>> {
+fn text_kinds(place: SearchIn) -> Option<BTreeSet<TextKind>> {
     match place {
-        Place::Raw => Some([TextKind::User, TextKind::Assistant, TextKind::Tool, TextKind::System].into()),
-        Place::Efforts => Some([TextKind::Effort].into()),
-        Place::Memories => Some(MemoryKind::ALL.map(TextKind::Memory).into()),
-        Place::Talk | Place::All => None,
+        SearchIn::Raw => Some([TextKind::User, TextKind::Assistant, TextKind::Tool, TextKind::System].into()),
+        SearchIn::Efforts => Some([TextKind::Effort].into()),
+        SearchIn::Memories => Some(MemoryKind::ALL.map(TextKind::Memory).into()),
+        SearchIn::Talk | SearchIn::All => None,
     }
 }
 
-/// What a score is the sum of, in words.
-fn reasons(why: &Why) -> String {
-    let Why { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } = why;
+fn score_text(factors: &RankFactors) -> String {
+    let RankFactors { words, meaning, beside, conversation, speaker, time, opening, lately, here, cost } = factors;
     let all = [
         ("words", *words),
         ("meaning", *meaning),
@@ -130,11 +127,10 @@ fn reasons(why: &Why) -> String {
         ("here", *here),
         ("cost", -cost),
     ];
-    let some = all.iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| format!("{name} {value:.3}"));
-    some.collect::<Vec<_>>().join(" + ")
+    let nonzero = all.iter().filter(|(_, value)| *value != 0.0).map(|(name, value)| format!("{name} {value:.3}"));
+    nonzero.collect::<Vec<_>>().join(" + ")
 }
 
-/// A hit for people: where, then what.
 pub(crate) fn render(hit: &Hit, name_session: bool) -> String {
     let mut place = hit.effort.as_ref().map_or_else(|| "ambient".to_owned(), |id| id.to_string());
     if name_session {
@@ -143,9 +139,9 @@ pub(crate) fn render(hit: &Hit, name_session: bool) -> String {
     if let TextKind::Memory(kind) = hit.kind {
         place = format!("memory / {kind}");
     }
-    let said = match hit.turn {
+    let source = match hit.turn {
         Some(turn) => format!(" {DIM}turn {turn}, {}{DIM:#}", hit.who.as_deref().unwrap_or(hit.kind.as_str())),
         None => format!(" {DIM}summary{DIM:#}"),
     };
-    format!("{BOLD}{}{BOLD:#}{said}\n  {}\n", out::clean(&place), out::clean(&hit.text))
+    format!("{BOLD}{}{BOLD:#}{source}\n  {}\n", out::escape_control(&place), out::escape_control(&hit.text))
 }

@@ -1,109 +1,116 @@
-//! `neap serve`: a proxy for any client of OpenAI or Anthropic.
+//! `neap serve`: runs the OpenAI- and Anthropic-compatible proxy and the MCP server.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use neap_core::ingest::{Callers, offered_tools};
-use neap_core::tokens::Tokens;
-use neap_model::wire::heard::Offer;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{Tenancy, offered_tools};
+use neap_model::wire::request::ToolOffer;
 
 use crate::app;
 use crate::cli::{CallersName, ProxyArgs, ServeArgs};
 use crate::env::DataDir;
 #[cfg(debug_assertions)]
 use crate::mcp::Fixture;
-use crate::mcp::{Desk, Mcp, Place, Server, SessionLimits};
+use crate::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
+use crate::mcp_token;
 use crate::model;
 use crate::out::{self, Failure};
-use crate::proxy::{Bound, Complaints, Decider, Guard, Limits, Serving, Upstreams};
-use crate::token;
+use crate::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
     let ServeArgs { listen, allow_host, user_words, callers, mcp_token_file, mcp_token, proxy, .. } = args;
     let (max_connections, max_mcp_sessions) = (args.max_connections, args.max_mcp_sessions);
     if mcp_token.is_some() {
-        return Err(token::not_on_the_command_line());
+        return Err(mcp_token::argument_refused());
     }
-    let bound = bound(listen, &proxy).await?;
+    let bound = bind(listen, &proxy).await?;
     let is_local = bound.address().ip().is_loopback();
     let callers = match callers {
-        CallersName::One => Callers::One,
-        CallersName::Many => Callers::Many,
-        CallersName::Auto if is_local => Callers::One,
-        CallersName::Auto => Callers::Many,
+        CallersName::One => Tenancy::Single,
+        CallersName::Many => Tenancy::Multi,
+        CallersName::Auto if is_local => Tenancy::Single,
+        CallersName::Auto => Tenancy::Multi,
     };
-    let token = token::find(data, mcp_token_file.as_deref(), is_local)?;
+    let token = mcp_token::resolve(data, mcp_token_file.as_deref(), is_local)?;
     let secret = token.as_ref().map(|token| token.text.as_str());
-    let limits = Limits { connections_max: usize::from(max_connections), ..Limits::default() };
+    let limits = ProxyLimits { connections_max: usize::from(max_connections), ..ProxyLimits::default() };
     let has_names = !allow_host.is_empty();
-    let serving = serving(data, bound, allow_host.clone(), &proxy, callers, secret, limits)?;
-    let place = Place { agent: Some(data.agent().clone()), ..Place::default() };
-    let engine = app::agent_engine(data)?;
-    let engine = if callers == Callers::Many { engine.without_callers() } else { engine };
-    let desk = Arc::new(Desk::new(engine.build(), place, user_words.into()));
+    let server = build_server(data, bound, allow_host.clone(), &proxy, callers, secret, limits)?;
+    let defaults = ServerDefaults { agent: Some(data.agent().clone()), ..ServerDefaults::default() };
+    let engine = app::agent_engine_builder(data)?;
+    let engine = if callers == Tenancy::Multi { engine.hide_callers() } else { engine };
+    let state = Arc::new(McpState::new(engine.build(), defaults, user_words.into()));
     let sessions = SessionLimits { sessions_max: usize::from(max_mcp_sessions), ..SessionLimits::default() };
-    let serving = serving.with_mcp(mcp(desk, allow_host, secret, is_local, sessions));
-    out::aside(format!("listening at http://{}", serving.address()));
+    let server = server.with_mcp(mcp_service(state, allow_host, secret, is_local, sessions));
+    out::print_notice(format!("listening at http://{}", server.address()));
     if !is_local {
-        out::aside("whoever reaches this machine can speak through it, with a key of their own");
+        out::print_notice("whoever reaches this machine can speak through it, with a key of their own");
     }
     match callers {
-        Callers::Many => out::aside(
+        Tenancy::Multi => out::print_notice(
             "callers are told apart by the credentials they show; nothing is kept of requests that show none",
         ),
-        Callers::One if !is_local => {
-            out::aside(
+        Tenancy::Single if !is_local => {
+            out::print_notice(
                 "all callers are taken for one, and may be shown what another said; --callers many keeps them apart",
             );
         }
-        Callers::One if has_names => out::aside(
+        Tenancy::Single if has_names => out::print_notice(
             "whoever comes by a name that --allow-host gives counts as this machine's one caller; --callers many keeps callers apart",
         ),
-        Callers::One => {}
+        Tenancy::Single => {}
     }
     match token.map(|token| token.source) {
-        Some(token::Source::Own(path)) => {
-            out::aside(format!("/mcp takes the token in {}; who has it reads what is kept here", path.display()));
+        Some(mcp_token::TokenSource::Own(path)) => {
+            out::print_notice(format!(
+                "/mcp takes the token in {}; who has it reads what is kept here",
+                path.display()
+            ));
         }
-        Some(_) if !is_local => out::aside("who has the token for /mcp reads what is kept here"),
+        Some(_) if !is_local => out::print_notice("who has the token for /mcp reads what is kept here"),
         Some(_) | None => {}
     }
-    serving.until(end()).await?;
+    server.run_until(shutdown_signal()).await?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn mcp(desk: Arc<Desk>, hosts: Vec<String>, token: Option<&str>, is_local: bool, limits: SessionLimits) -> Mcp {
+fn mcp_service(
+    state: Arc<McpState>,
+    hosts: Vec<String>,
+    token: Option<&str>,
+    is_local: bool,
+    limits: SessionLimits,
+) -> McpHttp {
     #[cfg(debug_assertions)]
-    if crate::env::text(crate::env::NEAP_MCP_FIXTURE).is_some() {
-        return Mcp::new(move || Fixture::new(Server::new(desk.clone())), hosts, token, is_local, limits);
+    if crate::env::var(crate::env::NEAP_MCP_FIXTURE).is_some() {
+        return McpHttp::new(move || Fixture::new(Server::new(state.clone())), hosts, token, is_local, limits);
     }
-    Mcp::new(move || Server::new(desk.clone()), hosts, token, is_local, limits)
+    McpHttp::new(move || Server::new(state.clone()), hosts, token, is_local, limits)
 }
 
-/// A place to listen at.
-pub(crate) async fn bound(listen: SocketAddr, args: &ProxyArgs) -> Result<Bound, Failure> {
-    let named = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
-    Bound::at(listen, Upstreams::new(named)?).await
+pub(crate) async fn bind(listen: SocketAddr, args: &ProxyArgs) -> Result<BoundProxy, Failure> {
+    let upstream = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
+    BoundProxy::bind(listen, Upstreams::new(upstream)?).await
 }
 
-/// A proxy that listens there.
-pub(crate) fn serving(
+pub(crate) fn build_server(
     data: &DataDir,
-    bound: Bound,
+    bound: BoundProxy,
     hosts: Vec<String>,
     args: &ProxyArgs,
-    callers: Callers,
+    callers: Tenancy,
     token: Option<&str>,
-    limits: Limits,
-) -> Result<Serving, Failure> {
+    limits: ProxyLimits,
+) -> Result<ProxyServer, Failure> {
     let ProxyArgs { upstream: _, budget, over_budget, shadow, tools, memory_tool } = args;
-    let engine = app::proxy_engine(data)?.callers(callers).build();
+    let engine = app::proxy_engine_builder(data)?.callers(callers).build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
     let tools = if *tools { offered_tools() } else { Vec::new() };
-    let offer = Offer { tools, memory: *memory_tool };
-    let offer = Some(offer).filter(|offer| offer.memory || !offer.tools.is_empty());
+    let offer = ToolOffer { tools, has_memory_tool: *memory_tool };
+    let offer = Some(offer).filter(|offer| offer.has_memory_tool || !offer.tools.is_empty());
     let (budget, over_budget) = (budget.map(Tokens), *over_budget);
     let decider = Decider {
         engine,
@@ -112,24 +119,24 @@ pub(crate) fn serving(
         over_budget,
         shadow: *shadow,
         offer,
-        complaints: Complaints::default(),
+        warnings: ThrottledLog::default(),
         _indexer,
     };
-    bound.serving(hosts, decider, Guard::new(token), limits)
+    bound.into_server(hosts, decider, TokenGuard::new(token), limits)
 }
 
-/// Until somebody ends it: streams that have begun are finished, and a second time ends at once.
-async fn end() {
-    asked_to_end().await;
-    out::aside("ending: streams that have begun are finished; once more ends at once");
+/// Resolves at the first signal to end; a second one exits at once.
+async fn shutdown_signal() {
+    terminate_signal().await;
+    out::print_notice("ending: streams that have begun are finished; once more ends at once");
     tokio::spawn(async {
-        asked_to_end().await;
+        terminate_signal().await;
         std::process::exit(130);
     });
 }
 
 #[cfg(unix)]
-async fn asked_to_end() {
+async fn terminate_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let terminated = async {
         match signal(SignalKind::terminate()) {
@@ -146,6 +153,6 @@ async fn asked_to_end() {
 }
 
 #[cfg(not(unix))]
-async fn asked_to_end() {
+async fn terminate_signal() {
     let _ = tokio::signal::ctrl_c().await;
 }

@@ -1,8 +1,8 @@
-//! `neap settings`: every setting with its default, and those of the store.
+//! `neap store settings`: shows all settings and changes those of the store.
 
 use std::process::ExitCode;
 
-use neap_core::policy::Policy;
+use neap_core::base::policy::Policy;
 use serde_json::json;
 
 use crate::app;
@@ -15,7 +15,8 @@ pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<Exi
     let policy = Policy::default();
     let mut store = StoreSettings::read(data)?;
     if let Some(set) = &args.set {
-        let (key, value) = app::setting(set).map_err(|error| Failure::new(error).hint("e.g. mask_secrets=off"))?;
+        let (key, value) =
+            app::parse_setting(set).map_err(|error| Failure::new(error).hint("e.g. mask_secrets=off"))?;
         store = store.set(data, &key, &value)?;
     }
     if json {
@@ -23,15 +24,15 @@ pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<Exi
         for (key, value) in store.entries() {
             all[key] = json!(value);
         }
-        out::json_line(&all)?;
+        out::print_json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let of_store = store.entries().into_iter().zip(DOCS).map(|((key, value), (_, doc))| {
+    let store_rows = store.entries().into_iter().zip(DOCS).map(|((key, value), (_, doc))| {
         vec![key.to_owned(), if value { "on" } else { "off" }.to_owned(), (*doc).to_owned()]
     });
-    out::piece(out::table(&["of this store", "value", "what it is"], &of_store.collect::<Vec<_>>()));
+    out::print_text(out::table(&["of this store", "value", "what it is"], &store_rows.collect::<Vec<_>>()));
     if args.set.is_some() {
-        out::line(format!("{DIM}It holds for what is stored from now on.{DIM:#}"));
+        out::print_line(format!("{DIM}It holds for what is stored from now on.{DIM:#}"));
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = Policy::DOCS
@@ -39,10 +40,10 @@ pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<Exi
         .zip(policy.entries())
         .map(|(doc, (key, value))| vec![key.to_owned(), value.to_string(), doc.trim().to_owned()])
         .collect();
-    out::line("");
-    out::piece(out::table(&["of a session", "default", "what it is"], &rows));
-    out::line(format!(
-        "\n{DIM}Change one of the store with `neap settings key=value`, one of a session with --set key=value, on `chat` or `replay`.{DIM:#}"
+    out::print_line("");
+    out::print_text(out::table(&["of a session", "default", "what it is"], &rows));
+    out::print_line(format!(
+        "\n{DIM}Change one of the store with `neap store settings key=value`, one of a session with --set key=value, on `chat` or `replay`.{DIM:#}"
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -1,138 +1,145 @@
-//! Carrying out a tool.
+//! Executes tool calls.
 
-use neap_core::message::Scope;
-use neap_core::tools::{Call, HostCall};
+use neap_core::base::message::Scope;
+use neap_core::turn::tools::{HostCall, OwnToolCall};
 use neap_engine::{EngineError, ToolReply, TurnReply};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Tool};
 use rmcp::service::RequestContext;
 use rmcp::{RoleServer, model};
 use serde_json::{Value, json};
 
-use super::progress::{self, Steps};
-use super::tools::{SESSION, looks};
-use super::whose::Which;
-use super::{Desk, Told, forget};
+use super::progress::{self, ProgressReporter};
+use super::session_resolver::ResolvedSession;
+use super::tools::{SESSION, is_read_only};
+use super::{McpState, ToolFailure, forget};
 
-/// A turn is told again this often if others keep coming first; each time the engine tries a hundred times itself.
+/// Retries of a contended turn; the engine makes a hundred attempts in each.
 const TURN_TRIES: usize = 5;
 
-/// Carries out a call. What makes no sense is told to the model; only a tool that is not there is a fault of the protocol.
+/// Runs a call. Bad arguments are reported to the model; only an unknown tool is a protocol error.
 pub(super) async fn call(
-    desk: &Desk,
+    state: &McpState,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let Some(tool) = desk.tools.iter().find(|tool| tool.name == request.name) else {
+    let Some(tool) = state.tools.iter().find(|tool| tool.name == request.name) else {
         let name: String = request.name.chars().filter(|c| !c.is_control()).take(80).collect();
         return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
     };
-    let (mut steps, told) = Steps::new();
-    steps.step(tool.title.clone().unwrap_or_default());
-    let done = async {
-        let answer = carry_out(desk, tool, request, &context, &mut steps).await;
-        drop(steps);
-        answer
+    let (mut reporter, steps) = ProgressReporter::new();
+    reporter.report(tool.title.clone().unwrap_or_default());
+    let run = async {
+        let outcome = run_tool(state, tool, request, &context, &mut reporter).await;
+        drop(reporter);
+        outcome
     };
-    let both = async { tokio::join!(done, progress::tell(told, &context)).0 };
-    let answer = tokio::select! {
-        // What is dropped half-way either became durable or never was.
+    let both = async { tokio::join!(run, progress::forward_progress(steps, &context)).0 };
+    let outcome = tokio::select! {
+        // Cancelling is safe: a write is either durable or did not happen.
         () = context.ct.cancelled() => return Err(ErrorData::new(model::ErrorCode::INTERNAL_ERROR, "cancelled", None)),
-        answer = both => answer,
+        outcome = both => outcome,
     };
-    Ok(match answer {
+    Ok(match outcome {
         Ok(response) => response,
-        Err(Told(refusal)) => CallToolResult::error(vec![ContentBlock::text(refusal.to_json())]).into(),
+        Err(ToolFailure(refusal)) => CallToolResult::error(vec![ContentBlock::text(refusal.to_json())]).into(),
     })
 }
 
-async fn carry_out(
-    desk: &Desk,
+async fn run_tool(
+    state: &McpState,
     tool: &Tool,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    steps: &mut Steps,
-) -> Result<CallToolResponse, Told> {
+    reporter: &mut ProgressReporter,
+) -> Result<CallToolResponse, ToolFailure> {
     let CallToolRequestParams { arguments, input_responses, .. } = request;
     let mut arguments = arguments.unwrap_or_default();
-    let which = desk.which(arguments.remove(SESSION).as_ref(), context).await?;
+    let resolved = state.resolve_session(arguments.remove(SESSION).as_ref(), context).await?;
     let arguments = Value::Object(arguments).to_string();
     let answer = match HostCall::parse(&tool.name, &arguments) {
-        Some(host) => host_call(desk, &which, host?).await?,
+        Some(host) => call_host_tool(state, &resolved, host?).await?,
         None if tool.name == forget::TOOL => {
-            match forget::ask(desk, &arguments, input_responses.as_ref(), context).await? {
-                forget::Asked::Nobody => session_call(desk, &which, tool, &arguments, steps).await?,
-                forget::Asked::Answered(answer) => answer,
-                forget::Asked::First(ask) => return Ok(CallToolResponse::InputRequired(ask)),
+            match forget::confirm(state, &arguments, input_responses.as_ref(), context).await? {
+                forget::Confirmation::Unavailable => {
+                    call_session_tool(state, &resolved, tool, &arguments, reporter).await?
+                }
+                forget::Confirmation::Done(answer) => answer,
+                forget::Confirmation::Required(ask) => return Ok(CallToolResponse::InputRequired(ask)),
             }
         }
-        None => session_call(desk, &which, tool, &arguments, steps).await?,
+        None => call_session_tool(state, &resolved, tool, &arguments, reporter).await?,
     };
     Ok(CallToolResult::structured(answer).into())
 }
 
-/// A tool of the core's, outside a turn.
-async fn session_call(
-    desk: &Desk,
-    which: &Which,
+async fn call_session_tool(
+    state: &McpState,
+    resolved: &ResolvedSession,
     tool: &Tool,
     arguments: &str,
-    steps: &mut Steps,
-) -> Result<Value, Told> {
-    let mut session = desk.open(which, looks(tool)).await?;
-    let reply = session.call_tool_watched(&tool.name, arguments, steps).await?;
+    reporter: &mut ProgressReporter,
+) -> Result<Value, ToolFailure> {
+    let mut session = state.open_session(resolved, is_read_only(tool)).await?;
+    let reply = session.call_tool_watched(&tool.name, arguments, reporter).await?;
     let ToolReply { text, banner, refusal, envelope } = reply;
     let mut answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({"status": "ok", "text": text}));
     if refusal.is_some() || answer.get("error").is_some() {
-        let told = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
-        let refused =
-            neap_core::tools::Refusal { error: told("error").or(refusal).unwrap_or_default(), hint: told("hint") };
+        let field = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
+        let refused = neap_core::base::refusal::Refusal {
+            error: field("error").or(refusal).unwrap_or_default(),
+            hint: field("hint"),
+        };
         return Err(refused.into());
     }
     if banner.is_some() {
-        desk.listed_anew();
+        state.notify_list_changed();
     }
-    if let (true, Some(object)) = (tool.name == Call::SUMMARIZE_TEXT, answer.as_object_mut()) {
+    if let (true, Some(object)) = (tool.name == OwnToolCall::SUMMARIZE_TEXT, answer.as_object_mut()) {
         object.insert("envelope".to_owned(), serde_json::to_value(&envelope).unwrap_or_default());
     }
     Ok(answer)
 }
 
-async fn host_call(desk: &Desk, which: &Which, call: HostCall) -> Result<Value, Told> {
+async fn call_host_tool(
+    state: &McpState,
+    resolved: &ResolvedSession,
+    call: HostCall,
+) -> Result<Value, ToolFailure> {
     match call {
         HostCall::Record { user, assistant, turn_id } => {
             let mut tries = 0;
             let (recorded, mut session) = loop {
-                let mut session = desk.open(which, false).await?;
-                match session.record(desk.user_words, &user, &assistant, turn_id.as_deref()).await {
-                    // Nothing of it was written.
+                let mut session = state.open_session(resolved, false).await?;
+                match session.record(state.user_words, &user, &assistant, turn_id.as_deref()).await {
+                    // Nothing was written.
                     Err(EngineError::Contended(_)) if tries < TURN_TRIES => tries += 1,
                     recorded => break (recorded?, session),
                 }
             };
-            // The host's turn is kept; what older talk comes to in short is made ready beside it.
+            // The turn is stored; summaries are prepared in the background.
             tokio::spawn(async move {
-                if let Err(error) = session.tend().await {
+                if let Err(error) = session.run_upkeep().await {
                     tracing::debug!(target: "neap::mcp", %error, "upkeep failed");
                 }
             });
-            Ok(recorded_turn(which, &recorded))
+            Ok(recorded_turn_json(resolved, &recorded))
         }
         HostCall::Context { query, budget } => {
-            drop(desk.open(which, true).await?);
-            let brief = desk.engine.brief(&which.session, query.as_deref(), budget).await?;
+            drop(state.open_session(resolved, true).await?);
+            let brief = state.engine.brief(&resolved.session, query.as_deref(), budget).await?;
             Ok(json!({
-                "status": "ok", "session": which.session, "tokens": brief.tokens, "budget": brief.budget, "text": brief.text,
+                "status": "ok", "session": resolved.session, "tokens": brief.tokens, "budget": brief.budget, "text": brief.text,
             }))
         }
     }
 }
 
-fn recorded_turn(which: &Which, reply: &TurnReply) -> Value {
+fn recorded_turn_json(resolved: &ResolvedSession, reply: &TurnReply) -> Value {
     let TurnReply { turn, banners, scope, .. } = reply;
     let effort = match scope {
         Scope::Effort(id) => Some(id.as_str()),
         Scope::Ambient => None,
     };
     let banners: Vec<String> = banners.iter().map(ToString::to_string).collect();
-    json!({"status": "recorded", "session": which.session, "turn": turn, "effort": effort, "banners": banners})
+    json!({"status": "recorded", "session": resolved.session, "turn": turn, "effort": effort, "banners": banners})
 }

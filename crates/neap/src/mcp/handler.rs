@@ -1,4 +1,4 @@
-//! What the protocol asks of a server, each answered by the file that knows.
+//! Dispatches the protocol's methods to the other modules.
 
 use std::borrow::Cow;
 
@@ -12,22 +12,22 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
 
-use super::{Server, call, complete, prompts, resources};
+use super::{Server, call, completion, prompts, resources};
 
-/// What a model is told of the whole.
+/// Sent to the model when it connects.
 const INSTRUCTIONS: &str = include_str!("prompts/instructions.md");
-/// The revisions that are spoken, oldest first.
+/// Supported protocol revisions, oldest first.
 const VERSIONS: &[ProtocolVersion] =
     &[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
-/// Methods that take parameters, in every revision, before 2026-07-28, and since then.
+/// Methods with parameters: in every revision, before 2026-07-28, and since.
 const METHODS: [&str; 4] = ["completion/complete", "prompts/get", "resources/read", "tools/call"];
 const METHODS_BEFORE: [&str; 2] = ["resources/subscribe", "resources/unsubscribe"];
 const METHODS_SINCE: [&str; 1] = ["subscriptions/listen"];
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let can = ServerCapabilities::builder()
+        let capabilities = ServerCapabilities::builder()
             .enable_completions()
             .enable_prompts()
             .enable_resources()
@@ -38,7 +38,7 @@ impl ServerHandler for Server {
         let name = Implementation::new("neap", env!("CARGO_PKG_VERSION"))
             .with_title("Neap")
             .with_description("Keeps an agent's context bounded and its past within reach");
-        ServerConfig::new(can)
+        ServerConfig::new(capabilities)
             .with_server_info(name)
             .with_instructions(INSTRUCTIONS.trim_end())
             .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
@@ -53,11 +53,11 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.desk.tools.clone()))
+        Ok(ListToolsResult::with_all_items(self.state.tools.clone()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.desk.tools.iter().find(|tool| tool.name == name).cloned()
+        self.state.tools.iter().find(|tool| tool.name == name).cloned()
     }
 
     async fn call_tool(
@@ -65,7 +65,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        call::call(&self.desk, request, context).await
+        call::call(&self.state, request, context).await
     }
 
     async fn list_resources(
@@ -73,7 +73,7 @@ impl ServerHandler for Server {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        resources::list(&self.desk, request, &context).await
+        resources::list(&self.state, request, &context).await
     }
 
     async fn list_resource_templates(
@@ -89,7 +89,7 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(resources::read(&self.desk, &request.uri).await?.into())
+        Ok(resources::read(&self.state, &request.uri).await?.into())
     }
 
     async fn list_prompts(
@@ -97,7 +97,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(prompts::all()))
+        Ok(ListPromptsResult::with_all_items(prompts::all_prompts()))
     }
 
     async fn get_prompt(
@@ -105,7 +105,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        Ok(prompts::get(&self.desk, request, &context).await?.into())
+        Ok(prompts::get(&self.state, request, &context).await?.into())
     }
 
     async fn complete(
@@ -113,7 +113,7 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        complete::complete(&self.desk, request, &context).await
+        completion::complete(&self.state, request, &context).await
     }
 
     async fn subscribe(
@@ -134,11 +134,11 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        Some(self.watchable(requested))
+        Some(self.accepted_filter(requested))
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.tell_changes(context).await
+        self.stream_changes(context).await
     }
 
     async fn on_custom_request(
@@ -146,17 +146,17 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        // What has the name of a method and not its parameters comes here, too.
+        // Known methods with invalid parameters arrive here, too.
         let (method, version) = (request.method.as_str(), context.protocol_version());
         let is_stateless = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
-        let of_its_era: &[&str] = if is_stateless { &METHODS_SINCE } else { &METHODS_BEFORE };
-        match METHODS.contains(&method) || of_its_era.contains(&method) {
+        let version_methods: &[&str] = if is_stateless { &METHODS_SINCE } else { &METHODS_BEFORE };
+        match METHODS.contains(&method) || version_methods.contains(&method) {
             true => Err(ErrorData::invalid_params("the parameters are not those of this method", None)),
             false => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "there is no such method", None)),
         }
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.tell_lists(context.peer);
+        self.notify_list_changes(context.peer);
     }
 }

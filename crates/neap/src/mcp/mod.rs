@@ -1,27 +1,27 @@
-//! The MCP server: efforts and memories for agents that run the model themselves, over standard input and output (`neap mcp`) and
-//! over HTTP (`/mcp` on `neap serve`).
+//! The MCP server: efforts and memories for agents that run the model themselves, over standard input and output
+//! (`neap mcp`) and over HTTP (`/mcp` of `neap serve`).
 //!
-//! A tool is what the core says it is ([`tools`] only dresses it up), and is carried out by the engine ([`call`]). Which session is
-//! meant is told by [`whose`]. Every call reads the session as it is in the store: several processes on one store are the normal
-//! case, and who loses a race decides again.
+//! The core defines the tools ([`tools`] adds what MCP needs) and the engine executes them ([`call`]);
+//! [`session_resolver`] finds the session of a request. Every call reads the session from the store, since several
+//! processes may share one store; a call that loses a race is retried.
 
 mod call;
-mod change;
-mod complete;
+mod completion;
 #[cfg(debug_assertions)]
 mod fixture;
 mod forget;
 mod handler;
 mod http;
-mod lines;
 mod progress;
 mod prompts;
 mod resources;
+mod session_resolver;
 mod sessions;
 mod stdio;
+mod stdio_transport;
+mod subscriptions;
 mod tools;
 mod uri;
-mod whose;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -35,115 +35,126 @@ use serde_json::Value;
 use tokio::sync::broadcast;
 use tokio::task::AbortHandle;
 
-use neap_core::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::refusal::Refusal;
 use neap_core::memory::Author;
-use neap_core::tools::Refusal;
 use neap_engine::EngineError;
 
 #[cfg(debug_assertions)]
 pub(crate) use fixture::Fixture;
-pub(crate) use http::Mcp;
+pub(crate) use http::McpHttp;
+pub(crate) use session_resolver::ServerDefaults;
 pub(crate) use sessions::SessionLimits;
 pub(crate) use stdio::serve;
-pub(crate) use whose::Place;
 
-/// News that a client has not heard yet, at most; who lags hears that there was news.
-const NEWS_MAX: usize = 16;
+/// Undelivered list changes per client; one that lags just learns that something changed.
+const LIST_EVENTS_MAX: usize = 16;
 
-/// What every request needs, whoever asks.
-pub(crate) struct Desk {
+pub(crate) struct McpState {
     engine: Engine,
     tools: Vec<Tool>,
-    place: Place,
-    /// Whose words `record_turn`'s `user` is: a model calls it, so a person's only where who started the server vouches
-    /// that the host passes its user's own prompts on.
+    defaults: ServerDefaults,
+    /// Author of `record_turn`'s `user`. A model makes that call, so it counts as the person's only where whoever
+    /// started the server vouches that the host passes its user's own prompts.
     user_words: Author,
-    /// Told when the list of resources changed by what was done here.
-    listed: broadcast::Sender<()>,
+    /// Notified when this process changes the list of resources.
+    list_changed: broadcast::Sender<()>,
 }
 
-impl Desk {
-    pub(crate) fn new(engine: Engine, place: Place, user_words: Author) -> Self {
-        Self { engine, tools: tools::all(), place, user_words, listed: broadcast::Sender::new(NEWS_MAX) }
+impl McpState {
+    pub(crate) fn new(engine: Engine, defaults: ServerDefaults, user_words: Author) -> Self {
+        Self {
+            engine,
+            tools: tools::all_tools(),
+            defaults,
+            user_words,
+            list_changed: broadcast::Sender::new(LIST_EVENTS_MAX),
+        }
     }
 
-    /// Which session a request means: the one of its name, or the one that was called otherwise before, if only that is there.
-    async fn which(
+    /// Resolves a request's session, falling back to its legacy id if only that exists.
+    async fn resolve_session(
         &self,
-        given: Option<&Value>,
+        argument: Option<&Value>,
         context: &RequestContext<RoleServer>,
-    ) -> Result<whose::Which, Refusal> {
-        let mut which = whose::which(&self.place, given, context)?;
-        if let Some(old) = which.old.take() {
-            let is_there = async |id: &SessionId| self.engine.store().seq(id).await.is_ok_and(|seq| seq > Seq(0));
-            // What was cut off a name told it from others: one name goes on with what was recorded without it.
-            if !is_there(&which.session).await
-                && is_there(&old).await
-                && self.engine.goes_by(&old, &which.session).await.is_ok_and(|goes_by| goes_by)
+    ) -> Result<session_resolver::ResolvedSession, Refusal> {
+        let mut resolved = session_resolver::resolve(&self.defaults, argument, context)?;
+        if let Some(legacy) = resolved.legacy.take() {
+            let exists =
+                async |id: &SessionId| self.engine.store().last_seq(id).await.is_ok_and(|seq| seq > Seq(0));
+            // Legacy ids were truncated and may be shared: the first full name to claim one keeps it.
+            if !exists(&resolved.session).await
+                && exists(&legacy).await
+                && self
+                    .engine
+                    .claim_truncated_id(&legacy, &resolved.session)
+                    .await
+                    .is_ok_and(|is_claimed| is_claimed)
             {
-                which.session = old;
+                resolved.session = legacy;
             }
         }
-        Ok(which)
+        Ok(resolved)
     }
 
-    /// Opens a session as it is now. One that is not there yet is begun, unless somebody named it only to look at it.
-    async fn open(&self, which: &whose::Which, looks: bool) -> Result<Session, Told> {
-        match self.engine.attach(&which.session).await {
+    /// Opens a session in its current state. Creates a missing one, unless a read-only call named it.
+    async fn open_session(
+        &self,
+        resolved: &session_resolver::ResolvedSession,
+        is_read_only: bool,
+    ) -> Result<Session, ToolFailure> {
+        match self.engine.attach(&resolved.session).await {
             Ok(session) => Ok(session),
-            Err(EngineError::NoSession(id)) if which.is_named && looks => Err(no_session(&id)),
+            Err(EngineError::NoSession(id)) if resolved.is_named && is_read_only => Err(no_session(&id)),
             Err(EngineError::NoSession(id)) => {
                 let session = self.engine.resume(&id, &SessionOptions::default()).await?;
-                self.listed_anew();
+                self.notify_list_changed();
                 Ok(session)
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Says that there are other resources than before.
-    fn listed_anew(&self) {
-        // Nobody may be listening.
-        let _ = self.listed.send(());
+    fn notify_list_changed(&self) {
+        // There may be no receiver.
+        let _ = self.list_changed.send(());
     }
 }
 
-/// One client's server.
 #[derive(Clone)]
 pub(crate) struct Server {
-    desk: Arc<Desk>,
-    /// What the client watches, by its URI.
+    state: Arc<McpState>,
     watched: Arc<Mutex<BTreeMap<String, AbortHandle>>>,
-    /// Whether the client is told of other resources already.
-    tells_lists: Arc<AtomicBool>,
+    /// Whether this client already receives list changes.
+    is_notifying_lists: Arc<AtomicBool>,
 }
 
 impl Server {
-    pub(crate) fn new(desk: Arc<Desk>) -> Self {
-        Self { desk, watched: Arc::default(), tells_lists: Arc::default() }
+    pub(crate) fn new(state: Arc<McpState>) -> Self {
+        Self { state, watched: Arc::default(), is_notifying_lists: Arc::default() }
     }
 }
 
-/// Why something was not done, in words for the model: not a fault of the protocol.
+/// A failure reported to the model as a tool result, not as a protocol error.
 #[derive(Debug)]
-struct Told(Refusal);
+struct ToolFailure(Refusal);
 
-impl From<Refusal> for Told {
+impl From<Refusal> for ToolFailure {
     fn from(refusal: Refusal) -> Self {
-        Told(refusal)
+        ToolFailure(refusal)
     }
 }
 
-impl From<EngineError> for Told {
+impl From<EngineError> for ToolFailure {
     fn from(error: EngineError) -> Self {
         let hint = error.hint();
         let refusal = Refusal::new(error.to_string());
-        Told(if hint.is_empty() { refusal } else { refusal.hint(hint) })
+        ToolFailure(if hint.is_empty() { refusal } else { refusal.hint(hint) })
     }
 }
 
-fn no_session(id: &SessionId) -> Told {
-    Told(
+fn no_session(id: &SessionId) -> ToolFailure {
+    ToolFailure(
         Refusal::new(format!("There is no session '{id}'."))
             .hint("leave 'session' out for the one of this client"),
     )

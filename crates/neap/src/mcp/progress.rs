@@ -1,46 +1,44 @@
-//! Telling a client how a long call goes, if it asked to be told.
+//! Progress notifications of long calls, for clients that ask for them.
 
 use std::time::Duration;
 
-use neap_core::memory_op::MemoryOp;
-use neap_core::tools::Banner;
-use neap_engine::Watch;
+use neap_core::session::memory_op::MemoryOp;
+use neap_core::turn::tools::Banner;
+use neap_engine::TurnObserver;
 use rmcp::RoleServer;
 use rmcp::model::ProgressNotificationParam;
 use rmcp::service::RequestContext;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Notes each step of a call.
-pub(super) struct Steps(UnboundedSender<String>);
+pub(super) struct ProgressReporter(UnboundedSender<String>);
 
-impl Watch for Steps {
-    fn text(&mut self, _words: &str) {}
+impl TurnObserver for ProgressReporter {
+    fn on_text(&mut self, _words: &str) {}
 
-    fn banner(&mut self, banner: &Banner) {
-        self.step(banner.to_string());
+    fn on_banner(&mut self, banner: &Banner) {
+        self.report(banner.to_string());
     }
 
-    fn memory(&mut self, op: &MemoryOp, _took: Duration) {
-        self.step(op.to_string());
+    fn on_memory_op(&mut self, op: &MemoryOp, _took: Duration) {
+        self.report(op.to_string());
     }
 }
 
-impl Steps {
-    /// Those of one call, and where they come out.
+impl ProgressReporter {
+    /// The reporter of one call, and the receiver of its steps.
     pub(super) fn new() -> (Self, UnboundedReceiver<String>) {
         let (sender, steps) = unbounded_channel();
         (Self(sender), steps)
     }
 
-    /// Something was done, or begins.
-    pub(super) fn step(&self, what: String) {
-        // Nobody may be listening.
-        let _ = self.0.send(what);
+    pub(super) fn report(&self, step: String) {
+        // There may be no receiver.
+        let _ = self.0.send(step);
     }
 }
 
-/// Tells the client of each step, until there are no more; to one that did not ask, nothing is told.
-pub(super) async fn tell(mut steps: UnboundedReceiver<String>, context: &RequestContext<RoleServer>) {
+/// Forwards steps until the reporter is dropped; discards them if the client did not ask.
+pub(super) async fn forward_progress(mut steps: UnboundedReceiver<String>, context: &RequestContext<RoleServer>) {
     let Some(token) = context.meta.get_progress_token() else { return };
     let mut count = 0.0;
     while let Some(step) = steps.recv().await {

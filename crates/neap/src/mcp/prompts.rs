@@ -1,9 +1,9 @@
-//! Prompts: what a person can pick in a client instead of typing it.
+//! Prompts that a person can pick in a client.
 
-use neap_core::brief::TOKENS;
-use neap_core::prompt::fill;
-use neap_core::render::one_line;
-use neap_core::tools::Refusal;
+use neap_core::base::prompt::fill;
+use neap_core::base::refusal::Refusal;
+use neap_core::context::brief::TOKENS_DEFAULT;
+use neap_core::text::render::one_line;
 use rmcp::RoleServer;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResult, Prompt, PromptArgument, PromptMessage, Role,
@@ -12,37 +12,33 @@ use rmcp::service::RequestContext;
 use serde_json::Value;
 
 use super::tools::SESSION;
-use super::{Desk, Told};
+use super::{McpState, ToolFailure};
 
-/// Where we are.
 const RECAP: &str = include_str!("prompts/recap.md");
-/// For whoever goes on.
 const HANDOFF: &str = include_str!("prompts/handoff.md");
-/// A new piece of work.
 const OPEN_EFFORT: &str = include_str!("prompts/open-effort.md");
-/// Decisions without an outcome.
 const REVIEW_DECISIONS: &str = include_str!("prompts/review-decisions.md");
-/// Decisions that are gone through at once.
 const DECISIONS_MAX: usize = 20;
-/// Longest argument that is taken, in characters.
+/// Longer arguments are truncated.
 const ARGUMENT_CHARS_MAX: usize = 2_000;
 
-/// All prompts, always in the same order.
-pub(super) fn all() -> Vec<Prompt> {
-    let of = |name: &str, title: &str, what: &str, arguments: Vec<PromptArgument>| {
-        Prompt::new(name, Some(what), Some(arguments)).with_title(title)
+pub(super) fn all_prompts() -> Vec<Prompt> {
+    let prompt = |name: &str, title: &str, description: &str, arguments: Vec<PromptArgument>| {
+        Prompt::new(name, Some(description), Some(arguments)).with_title(title)
     };
-    let optional = |name: &str, what: &str| PromptArgument::new(name).with_description(what).with_required(false);
+    let optional = |name: &str, description: &str| {
+        PromptArgument::new(name).with_description(description).with_required(false)
+    };
     let session = || optional(SESSION, "which session; the one of this client by default");
     vec![
-        of("recap", "Recap", "Where we are in this work.", vec![session()]),
-        of(
+        prompt("recap", "Recap", "Where we are in this work.", vec![session()]),
+        prompt(
             "handoff",
             "Handoff",
             "A handoff for whoever takes over.",
             vec![session(), optional("to", "who takes over")],
         ),
-        of(
+        prompt(
             "open-effort",
             "Open an effort",
             "Begin a piece of work, with what is known of it.",
@@ -51,7 +47,7 @@ pub(super) fn all() -> Vec<Prompt> {
                 optional("goal", "what is to be reached"),
             ],
         ),
-        of(
+        prompt(
             "review-decisions",
             "Review decisions",
             "Go through decisions that wait for their outcome.",
@@ -60,48 +56,52 @@ pub(super) fn all() -> Vec<Prompt> {
     ]
 }
 
-/// A prompt with its places filled.
 pub(super) async fn get(
-    desk: &Desk,
+    state: &McpState,
     request: GetPromptRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<GetPromptResult, ErrorData> {
     let GetPromptRequestParams { name, arguments, .. } = request;
     let arguments = arguments.unwrap_or_default();
-    let given = |key: &str| argument(&arguments, key);
-    let about = arguments.get(SESSION);
+    let text_argument = |key: &str| argument(&arguments, key);
+    let session = arguments.get(SESSION);
     let text = match name.as_str() {
-        "recap" => fill(RECAP, &[("context", &stands(desk, about, context).await?)]),
+        "recap" => fill(RECAP, &[("context", &session_brief(state, session, context).await?)]),
         "handoff" => {
-            let to = given("to")?.unwrap_or_else(|| "a colleague".to_owned());
-            fill(HANDOFF, &[("to", &to), ("context", &stands(desk, about, context).await?)])
+            let to = text_argument("to")?.unwrap_or_else(|| "a colleague".to_owned());
+            fill(HANDOFF, &[("to", &to), ("context", &session_brief(state, session, context).await?)])
         }
         "open-effort" => {
-            let name = given("name")?.ok_or_else(|| ErrorData::invalid_params("the prompt needs 'name'", None))?;
-            let goal = given("goal")?.map(|goal| format!("The goal: {goal}")).unwrap_or_default();
+            let name = text_argument("name")?
+                .ok_or_else(|| ErrorData::invalid_params("the prompt needs 'name'", None))?;
+            let goal = text_argument("goal")?.map(|goal| format!("The goal: {goal}")).unwrap_or_default();
             fill(OPEN_EFFORT, &[("name", &name), ("goal", &goal)]).trim_end().to_owned()
         }
-        "review-decisions" => fill(REVIEW_DECISIONS, &[("decisions", &decisions(desk).await?)]),
+        "review-decisions" => fill(REVIEW_DECISIONS, &[("decisions", &pending_decisions(state).await?)]),
         _ => return Err(ErrorData::invalid_params("there is no such prompt", None)),
     };
     Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]))
 }
 
-async fn stands(
-    desk: &Desk,
-    about: Option<&Value>,
+async fn session_brief(
+    state: &McpState,
+    session: Option<&Value>,
     context: &RequestContext<RoleServer>,
 ) -> Result<String, ErrorData> {
-    let which = desk.which(about, context).await.map_err(|refusal| refused(&refusal))?;
-    if let Err(Told(refusal)) = desk.open(&which, true).await {
-        return Err(refused(&refusal));
+    let resolved = state.resolve_session(session, context).await.map_err(|refusal| refusal_error(&refusal))?;
+    if let Err(ToolFailure(refusal)) = state.open_session(&resolved, true).await {
+        return Err(refusal_error(&refusal));
     }
-    let brief = desk.engine.brief(&which.session, None, TOKENS).await.map_err(super::resources::fault)?;
+    let brief = state
+        .engine
+        .brief(&resolved.session, None, TOKENS_DEFAULT)
+        .await
+        .map_err(super::resources::internal_error)?;
     Ok(if brief.text.is_empty() { "(Nothing was recorded yet.)".to_owned() } else { brief.text })
 }
 
-async fn decisions(desk: &Desk) -> Result<String, ErrorData> {
-    let Some(agent) = desk.engine.memory().await.map_err(super::resources::fault)? else {
+async fn pending_decisions(state: &McpState) -> Result<String, ErrorData> {
+    let Some(agent) = state.engine.agent().await.map_err(super::resources::internal_error)? else {
         return Ok("(none)".to_owned());
     };
     let head = agent.head();
@@ -123,6 +123,6 @@ fn argument(arguments: &rmcp::model::JsonObject, key: &str) -> Result<Option<Str
     }
 }
 
-fn refused(refusal: &Refusal) -> ErrorData {
+fn refusal_error(refusal: &Refusal) -> ErrorData {
     ErrorData::invalid_params(refusal.error.clone(), None)
 }

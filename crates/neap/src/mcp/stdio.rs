@@ -1,4 +1,4 @@
-//! The server that a client starts, over standard input and output.
+//! The MCP server over standard input and output, as clients start it.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio_pipes;
 
-use super::lines::Lines;
-use super::{Desk, Server};
+use super::stdio_transport::StdioTransport;
+use super::{McpState, Server};
 use crate::out::Failure;
 
-/// Serves until the client goes. One that never says what it wants is no failure.
-pub(crate) async fn serve(desk: Arc<Desk>) -> Result<(), Failure> {
+/// Serves until the client disconnects, which it may do before it initializes.
+pub(crate) async fn serve(state: Arc<McpState>) -> Result<(), Failure> {
     let (read, write) = stdio_pipes();
-    let serving = match Server::new(desk.clone()).serve(Lines::new(read, write)).await {
+    let serving = match Server::new(state.clone()).serve(StdioTransport::new(read, write)).await {
         Ok(serving) => serving,
         Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(Failure::new(format!("the client does not speak MCP: {error}"))),
     };
     serving.waiting().await.map_err(|error| Failure::new(error.to_string()))?;
-    desk.engine.flush().await;
+    state.engine.flush().await;
     Ok(())
 }

@@ -1,37 +1,33 @@
-//! Names of resources: `neap://session/NAME/context`, `…/effort/ID`, `…/effort/ID/raw` (with `?after=TURN`, what comes after), `neap://memory/ID`.
+//! Resource URIs: `neap://session/NAME/context`, `…/effort/ID`, `…/effort/ID/raw` (`?after=TURN` for a later
+//! page), `neap://memory/ID`.
 
 use std::fmt;
 
-use neap_core::ids::{EffortId, SessionId, TurnNo};
+use neap_core::base::ids::{EffortId, SessionId, TurnNo};
 use neap_core::memory::MemoryId;
 
-/// A resource by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Uri {
-    /// Where a session stands.
     Context(SessionId),
-    /// An effort and what stands for it.
     Effort(SessionId, EffortId),
-    /// What was said in it after a turn.
     Raw(SessionId, EffortId, TurnNo),
-    /// Something the agent knows.
     Memory(MemoryId),
 }
 
 impl Uri {
-    /// Reads a name; ids must be as they are stored, so that one thing has one name.
+    /// Parses a URI. Ids must be in canonical form, so that each resource has one URI.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (text, after) = match text.split_once("?after=") {
-            Some((text, after)) => (text, turn(after)?),
+            Some((text, after)) => (text, parse_turn(after)?),
             None => (text, TurnNo(0)),
         };
-        let path = decoded(text.strip_prefix("neap://")?)?;
+        let path = percent_decoded(text.strip_prefix("neap://")?)?;
         let parts: Vec<&str> = path.split('/').collect();
         let session = |name: &str| SessionId::parse(name).ok();
         let effort = |name: &str| EffortId::parse(name).ok();
         match parts[..] {
             ["session", name, "effort", id, "raw"] => Some(Uri::Raw(session(name)?, effort(id)?, after)),
-            // Nothing else goes on.
+            // Only logs have pages.
             _ if after != TurnNo(0) => None,
             ["session", name, "context"] => Some(Uri::Context(session(name)?)),
             ["session", name, "effort", id] => Some(Uri::Effort(session(name)?, effort(id)?)),
@@ -47,12 +43,22 @@ impl Uri {
 impl fmt::Display for Uri {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Uri::Context(session) => write!(f, "neap://session/{}/context", encoded(session.as_str())),
+            Uri::Context(session) => write!(f, "neap://session/{}/context", percent_encoded(session.as_str())),
             Uri::Effort(session, id) => {
-                write!(f, "neap://session/{}/effort/{}", encoded(session.as_str()), encoded(id.as_str()))
+                write!(
+                    f,
+                    "neap://session/{}/effort/{}",
+                    percent_encoded(session.as_str()),
+                    percent_encoded(id.as_str())
+                )
             }
             Uri::Raw(session, id, after) => {
-                write!(f, "neap://session/{}/effort/{}/raw", encoded(session.as_str()), encoded(id.as_str()))?;
+                write!(
+                    f,
+                    "neap://session/{}/effort/{}/raw",
+                    percent_encoded(session.as_str()),
+                    percent_encoded(id.as_str())
+                )?;
                 if *after == TurnNo(0) { Ok(()) } else { write!(f, "?after={after}") }
             }
             Uri::Memory(id) => write!(f, "neap://memory/{id}"),
@@ -60,19 +66,18 @@ impl fmt::Display for Uri {
     }
 }
 
-/// A turn as it is written.
-fn turn(text: &str) -> Option<TurnNo> {
+fn parse_turn(text: &str) -> Option<TurnNo> {
     let number: u64 = text.parse().ok()?;
     (number > 0 && i64::try_from(number).is_ok() && number.to_string() == text).then_some(TurnNo(number))
 }
 
-/// A slug has letters, digits and hyphens; those that are not ASCII are written as a URI must.
-fn encoded(slug: &str) -> String {
+/// A slug has letters, digits and hyphens; non-ASCII letters must be escaped.
+fn percent_encoded(slug: &str) -> String {
     let byte = |byte: u8| if byte.is_ascii() { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     slug.bytes().map(byte).collect()
 }
 
-fn decoded(text: &str) -> Option<String> {
+fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -113,7 +118,6 @@ mod tests {
         }
     }
 
-    /// Issue, bad input: hostile ids and URIs.
     #[test]
     fn hostile_names_are_no_names() {
         let hostile = [

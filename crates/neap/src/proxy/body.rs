@@ -1,4 +1,4 @@
-//! A request's body: read up to a limit, and unpacked up to the same.
+//! Reads and decompresses request bodies, both up to the same limit.
 
 use std::future::poll_fn;
 use std::io::Read;
@@ -7,102 +7,99 @@ use std::sync::{Arc, LazyLock};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, header};
-use neap_model::compute::{SMALL_BYTES, off_worker};
+use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::fault::Fault;
-use super::linger::is_too_slow;
+use super::drain_body::is_body_timeout;
+use super::error::ProxyError;
 
-/// The longest body that is taken, packed or unpacked.
+/// Largest body accepted, compressed or not, in bytes.
 pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
 
-/// Bodies of requests that are held at once, in bytes.
-const HELD_BYTES_MAX: usize = 512 << 20;
-/// What a body takes of that at a time.
-const PIECE_BYTES: usize = 64 << 10;
-static ROOM: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(HELD_BYTES_MAX / PIECE_BYTES)));
+const BUFFERED_BYTES_MAX: usize = 512 << 20;
+const PERMIT_BYTES: usize = 64 << 10;
+static BODY_MEMORY: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(BUFFERED_BYTES_MAX / PERMIT_BYTES)));
 
-/// A body as it comes, and the room that it takes until nobody holds it any more.
-struct Held {
+/// A body with the memory permits that it holds until it is dropped.
+struct BufferedBody {
     bytes: Vec<u8>,
-    pieces: Vec<OwnedSemaphorePermit>,
+    permits: Vec<OwnedSemaphorePermit>,
 }
 
-impl AsRef<[u8]> for Held {
+impl AsRef<[u8]> for BufferedBody {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Held {
-    fn take(&mut self, data: &[u8]) -> Result<(), Fault> {
+impl BufferedBody {
+    fn append(&mut self, data: &[u8]) -> Result<(), ProxyError> {
         if self.bytes.len() + data.len() > BODY_BYTES_MAX {
-            return Err(Fault::TooLarge);
+            return Err(ProxyError::TooLarge);
         }
         self.bytes.extend_from_slice(data);
-        while self.pieces.len() * PIECE_BYTES < self.bytes.len() {
-            self.pieces.push(ROOM.clone().try_acquire_owned().map_err(|_| Fault::Busy)?);
+        while self.permits.len() * PERMIT_BYTES < self.bytes.len() {
+            self.permits.push(BODY_MEMORY.clone().try_acquire_owned().map_err(|_| ProxyError::Busy)?);
         }
         Ok(())
     }
 }
 
-/// Reads a body.
-pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, Fault> {
+pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, ProxyError> {
     let announced =
         headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if announced.is_some_and(|length| length > BODY_BYTES_MAX) {
-        return Err(Fault::TooLarge);
+        return Err(ProxyError::TooLarge);
     }
-    // What is only announced takes no room.
-    let bytes = Vec::with_capacity(announced.unwrap_or(0).min(PIECE_BYTES));
-    let mut read = Held { bytes, pieces: Vec::new() };
+    // A client may announce any length, so it does not decide how much is allocated.
+    let bytes = Vec::with_capacity(announced.unwrap_or(0).min(PERMIT_BYTES));
+    let mut read = BufferedBody { bytes, permits: Vec::new() };
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| match is_too_slow(&error) {
-            true => Fault::TooSlow,
-            false => Fault::Unreadable(error.to_string()),
+        let frame = frame.map_err(|error| match is_body_timeout(&error) {
+            true => ProxyError::BodyTimeout,
+            false => ProxyError::Unreadable(error.to_string()),
         })?;
-        frame.data_ref().map_or(Ok(()), |data| read.take(data))?;
+        frame.data_ref().map_or(Ok(()), |data| read.append(data))?;
     }
     Ok(Bytes::from_owner(read))
 }
 
-/// A body without what it is packed in. A little may unpack to much, so that is done off the async workers.
-pub(crate) async fn plain(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
+/// Undoes `Content-Encoding`. A small body may decompress to a large one, so this runs off the async workers.
+pub(crate) async fn decoded(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, ProxyError> {
     if !headers.contains_key(header::CONTENT_ENCODING) {
         return Ok(bytes);
     }
     let headers = headers.clone();
-    off_worker(SMALL_BYTES, move || unpacked(bytes, &headers)).await
+    run_blocking(INLINE_BYTES_MAX, move || decompress(bytes, &headers)).await
 }
 
-/// Takes off what a body is packed in.
-fn unpacked(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, Fault> {
-    let packed = headers.get_all(header::CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+fn decompress(bytes: Bytes, headers: &HeaderMap) -> Result<Bytes, ProxyError> {
+    let values = headers.get_all(header::CONTENT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     let names: Vec<String> =
-        packed.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
+        values.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
     let mut bytes = bytes;
-    // What was put on last is taken off first.
+    // The encoding applied last is undone first.
     for name in names.iter().rev().filter(|name| !name.is_empty()) {
-        let whole = match name.as_str() {
+        let output = match name.as_str() {
             "identity" => continue,
-            "gzip" | "x-gzip" => limited(flate2::read::MultiGzDecoder::new(&bytes[..]))?,
-            "zstd" => limited(zstd::stream::read::Decoder::new(&bytes[..]).map_err(unreadable)?)?,
-            other => return Err(Fault::Packed(other.to_owned())),
+            "gzip" | "x-gzip" => read_limited(flate2::read::MultiGzDecoder::new(&bytes[..]))?,
+            "zstd" => read_limited(zstd::stream::read::Decoder::new(&bytes[..]).map_err(unreadable)?)?,
+            other => return Err(ProxyError::UnsupportedEncoding(other.to_owned())),
         };
-        bytes = whole.into();
+        bytes = output.into();
     }
     Ok(bytes)
 }
 
-fn limited(read: impl Read) -> Result<Vec<u8>, Fault> {
+fn read_limited(read: impl Read) -> Result<Vec<u8>, ProxyError> {
     let mut whole = Vec::new();
     read.take(BODY_BYTES_MAX as u64 + 1).read_to_end(&mut whole).map_err(unreadable)?;
-    if whole.len() > BODY_BYTES_MAX { Err(Fault::TooLarge) } else { Ok(whole) }
+    if whole.len() > BODY_BYTES_MAX { Err(ProxyError::TooLarge) } else { Ok(whole) }
 }
 
-fn unreadable(error: std::io::Error) -> Fault {
-    Fault::Unreadable(error.to_string())
+fn unreadable(error: std::io::Error) -> ProxyError {
+    ProxyError::Unreadable(error.to_string())
 }
 
 #[cfg(test)]
@@ -121,9 +118,9 @@ mod tests {
         zstd::encode_all(bytes, 1).expect("memory")
     }
 
-    fn check(bytes: Vec<u8>, encoding: &str) -> Result<Vec<u8>, Fault> {
+    fn check(bytes: Vec<u8>, encoding: &str) -> Result<Vec<u8>, ProxyError> {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, encoding.parse().expect("a value"))]);
-        unpacked(bytes.into(), &headers).map(|bytes| bytes.to_vec())
+        decompress(bytes.into(), &headers).map(|bytes| bytes.to_vec())
     }
 
     #[test]
@@ -133,9 +130,9 @@ mod tests {
         assert_eq!(check(gzip(words), "GZIP"), Ok(words.to_vec()));
         assert_eq!(check(zstd(words), "zstd"), Ok(words.to_vec()));
         assert_eq!(check(zstd(&gzip(words)), "gzip, zstd"), Ok(words.to_vec()));
-        assert_eq!(check(words.to_vec(), "br"), Err(Fault::Packed("br".into())));
-        assert!(matches!(check(words.to_vec(), "gzip"), Err(Fault::Unreadable(_))));
-        assert!(matches!(check(words.to_vec(), "zstd"), Err(Fault::Unreadable(_))));
+        assert_eq!(check(words.to_vec(), "br"), Err(ProxyError::UnsupportedEncoding("br".into())));
+        assert!(matches!(check(words.to_vec(), "gzip"), Err(ProxyError::Unreadable(_))));
+        assert!(matches!(check(words.to_vec(), "zstd"), Err(ProxyError::Unreadable(_))));
     }
 
     #[test]
@@ -143,7 +140,7 @@ mod tests {
         let most = vec![b'a'; BODY_BYTES_MAX];
         let more = vec![b'a'; BODY_BYTES_MAX + 1];
         assert_eq!(check(zstd(&most), "zstd").map(|bytes| bytes.len()), Ok(BODY_BYTES_MAX));
-        assert_eq!(check(zstd(&more), "zstd"), Err(Fault::TooLarge));
-        assert_eq!(check(gzip(&more), "gzip"), Err(Fault::TooLarge));
+        assert_eq!(check(zstd(&more), "zstd"), Err(ProxyError::TooLarge));
+        assert_eq!(check(gzip(&more), "gzip"), Err(ProxyError::TooLarge));
     }
 }

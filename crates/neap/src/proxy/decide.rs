@@ -1,228 +1,231 @@
-//! What becomes of a request: the one place where it may be changed. The engine says what goes on; here is what it needs to know
-//! of the model, and how the client is told.
+//! Decides what to forward of a request: the only place that may change it. The engine makes the plan; this module
+//! supplies the model's limits and tells the client about the plan in `x-neap-*` headers.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use neap_core::ingest::{Overflow, Reply, Used};
-use neap_core::message::ToolCall;
-use neap_core::tokens::Tokens;
-use neap_engine::{Engine, Incoming, Indexer, Plan, Recorded, RecordingStatus, Said};
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
+use neap_core::client::{Overflow, ProviderReply, TokenUsage};
+use neap_engine::{ActualTurn, Engine, IncomingRequest, Indexer, RecordingOutcome, RecordingStatus, RequestPlan};
 use neap_model::bpe::counter_for;
-use neap_model::client::Overheard;
-use neap_model::profile::{Profile, Profiles};
-use neap_model::usage::{Meter as Spent, Usage};
-use neap_model::wire::heard::{Offer, OwnAnswer};
-use neap_model::wire::json::member;
+use neap_model::client::TappedResponse;
+use neap_model::profile::{ModelProfile, ModelProfiles};
+use neap_model::usage::{Usage, UsageMeter};
+use neap_model::wire::json::find_member;
+use neap_model::wire::request::{LocalAnswer, ToolOffer};
 
-use super::complaints::Complaints;
-use super::fault::Fault;
-use super::other::prompts_in;
-use super::route::Family;
+use super::error::ProxyError;
+use super::other_prompts::prompt_texts;
+use super::route::Provider;
+use super::throttled_log::ThrottledLog;
 use crate::cli::OverBudget;
 
-/// After this long a request goes on without what the store knows.
-const LIMIT: Duration = Duration::from_secs(10);
-/// For so long the proxy tries at its end to record what it could not record before.
-const LAST_TRIES: Duration = Duration::from_secs(5);
-/// What may be sent to a model of which nothing is known, if nobody says.
-const BUDGET_UNKNOWN: Tokens = Tokens(100_000);
+/// After this a request is forwarded without stored state.
+const STORE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long shutdown retries what could not be recorded earlier.
+const FINAL_RETRY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Token budget for a model with an unknown context size, where none was set.
+const DEFAULT_BUDGET: Tokens = Tokens(100_000);
 
-/// A request about a history, unpacked.
+/// A request with a message history, decompressed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked<'a> {
-    /// Its path, with the name of a session before it if there is one, and all of its target that may show who asks.
+pub(crate) struct HistoryRequest<'a> {
+    /// Full request target: path with its session prefix, plus query and user info, which help to identify the
+    /// caller.
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) body: &'a str,
-    /// Whose words it is in.
-    pub(crate) family: Family,
+    pub(crate) provider: Provider,
 }
 
-/// What goes on.
 #[derive(Debug, Default)]
-pub(crate) struct Decided {
-    /// The body to send; none to send what came.
+pub(crate) struct RequestDecision {
+    /// The body to send; `None` forwards the original.
     pub(crate) body: Option<String>,
-    /// What the client is told of it, in headers of our own.
-    pub(crate) told: Vec<(&'static str, String)>,
-    /// The answer, where we give it ourselves.
-    pub(crate) answer: Option<OwnAnswer>,
-    /// Why it cannot go on at all.
-    pub(crate) refused: Option<Fault>,
-    /// By how much it is over its budget, where it goes on all the same.
-    pub(crate) over: Option<Overflow>,
-    pub(crate) plan: Option<Arc<Plan>>,
-    /// What was used on the way to the answer, where it took more than one request.
-    pub(crate) spent: Arc<Spent>,
+    pub(crate) neap_headers: Vec<(&'static str, String)>,
+    /// A response that Neap gives itself, without asking the provider.
+    pub(crate) answer: Option<LocalAnswer>,
+    pub(crate) rejection: Option<ProxyError>,
+    /// Set where the request is forwarded although it exceeds its budget.
+    pub(crate) over_budget: Option<Overflow>,
+    pub(crate) plan: Option<Arc<RequestPlan>>,
+    /// Usage of the earlier requests of this response, where own tool calls took more than one.
+    pub(crate) usage: Arc<UsageMeter>,
 }
 
-/// Decides.
 pub(crate) struct Decider {
     pub(crate) engine: Engine,
-    pub(crate) profiles: Profiles,
-    /// What may be sent at most, if that was said.
+    pub(crate) profiles: ModelProfiles,
     pub(crate) budget: Option<Tokens>,
-    /// What becomes of a request that cannot be brought under it.
     pub(crate) over_budget: OverBudget,
-    /// Whether everything goes on as it came, and only what would be done is told.
+    /// Forward everything unchanged and only report what would be done.
     pub(crate) shadow: bool,
-    /// Tools of ours that models are offered.
-    pub(crate) offer: Option<Offer>,
-    /// Says on standard error what somebody should know, but not for every request.
-    pub(crate) complaints: Complaints<u64>,
-    /// What is said is embedded beside the requests; it ends with the proxy.
+    pub(crate) offer: Option<ToolOffer>,
+    pub(crate) warnings: ThrottledLog<u64>,
+    /// Embeds new text in the background; stops when the proxy is dropped.
     pub(crate) _indexer: Indexer,
 }
 
 impl Decider {
-    /// What goes on of a request. Where the store fails, it is bounded without what the store knows.
-    pub(crate) async fn decide(&self, asked: &Asked<'_>) -> Decided {
-        let Asked { path, headers, body, family } = *asked;
-        let profile = self.profiles.of(&model_of(body));
+    /// Plans a request. Where the store fails, the request is bounded without stored state.
+    pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
+        let HistoryRequest { path, headers, body, provider } = *request;
+        let profile = self.profiles.lookup(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
-        let (limit, shadow) = (Some(LIMIT), self.shadow);
+        let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
         let offer = self.offer.as_ref();
-        let incoming = Incoming { path, headers, body, budget, encoding: &encoding, shadow, offer, limit };
+        let incoming =
+            IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request goes on without what is stored");
         }
         let is_window_known = profile.context_tokens_max().is_some();
-        let over = plan.overflow.and_then(|overflow| self.refused(family, &overflow, is_window_known));
-        let refused = plan.refusal.take().map(Fault::NotOurs).or(over);
-        let (body, answer, told) = (plan.body.take(), plan.answer.take(), told(&plan));
-        let over = plan.overflow.filter(|_| refused.is_none());
-        Decided { body, told, answer, refused, over, plan: Some(Arc::new(plan)), spent: Arc::default() }
+        let budget_error =
+            plan.overflow.and_then(|overflow| self.over_budget_error(provider, &overflow, is_window_known));
+        let rejection = plan.refusal.take().map(ProxyError::InvalidCompaction).or(budget_error);
+        let (body, answer, neap_headers) = (plan.body.take(), plan.own_answer.take(), neap_headers(&plan));
+        let over_budget = plan.overflow.filter(|_| rejection.is_none());
+        RequestDecision {
+            body,
+            neap_headers,
+            answer,
+            rejection,
+            over_budget,
+            plan: Some(Arc::new(plan)),
+            usage: Arc::default(),
+        }
     }
 
-    /// Why a body is over the budget that is no history that we read; it is counted as it is. Only a budget that somebody set
-    /// counts: what a model takes is its provider's to say.
-    pub(crate) fn measured(&self, path: &str, body: &[u8]) -> Option<Overflow> {
+    /// The overflow of a body that is not a history Neap reads, counted as it is. Applies only to a budget that
+    /// the user set: a model's own limit is left to its provider.
+    pub(crate) fn budget_overflow(&self, path: &str, body: &[u8]) -> Option<Overflow> {
         let budget = self.budget.filter(|_| !self.shadow)?;
         let text = String::from_utf8_lossy(body);
-        let counter = counter_for(&encoding(&self.profiles.of(&model_of(&text))));
-        let longest = prompts_in(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
+        let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(&text))));
+        let longest = prompt_texts(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
         (longest > budget).then(|| Overflow::of_whole(longest, budget))
     }
 
-    /// Why a request that does not fit is refused; none where it goes on all the same, which is then said on standard error. A
-    /// budget that somebody set is hard, and so is what a model takes; what we assume of a model that we do not know is not.
-    pub(crate) fn refused(&self, family: Family, overflow: &Overflow, is_window_known: bool) -> Option<Fault> {
+    /// The error for a request that does not fit; `None` where it is forwarded anyway, which is logged. A budget
+    /// set by the user and a known context size are hard; a default budget is not.
+    pub(crate) fn over_budget_error(
+        &self,
+        provider: Provider,
+        overflow: &Overflow,
+        is_window_known: bool,
+    ) -> Option<ProxyError> {
         let is_hard = self.budget.is_some() || is_window_known;
         if self.over_budget == OverBudget::Refuse && is_hard {
-            return Some(Fault::ContextFull(too_long(family, overflow)));
+            return Some(ProxyError::ContextFull(context_full_message(provider, overflow)));
         }
-        self.complaints.warn(format!("{overflow}; it goes on as it came"));
+        self.warnings.warn(format!("{overflow}; it goes on as it came"));
         None
     }
 
-    /// Records what was answered, or as much of it as came; fails with why it is not recorded yet.
-    pub(crate) async fn record(&self, decided: &Decided, heard: Overheard) -> Result<(), String> {
-        let Some(plan) = decided.plan.as_deref() else { return Ok(()) };
-        let Overheard { text, calls, id, usage, is_whole } = heard;
-        let used = usage.map(|Usage { input, cached, output, .. }| Used { input, cached, output });
-        let reply = Reply { text, calls, id, used, is_half: !is_whole };
+    /// Records a response, complete or not; the error says why it is not recorded yet.
+    pub(crate) async fn record(&self, decision: &RequestDecision, response: TappedResponse) -> Result<(), String> {
+        let Some(plan) = decision.plan.as_deref() else { return Ok(()) };
+        let TappedResponse { text, calls, id, usage, is_complete } = response;
+        let used = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
+        let reply = ProviderReply { text, calls, id, usage: used, is_truncated: !is_complete };
         self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
     }
 
-    /// Concludes the work that an answer ends.
-    pub(crate) async fn conclude(&self, decided: &Decided) {
-        let Some(plan) = decided.plan.as_deref() else { return };
-        if let Err(error) = self.engine.conclude_work(plan).await {
+    pub(crate) async fn conclude(&self, decision: &RequestDecision) {
+        let Some(plan) = decision.plan.as_deref() else { return };
+        if let Err(error) = self.engine.conclude_finished_effort(plan).await {
             tracing::warn!(target: "neap::proxy", %error, "work that is over was not concluded");
         }
     }
 
-    /// How recording goes.
     pub(crate) fn recording_status(&self) -> RecordingStatus {
         self.engine.recording_status()
     }
 
-    /// Carries out a call of a tool of ours.
-    pub(crate) async fn call_ours(&self, plan: &Plan, call: &ToolCall) -> String {
+    pub(crate) async fn call_own_tool(&self, plan: &RequestPlan, call: &ToolCall) -> String {
         tracing::debug!(target: "neap::proxy", tool = call.name, "called");
-        self.engine.call_ours(plan, call).await
+        self.engine.call_own_tool(plan, call).await
     }
 
-    /// Keeps what was really said in the place of an answer.
-    pub(crate) async fn keep_shadow(&self, plan: &Plan, said: Said) {
-        if let Err(error) = self.engine.keep_shadow(plan, said).await {
+    /// Stores the actual turn behind the response that the client saw.
+    pub(crate) async fn save_hidden_turns(&self, plan: &RequestPlan, turn: ActualTurn) {
+        if let Err(error) = self.engine.store_hidden_turn(plan, turn).await {
             tracing::warn!(target: "neap::proxy", %error, "the model will not see its calls again");
         }
     }
 
-    /// Whether a request that goes on from another may be sent.
-    pub(crate) async fn fits(&self, body: &str) -> bool {
-        let profile = self.profiles.of(&model_of(body));
-        self.engine.fits(body, &encoding(&profile), self.budget(&profile)).await
+    /// Whether a follow-up request with tool results fits the budget.
+    pub(crate) async fn is_within_budget(&self, body: &str) -> bool {
+        let profile = self.profiles.lookup(&model_of(body));
+        self.engine.is_within_budget(body, &encoding(&profile), self.budget(&profile)).await
     }
 
-    /// Waits until what was said is recorded, as far as the store takes it, and what people read is current. Gives how many requests and
-    /// answers are lost to it.
+    /// Waits until everything is recorded and the session folders are current. Returns how many requests and
+    /// responses could not be recorded.
     pub(crate) async fn finish(&self) -> usize {
-        let left = self.engine.caught_up(LAST_TRIES).await;
+        let left = self.engine.wait_until_recorded(FINAL_RETRY_TIMEOUT).await;
         self.engine.flush().await;
         left
     }
 
-    fn budget(&self, profile: &Profile) -> Tokens {
+    fn budget(&self, profile: &ModelProfile) -> Tokens {
         match (self.budget, profile.context_tokens_max()) {
-            (Some(said), Some(most)) => said.min(most),
+            (Some(configured), Some(most)) => configured.min(most),
             (Some(budget), None) | (None, Some(budget)) => budget,
-            (None, None) => BUDGET_UNKNOWN,
+            (None, None) => DEFAULT_BUDGET,
         }
     }
 }
 
-/// The model that is asked for; empty if that cannot be read.
+/// The requested model; empty if it cannot be read.
 fn model_of(body: &str) -> String {
-    member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
+    find_member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
 }
 
-fn encoding(profile: &Profile) -> String {
+fn encoding(profile: &ModelProfile) -> String {
     counter_for(profile.encoding.as_deref().unwrap_or(&profile.name)).encoding().to_owned()
 }
 
-/// What the client is told, and whoever looks over its shoulder.
-fn told(plan: &Plan) -> Vec<(&'static str, String)> {
-    let mut told = vec![("x-neap-changes", plan.changes.total().to_string())];
+fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
+    let mut headers = vec![("x-neap-changes", plan.changes.total().to_string())];
     if plan.api.is_some() {
-        told.push(("x-neap-class", plan.class.as_str().to_owned()));
-        told.push(("x-neap-tokens-in", plan.tokens_in.0.to_string()));
-        told.push(("x-neap-tokens-sent", plan.tokens_sent.0.to_string()));
-        told.push(("x-neap-epoch", plan.epoch.to_string()));
+        headers.push(("x-neap-class", plan.class.as_str().to_owned()));
+        headers.push(("x-neap-tokens-in", plan.tokens_in.0.to_string()));
+        headers.push(("x-neap-tokens-sent", plan.tokens_sent.0.to_string()));
+        headers.push(("x-neap-epoch", plan.epoch.to_string()));
     }
     if plan.tokens_planned != plan.tokens_sent {
-        told.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
+        headers.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
     }
-    if let Some(share) = plan.so_far.cached_share() {
-        told.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));
+    if let Some(share) = plan.session_totals.cached_share() {
+        headers.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));
     }
     match &plan.recorded {
-        Recorded::Yes => told.push(("x-neap-recorded", "yes".to_owned())),
-        Recorded::No(reason) => told.push(("x-neap-recorded", format!("no; {reason}"))),
-        Recorded::NotKept => {
-            told.push(("x-neap-recorded", "no; it shows no credential that is only one caller's".to_owned()))
+        RecordingOutcome::Durable => headers.push(("x-neap-recorded", "yes".to_owned())),
+        RecordingOutcome::Deferred(reason) => headers.push(("x-neap-recorded", format!("no; {reason}"))),
+        RecordingOutcome::NotRetained => {
+            headers.push(("x-neap-recorded", "no; it shows no credential that is only one caller's".to_owned()))
         }
-        Recorded::NotNeeded => {}
+        RecordingOutcome::NotNeeded => {}
     }
-    told.extend(plan.session.as_ref().map(|session| ("x-neap-session", session.to_string())));
-    told.extend(plan.verdict.map(|verdict| ("x-neap-verdict", verdict.as_str().to_owned())));
-    told
+    headers.extend(plan.session.as_ref().map(|session| ("x-neap-session", session.to_string())));
+    headers.extend(plan.verdict.map(|verdict| ("x-neap-verdict", verdict.as_str().to_owned())));
+    headers
 }
 
-/// As the provider says it, so that clients know what to do, with what it would take.
-fn too_long(family: Family, overflow: &Overflow) -> String {
+/// The provider's own wording, so that clients recognise it, followed by a hint.
+fn context_full_message(provider: Provider, overflow: &Overflow) -> String {
     let Overflow { needed, budget, .. } = overflow;
-    let theirs = match family {
-        Family::OpenAi => format!(
+    let message = match provider {
+        Provider::OpenAi => format!(
             "This model's maximum context length is {budget} tokens. However, your messages resulted in {needed} tokens."
         ),
-        Family::Anthropic => format!("prompt is too long: {needed} tokens > {budget} maximum"),
+        Provider::Anthropic => format!("prompt is too long: {needed} tokens > {budget} maximum"),
     };
     format!(
-        "{theirs} [neap] {overflow}. hint: raise --budget above {needed}, or start neap with --over-budget pass"
+        "{message} [neap] {overflow}. hint: raise --budget above {needed}, or start neap with --over-budget pass"
     )
 }
 

@@ -1,29 +1,28 @@
-//! How much of everything a client may take.
+//! Limits on connections and requests.
 
 use std::time::Duration;
 
-/// Limits on requests and connections. An answer has none here: it may take as long as the model thinks.
+/// Limits on connections and requests. Responses have none here: a model may think
+/// long, and only its silence is limited (`upstream`).
 #[derive(Debug, Clone)]
-pub(crate) struct Limits {
-    /// Until a request's head is whole; a connection that is kept alive waits as long for its next one.
-    pub(crate) head: Duration,
-    /// Its head with the request line.
+pub(crate) struct ProxyLimits {
+    /// For a complete head; also how long a kept-alive connection may idle.
+    pub(crate) head_timeout: Duration,
+    /// Head including the request line.
     pub(crate) head_bytes_max: usize,
-    /// Between two pieces of a request's body.
-    pub(crate) body_next: Duration,
-    /// Until its body is whole.
-    pub(crate) body: Duration,
-    /// Connections at once.
+    /// Between two frames of a body.
+    pub(crate) body_frame_timeout: Duration,
+    pub(crate) body_timeout: Duration,
     pub(crate) connections_max: usize,
 }
 
-impl Default for Limits {
+impl Default for ProxyLimits {
     fn default() -> Self {
         Self {
-            head: Duration::from_secs(30),
+            head_timeout: Duration::from_secs(30),
             head_bytes_max: 16 << 10,
-            body_next: Duration::from_secs(30),
-            body: Duration::from_secs(300),
+            body_frame_timeout: Duration::from_secs(30),
+            body_timeout: Duration::from_secs(300),
             connections_max: 2_048,
         }
     }

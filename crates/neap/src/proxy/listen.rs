@@ -1,4 +1,4 @@
-//! Takes connections, as many at once as there may be, and gives each request's head only so much time and room.
+//! Accepts connections up to a limit, and limits the time and size of each request's head.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -20,27 +20,27 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::limits::Limits;
+use super::limits::ProxyLimits;
 
-/// Whoever is turned away is given so long to read why.
-const TURNED_AWAY_LIMIT: Duration = Duration::from_secs(2);
-/// So many are told why at once; more are only closed.
-const TURNED_AWAY_MAX: usize = 64;
-/// After a connection could not be taken, since descriptors ran out.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How long a rejected client has to read why.
+const REJECT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Rejections answered at once; further connections are just closed.
+const REJECTS_MAX: usize = 64;
+/// Wait after a failed accept, usually for want of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Answers until the end is called for; then requests that have begun are finished.
+/// Serves until `end` resolves, then finishes the requests in flight.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
-    limits: &Limits,
+    limits: &ProxyLimits,
     end: impl Future<Output = ()> + Send,
 ) {
     let mut http = http1::Builder::new();
-    // A connection that is kept alive waits for its next head, and so has the same time.
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_header_size(limits.head_bytes_max);
-    let seats = Arc::new(Semaphore::new(limits.connections_max));
-    let refusals = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+    // The timeout also covers a kept-alive connection waiting for its next request.
+    http.timer(TokioTimer::new()).header_read_timeout(limits.head_timeout).max_header_size(limits.head_bytes_max);
+    let permits = Arc::new(Semaphore::new(limits.connections_max));
+    let reject_permits = Arc::new(Semaphore::new(REJECTS_MAX));
     let graceful = GracefulShutdown::new();
     let mut end = pin!(end);
     loop {
@@ -52,39 +52,39 @@ pub(super) async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(target: "neap::proxy", %error, "a connection could not be taken");
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             }
         };
-        let Ok(seat) = seats.clone().try_acquire_owned() else {
-            if let Ok(told) = refusals.clone().try_acquire_owned() {
+        let Ok(permit) = permits.clone().try_acquire_owned() else {
+            if let Ok(reject_permit) = reject_permits.clone().try_acquire_owned() {
                 let most = limits.connections_max;
                 tokio::spawn(async move {
-                    turn_away(client, most).await;
-                    drop(told);
+                    reject_connection(client, most).await;
+                    drop(reject_permit);
                 });
             }
             continue;
         };
-        // Each token goes out as it comes, and waits for no other.
+        // Send each token as it arrives.
         if let Err(error) = client.set_nodelay(true) {
             tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
         }
-        let connection = graceful.watch(http.serve_connection(TokioIo::new(client), answering(&router, peer)));
+        let connection =
+            graceful.watch(http.serve_connection(TokioIo::new(client), connection_service(&router, peer)));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(target: "neap::proxy", %error, "a connection ended");
             }
-            drop(seat);
+            drop(permit);
         });
     }
-    // Nobody new is let in.
+    // Stop accepting.
     drop(listener);
     graceful.shutdown().await;
 }
 
-/// Who answers on a connection.
-fn answering(
+fn connection_service(
     router: &Router,
     peer: SocketAddr,
 ) -> impl Service<
@@ -101,8 +101,7 @@ fn answering(
     })
 }
 
-/// Tells whoever comes when all seats are taken.
-async fn turn_away(mut client: TcpStream, most: usize) {
+async fn reject_connection(mut client: TcpStream, most: usize) {
     let body = format!(
         "{{\"error\":{{\"message\":\"neap serves {most} connections at once, and all are in use; try again\",\"type\":\"server_error\",\
          \"param\":null,\"code\":\"too_many_connections\"}}}}"
@@ -111,15 +110,15 @@ async fn turn_away(mut client: TcpStream, most: usize) {
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );
-    let told = async {
+    let reply = async {
         client.write_all(answer.as_bytes()).await?;
         client.shutdown().await?;
-        // What it sends is read: a connection that is closed before that takes the answer with it.
+        // Read what the client sends: closing earlier would reset the connection and lose the response.
         let mut unwanted = [0; 4096];
         while client.read(&mut unwanted).await? > 0 {}
         std::io::Result::Ok(())
     };
-    let _ = timeout(TURNED_AWAY_LIMIT, told).await;
+    let _ = timeout(REJECT_TIMEOUT, reply).await;
 }
 
 #[cfg(test)]

@@ -1,27 +1,28 @@
-//! The proxy: any client in front, any provider behind. What it changes of a request is decided in one place ([`decide`]);
-//! everything else here carries bytes.
+//! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! A request is looked at before it is let in ([`gate`]), read and unpacked ([`body`]), led to its provider ([`upstream`]), and its
-//! answer handed on as it comes ([`relay`]), while somebody listens ([`ear`]). What the store could not take in time is counted and said
-//! ([`unrecorded`]). Nothing of a caller's key is stored or logged.
+//! [`origin_check`] admits a request, [`body`] reads and decompresses it, [`decide`] alone may change it,
+//! [`upstream`] picks its provider and [`relay`] forwards it and its response, while [`response_recorder`] records
+//! the response. [`tool_loop`] runs Neap's own tools, [`token_guard`] keeps the token of `/mcp` from providers, and
+//! [`unrecorded`] counts and reports what could not be stored in time. Callers' keys are neither
+//! stored nor logged.
 
 mod body;
-mod complaints;
 mod decide;
-mod ear;
-mod fault;
-mod gate;
-mod guard;
-mod hops;
+mod drain_body;
+mod error;
 mod limits;
-mod linger;
 mod listen;
-mod meter;
-mod other;
+mod origin_check;
+mod other_prompts;
 mod path;
-mod recent;
 mod relay;
+mod request_log;
+mod request_metrics;
+mod response_recorder;
 mod route;
+mod throttled_log;
+mod token_guard;
+mod tool_loop;
 mod unrecorded;
 mod upstream;
 
@@ -40,131 +41,143 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::mcp::Mcp;
+use crate::mcp::McpHttp;
 use crate::out::{self, Failure};
-pub(crate) use complaints::Complaints;
 pub(crate) use decide::Decider;
-use ear::Answered;
-pub(crate) use gate::Gate;
-pub(crate) use guard::Guard;
-pub(crate) use limits::Limits;
-pub(crate) use linger::is_too_slow;
-use meter::Meter;
-use recent::Recent;
-pub(crate) use recent::{PATH as RECENT, Seen, Told, Used};
-pub(crate) use relay::told as reason;
-use unrecorded::Unrecorded;
-use upstream::Askers;
+pub(crate) use drain_body::is_body_timeout;
+pub(crate) use limits::ProxyLimits;
+pub(crate) use origin_check::OriginCheck;
+pub(crate) use relay::root_cause as reason;
+use request_log::RequestLog;
+pub(crate) use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
+use request_metrics::ProxyMetrics;
+use response_recorder::CompletedResponse;
+pub(crate) use throttled_log::ThrottledLog;
+pub(crate) use token_guard::TokenGuard;
+use unrecorded::UnrecordedLog;
+use upstream::HttpClients;
 pub(crate) use upstream::Upstreams;
 
-/// What every request needs.
 struct Proxy {
-    gate: Gate,
-    guard: Guard,
+    origin_check: OriginCheck,
+    token_guard: TokenGuard,
     upstreams: Upstreams,
-    askers: Askers,
+    clients: HttpClients,
     decider: Arc<Decider>,
-    meter: Arc<Meter>,
-    recent: Arc<Recent>,
-    unrecorded: Arc<Unrecorded>,
-    answers: mpsc::UnboundedSender<Answered>,
+    request_metrics: Arc<ProxyMetrics>,
+    request_log: Arc<RequestLog>,
+    unrecorded: Arc<UnrecordedLog>,
+    completed: mpsc::UnboundedSender<CompletedResponse>,
     is_ending: AtomicBool,
 }
 
-/// A proxy that listens, but does not answer yet.
-pub(crate) struct Serving {
+/// A bound proxy that does not serve yet.
+pub(crate) struct ProxyServer {
     listener: TcpListener,
     address: SocketAddr,
     proxy: Arc<Proxy>,
     recorder: JoinHandle<()>,
-    mcp: Option<Mcp>,
-    limits: Limits,
+    mcp: Option<McpHttp>,
+    limits: ProxyLimits,
 }
 
-/// A place to listen at, and where requests go from there.
-pub(crate) struct Bound {
+pub(crate) struct BoundProxy {
     listener: TcpListener,
     address: SocketAddr,
     upstreams: Upstreams,
 }
 
-impl Bound {
-    /// Takes the place, before anything else is made.
-    pub(crate) async fn at(listen: SocketAddr, upstreams: Upstreams) -> Result<Self, Failure> {
+impl BoundProxy {
+    /// Binds the socket first, so that a taken port fails before anything else is set up.
+    pub(crate) async fn bind(listen: SocketAddr, upstreams: Upstreams) -> Result<Self, Failure> {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             Failure::new(format!("cannot listen at {listen}: {error}")).hint("name another place with --listen")
         })?;
         let address = listener.local_addr()?;
-        upstreams.refuse_own(address)?;
+        upstreams.check_not_self(address)?;
         Ok(Self { listener, address, upstreams })
     }
 
-    /// Where it is.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A proxy there. It may be called by these names, beside addresses and `localhost`.
-    pub(crate) fn serving(
+    /// `hosts` are the names accepted in `Host`, besides addresses and `localhost`.
+    pub(crate) fn into_server(
         self,
         hosts: Vec<String>,
         decider: Decider,
-        guard: Guard,
-        limits: Limits,
-    ) -> Result<Serving, Failure> {
+        token_guard: TokenGuard,
+        limits: ProxyLimits,
+    ) -> Result<ProxyServer, Failure> {
         let Self { listener, address, upstreams } = self;
-        let (answers, heard) = mpsc::unbounded_channel();
-        let (decider, meter) = (Arc::new(decider), Arc::new(Meter::default()));
-        let (recent, unrecorded) = (Arc::new(Recent::default()), Arc::new(Unrecorded::default()));
-        let recording = ear::record(heard, decider.clone(), meter.clone(), recent.clone(), unrecorded.clone());
+        let (completed, responses) = mpsc::unbounded_channel();
+        let (decider, request_metrics) = (Arc::new(decider), Arc::new(ProxyMetrics::default()));
+        let (request_log, unrecorded) = (Arc::new(RequestLog::default()), Arc::new(UnrecordedLog::default()));
+        let recording = response_recorder::record_responses(
+            responses,
+            decider.clone(),
+            request_metrics.clone(),
+            request_log.clone(),
+            unrecorded.clone(),
+        );
         let recorder = tokio::spawn(recording);
-        let askers = Askers::new()?;
-        let gate = Gate::new(hosts);
+        let clients = HttpClients::new()?;
+        let origin_check = OriginCheck::new(hosts);
         let is_ending = AtomicBool::new(false);
-        let proxy =
-            Proxy { gate, guard, upstreams, askers, decider, meter, recent, unrecorded, answers, is_ending };
-        Ok(Serving { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits })
+        let proxy = Proxy {
+            origin_check,
+            token_guard,
+            upstreams,
+            clients,
+            decider,
+            request_metrics,
+            request_log,
+            unrecorded,
+            completed,
+            is_ending,
+        };
+        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits })
     }
 }
 
-impl Serving {
-    /// Where it listens.
+impl ProxyServer {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// With the MCP server beside the proxy.
-    pub(crate) fn with_mcp(self, mcp: Mcp) -> Self {
+    pub(crate) fn with_mcp(self, mcp: McpHttp) -> Self {
         Self { mcp: Some(mcp), ..self }
     }
 
-    /// Answers until the end is called for; then streams that have begun are finished, and what was heard is recorded.
-    pub(crate) async fn until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
+    /// Serves until `end` resolves, then finishes open streams and records what is pending.
+    pub(crate) async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
         let Self { listener, address: _, proxy, recorder, mcp, limits } = self;
-        let (beside, end_beside) = mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.end)));
+        let (mcp_router, shutdown_mcp) =
+            mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
         let decider = proxy.decider.clone();
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
             .route("/metrics", get(metrics))
-            .route(RECENT, get(recent::recent))
+            .route(RECENT, get(request_log::serve_log))
             .fallback(relay::relay)
             .with_state(proxy.clone())
-            .merge(beside)
-            .layer(middleware::map_request_with_state(limits.clone(), linger::lingering));
+            .merge(mcp_router)
+            .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
         let ending = async move {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
-            if let Some(end) = end_beside {
+            if let Some(end) = shutdown_mcp {
                 end();
             }
         };
         listen::serve(listener, router, &limits, ending).await;
-        // The last one who could tell of an answer is gone: the rest is recorded, then this ends.
+        // All senders are gone now: the recorder drains its queue and ends.
         recorder.await.map_err(|error| Failure::new(error.to_string()))?;
         let left = decider.finish().await as u64;
         if left > 0 {
-            out::aside(format!(
+            out::print_notice(format!(
                 "{} could not be recorded, and will come with its client's next request",
                 out::count(left, "request")
             ));
@@ -178,14 +191,14 @@ async fn ready(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
     match (proxy.is_ending.load(Ordering::Relaxed), failing) {
         (true, _) => (StatusCode::SERVICE_UNAVAILABLE, "ending\n".to_owned()),
         (false, Some(reason)) => {
-            let told = format!("not recording: {reason}; {waiting} waiting to be recorded\n");
-            (StatusCode::SERVICE_UNAVAILABLE, told)
+            let text = format!("not recording: {reason}; {waiting} waiting to be recorded\n");
+            (StatusCode::SERVICE_UNAVAILABLE, text)
         }
         (false, None) => (StatusCode::OK, "ready\n".to_owned()),
     }
 }
 
 async fn metrics(State(proxy): State<Arc<Proxy>>) -> impl IntoResponse {
-    let text = proxy.meter.written(proxy.unrecorded.count(), &proxy.decider.recording_status());
+    let text = proxy.request_metrics.to_prometheus(proxy.unrecorded.count(), &proxy.decider.recording_status());
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }

@@ -1,105 +1,103 @@
-//! A path as it is meant, whichever way it is written: nothing of ours goes to a provider because of a slash too many.
+//! Normalises request paths, so that no spelling of one of Neap's own paths reaches a provider.
 //!
-//! A provider, or whatever stands before it, may take `//mcp`, `/MCP`, `/mcp;x`, `/v1/../mcp` and `/mcp%2f` for `/mcp`, and so do the
-//! libraries that pass a request on. So paths are compared as the most lenient of them would read them.
+//! A server or HTTP library may read `//mcp`, `/MCP`, `/mcp;x`, `/v1/../mcp` and `/mcp%2f` as `/mcp`. Paths are
+//! therefore compared as the most lenient of them would read them.
 
 use std::borrow::Cow;
 
-use neap_core::ingest::{percent_decoded, percent_decoded_bytes};
-use neap_model::wire::heard::endpoint;
+use neap_core::client::{percent_decoded, percent_decoded_bytes};
+use neap_model::wire::request::parse_endpoint;
 
-/// How often a path may be encoded over again.
+/// How many times a path is percent-decoded at most, counting the original.
 const DECODED_MAX: usize = 5;
-/// What the paths begin with that are answered here. Sessions are named under `s`.
-const OURS: [&str; 5] = ["healthz", "mcp", "metrics", "neap", "readyz"];
+/// First segments of the paths served here. `/s/<name>` names a session.
+const OWN_PREFIXES: [&str; 5] = ["healthz", "mcp", "metrics", "neap", "readyz"];
 const SESSION: &str = "s";
-/// What comes before the path of a history, usually.
 const VERSION: &str = "v1";
-/// Where a client asks what to bring (RFC 9728).
+/// OAuth metadata (RFC 9728).
 const WELL_KNOWN: &str = "well-known";
 const OAUTH: &str = "oauth";
 
-/// A path with another spelling taken away, if it is one of a history's; any other as it came. What a provider has before the path of a
-/// history stays as it is written: a model's name there may have letters of both kinds, and slashes that are encoded.
-pub(super) fn normal(path: &str) -> Cow<'_, str> {
-    match readings(path).iter().find_map(|reading| history_path(path, reading)) {
+/// The canonical spelling of an endpoint's path; any other path unchanged. A provider's prefix is kept as written,
+/// since a model's name in it may have upper-case letters and encoded slashes.
+pub(super) fn normalized(path: &str) -> Cow<'_, str> {
+    match decodings(path).iter().find_map(|reading| endpoint_path(path, reading)) {
         Some(whole) if whole != path => Cow::Owned(whole),
         Some(_) | None => Cow::Borrowed(path),
     }
 }
 
-/// All ways in which a path may be read, in small letters and without steps back.
-pub(super) fn spellings(path: &str) -> Vec<String> {
-    readings(path).iter().map(|reading| joined(&small(&resolved(&parts(reading))))).collect()
+/// All readings of a path, in lower case and with `..` resolved.
+pub(super) fn normalized_readings(path: &str) -> Vec<String> {
+    decodings(path).iter().map(|reading| join_segments(&lowercase(&resolve_parents(&segments(reading))))).collect()
 }
 
-/// Whether nothing stands before the path of a history.
-pub(super) fn is_bare(path: &str) -> bool {
-    let parts = parts(path);
-    endpoint_parts(&parts) == Some(parts.len())
+pub(super) fn is_bare_endpoint(path: &str) -> bool {
+    let parts = segments(path);
+    endpoint_len(&parts) == Some(parts.len())
 }
 
-/// The path of a history, as a reading of it has it.
-fn history_path(path: &str, reading: &str) -> Option<String> {
-    let segments = resolved(&parts(reading));
+/// The canonical endpoint path, if this reading of `path` is one.
+fn endpoint_path(path: &str, reading: &str) -> Option<String> {
+    let segments = resolve_parents(&segments(reading));
     let (name, rest) = match &segments[..] {
         [session, name, rest @ ..] if session.eq_ignore_ascii_case(SESSION) && !rest.is_empty() => {
             (Some(name), rest)
         }
         all => (None, all),
     };
-    let (before, end) = rest.split_at(rest.len() - endpoint_parts(&small(rest))?);
+    let (before, end) = rest.split_at(rest.len() - endpoint_len(&lowercase(rest))?);
     let version =
         |part: &String| if part.eq_ignore_ascii_case(VERSION) { VERSION.to_owned() } else { part.clone() };
     let before: Vec<String> = before.iter().map(version).collect();
-    // What a session is called is the caller's, letter by letter.
-    let name = name.map(|name| format!("/{SESSION}/{}", named(path).unwrap_or(name))).unwrap_or_default();
-    Some(format!("{name}{}{}", joined(&before), joined(&small(end))))
+    // The session name is the caller's and stays as written.
+    let name = name.map(|name| format!("/{SESSION}/{}", session_name(path).unwrap_or(name))).unwrap_or_default();
+    Some(format!("{name}{}{}", join_segments(&before), join_segments(&lowercase(end))))
 }
 
-/// How many parts at the end of a path are those of a history, if they are.
-fn endpoint_parts(parts: &[String]) -> Option<usize> {
-    endpoint(&joined(parts))?;
-    (1..=parts.len()).find(|count| endpoint(&joined(&parts[parts.len() - count..])).is_some())
+/// How many trailing segments form the endpoint, if any.
+fn endpoint_len(parts: &[String]) -> Option<usize> {
+    parse_endpoint(&join_segments(parts))?;
+    (1..=parts.len()).find(|count| parse_endpoint(&join_segments(&parts[parts.len() - count..])).is_some())
 }
 
-fn small(parts: &[String]) -> Vec<String> {
+fn lowercase(parts: &[String]) -> Vec<String> {
     parts.iter().map(|part| part.to_ascii_lowercase()).collect()
 }
 
-fn joined(parts: &[String]) -> String {
+fn join_segments(parts: &[String]) -> String {
     parts.iter().map(|part| format!("/{part}")).collect()
 }
 
-/// Whether a path is one of ours, or could be taken for one by whoever decodes it once, twice or not at all.
-pub(super) fn is_ours(path: &str) -> bool {
-    readings(path).iter().any(|reading| {
-        let parts = parts(reading);
-        let steps_back = parts.iter().any(|part| is_back(part));
-        // Who steps back in a path has something to hide.
-        steps_back && parts.iter().any(|part| OURS.contains(&bare(part).as_str()))
-            || begins_as_ours(&resolved(&parts))
+/// Whether a path is Neap's own, or could be read as such after decoding it any number of times.
+pub(super) fn is_own_path(path: &str) -> bool {
+    decodings(path).iter().any(|reading| {
+        let parts = segments(reading);
+        let steps_back = parts.iter().any(|part| is_parent_segment(part));
+        // A path with `..` that mentions an own path anywhere is treated as one.
+        steps_back && parts.iter().any(|part| OWN_PREFIXES.contains(&bare_name(part).as_str()))
+            || has_own_prefix(&resolve_parents(&parts))
     })
 }
 
-fn begins_as_ours(parts: &[String]) -> bool {
-    let mut parts: Vec<String> = parts.iter().map(|part| bare(part)).collect();
+fn has_own_prefix(parts: &[String]) -> bool {
+    let mut parts: Vec<String> = parts.iter().map(|part| bare_name(part)).collect();
     while parts.first().is_some_and(|first| first == SESSION) {
         parts.drain(..parts.len().min(2));
         if parts.is_empty() {
-            // A session, and nothing that is asked in it.
+            // A session without an endpoint.
             return true;
         }
     }
     match &parts[..] {
         [first, second, ..] if first == WELL_KNOWN => second.starts_with(OAUTH),
-        [first, ..] => OURS.contains(&first.as_str()),
+        [first, ..] => OWN_PREFIXES.contains(&first.as_str()),
         [] => false,
     }
 }
 
-/// A path as it is, and as it is once it is decoded, and over again.
-fn readings(path: &str) -> Vec<String> {
+/// The path as it is and after each further percent-decoding.
+fn decodings(path: &str) -> Vec<String> {
     let mut readings = vec![path.to_owned()];
     while readings.len() < DECODED_MAX {
         let last = readings.last().map_or("", String::as_str);
@@ -112,43 +110,42 @@ fn readings(path: &str) -> Vec<String> {
     readings
 }
 
-/// What is between slashes, of either kind; parameters, empty parts and `.` are left out.
-fn parts(path: &str) -> Vec<String> {
-    let meant = |part: &str| part.split([';', '?', '#']).next().unwrap_or_default().trim().to_owned();
-    let is_meant = |part: &String| !part.is_empty() && percent_decoded(part) != ".";
-    path.split(['/', '\\']).map(meant).filter(is_meant).collect()
+/// The segments between slashes or backslashes, without parameters, empty segments and `.`.
+fn segments(path: &str) -> Vec<String> {
+    let name = |part: &str| part.split([';', '?', '#']).next().unwrap_or_default().trim().to_owned();
+    let is_significant = |part: &String| !part.is_empty() && percent_decoded(part) != ".";
+    path.split(['/', '\\']).map(name).filter(is_significant).collect()
 }
 
-fn is_back(part: &str) -> bool {
+fn is_parent_segment(part: &str) -> bool {
     percent_decoded(part) == ".."
 }
 
-/// Steps back are taken.
-fn resolved(parts: &[String]) -> Vec<String> {
-    let mut out: Vec<String> = Vec::with_capacity(parts.len());
+fn resolve_parents(parts: &[String]) -> Vec<String> {
+    let mut resolved: Vec<String> = Vec::with_capacity(parts.len());
     for part in parts {
-        if is_back(part) {
-            out.pop();
+        if is_parent_segment(part) {
+            resolved.pop();
         } else {
-            out.push(part.clone());
+            resolved.push(part.clone());
         }
     }
-    out
+    resolved
 }
 
-/// A part in small letters, up to the first sign that no name of ours has, without signs around it.
-fn bare(part: &str) -> String {
+/// The leading name of a segment, in lower case and without surrounding punctuation.
+fn bare_name(part: &str) -> String {
     let is_name = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     let start = part.trim_start_matches(|c: char| !c.is_alphanumeric());
     let word: String = start.chars().take_while(|c| is_name(*c)).collect();
     word.trim_end_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
-/// A session's name as it is written, where a path begins with it.
-fn named(path: &str) -> Option<&str> {
+/// The session name as written, where a path starts with one.
+fn session_name(path: &str) -> Option<&str> {
     let mut parts = path.split('/').filter(|part| !part.is_empty());
     let begins = parts.next().is_some_and(|first| first.eq_ignore_ascii_case(SESSION));
-    parts.next().filter(|name| begins && !is_back(name) && percent_decoded(name) != ".")
+    parts.next().filter(|name| begins && !is_parent_segment(name) && percent_decoded(name) != ".")
 }
 
 #[cfg(test)]
@@ -177,7 +174,7 @@ mod tests {
             ("/x/../s/Mine/v1/messages", "/s/Mine/v1/messages"),
             ("/s/../s/Mine/v1/messages", "/s/Mine/v1/messages"),
         ] {
-            assert_eq!(normal(path), want, "{path}");
+            assert_eq!(normalized(path), want, "{path}");
         }
     }
 
@@ -231,7 +228,7 @@ mod tests {
             "/v1/..%2fmcp",
             "/%6dcp%FF",
         ] {
-            assert!(is_ours(path), "{path}");
+            assert!(is_own_path(path), "{path}");
         }
         for path in [
             "/",
@@ -244,7 +241,7 @@ mod tests {
             "/sessions",
             "/neapolis",
         ] {
-            assert!(!is_ours(path), "{path}");
+            assert!(!is_own_path(path), "{path}");
         }
     }
 }

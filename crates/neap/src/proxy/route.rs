@@ -1,81 +1,74 @@
-//! What a request's path asks for, and in whose words.
+//! Classifies a request's path: endpoint, protocol and provider.
 
 use axum::http::HeaderMap;
-use neap_core::ingest::{self, Endpoint};
+use neap_core::client::{self, Endpoint};
 use neap_model::client::Api;
-use neap_model::wire::heard::endpoint;
+use neap_model::wire::request::parse_endpoint;
 
-use super::path::is_ours;
+use super::path::is_own_path;
 
-/// What is asked of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asks {
-    /// An answer to a history.
+pub(crate) enum RouteKind {
     Answer,
-    /// What a history costs.
     Count,
-    /// A history made shorter.
     Compact,
-    /// Anything else: it is passed on unseen.
+    /// Anything else, forwarded unchanged.
     Other,
 }
 
-/// Whose words an error is put in, and where a request goes if nobody says.
+/// Selects the error format, and the default upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum Provider {
     OpenAi,
     Anthropic,
 }
 
-/// A request's path, understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route<'a> {
-    pub(crate) asks: Asks,
-    /// The protocol, if the path is one of a history's.
+    pub(crate) kind: RouteKind,
+    /// Set for endpoints with a history.
     pub(crate) api: Option<Api>,
-    pub(crate) family: Family,
-    /// The path without the name of a session before it.
+    pub(crate) provider: Provider,
+    /// Without the session prefix.
     pub(crate) path: &'a str,
-    /// The path with it.
-    pub(crate) whole: &'a str,
+    pub(crate) full_path: &'a str,
 }
 
 impl<'a> Route<'a> {
-    pub(crate) fn of(whole: &'a str, headers: &HeaderMap) -> Self {
-        let path = without_session(whole);
-        let known = endpoint(path);
-        let api = known.map(|(api, _)| match api {
-            ingest::Api::Chat => Api::OpenAi,
-            ingest::Api::Responses => Api::Responses,
-            ingest::Api::Messages => Api::Anthropic,
+    pub(crate) fn of(full_path: &'a str, headers: &HeaderMap) -> Self {
+        let path = strip_session(full_path);
+        let endpoint = parse_endpoint(path);
+        let api = endpoint.map(|(api, _)| match api {
+            client::WireApi::Chat => Api::OpenAi,
+            client::WireApi::Responses => Api::Responses,
+            client::WireApi::Messages => Api::Anthropic,
         });
-        let asks = match known {
-            Some((_, Endpoint::Answer)) => Asks::Answer,
-            Some((_, Endpoint::Count)) => Asks::Count,
-            Some((_, Endpoint::Compact)) => Asks::Compact,
-            None => Asks::Other,
+        let kind = match endpoint {
+            Some((_, Endpoint::Generate)) => RouteKind::Answer,
+            Some((_, Endpoint::CountTokens)) => RouteKind::Count,
+            Some((_, Endpoint::Compact)) => RouteKind::Compact,
+            None => RouteKind::Other,
         };
-        let family = match api {
-            Some(Api::OpenAi | Api::Responses) => Family::OpenAi,
-            Some(Api::Anthropic) => Family::Anthropic,
+        let provider = match api {
+            Some(Api::OpenAi | Api::Responses) => Provider::OpenAi,
+            Some(Api::Anthropic) => Provider::Anthropic,
             None if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") => {
-                Family::Anthropic
+                Provider::Anthropic
             }
-            None => Family::OpenAi,
+            None => Provider::OpenAi,
         };
-        Self { asks, api, family, path, whole }
+        Self { kind, api, provider, path, full_path }
     }
 
-    /// Whether it is of Neap's own making: a provider never sees it, nor what it brings to prove who asks.
-    pub(crate) fn is_ours(&self) -> bool {
-        is_ours(self.whole)
+    /// Whether the path is Neap's own; neither it nor its credentials ever reach a provider.
+    pub(crate) fn is_own(&self) -> bool {
+        is_own_path(self.full_path)
     }
 
-    /// What to call it in figures.
-    pub(crate) fn name(&self) -> &'static str {
-        match (self.api, self.asks) {
-            (Some(_), Asks::Count) => "count",
-            (Some(_), Asks::Compact) => "compact",
+    pub(crate) fn metric_name(&self) -> &'static str {
+        match (self.api, self.kind) {
+            (Some(_), RouteKind::Count) => "count",
+            (Some(_), RouteKind::Compact) => "compact",
             (Some(Api::OpenAi), _) => "chat",
             (Some(Api::Responses), _) => "responses",
             (Some(Api::Anthropic), _) => "messages",
@@ -84,8 +77,8 @@ impl<'a> Route<'a> {
     }
 }
 
-/// `/s/<name>/v1/…` names a session.
-fn without_session(path: &str) -> &str {
+/// Removes the session prefix of `/s/<name>/v1/…`.
+fn strip_session(path: &str) -> &str {
     let rest = path.strip_prefix("/s/").and_then(|rest| rest.find('/').map(|at| &rest[at..]));
     rest.unwrap_or(path)
 }
@@ -97,29 +90,29 @@ mod tests {
     #[test]
     fn paths_are_understood() {
         let table = [
-            ("/v1/chat/completions", Some(Api::OpenAi), Asks::Answer, "/v1/chat/completions"),
-            ("/chat/completions", Some(Api::OpenAi), Asks::Answer, "/chat/completions"),
-            ("/v1/responses", Some(Api::Responses), Asks::Answer, "/v1/responses"),
-            ("/s/mine/v1/responses", Some(Api::Responses), Asks::Answer, "/v1/responses"),
-            ("/v1/responses/compact", Some(Api::Responses), Asks::Compact, "/v1/responses/compact"),
-            ("/v1/responses/input_tokens", Some(Api::Responses), Asks::Count, "/v1/responses/input_tokens"),
-            ("/v1/responses/resp_1", None, Asks::Other, "/v1/responses/resp_1"),
-            ("/v1/messages", Some(Api::Anthropic), Asks::Answer, "/v1/messages"),
-            ("/v1/messages/", Some(Api::Anthropic), Asks::Answer, "/v1/messages/"),
-            ("/v1/messages/count_tokens", Some(Api::Anthropic), Asks::Count, "/v1/messages/count_tokens"),
-            ("/v1/models", None, Asks::Other, "/v1/models"),
-            ("/s/mine", None, Asks::Other, "/s/mine"),
-            ("/", None, Asks::Other, "/"),
+            ("/v1/chat/completions", Some(Api::OpenAi), RouteKind::Answer, "/v1/chat/completions"),
+            ("/chat/completions", Some(Api::OpenAi), RouteKind::Answer, "/chat/completions"),
+            ("/v1/responses", Some(Api::Responses), RouteKind::Answer, "/v1/responses"),
+            ("/s/mine/v1/responses", Some(Api::Responses), RouteKind::Answer, "/v1/responses"),
+            ("/v1/responses/compact", Some(Api::Responses), RouteKind::Compact, "/v1/responses/compact"),
+            ("/v1/responses/input_tokens", Some(Api::Responses), RouteKind::Count, "/v1/responses/input_tokens"),
+            ("/v1/responses/resp_1", None, RouteKind::Other, "/v1/responses/resp_1"),
+            ("/v1/messages", Some(Api::Anthropic), RouteKind::Answer, "/v1/messages"),
+            ("/v1/messages/", Some(Api::Anthropic), RouteKind::Answer, "/v1/messages/"),
+            ("/v1/messages/count_tokens", Some(Api::Anthropic), RouteKind::Count, "/v1/messages/count_tokens"),
+            ("/v1/models", None, RouteKind::Other, "/v1/models"),
+            ("/s/mine", None, RouteKind::Other, "/s/mine"),
+            ("/", None, RouteKind::Other, "/"),
         ];
         for (path, api, asks, rest) in table {
             let route = Route::of(path, &HeaderMap::new());
-            assert_eq!((route.api, route.asks, route.path), (api, asks, rest), "{path}");
+            assert_eq!((route.api, route.kind, route.path), (api, asks, rest), "{path}");
         }
     }
 
     #[test]
     fn our_own_paths_are_told_from_others() {
-        let is_ours = |path| Route::of(path, &HeaderMap::new()).is_ours();
+        let is_ours = |path| Route::of(path, &HeaderMap::new()).is_own();
         for path in ["/mcp", "/mcp/", "/mcp/x", "/s/mine/mcp", "/.well-known/oauth-protected-resource/mcp"] {
             assert!(is_ours(path), "{path}");
         }
@@ -131,8 +124,8 @@ mod tests {
     #[test]
     fn what_has_no_protocol_goes_by_its_headers() {
         let mut headers = HeaderMap::new();
-        assert_eq!(Route::of("/v1/models", &headers).family, Family::OpenAi);
+        assert_eq!(Route::of("/v1/models", &headers).provider, Provider::OpenAi);
         headers.insert("anthropic-version", "2023-06-01".parse().expect("a value"));
-        assert_eq!(Route::of("/v1/models", &headers).family, Family::Anthropic);
+        assert_eq!(Route::of("/v1/models", &headers).provider, Provider::Anthropic);
     }
 }

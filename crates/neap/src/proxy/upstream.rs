@@ -1,4 +1,4 @@
-//! Where a request goes, and with which headers.
+//! Upstream URLs, request headers and HTTP clients.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -8,19 +8,18 @@ use neap_model::client::{Api, BaseUrl};
 use reqwest::Url;
 use reqwest::redirect::Policy;
 
-use super::fault::Fault;
-use super::path::is_bare;
-use super::route::{Family, Route};
+use super::error::ProxyError;
+use super::path::is_bare_endpoint;
+use super::route::{Provider, Route};
 use crate::env;
 use crate::out::Failure;
 
-/// Until there is a connection.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// Between two pieces of an answer; a model may think for long, and say nothing.
-const SILENCE_LIMIT: Duration = Duration::from_secs(900);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two chunks of a response; a model may think for long in silence.
+const READ_TIMEOUT: Duration = Duration::from_secs(900);
 
-/// Headers that are about one connection only, and our own.
-const NOT_PASSED_ON: [&str; 11] = [
+/// Hop-by-hop headers, and those that the HTTP client sets itself.
+const HOP_HEADERS: [&str; 11] = [
     "connection",
     "keep-alive",
     "proxy-authenticate",
@@ -34,20 +33,21 @@ const NOT_PASSED_ON: [&str; 11] = [
     "content-length",
 ];
 
-/// Where requests go, by whose words they are in.
 pub(crate) struct Upstreams {
     openai: Url,
     anthropic: Url,
-    /// Marks what has come through here.
-    mark: String,
+    /// Our `Via` entry, by which a loop is recognised.
+    via_mark: String,
 }
 
 impl Upstreams {
-    /// One for all, if it was named; else by the environment, else the makers' own.
+    /// `named` serves both providers; without it, the environment or the provider's public URL does.
     pub(crate) fn new(named: Option<&str>) -> Result<Self, Failure> {
-        let of = |variable: &str, api: Api| {
-            let text =
-                named.map(str::to_owned).or_else(|| env::text(variable)).unwrap_or_else(|| api.home().to_owned());
+        let base_url = |variable: &str, api: Api| {
+            let text = named
+                .map(str::to_owned)
+                .or_else(|| env::var(variable))
+                .unwrap_or_else(|| api.default_base_url().to_owned());
             let base = BaseUrl::parse(&text).map_err(|error| {
                 Failure::new(error).hint("write it as https://host/v1 or http://localhost:8080/v1")
             })?;
@@ -56,21 +56,20 @@ impl Upstreams {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| Failure::new(error.to_string()))?;
         Ok(Self {
-            openai: of(env::OPENAI_BASE_URL, Api::OpenAi)?,
-            anthropic: of(env::ANTHROPIC_BASE_URL, Api::Anthropic)?,
-            mark: format!("1.1 neap-{:016x}", u64::from_le_bytes(random)),
+            openai: base_url(env::OPENAI_BASE_URL, Api::OpenAi)?,
+            anthropic: base_url(env::ANTHROPIC_BASE_URL, Api::Anthropic)?,
+            via_mark: format!("1.1 neap-{:016x}", u64::from_le_bytes(random)),
         })
     }
 
-    /// Nobody is to be their own upstream.
-    pub(crate) fn refuse_own(&self, own: SocketAddr) -> Result<(), Failure> {
+    pub(crate) fn check_not_self(&self, own: SocketAddr) -> Result<(), Failure> {
         let is_own = |url: &Url| {
             let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
-            let is_here = match host.parse::<IpAddr>() {
+            let is_local = match host.parse::<IpAddr>() {
                 Ok(address) => address.is_loopback() || address.is_unspecified() || address == own.ip(),
                 Err(_) => host == "localhost",
             };
-            is_here && url.port_or_known_default() == Some(own.port())
+            is_local && url.port_or_known_default() == Some(own.port())
         };
         match [&self.openai, &self.anthropic].into_iter().find(|url| is_own(url)) {
             Some(url) => Err(Failure::new(format!("{url} is this proxy itself"))
@@ -79,25 +78,24 @@ impl Upstreams {
         }
     }
 
-    /// Where the requests of a kind go, to tell it.
-    pub(crate) fn base(&self, family: Family) -> &Url {
-        match family {
-            Family::OpenAi => &self.openai,
-            Family::Anthropic => &self.anthropic,
+    pub(crate) fn base(&self, provider: Provider) -> &Url {
+        match provider {
+            Provider::OpenAi => &self.openai,
+            Provider::Anthropic => &self.anthropic,
         }
     }
 
-    /// Where a request goes.
+    /// The URL for a route; `/v1` in both the base and the path is not doubled.
     pub(crate) fn url(&self, route: &Route<'_>, query: Option<&str>) -> Url {
-        let mut url = self.base(route.family).clone();
+        let mut url = self.base(route.provider).clone();
         let base = url.path().trim_end_matches('/').to_owned();
         let rest = route.path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let path = match (base.strip_suffix("/v1"), rest) {
-            // Both say it, or the path of a history has nothing before it.
+            // Both have /v1, or the endpoint has no prefix.
             (Some(_), Some(rest)) => format!("{base}{rest}"),
-            (Some(_), None) if is_bare(route.path) => format!("{base}{}", route.path),
+            (Some(_), None) if is_bare_endpoint(route.path) => format!("{base}{}", route.path),
             (Some(before), None) => format!("{before}{}", route.path),
-            (None, None) if is_bare(route.path) => format!("{base}/v1{}", route.path),
+            (None, None) if is_bare_endpoint(route.path) => format!("{base}/v1{}", route.path),
             (None, Some(_) | None) => format!("{base}{}", route.path),
         };
         url.set_path(&path);
@@ -107,27 +105,27 @@ impl Upstreams {
         url
     }
 
-    /// The headers that go with it: the caller's, its key among them, less those about the connection.
-    pub(crate) fn headers(&self, given: &HeaderMap, is_unpacked: bool) -> Result<HeaderMap, Fault> {
-        let came_by: Vec<&str> = given.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok()).collect();
-        if came_by.iter().any(|via| via.contains(self.mark.as_str())) {
-            return Err(Fault::Loop);
+    /// The headers to forward: the caller's, its key included, without hop-by-hop headers.
+    pub(crate) fn request_headers(&self, given: &HeaderMap, is_decoded: bool) -> Result<HeaderMap, ProxyError> {
+        let vias: Vec<&str> = given.get_all(header::VIA).iter().filter_map(|via| via.to_str().ok()).collect();
+        if vias.iter().any(|via| via.contains(self.via_mark.as_str())) {
+            return Err(ProxyError::Loop);
         }
-        let mut headers = passed_on(given);
-        if is_unpacked {
+        let mut headers = forwarded_headers(given);
+        if is_decoded {
             headers.remove(header::CONTENT_ENCODING);
-            // Packed answers could not be listened to.
+            // Compressed responses could not be tapped.
             headers.remove(header::ACCEPT_ENCODING);
         }
-        if let Ok(mark) = HeaderValue::from_str(&self.mark) {
+        if let Ok(mark) = HeaderValue::from_str(&self.via_mark) {
             headers.append(header::VIA, mark);
         }
         Ok(headers)
     }
 }
 
-/// Headers less those that are about one connection only, and less those that are ours.
-pub(crate) fn passed_on(given: &HeaderMap) -> HeaderMap {
+/// Headers without hop-by-hop headers and `x-neap-*`.
+pub(crate) fn forwarded_headers(given: &HeaderMap) -> HeaderMap {
     let named: Vec<String> = given
         .get_all(header::CONNECTION)
         .iter()
@@ -135,39 +133,38 @@ pub(crate) fn passed_on(given: &HeaderMap) -> HeaderMap {
         .flat_map(|value| value.split(','))
         .map(|name| name.trim().to_ascii_lowercase())
         .collect();
-    let is_passed_on = |name: &HeaderName| {
+    let is_forwarded = |name: &HeaderName| {
         let name = name.as_str();
-        !NOT_PASSED_ON.contains(&name) && !name.starts_with("x-neap-") && !named.iter().any(|other| other == name)
+        !HOP_HEADERS.contains(&name) && !name.starts_with("x-neap-") && !named.iter().any(|other| other == name)
     };
     given
         .iter()
-        .filter(|(name, _)| is_passed_on(name))
+        .filter(|(name, _)| is_forwarded(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }
 
-/// Whoever asks providers, elsewhere and on this machine.
-pub(crate) struct Askers {
-    elsewhere: reqwest::Client,
-    here: reqwest::Client,
+/// HTTP clients: `remote` honours the system's proxy settings, `local` does not.
+pub(crate) struct HttpClients {
+    remote: reqwest::Client,
+    local: reqwest::Client,
 }
 
-impl Askers {
+impl HttpClients {
     pub(crate) fn new() -> Result<Self, Failure> {
-        let usual = || {
-            let client = reqwest::Client::builder().connect_timeout(CONNECT_LIMIT).read_timeout(SILENCE_LIMIT);
-            // Where a provider sends us is for the client to see.
+        let builder = || {
+            let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT);
+            // Redirects are the client's to follow.
             client.redirect(Policy::none())
         };
         let failed = |error: reqwest::Error| Failure::new(format!("cannot ask anybody: {error}"));
-        let elsewhere = usual().build().map_err(failed)?;
-        Ok(Self { elsewhere, here: usual().no_proxy().build().map_err(failed)? })
+        let remote = builder().build().map_err(failed)?;
+        Ok(Self { remote, local: builder().no_proxy().build().map_err(failed)? })
     }
 
-    /// Who asks there: what is on this machine is not asked through somebody else.
-    pub(crate) fn to(&self, url: &Url) -> &reqwest::Client {
-        let is_here = BaseUrl::parse(url.as_str()).is_ok_and(|base| base.is_loopback());
-        if is_here { &self.here } else { &self.elsewhere }
+    pub(crate) fn for_url(&self, url: &Url) -> &reqwest::Client {
+        let is_local = BaseUrl::parse(url.as_str()).is_ok_and(|base| base.is_loopback());
+        if is_local { &self.local } else { &self.remote }
     }
 }
 
@@ -228,14 +225,14 @@ mod tests {
             ("https://api.openai.com/v1", false),
         ];
         for (base, want) in table {
-            assert_eq!(at(base).refuse_own(own).is_err(), want, "{base}");
+            assert_eq!(at(base).check_not_self(own).is_err(), want, "{base}");
         }
         let mut headers = HeaderMap::new();
         let upstreams = at("http://x");
         headers.insert(header::VIA, "1.1 neap-0000000000000000".parse().expect("a value"));
-        assert!(upstreams.headers(&headers, true).is_ok(), "another proxy may be before this one");
-        headers.insert(header::VIA, format!("1.0 other, {}", upstreams.mark).parse().expect("a value"));
-        assert_eq!(upstreams.headers(&headers, true), Err(Fault::Loop));
+        assert!(upstreams.request_headers(&headers, true).is_ok(), "another proxy may be before this one");
+        headers.insert(header::VIA, format!("1.0 other, {}", upstreams.via_mark).parse().expect("a value"));
+        assert_eq!(upstreams.request_headers(&headers, true), Err(ProxyError::Loop));
     }
 
     #[test]
@@ -261,7 +258,7 @@ mod tests {
             .collect::<Vec<(HeaderName, HeaderValue)>>()
             .into_iter()
             .collect();
-        let passed = at("http://x").headers(&headers, true).expect("no loop");
+        let passed = at("http://x").request_headers(&headers, true).expect("no loop");
         for (name, _, want) in given {
             assert_eq!(passed.contains_key(name), want, "{name}");
         }

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use neap_core::ids::Seq;
-use neap_store::{SqliteStore, Store as _, Stored};
+use neap_core::base::ids::Seq;
+use neap_store::{SqliteStore, Store as _, StoredEvent};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -149,7 +149,7 @@ impl Neap {
     /// Replays turns and gives an object for each.
     #[track_caller]
     pub(crate) fn replay(&self, args: &[&str], turns: &[Value]) -> Vec<Value> {
-        let ran = self.fed(&[&["replay", "--json", "-"], args].concat(), lines(turns));
+        let ran = self.fed(&[&["lab", "replay", "--json", "-"], args].concat(), lines(turns));
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{}", ran.out);
         objects(&ran.out)
     }
@@ -169,7 +169,7 @@ pub(crate) fn all_events(database: &Path) -> Vec<Value> {
         let mut events = Vec::new();
         for info in store.sessions().await.expect("sessions") {
             for stored in store.events(&info.session, Seq(1), usize::MAX).await.expect("events") {
-                let Stored::Event(recorded) = stored else { panic!("{stored:?}") };
+                let StoredEvent::Whole(recorded) = stored else { panic!("{stored:?}") };
                 events.push(serde_json::to_value(&recorded.event).expect("JSON"));
             }
         }

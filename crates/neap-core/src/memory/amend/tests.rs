@@ -1,31 +1,30 @@
-//! What each change needs and writes; that undoing gives the record before is in `remember`'s sequences.
+//! Preconditions and writes of each change; `remember`'s sequences check that undo restores the earlier record.
 
 use super::super::remember::tests::{Mind, by, censor, decision, episode, fact, procedure};
 use super::*;
-use crate::memory::{Action, Censor, Decision, Fact, Procedure};
-use crate::testing::WordCounter;
+use crate::base::testing::WordCounter;
+use crate::memory::{Censor, CensorAction, Decision, Fact, Procedure};
 
 const NOW: Stamp = Stamp(50_000);
 
-/// A record, as it is written.
 fn written(draft: MemoryDraft) -> Memory {
     let mut mind = Mind::default();
     let id = mind.say(draft).unwrap().id;
     mind.records[&id].clone()
 }
 
-/// The record after the last of the writes, which each say where they came from.
+/// The record after the last write; each write must refer to the state before it.
 #[track_caller]
-fn after(writes: Writes) -> Memory {
+fn after(writes: WriteResult) -> Memory {
     let writes = writes.unwrap();
     for pair in writes.windows(2) {
-        assert_eq!(pair[1].was, Some(crate::memory::Standing::of(&pair[0].memory)));
+        assert_eq!(pair[1].previous, Some(crate::memory::CountedState::of(&pair[0].memory)));
     }
     writes.last().unwrap().memory.clone()
 }
 
 #[track_caller]
-fn refused(writes: Writes, error: &str) {
+fn refused(writes: WriteResult, error: &str) {
     let refusal = writes.unwrap_err();
     assert!(refusal.error.contains(error), "{refusal:?}");
 }
@@ -43,14 +42,19 @@ fn facts_are_confirmed_and_marked() {
     assert_eq!(marked.status, Status::Core);
     refused(mark_core(&marked, Author::Person, &WordCounter, NOW), "f1 is core already");
     for want in [Status::Confirmed, Status::Confirmed, Status::Core] {
-        memory =
-            after(confirm(&AgentHead::default(), &memory, &Provenance::of(Author::Person), &WordCounter, NOW));
+        memory = after(confirm(
+            &AgentHead::default(),
+            &memory,
+            &Provenance::from_author(Author::Person),
+            &WordCounter,
+            NOW,
+        ));
         assert_eq!(memory.status, want);
     }
     let wrong = after(deactivate(&memory, &WordCounter, NOW));
     assert_eq!(wrong.status, Status::Inactive);
     refused(
-        confirm(&AgentHead::default(), &wrong, &Provenance::of(Author::Person), &WordCounter, NOW),
+        confirm(&AgentHead::default(), &wrong, &Provenance::from_author(Author::Person), &WordCounter, NOW),
         "f1 is inactive",
     );
     refused(mark_core(&wrong, Author::Person, &WordCounter, NOW), "f1 is inactive");
@@ -63,24 +67,24 @@ fn facts_are_confirmed_and_marked() {
 fn decisions_are_carried_out_and_reviewed() {
     let memory = written(decision("Use Postgres", Outcome::Pending));
     assert_eq!(memory.status, Status::Recorded);
-    let pending = after(carried_out(&memory, &WordCounter, NOW));
+    let pending = after(mark_carried_out(&memory, &WordCounter, NOW));
     assert_eq!(pending.status, Status::Pending);
-    refused(carried_out(&pending, &WordCounter, NOW), "pending already");
+    refused(mark_carried_out(&pending, &WordCounter, NOW), "pending already");
     let writes =
         review(&pending, Author::Person, Outcome::Success, "fast, password: hunter2", &WordCounter, NOW).unwrap();
     let mut head = AgentHead::default();
-    head.follow(&pending, None, NOW);
+    head.apply_change(&pending, None, NOW);
     for write in &writes {
-        head.follow(&write.memory, write.was.as_ref(), NOW);
+        head.apply_change(&write.memory, write.previous.as_ref(), NOW);
     }
     assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 1_000, 250_000));
     let reviewed = after(Ok(writes));
     let Body::Decision(Decision { outcome_notes, .. }) = &reviewed.body else { panic!("another kind") };
     assert_eq!(outcome_notes, "fast, password: [masked: password]");
     assert_eq!((reviewed.status, reviewed.masked), (Status::Reviewed, 1));
-    // Reviewing again corrects the outcome, and the figures follow.
+    // A second review corrects the outcome and the counts.
     let again = review(&reviewed, Author::Person, Outcome::Failure, "", &WordCounter, NOW).unwrap();
-    head.follow(&again[0].memory, again[0].was.as_ref(), NOW);
+    head.apply_change(&again[0].memory, again[0].previous.as_ref(), NOW);
     assert_eq!((head.reviews.count, head.reviews.value_sum, head.reviews.squares_sum), (1, 0, 250_000));
     refused(review(&memory, Author::Person, Outcome::Pending, "", &WordCounter, NOW), "must say how it came out");
     refused(retire(&memory, &WordCounter, NOW), "permanent");
@@ -91,38 +95,38 @@ fn decisions_are_carried_out_and_reviewed() {
 #[test]
 fn procedures_are_used_and_judged() {
     let mut memory = written(procedure("Deploy", &["merge"]));
-    memory = after(activate(&memory, None, &WordCounter, NOW));
+    memory = after(record_use(&memory, None, &WordCounter, NOW));
     for succeeded in [true, true, true, false] {
-        memory = after(activate(&memory, Some(succeeded), &WordCounter, NOW));
+        memory = after(record_use(&memory, Some(succeeded), &WordCounter, NOW));
         assert_eq!(memory.status, Status::Active);
     }
-    memory = after(activate(&memory, Some(true), &WordCounter, NOW));
+    memory = after(record_use(&memory, Some(true), &WordCounter, NOW));
     assert_eq!((memory.status, as_procedure(&memory).activations), (Status::Effective, 5));
     let retired = after(retire(&memory, &WordCounter, NOW));
     assert_eq!(retired.status, Status::Retired);
-    refused(activate(&retired, None, &WordCounter, NOW), "p1 is retired");
+    refused(record_use(&retired, None, &WordCounter, NOW), "p1 is retired");
     refused(retire(&retired, &WordCounter, NOW), "retired already");
 }
 
-/// 003, Censors: "ESCALATED: activation_count > threshold → severity upgraded"; "RETIRED: false_positive_count too high".
+/// 003, Censors: ESCALATED above the trigger threshold; RETIRED with too many false positives.
 #[test]
 fn censors_trigger_escalate_and_retire() {
-    let mut memory = written(censor("push main", Action::Steer, Author::Person));
-    refused(false_positive(&memory, &WordCounter, NOW), "found something 0 times");
+    let mut memory = written(censor("push main", CensorAction::Steer, Author::Person));
+    refused(record_false_positive(&memory, &WordCounter, NOW), "found something 0 times");
     for want in [Status::Active, Status::Active, Status::Escalated] {
-        memory = after(trigger(&memory, &WordCounter, NOW));
+        memory = after(record_trigger(&memory, &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
     let Body::Censor(Censor { action, .. }) = &memory.body else { panic!("another kind") };
-    assert_eq!(*action, Action::Refuse);
+    assert_eq!(*action, CensorAction::Refuse);
     for _ in 0..2 {
-        memory = after(trigger(&memory, &WordCounter, NOW));
+        memory = after(record_trigger(&memory, &WordCounter, NOW));
     }
     for want in [Status::Escalated, Status::Escalated, Status::Retired] {
-        memory = after(false_positive(&memory, &WordCounter, NOW));
+        memory = after(record_false_positive(&memory, &WordCounter, NOW));
         assert_eq!(memory.status, want);
     }
-    refused(trigger(&memory, &WordCounter, NOW), "retired");
+    refused(record_trigger(&memory, &WordCounter, NOW), "retired");
 }
 
 #[test]
@@ -131,36 +135,36 @@ fn an_edit_changes_what_is_said_and_never_what_is_counted() {
     let memory = after(confirm(
         &head,
         &written(fact("Tim", "Tim lives in Oslo")),
-        &Provenance::of(Author::Person),
+        &Provenance::from_author(Author::Person),
         &WordCounter,
         NOW,
     ));
     let body = Some(fact("Tim", "Tim lives in Oslo, token=abc").body);
     let edited =
-        Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::by(Author::Person) };
+        Edit { body, pinned: Some(true), domain: Some(Some("People".into())), ..Edit::new(Author::Person) };
     let edited = after(edit(&head, &memory, edited, &WordCounter, NOW));
     let Body::Fact(Fact { content, confirmations, .. }) = &edited.body else { panic!("another kind") };
     assert_eq!((content.as_str(), *confirmations), ("Tim lives in Oslo, token=[masked: token]", 1));
     assert_eq!((edited.pinned, edited.domain.as_deref(), edited.masked), (true, Some("people"), 1));
     assert!(edited.lines.micro.contains("token"));
-    let wrong = Edit { body: Some(procedure("x", &["y"]).body), ..Edit::by(Author::Person) };
+    let wrong = Edit { body: Some(procedure("x", &["y"]).body), ..Edit::new(Author::Person) };
     refused(edit(&head, &memory, wrong, &WordCounter, NOW), "f1 is a fact and stays one");
-    let empty = Edit { body: Some(fact("Tim", "").body), ..Edit::by(Author::Person) };
+    let empty = Edit { body: Some(fact("Tim", "").body), ..Edit::new(Author::Person) };
     refused(edit(&head, &memory, empty, &WordCounter, NOW), "needs content");
-    refused(edit(&head, &memory, Edit::by(Author::Model), &WordCounter, NOW), "more trusted");
-    let valid = Edit { valid: Some((Some(Stamp(2)), Some(Stamp(1)))), ..Edit::by(Author::Person) };
+    refused(edit(&head, &memory, Edit::new(Author::Model), &WordCounter, NOW), "more trusted");
+    let valid = Edit { valid: Some((Some(Stamp(2)), Some(Stamp(1)))), ..Edit::new(Author::Person) };
     refused(edit(&head, &memory, valid, &WordCounter, NOW), "before it begins");
     let models = written(by(Author::Model, fact("Tim", "Tim lives in Oslo")));
-    assert!(edit(&head, &models, Edit::by(Author::Person), &WordCounter, NOW).is_ok());
+    assert!(edit(&head, &models, Edit::new(Author::Person), &WordCounter, NOW).is_ok());
 }
 
-/// A model never deletes: it asks.
+/// A model cannot delete, only ask.
 #[test]
 fn forgetting_is_asked_for() {
     let memory = written(episode("Moved house", None));
-    let asked = after(forget_asked(&memory, "out of date", &WordCounter, NOW));
+    let asked = after(request_forget(&memory, "out of date", &WordCounter, NOW));
     assert!(asked.forget_asked && asked.status == memory.status);
-    refused(forget_asked(&asked, "", &WordCounter, NOW), "asked before");
+    refused(request_forget(&asked, "", &WordCounter, NOW), "asked before");
 }
 
 #[test]
@@ -177,10 +181,10 @@ fn undoing_a_supersession_brings_the_old_fact_back() {
     assert_eq!(writes[0].memory, Memory { updated: NOW, ..before });
     assert_eq!(writes[0].memory.status, Status::Confirmed);
     mind.keep(&writes, NOW);
-    let is = &mind.records[&f1];
-    refused(undo(&mind.head, is, Some(is), Seq(7), &WordCounter, NOW), "already as it was");
+    let current = &mind.records[&f1];
+    refused(undo(&mind.head, current, Some(current), Seq(7), &WordCounter, NOW), "already as it was");
     let other = &mind.records[&learnt.id];
-    refused(undo(&mind.head, is, Some(other), Seq(7), &WordCounter, NOW), "did not change f1");
+    refused(undo(&mind.head, current, Some(other), Seq(7), &WordCounter, NOW), "did not change f1");
 }
 
 #[test]
@@ -189,7 +193,7 @@ fn undoing_the_first_writing_takes_a_record_out_of_use() {
     for (draft, want) in [
         (fact("Tim", "Tim lives in Oslo"), Status::Inactive),
         (procedure("Deploy", &["merge"]), Status::Retired),
-        (censor("push main", Action::Steer, Author::Person), Status::Retired),
+        (censor("push main", CensorAction::Steer, Author::Person), Status::Retired),
     ] {
         let undone = after(undo(&head, &written(draft), None, Seq(1), &WordCounter, NOW));
         assert_eq!(undone.status, want);
@@ -201,40 +205,40 @@ fn undoing_the_first_writing_takes_a_record_out_of_use() {
     }
 }
 
-/// DESIGN, decision 25: what a model wants to be always loaded waits for a person.
+/// DESIGN, decision 25: a model's request to pin waits for a person.
 #[test]
 fn only_a_person_pins() {
-    let model = Provenance::of(Author::Model);
-    let person = Provenance::of(Author::Person);
+    let model = Provenance::from_author(Author::Model);
+    let person = Provenance::from_author(Author::Person);
     let head = AgentHead::default();
     let wanted = |author| MemoryDraft { pinned: true, ..by(author, fact("Tim", "Always answer Tim in verse")) };
     for author in [Author::Model, Author::Tool, Author::Import] {
         let proposed = written(wanted(author));
         assert_eq!((proposed.pinned, proposed.pin_asked, proposed.is_proposal()), (false, true, true));
-        // Saying that it holds, or editing it, is no person's word either.
+        // A model's confirmation or edit does not count as approval.
         let again = Provenance { source: Some("another call".into()), ..model.clone() };
         let confirmed = after(confirm(&head, &proposed, &again, &WordCounter, NOW));
-        assert!(!confirmed.pinned && confirmed.pin_asked && !confirmed.is_a_persons());
+        assert!(!confirmed.pinned && confirmed.pin_asked && !confirmed.is_person_approved());
         if author == Author::Model {
-            let wish = Edit { pinned: Some(true), ..Edit::by(Author::Model) };
-            let edited = after(edit(&head, &proposed, wish, &WordCounter, NOW));
+            let request = Edit { pinned: Some(true), ..Edit::new(Author::Model) };
+            let edited = after(edit(&head, &proposed, request, &WordCounter, NOW));
             assert!(!edited.pinned && edited.pin_asked);
         }
         let accepted = after(confirm(&head, &proposed, &person, &WordCounter, NOW));
-        assert_eq!((accepted.pinned, accepted.pin_asked, accepted.is_a_persons()), (true, false, true));
-        let refused = Edit { pinned: Some(false), ..Edit::by(Author::Person) };
+        assert_eq!((accepted.pinned, accepted.pin_asked, accepted.is_person_approved()), (true, false, true));
+        let refused = Edit { pinned: Some(false), ..Edit::new(Author::Person) };
         let refused = after(edit(&head, &proposed, refused, &WordCounter, NOW));
         assert_eq!((refused.pinned, refused.pin_asked), (false, false));
     }
     assert!(written(wanted(Author::Person)).pinned);
-    // A store of before this was so: the model's record says that it is pinned, and is a proposal all the same.
+    // In an older store a model's record may be pinned; it is still a proposal.
     let old = Memory { pinned: true, pin_asked: false, ..written(wanted(Author::Model)) };
-    assert!(old.is_proposal() && !old.is_a_persons());
+    assert!(old.is_proposal() && !old.is_person_approved());
     let accepted = after(confirm(&head, &old, &person, &WordCounter, NOW));
-    assert!(accepted.pinned && accepted.is_a_persons() && !accepted.is_proposal());
+    assert!(accepted.pinned && accepted.is_person_approved() && !accepted.is_proposal());
 }
 
-/// A model that says again what a person said, and wants it pinned, pins nothing.
+/// A model that repeats a person's fact and asks to pin it pins nothing.
 #[test]
 fn what_a_person_said_is_not_pinned_by_a_model_that_repeats_it() {
     let mut mind = Mind::default();
@@ -249,17 +253,17 @@ fn what_a_person_said_is_not_pinned_by_a_model_that_repeats_it() {
 
 #[test]
 fn a_rule_of_a_model_waits_for_a_person() {
-    let proposed = written(censor("drop table", Action::Refuse, Author::Model));
+    let proposed = written(censor("drop table", CensorAction::Refuse, Author::Model));
     assert!(proposed.is_proposal());
-    let person = Provenance::of(Author::Person);
+    let person = Provenance::from_author(Author::Person);
     let accepted = after(confirm(&AgentHead::default(), &proposed, &person, &WordCounter, NOW));
-    assert!(!accepted.is_proposal() && accepted.is_a_persons() && accepted.status == Status::Created);
+    assert!(!accepted.is_proposal() && accepted.is_person_approved() && accepted.status == Status::Created);
     refused(confirm(&AgentHead::default(), &accepted, &person, &WordCounter, NOW), "only a fact can be");
-    // As many proposals as there may be leave a person's rules their places.
+    // Proposals at their limit leave room for a person's rules.
     let mut mind = Mind::default();
     for n in 0..super::super::CENSORS_MAX {
-        mind.say(censor(&format!("word{n}"), Action::Steer, Author::Model)).unwrap();
+        mind.say(censor(&format!("word{n}"), CensorAction::Steer, Author::Model)).unwrap();
     }
-    assert!(mind.say(censor("one more", Action::Steer, Author::Model)).is_err());
-    assert!(mind.say(censor("one more", Action::Steer, Author::Person)).is_ok());
+    assert!(mind.say(censor("one more", CensorAction::Steer, Author::Model)).is_err());
+    assert!(mind.say(censor("one more", CensorAction::Steer, Author::Person)).is_ok());
 }

@@ -1,131 +1,138 @@
-//! What a new fact does to those that are there.
+//! Plans the effects of a new fact on existing ones.
 
-use super::super::admit::TAGS_MAX;
-use super::super::amend::room_to_pin;
-use super::super::renew::settled;
-use super::super::similar::similarity;
-use super::judge::{Verdict, judge, told};
+use super::super::amend::check_pin_limit;
+use super::super::text_similarity::text_similarity;
+use super::super::validation::TAGS_MAX;
+use super::super::writes::with_transitions;
+use super::judge::{FactVerdict, fact_sentence, judge};
 use super::{
-    Body, Change, Desk, Learnt, Memory, MemoryDraft, MemoryId, MemoryWrite, Refusal, Stamp, Status, WhatLearnt,
+    Body, Change, DraftOutcome, Memory, MemoryDraft, MemoryId, MemoryWrite, Refusal, RememberContext,
+    RememberPlan, Stamp, Status,
 };
 use crate::memory::Fact;
 
-/// Contradictions that a record names, at most: the newest.
+/// Contradictions a record lists; the newest are kept.
 const CONTESTED_MAX: usize = 16;
 
-impl Desk<'_> {
-    pub(super) fn fact(&self, near: &[&Memory], draft: MemoryDraft) -> Result<Learnt, Refusal> {
-        let Body::Fact(fact) = &draft.body else { return self.alone(draft) };
-        let judged: Vec<(&Memory, Verdict)> = near
+impl RememberContext<'_> {
+    pub(super) fn plan_fact(&self, similar: &[&Memory], draft: MemoryDraft) -> Result<RememberPlan, Refusal> {
+        let Body::Fact(fact) = &draft.body else { return self.plan_new(draft) };
+        let judged: Vec<(&Memory, FactVerdict)> = similar
             .iter()
             .filter(|old| old.status.is_current())
-            .filter_map(|old| as_fact(old).map(|was| (*old, judge(old, was, fact, &draft, self.now))))
+            .filter_map(|old| as_fact(old).map(|old_fact| (*old, judge(old, old_fact, fact, &draft, self.now))))
             .collect();
-        let alike = |old: &Memory| as_fact(old).map_or(0.0, |was| similarity(&told(was), &told(fact)));
-        let same = judged.iter().filter(|(_, verdict)| *verdict == Verdict::Same).map(|(old, _)| *old);
-        // The likest; of those, the first written.
-        match same.reduce(|best, old| if alike(old) > alike(best) { old } else { best }) {
-            Some(known) => self.met_again(known, &judged, &draft),
-            None => self.beside(&judged, draft),
+        let similarity = |old: &Memory| {
+            as_fact(old).map_or(0.0, |old_fact| text_similarity(&fact_sentence(old_fact), &fact_sentence(fact)))
+        };
+        let same = judged.iter().filter(|(_, verdict)| *verdict == FactVerdict::Same).map(|(old, _)| *old);
+        // The most similar; among equals, the oldest.
+        match same.reduce(|best, old| if similarity(old) > similarity(best) { old } else { best }) {
+            Some(known) => self.confirm_existing(known, &judged, &draft),
+            None => self.plan_new_fact(&judged, draft),
         }
     }
 
-    /// The fact is there: it is confirmed, and what it was contested by and now clearly contradicts gives way.
-    fn met_again(
+    /// Confirms an existing fact. An older fact that contested it and now clearly contradicts it is superseded.
+    fn confirm_existing(
         &self,
         known: &Memory,
-        judged: &[(&Memory, Verdict)],
+        judged: &[(&Memory, FactVerdict)],
         draft: &MemoryDraft,
-    ) -> Result<Learnt, Refusal> {
-        let (was, is) = (&known.provenance, &draft.provenance);
-        if was.session.is_some() && was.turn.is_some() && (&was.session, was.turn) == (&is.session, is.turn) {
-            return Ok(Learnt::known(known.id, "it was learnt in this turn"));
+    ) -> Result<RememberPlan, Refusal> {
+        let (old, new) = (&known.provenance, &draft.provenance);
+        if old.session.is_some() && old.turn.is_some() && (&old.session, old.turn) == (&new.session, new.turn) {
+            return Ok(RememberPlan::already_known(known.id, "it was learnt in this turn"));
         }
         let last = as_fact(known).and_then(|fact| fact.last_confirmed_by.as_ref());
-        if last.is_some_and(|last| last.is_same_occasion(is)) {
-            return Ok(Learnt::known(known.id, "it was confirmed in this turn, or from this file"));
+        if last.is_some_and(|last| last.is_same_occasion(new)) {
+            return Ok(RememberPlan::already_known(known.id, "it was confirmed in this turn, or from this file"));
         }
         let mut after = known.clone();
         if draft.pinned && !known.pinned {
-            let is_decided = is.author.may_pin();
+            let is_decided = new.author.may_pin();
             if is_decided {
-                room_to_pin(self.agent, known.id)?;
+                check_pin_limit(self.agent, known.id)?;
             }
             (after.pinned, after.pin_asked) = (is_decided, !is_decided);
         }
         if let Body::Fact(fact) = &mut after.body {
             fact.confirmations = fact.confirmations.saturating_add(1);
             fact.last_confirmed = Some(self.now);
-            fact.last_confirmed_by = Some(is.clone());
+            fact.last_confirmed_by = Some(new.clone());
         }
-        after.provenance.trust = was.trust.max(is.trust);
+        after.provenance.trust = old.trust.max(new.trust);
         for tag in &draft.tags {
             if !after.tags.contains(tag) && after.tags.len() < TAGS_MAX {
                 after.tags.push(tag.clone());
             }
         }
-        let mut writes = settled(self.changed(Change::Confirmed, known, after), self.counter, self.now);
+        let mut writes =
+            with_transitions(self.memory_write(Change::Confirmed, known, after), self.counter, self.now);
         let mut superseded = Vec::new();
         for (old, verdict) in judged {
-            if let Verdict::Supersedes(evidence) = verdict
+            if let FactVerdict::Supersedes(evidence) = verdict
                 && known.contested_with.contains(&old.id)
                 && old.id < known.id
             {
-                writes.push(self.superseded(old, known.id, evidence)?);
+                writes.push(self.supersede(old, known.id, evidence)?);
                 superseded.push(old.id);
             }
         }
         let count = as_fact(known).map_or(1, |fact| fact.confirmations.saturating_add(1));
         let mut note = format!("{} says it already; confirmed (times: {count}).", known.id);
         note.extend(superseded.iter().map(|old| format!(" {old} gave way to it.")));
-        Ok(Learnt { id: known.id, what: WhatLearnt::Confirmed, writes, superseded, note })
+        Ok(RememberPlan { id: known.id, outcome: DraftOutcome::Confirmed, writes, superseded, note })
     }
 
-    /// A new record, and what it does to others.
-    fn beside(&self, judged: &[(&Memory, Verdict)], draft: MemoryDraft) -> Result<Learnt, Refusal> {
-        let mut new = self.record(draft)?;
+    fn plan_new_fact(
+        &self,
+        judged: &[(&Memory, FactVerdict)],
+        draft: MemoryDraft,
+    ) -> Result<RememberPlan, Refusal> {
+        let mut new = self.build_record(draft)?;
         let mut note = format!("Remembered as {}.", new.id);
         let (mut writes, mut superseded, mut contested) = (Vec::new(), Vec::new(), Vec::new());
         for (old, verdict) in judged {
             match verdict {
-                Verdict::Supersedes(evidence) => {
+                FactVerdict::Supersedes(evidence) => {
                     note.push_str(&format!(" It takes the place of {}: {evidence}.", old.id));
-                    writes.push(self.superseded(old, new.id, evidence)?);
+                    writes.push(self.supersede(old, new.id, evidence)?);
                     superseded.push(old.id);
                 }
-                Verdict::SupersedesLater(evidence, from) => {
+                FactVerdict::SupersedesLater(evidence, from) => {
                     note.push_str(&format!(" {} holds until {}: {evidence}.", old.id, from.date()));
-                    writes.extend(self.until(old, *from));
+                    writes.extend(self.limit_validity(old, *from));
                 }
-                Verdict::Contests(evidence) => {
+                FactVerdict::Contests(evidence) => {
                     note.push_str(&format!(" It contradicts {}: {evidence}. Say which holds.", old.id));
-                    writes.push(self.contested(old, new.id, evidence));
+                    writes.push(self.contest(old, new.id, evidence));
                     contested.push(old.id);
                 }
-                Verdict::Like(alike) => {
+                FactVerdict::Similar(similarity) => {
                     note.push_str(&format!(
-                        " {} is much like it ({alike:.2}): if they contradict each other, say which holds.",
+                        " {} is much like it ({similarity:.2}): if they contradict each other, say which holds.",
                         old.id
                     ));
                 }
-                Verdict::Same | Verdict::Apart => {}
+                FactVerdict::Same | FactVerdict::Unrelated => {}
             }
         }
-        let what = match (superseded.is_empty(), contested.is_empty()) {
-            (false, _) => WhatLearnt::Superseded,
-            (true, false) => WhatLearnt::Contested,
-            (true, true) => WhatLearnt::New,
+        let outcome = match (superseded.is_empty(), contested.is_empty()) {
+            (false, _) => DraftOutcome::Superseded,
+            (true, false) => DraftOutcome::Contested,
+            (true, true) => DraftOutcome::New,
         };
-        newest(&mut contested);
+        truncate_to_newest(&mut contested);
         new.contested_with = contested;
-        new.lines = crate::memory::Lines::of(self.counter, &new);
+        new.lines = crate::memory::RenderedMemory::render(self.counter, &new);
         let id = new.id;
         writes.insert(0, MemoryWrite::new(new));
-        Ok(Learnt { id, what, writes, superseded, note })
+        Ok(RememberPlan { id, outcome, writes, superseded, note })
     }
 
-    /// An older fact gives way. What takes a place is always younger, so that no chain can close.
-    fn superseded(&self, old: &Memory, by: MemoryId, evidence: &str) -> Result<MemoryWrite, Refusal> {
+    /// Supersedes an older fact. The replacement is always younger, so chains cannot form a cycle.
+    fn supersede(&self, old: &Memory, by: MemoryId, evidence: &str) -> Result<MemoryWrite, Refusal> {
         if by <= old.id {
             return Err(Refusal::new(format!("{by} cannot take the place of {}, which is younger.", old.id))
                 .hint("Remember what holds as a new fact."));
@@ -135,22 +142,22 @@ impl Desk<'_> {
         if let Body::Fact(fact) = &mut after.body {
             fact.superseded_by = Some(by);
         }
-        Ok(self.changed(Change::Superseded { by, evidence: evidence.to_owned() }, old, after))
+        Ok(self.memory_write(Change::Superseded { by, evidence: evidence.to_owned() }, old, after))
     }
 
-    fn contested(&self, old: &Memory, with: MemoryId, evidence: &str) -> MemoryWrite {
+    fn contest(&self, old: &Memory, with: MemoryId, evidence: &str) -> MemoryWrite {
         let mut after = old.clone();
         after.contested_with.push(with);
-        newest(&mut after.contested_with);
-        self.changed(Change::Contested { with, evidence: evidence.to_owned() }, old, after)
+        truncate_to_newest(&mut after.contested_with);
+        self.memory_write(Change::Contested { with, evidence: evidence.to_owned() }, old, after)
     }
 
-    /// An older fact holds until the newer one does.
-    fn until(&self, old: &Memory, from: Stamp) -> Option<MemoryWrite> {
+    /// Ends the older fact's validity where the newer one's begins.
+    fn limit_validity(&self, old: &Memory, from: Stamp) -> Option<MemoryWrite> {
         if old.valid_until.is_some_and(|until| until <= from) {
             return None;
         }
-        Some(self.changed(Change::Edited, old, Memory { valid_until: Some(from), ..old.clone() }))
+        Some(self.memory_write(Change::Edited, old, Memory { valid_until: Some(from), ..old.clone() }))
     }
 }
 
@@ -161,7 +168,7 @@ fn as_fact(memory: &Memory) -> Option<&Fact> {
     }
 }
 
-pub(in crate::memory) fn newest(ids: &mut Vec<MemoryId>) {
+pub(in crate::memory) fn truncate_to_newest(ids: &mut Vec<MemoryId>) {
     let over = ids.len().saturating_sub(CONTESTED_MAX);
     ids.drain(..over);
 }

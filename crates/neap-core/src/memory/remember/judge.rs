@@ -1,85 +1,94 @@
-//! How a new fact stands to one that is there.
+//! Compares a new fact with an existing one.
 
-use super::super::clash::{compare, numbers_differ};
-use super::super::similar::{cosine, similarity};
+use super::super::contradiction::{compare, number_conflict};
+use super::super::text_similarity::{term_cosine, text_similarity};
 use super::super::{Fact, Memory, MemoryDraft};
-use crate::ids::Stamp;
-use crate::reference::words;
-use crate::terms::terms;
+use crate::base::ids::Stamp;
+use crate::text::reference::folded_words;
+use crate::text::terms::terms;
 
-/// Above this, two facts that differ in no value are the same one (SOURCES, Facts).
+/// Above this similarity, two facts with no differing value are the same (SOURCES, Facts).
 pub(super) const CONFIRMS_ABOVE: f64 = 0.95;
-/// Above this around a differing value, a newer fact about the same takes the older one's place (SOURCES, Facts).
+/// Above this context similarity, a newer fact about the same subject supersedes the older (SOURCES, Facts).
 pub(super) const SUPERSEDES_ABOVE: f64 = 0.80;
-/// From here on, a contradiction is warned of (SOURCES, Facts).
+/// From this similarity on, a contradiction is reported (SOURCES, Facts).
 pub(super) const WARNS_FROM: f64 = 0.85;
-/// From here on, a contradiction about the same is seen, however it is worded.
+/// From this similarity on, facts about the same subject can contest each other, however they are worded.
 pub(super) const CONTESTS_FROM: f64 = 0.50;
 
-/// How a new fact stands to one that is there.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Verdict {
-    /// They say the same.
+pub(super) enum FactVerdict {
+    /// Both say the same.
     Same,
-    /// It takes the older one's place.
+    /// The new fact replaces the old one.
     Supersedes(String),
-    /// It will, from this moment on.
+    /// The new fact replaces the old one from this time on.
     SupersedesLater(String, Stamp),
-    /// They contradict each other, and it is not clear which is right.
+    /// They contradict each other, with no clear winner.
     Contests(String),
-    /// They are much alike; whoever wrote it may know whether they contradict each other.
-    Like(f64),
-    /// They stand side by side.
-    Apart,
+    /// Similar; the author may know whether they contradict each other.
+    Similar(f64),
+    /// Both remain valid.
+    Unrelated,
 }
 
-/// How a draft of a fact stands to a fact that is there.
-pub(super) fn judge(old: &Memory, old_fact: &Fact, new_fact: &Fact, draft: &MemoryDraft, now: Stamp) -> Verdict {
-    let relation = relation(old_fact, new_fact);
-    let (then, at) = (
-        Period::of(old.valid_from, old.valid_until, old.created),
-        Period::of(draft.valid_from, draft.valid_until, now),
+pub(super) fn judge(
+    old: &Memory,
+    old_fact: &Fact,
+    new_fact: &Fact,
+    draft: &MemoryDraft,
+    now: Stamp,
+) -> FactVerdict {
+    let relation = subject_relation(old_fact, new_fact);
+    let (old_period, new_period) = (
+        Period::new(old.valid_from, old.valid_until, old.created),
+        Period::new(draft.valid_from, draft.valid_until, now),
     );
-    if relation == Relation::Apart || !then.overlaps(at) || at.until <= now || (then.from > now && at.from <= now)
+    if relation == SubjectRelation::Unrelated
+        || !old_period.overlaps(new_period)
+        || new_period.until <= now
+        || (old_period.from > now && new_period.from <= now)
     {
-        return Verdict::Apart;
+        return FactVerdict::Unrelated;
     }
-    let (old_text, new_text) = (told(old_fact), told(new_fact));
+    let (old_text, new_text) = (fact_sentence(old_fact), fact_sentence(new_fact));
     let compared = compare(&old_text, &new_text);
-    let alike = if compared.is_same { 1.0 } else { similarity(&old_text, &new_text) };
-    if !compared.differs && alike > CONFIRMS_ABOVE {
-        return Verdict::Same;
+    let similarity = if compared.is_same { 1.0 } else { text_similarity(&old_text, &new_text) };
+    if !compared.values_differ && similarity > CONFIRMS_ABOVE {
+        return FactVerdict::Same;
     }
-    let same = relation == Relation::Same;
-    if let Some(clash) = compared.clash {
+    let same = relation == SubjectRelation::Same;
+    if let Some(contradiction) = compared.contradiction {
         let trusted = draft.provenance.trust >= old.provenance.trust;
-        let newer = at.from >= then.from;
-        let clear = clash.is_clear && same && !compared.leads_differ;
-        // With other words before it, only a subject that is named tells that both are about the same.
-        let named = !compared.leads_differ || !(old_fact.subject.is_empty() || new_fact.subject.is_empty());
-        let contests_from = if same && !compared.leads_differ { CONTESTS_FROM } else { WARNS_FROM };
+        let newer = new_period.from >= old_period.from;
+        let clear = contradiction.is_clear && same && !compared.prefix_differs;
+        // If the words before the value differ, only a named subject shows that both are about the same thing.
+        let named = !compared.prefix_differs || !(old_fact.subject.is_empty() || new_fact.subject.is_empty());
+        let contests_from = if same && !compared.prefix_differs { CONTESTS_FROM } else { WARNS_FROM };
         match () {
-            () if clear && compared.around > SUPERSEDES_ABOVE && trusted && newer => {
-                return if at.from > now {
-                    Verdict::SupersedesLater(clash.evidence, at.from)
+            () if clear && compared.context_similarity > SUPERSEDES_ABOVE && trusted && newer => {
+                return if new_period.from > now {
+                    FactVerdict::SupersedesLater(contradiction.evidence, new_period.from)
                 } else {
-                    Verdict::Supersedes(clash.evidence)
+                    FactVerdict::Supersedes(contradiction.evidence)
                 };
             }
-            () if named && compared.around >= contests_from => return Verdict::Contests(clash.evidence),
+            () if named && compared.context_similarity >= contests_from => {
+                return FactVerdict::Contests(contradiction.evidence);
+            }
             () => {}
         }
     }
     if same
-        && let Some(evidence) = numbers_differ(&old_text, &new_text)
-        && without_numbers(&old_text, &new_text) >= CONTESTS_FROM
+        && let Some(evidence) = number_conflict(&old_text, &new_text)
+        && similarity_without_numbers(&old_text, &new_text) >= CONTESTS_FROM
     {
-        return Verdict::Contests(evidence);
+        return FactVerdict::Contests(evidence);
     }
-    if alike >= WARNS_FROM { Verdict::Like(alike) } else { Verdict::Apart }
+    if similarity >= WARNS_FROM { FactVerdict::Similar(similarity) } else { FactVerdict::Unrelated }
 }
 
-/// When a fact holds: from the first moment on, until before the last.
+/// Validity of a fact, `from` inclusive, `until` exclusive.
 #[derive(Debug, Clone, Copy)]
 struct Period {
     from: Stamp,
@@ -87,11 +96,11 @@ struct Period {
 }
 
 impl Period {
-    fn of(from: Option<Stamp>, until: Option<Stamp>, written: Stamp) -> Self {
+    fn new(from: Option<Stamp>, until: Option<Stamp>, written: Stamp) -> Self {
         let until = until.unwrap_or(Stamp(i64::MAX));
-        // What held until before it was written began at some time before that.
-        let unsaid = if until <= written { Stamp(i64::MIN) } else { written };
-        Self { from: from.unwrap_or(unsaid), until }
+        // A fact that ended before it was written began at an unknown earlier time.
+        let default_from = if until <= written { Stamp(i64::MIN) } else { written };
+        Self { from: from.unwrap_or(default_from), until }
     }
 
     fn overlaps(self, other: Period) -> bool {
@@ -99,43 +108,42 @@ impl Period {
     }
 }
 
-/// Whether two facts are about the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Relation {
+enum SubjectRelation {
     Same,
     /// Their subjects share words.
-    Near,
-    Apart,
+    Overlapping,
+    Unrelated,
 }
 
 /// A fact without a subject is about what its own words name.
-fn relation(old: &Fact, new: &Fact) -> Relation {
-    let (a, b) = (words(&old.subject), words(&new.subject));
+fn subject_relation(old: &Fact, new: &Fact) -> SubjectRelation {
+    let (a, b) = (folded_words(&old.subject), folded_words(&new.subject));
     if a == b {
-        return Relation::Same;
+        return SubjectRelation::Same;
     }
     let (given, other) = if a.is_empty() { (&new.subject, &old.content) } else { (&old.subject, &new.content) };
-    let either_is_unsaid = a.is_empty() || b.is_empty();
+    let one_unnamed = a.is_empty() || b.is_empty();
     let (given, other) =
-        if either_is_unsaid { (terms(given), terms(other)) } else { (terms(&old.subject), terms(&new.subject)) };
+        if one_unnamed { (terms(given), terms(other)) } else { (terms(&old.subject), terms(&new.subject)) };
     let shared = given.iter().filter(|term| other.contains(term)).count();
     match () {
-        () if either_is_unsaid && shared == given.len() && shared > 0 => Relation::Same,
-        () if shared > 0 => Relation::Near,
-        () => Relation::Apart,
+        () if one_unnamed && shared == given.len() && shared > 0 => SubjectRelation::Same,
+        () if shared > 0 => SubjectRelation::Overlapping,
+        () => SubjectRelation::Unrelated,
     }
 }
 
-/// A fact in one sentence: its subject is named once.
-pub(super) fn told(fact: &Fact) -> String {
+/// A fact as one sentence that names its subject once.
+pub(super) fn fact_sentence(fact: &Fact) -> String {
     let content = terms(&fact.content);
     let named = terms(&fact.subject).iter().all(|term| content.contains(term));
     if named { fact.content.clone() } else { format!("{} {}", fact.subject, fact.content) }
 }
 
-fn without_numbers(old: &str, new: &str) -> f64 {
+fn similarity_without_numbers(old: &str, new: &str) -> f64 {
     let plain = |text: &str| {
         terms(text).into_iter().filter(|term| !term.chars().any(|c| c.is_ascii_digit())).collect::<Vec<_>>()
     };
-    cosine(&plain(old), &plain(new))
+    term_cosine(&plain(old), &plain(new))
 }

@@ -1,4 +1,4 @@
-//! Any sequence of saying, amending and undoing keeps the rules.
+//! Property test: any sequence of recording, amending and undoing keeps the rules.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,8 @@ use proptest::strategy::Strategy;
 
 use super::tests::{Mind, by, censor, decision, episode, fact, procedure};
 use super::*;
-use crate::memory::Action;
-use crate::testing::WordCounter;
+use crate::base::testing::WordCounter;
+use crate::memory::CensorAction;
 
 #[derive(Debug, Clone, Copy)]
 enum Act {
@@ -39,13 +39,13 @@ fn some_draft(kind: usize, what: usize, author: usize) -> MemoryDraft {
         4 => decision(text, if what.is_multiple_of(3) { Outcome::Partial } else { Outcome::Pending }),
         5 => procedure(&text[..4], &[text]),
         6 => episode(text, what.is_multiple_of(2).then_some("move")),
-        _ => censor(text, Action::Steer, author),
+        _ => censor(text, CensorAction::Steer, author),
     };
     MemoryDraft { pinned: what.is_multiple_of(5), ..by(author, draft) }
 }
 
 impl Mind {
-    /// One of the changes that there are to a record, if it may be.
+    /// Applies one of the possible changes to a record, if allowed.
     fn amend(&mut self, which: usize, how: usize) -> Option<(Memory, Vec<MemoryWrite>)> {
         use crate::memory::amend::*;
         let memory = self.records.values().nth(which.checked_rem(self.records.len())?)?.clone();
@@ -53,21 +53,21 @@ impl Mind {
         let edited = Edit {
             tags: Some(vec![format!("tag{how}")]),
             pinned: Some(how.is_multiple_of(2)),
-            ..Edit::by(Author::Person)
+            ..Edit::new(Author::Person)
         };
         let writes = match how % 12 {
-            0 => confirm(&self.head, &memory, &Provenance::of(Author::Person), counter, now),
+            0 => confirm(&self.head, &memory, &Provenance::from_author(Author::Person), counter, now),
             1 => review(&memory, Author::Person, Outcome::Success, "as hoped", counter, now),
             2 => review(&memory, Author::Person, Outcome::Failure, "", counter, now),
-            3 => carried_out(&memory, counter, now),
+            3 => mark_carried_out(&memory, counter, now),
             4 => edit(&self.head, &memory, edited, counter, now),
             5 => mark_core(&memory, Author::Person, counter, now),
             6 => deactivate(&memory, counter, now),
             7 => retire(&memory, counter, now),
-            8 => forget_asked(&memory, "no use", counter, now),
-            9 => activate(&memory, [None, Some(true), Some(false)][how / 12 % 3], counter, now),
-            10 => trigger(&memory, counter, now),
-            _ => false_positive(&memory, counter, now),
+            8 => request_forget(&memory, "no use", counter, now),
+            9 => record_use(&memory, [None, Some(true), Some(false)][how / 12 % 3], counter, now),
+            10 => record_trigger(&memory, counter, now),
+            _ => record_false_positive(&memory, counter, now),
         }
         .ok()?;
         self.keep(&writes, now);
@@ -77,8 +77,8 @@ impl Mind {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(128))]
-    /// Whatever is said, amended and undone: nothing is pinned or trusted without a person, nothing is doubled, no chain of supersession closes, undoing gives the
-    /// record before, and the head's figures are those of the records.
+    /// After any sequence: nothing is pinned or trusted without a person, nothing is duplicated, no supersession
+    /// chain forms a cycle, undo restores the earlier record, and the head's counts match the records.
     #[test]
     fn any_sequence_keeps_the_rules(acts in proptest::collection::vec(
         proptest::prelude::prop_oneof![
@@ -89,7 +89,7 @@ proptest::proptest! {
     )) {
         let mut mind = Mind::default();
         let mut history: Vec<(Option<Memory>, MemoryWrite)> = Vec::new();
-        // Records that a person wrote, met again or changed.
+        // Records that a person wrote, confirmed or changed.
         let mut touched_by_person: BTreeSet<MemoryId> = BTreeSet::new();
         for act in acts {
             match act {
@@ -97,18 +97,18 @@ proptest::proptest! {
                     let before = mind.records.clone();
                     let draft = some_draft(kind, what, author);
                     let is_a_persons = draft.provenance.author == Author::Person;
-                    let Ok(learnt) = mind.say(draft.clone()) else { continue };
-                    touched_by_person.extend(is_a_persons.then_some(learnt.id));
+                    let Ok(plan) = mind.say(draft.clone()) else { continue };
+                    touched_by_person.extend(is_a_persons.then_some(plan.id));
                     let mut last = before.clone();
-                    for write in &learnt.writes {
+                    for write in &plan.writes {
                         history.push((last.insert(write.memory.id, write.memory.clone()), write.clone()));
                     }
-                    // The same again makes no second record.
+                    // Recording the same draft again adds no record.
                     let many = mind.records.len();
                     let head = mind.head.clone();
                     let records = mind.records.clone();
                     if let Ok(again) = mind.say(draft) {
-                        proptest::prop_assert_eq!(mind.records.len(), many, "{:?} then {:?}", learnt, again);
+                        proptest::prop_assert_eq!(mind.records.len(), many, "{:?} then {:?}", plan, again);
                     }
                     (mind.head, mind.records) = (head, records);
                 }
@@ -124,29 +124,29 @@ proptest::proptest! {
                     let Some(at) = which.checked_rem(history.len()) else { continue };
                     let (before, write) = history[at].clone();
                     let now = mind.now();
-                    let is = mind.records[&write.memory.id].clone();
-                    let seq = crate::ids::Seq(at as u64 + 1);
-                    let Ok(writes) = crate::memory::amend::undo(&mind.head, &is, before.as_ref(), seq, &WordCounter, now)
+                    let current = mind.records[&write.memory.id].clone();
+                    let seq = crate::base::ids::Seq(at as u64 + 1);
+                    let Ok(writes) = crate::memory::amend::undo(&mind.head, &current, before.as_ref(), seq, &WordCounter, now)
                     else { continue };
                     if let Some(before) = before {
                         let want = Memory { updated: now, ..before };
                         proptest::prop_assert_eq!(&writes[0].memory, &want);
                     }
                     mind.keep(&writes, now);
-                    history.push((Some(is), writes[0].clone()));
+                    history.push((Some(current), writes[0].clone()));
                 }
             }
             let mut head = AgentHead::default();
             for memory in mind.records.values() {
-                head.follow(memory, None, memory.created);
+                head.apply_change(memory, None, memory.created);
                 if let Body::Fact(fact) = &memory.body && let Some(by) = fact.superseded_by {
                     proptest::prop_assert!(by > memory.id && mind.records.contains_key(&by));
                 }
-                proptest::prop_assert_eq!(&memory.lines, &Lines::of(&WordCounter, memory));
-                // DESIGN, decision 25: only a person's words are pinned, and only a person's rules are in force.
+                proptest::prop_assert_eq!(&memory.lines, &RenderedMemory::render(&WordCounter, memory));
+                // DESIGN, decision 25: only a person pins, and only a person puts rules in force.
                 let is_persons = touched_by_person.contains(&memory.id);
                 proptest::prop_assert!(is_persons || !memory.pinned, "nobody but a model pinned {:?}", memory);
-                proptest::prop_assert!(is_persons || !memory.is_a_persons(), "no person trusted {:?}", memory);
+                proptest::prop_assert!(is_persons || !memory.is_person_approved(), "no person trusted {:?}", memory);
             }
             proptest::prop_assert_eq!(&mind.head, &head);
         }

@@ -1,18 +1,18 @@
-//! Each reason to recall a text, by itself.
+//! Tests of each ranking factor by itself.
 
-use super::super::{Ranked, Ranking, TextId, Wanted, Weights, belongs_to};
+use super::super::{ParsedQuestion, RankWeights, Ranked, Ranking, TextId, likely_conversations};
 use super::{DAY, Talk};
-use crate::ids::Stamp;
+use crate::base::ids::Stamp;
 
 const NOW: Stamp = Stamp(40 * DAY);
 
-fn order(talk: &Talk, question: &str, weights: &Weights) -> Vec<Ranked> {
-    let wanted = Wanted::of(question, NOW);
-    Ranking::new(&wanted, weights, talk.proposed(&wanted)).order(Vec::new())
+fn order(talk: &Talk, question: &str, weights: &RankWeights) -> Vec<Ranked> {
+    let parsed = ParsedQuestion::parse(question, NOW);
+    Ranking::new(&parsed, weights, talk.proposed(&parsed)).rank(Vec::new())
 }
 
 fn first(talk: &Talk, question: &str) -> TextId {
-    order(talk, question, &Weights::default())[0].card.id.clone()
+    order(talk, question, &RankWeights::default())[0].candidate.id.clone()
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn what_follows_a_question_counts_for_its_answer() {
     talk.say("a", 1, "Ann", "What is the name of your turtle?");
     let answer = talk.say("a", 1, "Bob", "Shelly, since last summer");
     let far = talk.say("b", 1, "Bob", "Something else altogether");
-    let ranked = order(&talk, "turtle", &Weights::default());
-    let place = |id: &TextId| ranked.iter().position(|ranked| ranked.card.id == *id);
+    let ranked = order(&talk, "turtle", &RankWeights::default());
+    let place = |id: &TextId| ranked.iter().position(|ranked| ranked.candidate.id == *id);
     assert!(place(&answer) < place(&far));
-    let alone = Weights { before: 0.0, after: 0.0, conversation: 0.0, ..Weights::default() };
-    let beside = order(&talk, "turtle", &alone).iter().map(|ranked| ranked.why.beside).sum::<f64>();
+    let alone = RankWeights { before: 0.0, after: 0.0, conversation: 0.0, ..RankWeights::default() };
+    let beside = order(&talk, "turtle", &alone).iter().map(|ranked| ranked.factors.beside).sum::<f64>();
     assert_eq!(beside, 0.0);
 }
 
@@ -53,18 +53,18 @@ fn a_named_time_counts() {
     let mut talk = Talk::default();
     talk.say("old", 3, "user", "I bought a lamp for the desk");
     let lately = talk.say("new", 33, "user", "I bought a chair for the desk");
-    let words_alone = Weights { lately: 0.0, ..Weights::default() };
+    let words_alone = RankWeights { recency: 0.0, ..RankWeights::default() };
     let ranked = order(&talk, "What did I buy for the desk a week ago?", &words_alone);
-    assert_eq!(ranked[0].card.id, lately);
-    assert!(ranked[0].why.time > 0.0);
+    assert_eq!(ranked[0].candidate.id, lately);
+    assert!(ranked[0].factors.time > 0.0);
 }
 
 #[test]
 fn a_model_counts_less_than_a_person() {
     let mut talk = Talk::default();
     talk.say("a", 1, "assistant", "you like green tea");
-    let told = talk.say("b", 1, "user", "I like green tea");
-    assert_eq!(first(&talk, "green tea"), told);
+    let by_user = talk.say("b", 1, "user", "I like green tea");
+    assert_eq!(first(&talk, "green tea"), by_user);
 }
 
 #[test]
@@ -75,14 +75,16 @@ fn what_is_said_around_counts_less_for_what_a_model_said() {
         talk.say(session, 1, "user", "I like green tea");
         beside.push(talk.say(session, 1, who, "that is good to hear"));
     }
-    let ranked = order(&talk, "green tea", &Weights::default());
-    let of =
-        |id: &TextId| ranked.iter().find(|ranked| ranked.card.id == *id).map_or(0.0, |ranked| ranked.why.beside);
-    let (model, person) = (of(&beside[0]), of(&beside[1]));
+    let ranked = order(&talk, "green tea", &RankWeights::default());
+    let score = |id: &TextId| {
+        ranked.iter().find(|ranked| ranked.candidate.id == *id).map_or(0.0, |ranked| ranked.factors.beside)
+    };
+    let (model, person) = (score(&beside[0]), score(&beside[1]));
     assert!(model > 0.0 && (person - 2.0 * model).abs() < 1e-9, "{model} {person}");
 }
 
-/// A text that is like one conversation goes on with it, however many there are; one that is like none goes with the many.
+/// A text that resembles one conversation continues it, however many there are; one that resembles none goes with
+/// the many.
 #[test]
 fn conversations_that_are_nothing_alike_still_count_together() {
     let mut talk = Talk::default();
@@ -91,7 +93,7 @@ fn conversations_that_are_nothing_alike_still_count_together() {
         talk.say(session, day, "user", "something else again");
     }
     for (text, is_of_tea) in [("the green tea that I order", true), ("hello there", false)] {
-        let belongs = belongs_to(&order(&talk, text, &Weights::default()));
+        let belongs = likely_conversations(&order(&talk, text, &RankWeights::default()));
         assert_eq!(belongs.len(), 7, "{text}");
         let sum = |of_tea: bool| -> f64 {
             belongs.iter().filter(|(id, _)| (id.as_str() == "tea") == of_tea).map(|(_, weight)| weight).sum()
@@ -105,24 +107,24 @@ fn what_means_alike_is_found_without_a_word_in_common() {
     let mut talk = Talk::default();
     let car = talk.say("a", 1, "user", "my automobile broke down");
     talk.say("b", 1, "user", "the cake was good");
-    let wanted = Wanted::of("vehicle trouble", NOW);
-    let mut proposed = talk.proposed(&wanted);
-    for card in &mut proposed.cards {
-        card.near = Some(if card.id == car { 0.7 } else { 0.1 });
+    let question = ParsedQuestion::parse("vehicle trouble", NOW);
+    let mut proposed = talk.proposed(&question);
+    for card in &mut proposed.items {
+        card.similarity = Some(if card.id == car { 0.7 } else { 0.1 });
     }
-    let weights = Weights::default();
-    let found = Ranking::new(&wanted, &weights, proposed.clone()).matches();
+    let weights = RankWeights::default();
+    let found = Ranking::new(&question, &weights, proposed.clone()).into_matches();
     assert_eq!(
-        found.iter().map(|ranked| &ranked.card.id).collect::<Vec<_>>(),
+        found.iter().map(|ranked| &ranked.candidate.id).collect::<Vec<_>>(),
         [&car],
         "what is nearest is no answer"
     );
-    let ranked = Ranking::new(&wanted, &weights, proposed).order(Vec::new());
-    assert_eq!(ranked[0].card.id, car);
-    assert_eq!(belongs_to(&ranked)[0].0, car.stream);
+    let ranked = Ranking::new(&question, &weights, proposed).rank(Vec::new());
+    assert_eq!(ranked[0].candidate.id, car);
+    assert_eq!(likely_conversations(&ranked)[0].0, car.stream);
 }
 
-/// The same texts in any order, or as neighbours of each other, give the same order; equals go by time, then by id.
+/// Candidates in any order, or given as neighbours, rank the same; equals go by time, then by id.
 #[test]
 fn the_order_does_not_depend_on_the_stores() {
     let mut talk = Talk::default();
@@ -131,21 +133,21 @@ fn the_order_does_not_depend_on_the_stores() {
             talk.say(session, 2, "user", "the same words");
         }
     }
-    let (wanted, weights) = (Wanted::of("same words", NOW), Weights::default());
-    let straight = Ranking::new(&wanted, &weights, talk.proposed(&wanted)).order(Vec::new());
-    let mut turned = talk.proposed(&wanted);
-    turned.cards.reverse();
-    let beside = turned.cards.split_off(4);
-    let mixed = Ranking::new(&wanted, &weights, turned).order(beside.iter().chain(&beside).cloned().collect());
-    let ids = |ranked: &[Ranked]| ranked.iter().map(|ranked| ranked.card.id.clone()).collect::<Vec<_>>();
+    let (question, weights) = (ParsedQuestion::parse("same words", NOW), RankWeights::default());
+    let straight = Ranking::new(&question, &weights, talk.proposed(&question)).rank(Vec::new());
+    let mut reversed = talk.proposed(&question);
+    reversed.items.reverse();
+    let beside = reversed.items.split_off(4);
+    let mixed = Ranking::new(&question, &weights, reversed).rank(beside.iter().chain(&beside).cloned().collect());
+    let ids = |ranked: &[Ranked]| ranked.iter().map(|ranked| ranked.candidate.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&straight), ids(&mixed));
 }
 
 #[test]
 fn nothing_proposed_is_nothing_found() {
-    let wanted = Wanted::of("", NOW);
-    assert!(wanted.is_empty());
-    assert_eq!(order(&Talk::default(), "anything", &Weights::default()), []);
+    let question = ParsedQuestion::parse("", NOW);
+    assert!(question.is_empty());
+    assert_eq!(order(&Talk::default(), "anything", &RankWeights::default()), []);
     let long = "word ".repeat(1_000_000);
-    assert!(Wanted::of(&long, NOW).question.len() < 20_000);
+    assert!(ParsedQuestion::parse(&long, NOW).question.len() < 20_000);
 }

@@ -1,22 +1,21 @@
-//! What is sent, in each protocol.
+//! Request bodies in each protocol.
 
 use std::sync::Arc;
 
-use neap_core::message::{Message, ToolCall};
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, ToolCall};
 use neap_core::turn::ModelRequest;
+use neap_core::turn::tools::ToolSpec;
 use serde_json::{Value, json};
 
 use super::super::api::Api;
-use super::super::asking::{Asked, Asking};
-use super::super::thoughts::Thoughts;
+use super::super::outgoing::{OutgoingRequest, RequestOptions};
+use super::super::reasoning_cache::ReasoningCache;
 use crate::wire::json::Json;
 
 fn call() -> ToolCall {
     ToolCall { id: "c1".into(), name: "look".into(), arguments: r#"{"at":1}"#.into() }
 }
 
-/// A conversation in the middle of a round.
 fn request() -> ModelRequest {
     let tool =
         ToolSpec { name: "look".into(), description: "Looks.".into(), parameters: json!({"type": "object"}) };
@@ -31,21 +30,21 @@ fn request() -> ModelRequest {
             Message::user("a note"),
         ],
         tools: Arc::new([tool]),
-        reply_may_call: true,
-        hold: false,
+        may_call_tools: true,
+        buffer_output: false,
     }
 }
 
-fn asking() -> Asking {
-    Asking { model: "m".into(), reply_tokens_max: Some(100), ..Asking::default() }
+fn options() -> RequestOptions {
+    RequestOptions { model: "m".into(), reply_tokens_max: Some(100), ..RequestOptions::default() }
 }
 
-fn body(api: Api, asking: &Asking, request: &ModelRequest, thoughts: &Thoughts) -> Value {
-    api.body(asking, Asked { request, thoughts }).read().expect("JSON")
+fn body(api: Api, options: &RequestOptions, request: &ModelRequest, reasoning: &ReasoningCache) -> Value {
+    api.body(options, OutgoingRequest { request, reasoning }).read().expect("JSON")
 }
 
 fn plain(api: Api) -> Value {
-    body(api, &asking(), &request(), &Thoughts::default())
+    body(api, &options(), &request(), &ReasoningCache::default())
 }
 
 #[test]
@@ -69,7 +68,12 @@ fn chat_completions() {
         "stream_options": {"include_usage": true},
     });
     assert_eq!(plain(Api::OpenAi), want);
-    let openai = body(Api::OpenAi, &Asking { is_openai: true, ..asking() }, &request(), &Thoughts::default());
+    let openai = body(
+        Api::OpenAi,
+        &RequestOptions { is_openai: true, ..options() },
+        &request(),
+        &ReasoningCache::default(),
+    );
     assert_eq!((&openai["max_completion_tokens"], openai.get("max_tokens")), (&json!(100), None));
 }
 
@@ -93,7 +97,12 @@ fn responses() {
         "stream": true,
     });
     assert_eq!(plain(Api::Responses), want);
-    let reasoning = body(Api::Responses, &Asking { reasons: true, ..asking() }, &request(), &Thoughts::default());
+    let reasoning = body(
+        Api::Responses,
+        &RequestOptions { reasons: true, ..options() },
+        &request(),
+        &ReasoningCache::default(),
+    );
     assert_eq!(reasoning["include"], json!(["reasoning.encrypted_content"]));
 }
 
@@ -121,7 +130,7 @@ fn messages() {
     assert_eq!(plain(Api::Anthropic), want);
 }
 
-/// The protocol wants the user first, no empty words, results before words, and one turn of each speaker in a row.
+/// The protocol requires the user first, no blank text, tool results before text, and alternating roles.
 #[test]
 fn messages_are_made_to_fit() {
     let mut request = request();
@@ -132,7 +141,7 @@ fn messages_are_made_to_fit() {
         Message::user("a"),
         Message::system("b"),
     ];
-    let sent = body(Api::Anthropic, &asking(), &request, &Thoughts::default());
+    let sent = body(Api::Anthropic, &options(), &request, &ReasoningCache::default());
     let roles: Vec<&str> =
         sent["messages"].as_array().expect("a list").iter().filter_map(|turn| turn["role"].as_str()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
@@ -140,8 +149,8 @@ fn messages_are_made_to_fit() {
     assert_eq!((&sent["messages"][2]["content"][1]["text"], sent.get("system")), (&json!("b"), None));
 }
 
-/// DESIGN, decision 21: the records stand in the user's role before what the person says; no protocol gets two such messages in a
-/// row, and what is the person's still stands apart from what is ours.
+/// DESIGN, decision 21: records are sent in the user role before the user's message. No protocol gets two user
+/// messages in a row, and the two texts stay distinguishable.
 #[test]
 fn records_and_what_is_said_are_one_turn_of_the_user() {
     let mut request = request();
@@ -155,23 +164,23 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
         Message::user("§[The user interrupted the reply above]"),
         Message::user("go on"),
     ];
-    let sent = |api| body(api, &asking(), &request, &Thoughts::default());
-    let said =
+    let sent = |api| body(api, &options(), &request, &ReasoningCache::default());
+    let texts =
         [format!("{records}\n\n§[Log]\n\nhi"), "§[The user interrupted the reply above]\n\ngo on".to_owned()];
     let chat = sent(Api::OpenAi);
     assert_eq!(
         chat["messages"],
         json!([
             {"role": "system", "content": "rules"},
-            {"role": "user", "content": said[0]},
+            {"role": "user", "content": texts[0]},
             {"role": "assistant", "content": "hello"},
-            {"role": "user", "content": said[1]},
+            {"role": "user", "content": texts[1]},
         ])
     );
     let responses = sent(Api::Responses);
     assert_eq!(
         (&responses["input"][0]["content"], &responses["input"][2]["content"]),
-        (&json!(said[0]), &json!(said[1]))
+        (&json!(texts[0]), &json!(texts[1]))
     );
     assert_eq!(responses["input"].as_array().map(Vec::len), Some(3));
     let cache = json!({"type": "ephemeral"});
@@ -191,42 +200,42 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
 
 #[test]
 fn a_model_that_may_not_call_is_told_so() {
-    let request = ModelRequest { reply_may_call: false, ..request() };
+    let request = ModelRequest { may_call_tools: false, ..request() };
     for (api, want) in
         [(Api::OpenAi, json!("none")), (Api::Responses, json!("none")), (Api::Anthropic, json!({"type": "none"}))]
     {
-        let sent = body(api, &asking(), &request, &Thoughts::default());
+        let sent = body(api, &options(), &request, &ReasoningCache::default());
         assert_eq!(sent["tool_choice"], want, "{api}");
         assert!(sent["tools"].is_array(), "{api}: what was cached stays");
         let without = ModelRequest { tools: Arc::new([]), ..request.clone() };
-        let sent = body(api, &asking(), &without, &Thoughts::default());
+        let sent = body(api, &options(), &without, &ReasoningCache::default());
         assert_eq!((sent.get("tool_choice"), sent.get("tools")), (None, None), "{api}");
     }
 }
 
-/// PROTOCOLS, fact 2: thinking of the current round goes back byte for byte, and only behind what it was thought behind.
+/// PROTOCOLS, fact 2: reasoning of the current round goes back byte for byte, and only after the same prompt.
 #[test]
 fn thinking_goes_back_with_its_round() {
     let request = request();
-    let kept = |text: &str| vec![Json::parse(text).expect("JSON")];
-    let after = Thoughts::digest(&request.tools, &request.messages[..4]);
-    let mut thoughts = Thoughts::default();
-    thoughts.keep("so", &[call()], after, kept(r#"{"reasoning_content":"hm"}"#));
-    let sent = body(Api::OpenAi, &asking(), &request, &thoughts);
+    let items = |text: &str| vec![Json::parse(text).expect("JSON")];
+    let prompt_digest = ReasoningCache::digest(&request.tools, &request.messages[..4]);
+    let mut reasoning = ReasoningCache::default();
+    reasoning.store("so", &[call()], prompt_digest, items(r#"{"reasoning_content":"hm"}"#));
+    let sent = body(Api::OpenAi, &options(), &request, &reasoning);
     assert_eq!(sent["messages"][4]["reasoning_content"], "hm");
     assert_eq!(sent["messages"][4]["content"], "so");
 
-    let mut thoughts = Thoughts::default();
-    thoughts.keep("so", &[call()], after, kept(r#"{"type":"reasoning","encrypted_content":"ZW5j"}"#));
-    let sent = body(Api::Responses, &asking(), &request, &thoughts);
+    let mut reasoning = ReasoningCache::default();
+    reasoning.store("so", &[call()], prompt_digest, items(r#"{"type":"reasoning","encrypted_content":"ZW5j"}"#));
+    let sent = body(Api::Responses, &options(), &request, &reasoning);
     assert_eq!(sent["input"][3], json!({"type": "reasoning", "encrypted_content": "ZW5j"}));
     assert_eq!(sent["input"][4]["type"], "function_call_output", "in the place of words and calls");
 
-    let mut thoughts = Thoughts::default();
-    let blocks = kept(r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#);
-    thoughts.keep("so", &[call()], after, blocks);
-    let thinking = Asking { thinking_tokens: Some(2_000), ..asking() };
-    let sent = body(Api::Anthropic, &thinking, &request, &thoughts);
+    let mut reasoning = ReasoningCache::default();
+    let blocks = items(r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#);
+    reasoning.store("so", &[call()], prompt_digest, blocks);
+    let thinking = RequestOptions { thinking_tokens: Some(2_000), ..options() };
+    let sent = body(Api::Anthropic, &thinking, &request, &reasoning);
     assert_eq!(
         sent["messages"][3]["content"],
         json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}])
@@ -235,9 +244,9 @@ fn thinking_goes_back_with_its_round() {
 
     let mut rewritten = request.clone();
     rewritten.messages[0] = Message::system("other rules");
-    let sent = body(Api::Anthropic, &thinking, &rewritten, &thoughts);
+    let sent = body(Api::Anthropic, &thinking, &rewritten, &reasoning);
     assert_eq!(sent["messages"][3]["content"][0]["type"], "text", "the prompt before it has changed");
     assert_eq!((sent.get("thinking"), &sent["max_tokens"]), (None, &json!(100)), "nor can it go on thinking");
-    let sent = body(Api::Responses, &asking(), &rewritten, &thoughts);
+    let sent = body(Api::Responses, &options(), &rewritten, &reasoning);
     assert_eq!(sent["input"][3]["type"], "thinking", "where it is not bound, it goes back");
 }

@@ -1,4 +1,4 @@
-//! Streams without a connection, and what is sent.
+//! Request bodies and stream decoding, without a connection.
 
 mod bodies;
 mod streams;

@@ -1,12 +1,12 @@
-//! RELIABILITY, upstream faults: streams cut at every byte and put together anew at every boundary give the same text or an
-//! error, never a false end.
+//! RELIABILITY, upstream faults: a stream cut or split at any byte gives the same text or an error, never a false
+//! end.
 
-use neap_core::message::ToolCall;
-use neap_core::tokens::Tokens;
+use neap_core::base::message::ToolCall;
+use neap_core::base::tokens::Tokens;
 use proptest::prelude::*;
 
 use super::super::api::Api;
-use super::super::hearing::{Answer, Reading};
+use super::super::decoder::{DecodedReply, StreamReader};
 use crate::ModelError;
 
 const CHAT: &str = concat!(
@@ -55,28 +55,28 @@ const MESSAGES: &str = concat!(
 
 const STREAMS: [(Api, &str); 3] = [(Api::OpenAi, CHAT), (Api::Responses, RESPONSES), (Api::Anthropic, MESSAGES)];
 
-const SAID: &str = "Grüße, ✓ 🌊\n";
+const TEXT: &str = "Grüße, ✓ 🌊\n";
 
-/// Reads pieces; gives what was heard and what came of it.
-fn read<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Result<Answer, ModelError>) {
-    let mut heard = String::new();
-    let mut reading = Reading::new(api.hearing());
+/// Feeds the chunks; returns the streamed text and the reply.
+fn read<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Result<DecodedReply, ModelError>) {
+    let mut streamed = String::new();
+    let mut reader = StreamReader::new(api.decoder());
     for piece in pieces {
-        match reading.feed(piece, &mut |words| heard.push_str(words)) {
+        match reader.feed(piece, &mut |text| streamed.push_str(text)) {
             Ok(true) => break,
             Ok(false) => {}
-            Err(error) => return (heard, Err(error)),
+            Err(error) => return (streamed, Err(error)),
         }
     }
-    let answer = reading.end();
-    (heard, answer)
+    let reply = reader.finish();
+    (streamed, reply)
 }
 
-fn whole(api: Api, stream: &str) -> Answer {
-    let (heard, answer) = read(api, [stream.as_bytes()]);
-    let answer = answer.expect("an answer");
-    assert_eq!(heard, answer.text, "what was heard is what was said");
-    answer
+fn whole(api: Api, stream: &str) -> DecodedReply {
+    let (streamed, reply) = read(api, [stream.as_bytes()]);
+    let reply = reply.expect("an answer");
+    assert_eq!(streamed, reply.text, "what was heard is what was said");
+    reply
 }
 
 #[test]
@@ -88,20 +88,20 @@ fn streams_are_understood() {
     };
     let one = call("a", "one", "{\"x\":1}");
     for (api, stream) in STREAMS {
-        let answer = whole(api, stream);
-        assert_eq!(answer.text, SAID, "{api}");
-        let usage = answer.usage.expect("usage");
+        let reply = whole(api, stream);
+        assert_eq!(reply.text, TEXT, "{api}");
+        let usage = reply.usage.expect("usage");
         assert_eq!((usage.input, usage.cached, usage.output), (Tokens(100), Tokens(64), Tokens(7)), "{api}");
-        assert!(!answer.is_cut);
+        assert!(!reply.is_cut);
     }
     assert_eq!(whole(Api::OpenAi, CHAT).calls, [call("b", "two", "{}"), one.clone()]);
     assert_eq!(whole(Api::Responses, RESPONSES).calls, std::slice::from_ref(&one));
     assert_eq!(whole(Api::Anthropic, MESSAGES).calls, [one]);
-    let kept = |api, stream| -> Vec<String> {
-        whole(api, stream).kept.iter().map(|json| json.text().to_owned()).collect()
+    let replay_items = |api, stream| -> Vec<String> {
+        whole(api, stream).replay_items.iter().map(|json| json.text().to_owned()).collect()
     };
-    assert_eq!(kept(Api::OpenAi, CHAT), [r#"{"reasoning_content":"hm"}"#]);
-    let items = kept(Api::Responses, RESPONSES);
+    assert_eq!(replay_items(Api::OpenAi, CHAT), [r#"{"reasoning_content":"hm"}"#]);
+    let items = replay_items(Api::Responses, RESPONSES);
     assert_eq!(items[0], r#"{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"ZW5j"}"#);
     assert_eq!(items.len(), 3);
     let blocks = [
@@ -109,7 +109,7 @@ fn streams_are_understood() {
         r#"{"type":"text","text":"Grüße, ✓ 🌊\n"}"#,
         r#"{"type":"tool_use","id":"a","name":"one","input":{"x":1}}"#,
     ];
-    assert_eq!(kept(Api::Anthropic, MESSAGES), blocks);
+    assert_eq!(replay_items(Api::Anthropic, MESSAGES), blocks);
     assert_eq!(whole(Api::Anthropic, MESSAGES).usage.expect("usage").cache_written, Tokens(6));
 }
 
@@ -119,12 +119,12 @@ fn a_stream_cut_at_any_byte_is_no_answer() {
         let want = whole(api, stream);
         let mut false_ends = 0;
         for cut in 0..stream.len() {
-            let (heard, answer) = read(api, [&stream.as_bytes()[..cut]]);
-            assert!(want.text.starts_with(&heard), "{api} cut at {cut}: {heard}");
-            // The last byte ends the empty line after the end; a carriage return alone is enough for that.
+            let (streamed, reply) = read(api, [&stream.as_bytes()[..cut]]);
+            assert!(want.text.starts_with(&streamed), "{api} cut at {cut}: {streamed}");
+            // The last byte ends the empty line after the end event; a carriage return alone is enough.
             let is_whole = cut + 1 == stream.len() && stream.ends_with("\r\n");
-            match answer {
-                Ok(answer) if is_whole => assert_eq!(answer, want),
+            match reply {
+                Ok(reply) if is_whole => assert_eq!(reply, want),
                 Ok(_) => false_ends += 1,
                 Err(error) => assert!(matches!(error, ModelError::Protocol(_)), "{api} cut at {cut}: {error:?}"),
             }
@@ -139,17 +139,17 @@ fn a_stream_is_the_same_in_whatever_pieces_it_comes() {
         let want = whole(api, stream);
         let bytes = stream.as_bytes();
         for cut in 0..=bytes.len() {
-            let (heard, answer) = read(api, [&bytes[..cut], &bytes[cut..]]);
-            assert_eq!((heard.as_str(), answer.as_ref()), (SAID, Ok(&want)), "{api} cut at {cut}");
+            let (streamed, reply) = read(api, [&bytes[..cut], &bytes[cut..]]);
+            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api} cut at {cut}");
         }
         for size in [1, 2, 3, 5, 7, 64] {
-            let (heard, answer) = read(api, bytes.chunks(size));
-            assert_eq!((heard.as_str(), answer.as_ref()), (SAID, Ok(&want)), "{api} in pieces of {size}");
+            let (streamed, reply) = read(api, bytes.chunks(size));
+            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api} in pieces of {size}");
         }
     }
 }
 
-/// Every event left out in its turn: the end, or the reason of it, is never made up.
+/// An end without its reason is an error.
 #[test]
 fn an_end_without_a_reason_is_no_answer() {
     let reasons = [
@@ -157,10 +157,10 @@ fn an_end_without_a_reason_is_no_answer() {
         (Api::Anthropic, MESSAGES, "\"stop_reason\":\"tool_use\""),
     ];
     for (api, stream, reason) in reasons {
-        let without: String = stream.split_inclusive("\n\n").filter(|event| !event.contains(reason)).collect();
-        assert_ne!(without, stream);
-        let (_, answer) = read(api, [without.as_bytes()]);
-        assert!(matches!(answer, Err(ModelError::Protocol(_))), "{api}: {answer:?}");
+        let stripped: String = stream.split_inclusive("\n\n").filter(|event| !event.contains(reason)).collect();
+        assert_ne!(stripped, stream);
+        let (_, reply) = read(api, [stripped.as_bytes()]);
+        assert!(matches!(reply, Err(ModelError::Protocol(_))), "{api}: {reply:?}");
     }
 }
 
@@ -193,7 +193,7 @@ fn other_ends_are_told_apart() {
     ));
     let long =
         whole(Api::Anthropic, &MESSAGES.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"max_tokens\""));
-    assert_eq!((&*long.text, long.is_cut, long.calls.len(), long.kept.len()), (SAID, true, 0, 0));
+    assert_eq!((&*long.text, long.is_cut, long.calls.len(), long.replay_items.len()), (TEXT, true, 0, 0));
 }
 
 #[test]
@@ -217,9 +217,9 @@ fn errors_in_a_stream_are_errors() {
         (Api::Anthropic, "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"text\":\"x\"}}\n\n"),
     ];
     for (api, event) in table {
-        let (_, stream) = STREAMS.iter().find(|(of, _)| *of == api).expect("a stream");
-        let (heard, answer) = read(api, [event.as_bytes(), stream.as_bytes()]);
-        assert!(answer.is_err() && heard.is_empty(), "{api} {event}: {answer:?}");
+        let (_, stream) = STREAMS.iter().find(|(stream_api, _)| *stream_api == api).expect("a stream");
+        let (streamed, reply) = read(api, [event.as_bytes(), stream.as_bytes()]);
+        assert!(reply.is_err() && streamed.is_empty(), "{api} {event}: {reply:?}");
     }
 }
 
@@ -246,21 +246,21 @@ proptest! {
         let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
         at.extend([0, bytes.len()]);
         at.sort_unstable();
-        let (heard, answer) = read(api, at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]));
-        prop_assert_eq!(heard.as_str(), SAID);
-        prop_assert_eq!(answer, Ok(whole(api, stream)));
+        let (streamed, reply) = read(api, at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]));
+        prop_assert_eq!(streamed.as_str(), TEXT);
+        prop_assert_eq!(reply, Ok(whole(api, stream)));
     }
 
-    /// Whatever a damaged byte does, an answer is what was heard.
+    /// Whatever a damaged byte does, the reply's text is the streamed text.
     #[test]
     fn damage_does_not_part_what_is_heard_from_what_is_answered(which in 0_usize..3, at in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let (api, stream) = STREAMS[which];
         let mut bytes = stream.as_bytes().to_vec();
         let at = at.index(bytes.len());
         bytes[at] = byte;
-        let (heard, answer) = read(api, [bytes.as_slice()]);
-        if let Ok(answer) = answer {
-            prop_assert_eq!(heard, answer.text);
+        let (streamed, reply) = read(api, [bytes.as_slice()]);
+        if let Ok(reply) = reply {
+            prop_assert_eq!(streamed, reply.text);
         }
     }
 }

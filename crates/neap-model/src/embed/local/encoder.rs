@@ -1,162 +1,161 @@
-//! Texts through the layers.
+//! Runs texts through the encoder's layers.
 
 use neap_core::recall::Embedding;
 use pulp::{Arch, Simd, WithSimd};
 
-use super::layer::{Gelu, Matrix, Norm, WIDE, attend};
-use super::pieces::Pieces;
-use super::weights::{Table, Weights};
+use super::layer::{Gelu, HIDDEN, LayerNorm, Matrix, attention};
+use super::weights::{QuantizedTable, TensorFile};
+use super::word_pieces::WordPieces;
 
-/// The most layers of an encoder.
 const LAYERS_MAX: usize = 48;
-/// Pieces of a text that are looked at, the marks at its ends included.
-const MOST_PIECES: usize = 128;
-/// Texts go through a layer together until they have this many pieces.
-const TOGETHER: usize = 128;
+/// Pieces of a text that are read, including `[CLS]` and `[SEP]`.
+const PIECES_MAX: usize = 128;
+/// Texts share a pass up to this many pieces.
+const BATCH_PIECES_MAX: usize = 128;
 
 struct Layer {
-    ask: Matrix,
-    mix: Matrix,
-    after_mix: Norm,
-    widen: Matrix,
-    narrow: Matrix,
-    after: Norm,
+    qkv: Matrix,
+    out: Matrix,
+    attention_norm: LayerNorm,
+    ffn_up: Matrix,
+    ffn_down: Matrix,
+    output_norm: LayerNorm,
 }
 
-/// The encoder with its weights, still packed.
 pub(super) struct Encoder {
-    pieces: Pieces,
-    words: Table<'static>,
-    places: Table<'static>,
-    kinds: Table<'static>,
-    first: Norm,
+    pieces: WordPieces,
+    word_embeddings: QuantizedTable<'static>,
+    position_embeddings: QuantizedTable<'static>,
+    type_embeddings: QuantizedTable<'static>,
+    embedding_norm: LayerNorm,
     layers: Vec<Layer>,
     gelu: Gelu,
 }
 
 impl Encoder {
-    /// The one compiled in; nothing when its weights are damaged.
+    /// The encoder compiled in; `None` if its weights are damaged.
     pub(super) fn built_in() -> Option<Self> {
-        let weights = Weights::open(include_bytes!("assets/minilm-l3-q4.safetensors"))?;
-        Self::of(&weights, Pieces::new(include_str!("assets/vocab.txt")), |table| table)
+        let weights = TensorFile::parse(include_bytes!("assets/minilm-l3-q4.safetensors"))?;
+        Self::build(&weights, WordPieces::new(include_str!("assets/vocab.txt")), |table| table)
     }
 
-    /// One out of a file: with as many layers as it has; nothing when its tensors are not those of such an encoder, or not of
-    /// such a vocabulary.
-    pub(super) fn read(weights: &Weights<'_>, pieces: Pieces) -> Option<Self> {
-        Self::of(weights, pieces, Table::owned)
+    /// Takes all layers of the file; `None` if the tensors do not fit such an encoder or the vocabulary.
+    pub(super) fn from_tensors(weights: &TensorFile<'_>, pieces: WordPieces) -> Option<Self> {
+        Self::build(weights, pieces, QuantizedTable::into_owned)
     }
 
-    fn of<'a>(weights: &Weights<'a>, pieces: Pieces, keep: impl Fn(Table<'a>) -> Table<'static>) -> Option<Self> {
-        let of_layer = |number: usize, part: &str| format!("encoder.layer.{number}.{part}");
+    fn build<'a>(
+        weights: &TensorFile<'a>,
+        pieces: WordPieces,
+        own: impl Fn(QuantizedTable<'a>) -> QuantizedTable<'static>,
+    ) -> Option<Self> {
+        let tensor_name = |number: usize, part: &str| format!("encoder.layer.{number}.{part}");
         let layer = |number: usize| {
-            let name = |part: &str| of_layer(number, part);
-            let asked = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
+            let name = |part: &str| tensor_name(number, part);
+            let qkv_names = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
             Some(Layer {
-                ask: weights.matrix(&asked, WIDE, 3 * WIDE)?,
-                mix: weights.matrix(&[name("attention.output.dense")], WIDE, WIDE)?,
-                after_mix: weights.norm(&name("attention.output.LayerNorm"))?,
-                widen: weights.matrix(&[name("intermediate.dense")], WIDE, 4 * WIDE)?,
-                narrow: weights.matrix(&[name("output.dense")], 4 * WIDE, WIDE)?,
-                after: weights.norm(&name("output.LayerNorm"))?,
+                qkv: weights.matrix(&qkv_names, HIDDEN, 3 * HIDDEN)?,
+                out: weights.matrix(&[name("attention.output.dense")], HIDDEN, HIDDEN)?,
+                attention_norm: weights.norm(&name("attention.output.LayerNorm"))?,
+                ffn_up: weights.matrix(&[name("intermediate.dense")], HIDDEN, 4 * HIDDEN)?,
+                ffn_down: weights.matrix(&[name("output.dense")], 4 * HIDDEN, HIDDEN)?,
+                output_norm: weights.norm(&name("output.LayerNorm"))?,
             })
         };
         let layers = (0..LAYERS_MAX)
-            .take_while(|number| weights.has(&of_layer(*number, "output.LayerNorm.weight")))
+            .take_while(|number| weights.has(&tensor_name(*number, "output.LayerNorm.weight")))
             .map(layer)
             .collect::<Option<Vec<_>>>()?;
-        let table = |name: &str| weights.table(&format!("embeddings.{name}_embeddings.weight"), WIDE);
-        let (words, places, kinds) = (table("word")?, table("position")?, table("token_type")?);
-        let fits = words.rows() == pieces.count() && places.rows() >= MOST_PIECES && kinds.rows() > 0;
+        let table = |name: &str| weights.table(&format!("embeddings.{name}_embeddings.weight"), HIDDEN);
+        let (words, positions, types) = (table("word")?, table("position")?, table("token_type")?);
+        let fits = words.rows() == pieces.count() && positions.rows() >= PIECES_MAX && types.rows() > 0;
         if layers.is_empty() || !fits {
             return None;
         }
         Some(Self {
             pieces,
-            words: keep(words),
-            places: keep(places),
-            kinds: keep(kinds),
-            first: weights.norm("embeddings.LayerNorm")?,
+            word_embeddings: own(words),
+            position_embeddings: own(positions),
+            type_embeddings: own(types),
+            embedding_norm: weights.norm("embeddings.LayerNorm")?,
             layers,
             gelu: Gelu::new(),
         })
     }
 
-    /// The embeddings of texts.
     pub(super) fn embeddings(&self, texts: &[&str]) -> Vec<Embedding> {
-        self.embed(texts).iter().map(|values| Embedding::of(values)).collect()
+        self.embed(texts).iter().map(|values| Embedding::quantize(values)).collect()
     }
 
-    /// One vector for each text, in order, of length one.
+    /// One unit vector per text, in order.
     pub(super) fn embed(&self, texts: &[&str]) -> Vec<Vec<f32>> {
         let mut out = Vec::with_capacity(texts.len());
-        let (mut waiting, mut count) = (Vec::new(), 0);
+        let (mut batch, mut count) = (Vec::new(), 0);
         for text in texts {
-            let pieces = self.pieces.cut(text, MOST_PIECES);
-            if count + pieces.len() > TOGETHER {
-                out.extend(Arch::new().dispatch(Pass { encoder: self, texts: &waiting }));
-                waiting.clear();
+            let pieces = self.pieces.tokenize(text, PIECES_MAX);
+            if count + pieces.len() > BATCH_PIECES_MAX {
+                out.extend(Arch::new().dispatch(ForwardPass { encoder: self, texts: &batch }));
+                batch.clear();
                 count = 0;
             }
             count += pieces.len();
-            waiting.push(pieces);
+            batch.push(pieces);
         }
-        out.extend(Arch::new().dispatch(Pass { encoder: self, texts: &waiting }));
+        out.extend(Arch::new().dispatch(ForwardPass { encoder: self, texts: &batch }));
         out
     }
 }
 
-/// One pass through the layers of texts cut into pieces.
-struct Pass<'a> {
+struct ForwardPass<'a> {
     encoder: &'a Encoder,
     texts: &'a [Vec<u32>],
 }
 
-impl WithSimd for Pass<'_> {
+impl WithSimd for ForwardPass<'_> {
     type Output = Vec<Vec<f32>>;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Vec<Vec<f32>> {
-        let Pass { encoder, texts } = self;
-        let mut x = vec![0.0; texts.iter().map(Vec::len).sum::<usize>() * WIDE];
-        let places = texts.iter().flat_map(|pieces| pieces.iter().enumerate());
-        for ((place, piece), row) in places.zip(x.chunks_exact_mut(WIDE)) {
-            encoder.words.add_row(*piece as usize, row);
-            encoder.places.add_row(place, row);
-            encoder.kinds.add_row(0, row);
+        let ForwardPass { encoder, texts } = self;
+        let mut x = vec![0.0; texts.iter().map(Vec::len).sum::<usize>() * HIDDEN];
+        let positions = texts.iter().flat_map(|pieces| pieces.iter().enumerate());
+        for ((position, piece), row) in positions.zip(x.chunks_exact_mut(HIDDEN)) {
+            encoder.word_embeddings.add_row(*piece as usize, row);
+            encoder.position_embeddings.add_row(position, row);
+            encoder.type_embeddings.add_row(0, row);
         }
-        encoder.first.apply(&mut x);
+        encoder.embedding_norm.apply(&mut x);
         for layer in &encoder.layers {
-            let asked = layer.ask.apply(simd, &x);
-            let mut mixed = vec![0.0; x.len()];
-            let (mut asked, mut rest) = (&asked[..], &mut mixed[..]);
+            let qkv = layer.qkv.apply(simd, &x);
+            let mut attended = vec![0.0; x.len()];
+            let (mut qkv, mut rest) = (&qkv[..], &mut attended[..]);
             for pieces in texts {
-                let (mine, others) = asked.split_at(pieces.len() * 3 * WIDE);
-                let (to, later) = rest.split_at_mut(pieces.len() * WIDE);
-                attend(mine, to);
-                (asked, rest) = (others, later);
+                let (current, next) = qkv.split_at(pieces.len() * 3 * HIDDEN);
+                let (out, rest_out) = rest.split_at_mut(pieces.len() * HIDDEN);
+                attention(current, out);
+                (qkv, rest) = (next, rest_out);
             }
-            add(&mut x, &layer.mix.apply(simd, &mixed));
-            layer.after_mix.apply(&mut x);
-            let mut wide = layer.widen.apply(simd, &x);
+            add_rows(&mut x, &layer.out.apply(simd, &attended));
+            layer.attention_norm.apply(&mut x);
+            let mut wide = layer.ffn_up.apply(simd, &x);
             encoder.gelu.apply(&mut wide);
-            add(&mut x, &layer.narrow.apply(simd, &wide));
-            layer.after.apply(&mut x);
+            add_rows(&mut x, &layer.ffn_down.apply(simd, &wide));
+            layer.output_norm.apply(&mut x);
         }
-        let mut rows = x.chunks_exact(WIDE);
-        texts.iter().map(|pieces| direction(rows.by_ref().take(pieces.len()))).collect()
+        let mut rows = x.chunks_exact(HIDDEN);
+        texts.iter().map(|pieces| mean_pool(rows.by_ref().take(pieces.len()))).collect()
     }
 }
 
 #[inline(always)]
-fn add(to: &mut [f32], what: &[f32]) {
-    to.iter_mut().zip(what).for_each(|(to, what)| *to += what);
+fn add_rows(to: &mut [f32], added: &[f32]) {
+    to.iter_mut().zip(added).for_each(|(to, added)| *to += added);
 }
 
-/// Where the rows point together, at length one.
-fn direction<'a>(rows: impl Iterator<Item = &'a [f32]>) -> Vec<f32> {
-    let mut sum = vec![0.0; WIDE];
-    rows.for_each(|row| add(&mut sum, row));
+/// The normalized sum of the rows.
+fn mean_pool<'a>(rows: impl Iterator<Item = &'a [f32]>) -> Vec<f32> {
+    let mut sum = vec![0.0; HIDDEN];
+    rows.for_each(|row| add_rows(&mut sum, row));
     let length = sum.iter().map(|value| value * value).sum::<f32>().sqrt().max(1e-12);
     sum.iter_mut().for_each(|value| *value /= length);
     sum

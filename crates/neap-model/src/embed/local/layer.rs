@@ -1,38 +1,39 @@
-//! The arithmetic of a layer, on as wide vectors as the processor has.
+//! The arithmetic of a layer, in SIMD vectors of the processor's width.
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::weights::{GROUP, Table};
+use super::weights::{GROUP_SIZE, QuantizedTable};
 
-/// Numbers of a piece between layers.
-pub(super) const WIDE: usize = 384;
+/// Values per token between layers.
+pub(super) const HIDDEN: usize = 384;
 const HEADS: usize = 12;
-const HEAD: usize = WIDE / HEADS;
+const HEAD_DIM: usize = HIDDEN / HEADS;
 
-/// A weight matrix in strips of two vectors of outputs, each strip group after group of inputs, as the product walks it. The weights stay
-/// packed in memory, and are opened a group at a time, for all rows at once: to read them unpacked would take longer.
+/// A weight matrix in strips of two SIMD vectors of outputs; each strip stores its groups of inputs in the order
+/// in which the product reads them. Weights stay packed in memory and are unpacked a group at a time for all rows:
+/// reading unpacked weights would be slower.
 pub(super) struct Matrix {
-    /// For each strip, and each [`PACKED`] inputs: those of each output in one number, the first in its low bits.
+    /// Per strip and [`PACKED`] inputs: each output's codes in one number, the first in the low bits.
     codes: Vec<u32>,
-    /// For each strip and group of inputs, the scale of each output.
+    /// Per strip and group of inputs: the scale of each output.
     scales: Vec<f32>,
     bias: Vec<f32>,
     inputs: usize,
 }
 
-/// Weights in one number, and bits of each.
+/// Weights per number, and bits per weight.
 const PACKED: usize = 8;
 const BITS: usize = 4;
 
 impl Matrix {
-    /// From one row of weights for each output; nothing when the shapes do not fit.
-    pub(super) fn new(rows: &[(&Table<'_>, usize)], inputs: usize, bias: Vec<f32>) -> Option<Self> {
-        let strip = 2 * Arch::new().dispatch(Lanes);
-        if rows.len() != bias.len() || !rows.len().is_multiple_of(strip) || !inputs.is_multiple_of(GROUP) {
+    /// One row of weights per output; `None` if the shapes do not fit.
+    pub(super) fn new(rows: &[(&QuantizedTable<'_>, usize)], inputs: usize, bias: Vec<f32>) -> Option<Self> {
+        let strip = 2 * Arch::new().dispatch(LaneCount);
+        if rows.len() != bias.len() || !rows.len().is_multiple_of(strip) || !inputs.is_multiple_of(GROUP_SIZE) {
             return None;
         }
         let mut codes = Vec::with_capacity(inputs / PACKED * rows.len());
-        let mut scales = Vec::with_capacity(inputs / GROUP * rows.len());
+        let mut scales = Vec::with_capacity(inputs / GROUP_SIZE * rows.len());
         for rows in rows.chunks_exact(strip) {
             for first in (0..inputs).step_by(PACKED) {
                 codes.extend(rows.iter().map(|(table, row)| {
@@ -40,32 +41,32 @@ impl Matrix {
                     (0..PACKED).map(code).sum::<u32>()
                 }));
             }
-            for group in 0..inputs / GROUP {
+            for group in 0..inputs / GROUP_SIZE {
                 scales.extend(rows.iter().map(|(table, row)| table.scale(*row, group)));
             }
         }
         Some(Self { codes, scales, bias, inputs })
     }
 
-    /// The product with each row of `x`, plus the bias.
+    /// Multiplies each row of `x` and adds the bias.
     #[inline(always)]
     pub(super) fn apply<S: Simd>(&self, simd: S, x: &[f32]) -> Vec<f32> {
-        let (wide, strip, groups) = (self.bias.len(), 2 * S::F32_LANES, self.inputs / GROUP);
+        let (width, strip, groups) = (self.bias.len(), 2 * S::F32_LANES, self.inputs / GROUP_SIZE);
         let rows = x.len() / self.inputs;
         let mut out = self.bias.repeat(rows);
-        let mut weights = [simd.splat_f32s(0.0); 2 * GROUP];
-        let codes = self.codes.chunks_exact(GROUP / PACKED * strip);
+        let mut weights = [simd.splat_f32s(0.0); 2 * GROUP_SIZE];
+        let codes = self.codes.chunks_exact(GROUP_SIZE / PACKED * strip);
         for (number, (codes, scales)) in codes.zip(self.scales.chunks_exact(strip)).enumerate() {
-            let (first, input) = (number / groups * strip, number % groups * GROUP);
-            open(simd, codes, scales, &mut weights);
+            let (first, input) = (number / groups * strip, number % groups * GROUP_SIZE);
+            unpack_group(simd, codes, scales, &mut weights);
             let mut row = 0;
             while row < rows {
-                let (x, out) = (&x[row * self.inputs + input..], &mut out[row * wide + first..]);
+                let (x, out) = (&x[row * self.inputs + input..], &mut out[row * width + first..]);
                 row += match rows - row {
-                    6.. => block::<S, 6>(simd, x, self.inputs, &weights, out, wide),
-                    4.. => block::<S, 4>(simd, x, self.inputs, &weights, out, wide),
-                    2.. => block::<S, 2>(simd, x, self.inputs, &weights, out, wide),
-                    _ => block::<S, 1>(simd, x, self.inputs, &weights, out, wide),
+                    6.. => multiply_rows::<S, 6>(simd, x, self.inputs, &weights, out, width),
+                    4.. => multiply_rows::<S, 4>(simd, x, self.inputs, &weights, out, width),
+                    2.. => multiply_rows::<S, 2>(simd, x, self.inputs, &weights, out, width),
+                    _ => multiply_rows::<S, 1>(simd, x, self.inputs, &weights, out, width),
                 };
             }
         }
@@ -73,51 +74,51 @@ impl Matrix {
     }
 }
 
-/// Unpacks a group of a strip: two vectors of outputs for each input.
+/// Unpacks a group of a strip: two vectors of outputs per input.
 #[inline(always)]
-fn open<S: Simd>(simd: S, codes: &[u32], scales: &[f32], weights: &mut [S::f32s; 2 * GROUP]) {
-    // The last bit of such a float is worth one: with a code in its last bits, it is so much more.
+fn unpack_group<S: Simd>(simd: S, codes: &[u32], scales: &[f32], weights: &mut [S::f32s; 2 * GROUP_SIZE]) {
+    // At 2^23 a float's lowest bit is worth one: a code in the low bits adds its value.
     const ONES: f32 = 8_388_608.0;
     const NOUGHT: f32 = 8.0;
     let (codes, scales) = (S::as_simd_u32s(codes).0, S::as_simd_f32s(scales).0);
     let (low_bits, ones) = (simd.splat_u32s((1 << BITS) - 1), simd.splat_u32s(ONES.to_bits()));
-    let less = simd.splat_f32s(ONES + NOUGHT);
+    let offset = simd.splat_f32s(ONES + NOUGHT);
     for (codes, weights) in codes.as_chunks::<2>().0.iter().zip(weights.as_chunks_mut::<{ 2 * PACKED }>().0) {
         for (half, scale) in scales.iter().enumerate().take(2) {
             for at in 0..PACKED {
                 let code = simd.wrapping_dyn_shr_u32s(codes[half], simd.splat_u32s((BITS * at) as u32));
                 let code = simd.or_u32s(simd.and_u32s(code, low_bits), ones);
-                let code = simd.sub_f32s(simd.transmute_f32s_u32s(code), less);
+                let code = simd.sub_f32s(simd.transmute_f32s_u32s(code), offset);
                 weights[2 * at + half] = simd.mul_f32s(code, *scale);
             }
         }
     }
 }
 
-/// What a group of inputs adds to one strip of outputs for `R` rows, all of whose sums stay in registers: in the inner loops there is
-/// nothing that could fail, for which they would have to be kept elsewhere. Every sum is taken in the order of the inputs, so a text's
-/// embedding does not depend on the texts beside it.
+/// Adds a group of inputs to one strip of outputs for `R` rows. The sums stay in registers: the inner loops have
+/// nothing that can panic, which would force them to memory. Sums follow the order of the inputs, so an embedding
+/// does not depend on the other texts of its batch.
 #[inline(always)]
-fn block<S: Simd, const R: usize>(
+fn multiply_rows<S: Simd, const R: usize>(
     simd: S,
     x: &[f32],
     inputs: usize,
-    weights: &[S::f32s; 2 * GROUP],
+    weights: &[S::f32s; 2 * GROUP_SIZE],
     out: &mut [f32],
-    wide: usize,
+    width: usize,
 ) -> usize {
-    const NONE: [f32; GROUP] = [0.0; GROUP];
-    // What is of another shape would be left out in silence.
-    assert!(x.len() >= (R - 1) * inputs + GROUP);
+    const NONE: [f32; GROUP_SIZE] = [0.0; GROUP_SIZE];
+    // A mismatched shape would silently be skipped below.
+    assert!(x.len() >= (R - 1) * inputs + GROUP_SIZE);
     let mut rows = [&NONE; R];
     let mut sums = [[simd.splat_f32s(0.0); 2]; R];
     for row in 0..R {
         rows[row] = x[row * inputs..].first_chunk().unwrap_or(&NONE);
-        if let [low, high] = S::as_simd_f32s(&out[row * wide..][..2 * S::F32_LANES]).0 {
+        if let [low, high] = S::as_simd_f32s(&out[row * width..][..2 * S::F32_LANES]).0 {
             sums[row] = [*low, *high];
         }
     }
-    for input in 0..GROUP {
+    for input in 0..GROUP_SIZE {
         for row in 0..R {
             let value = simd.splat_f32s(rows[row][input]);
             sums[row][0] = simd.mul_add_f32s(value, weights[2 * input], sums[row][0]);
@@ -125,16 +126,16 @@ fn block<S: Simd, const R: usize>(
         }
     }
     for row in 0..R {
-        if let [low, high] = S::as_mut_simd_f32s(&mut out[row * wide..][..2 * S::F32_LANES]).0 {
+        if let [low, high] = S::as_mut_simd_f32s(&mut out[row * width..][..2 * S::F32_LANES]).0 {
             (*low, *high) = (sums[row][0], sums[row][1]);
         }
     }
     R
 }
 
-struct Lanes;
+struct LaneCount;
 
-impl WithSimd for Lanes {
+impl WithSimd for LaneCount {
     type Output = usize;
 
     fn with_simd<S: Simd>(self, _: S) -> usize {
@@ -142,90 +143,89 @@ impl WithSimd for Lanes {
     }
 }
 
-/// Brings a row to mean nought and spread one, then scales and shifts it.
-pub(super) struct Norm(Vec<(f32, f32)>);
+pub(super) struct LayerNorm(Vec<(f32, f32)>);
 
-impl Norm {
+impl LayerNorm {
     pub(super) fn new(scale: Vec<f32>, shift: Vec<f32>) -> Option<Self> {
-        (scale.len() == WIDE && shift.len() == WIDE).then(|| Self(scale.into_iter().zip(shift).collect()))
+        (scale.len() == HIDDEN && shift.len() == HIDDEN).then(|| Self(scale.into_iter().zip(shift).collect()))
     }
 
     #[inline(always)]
     pub(super) fn apply(&self, x: &mut [f32]) {
-        for row in x.chunks_exact_mut(WIDE) {
-            let mean = row.iter().sum::<f32>() / WIDE as f32;
-            let spread = row.iter().map(|value| (value - mean) * (value - mean)).sum::<f32>() / WIDE as f32;
-            let by = 1.0 / (spread + 1e-12).sqrt();
+        for row in x.chunks_exact_mut(HIDDEN) {
+            let mean = row.iter().sum::<f32>() / HIDDEN as f32;
+            let variance = row.iter().map(|value| (value - mean) * (value - mean)).sum::<f32>() / HIDDEN as f32;
+            let inverse_std = 1.0 / (variance + 1e-12).sqrt();
             for (value, (scale, shift)) in row.iter_mut().zip(&self.0) {
-                *value = (*value - mean) * by * scale + shift;
+                *value = (*value - mean) * inverse_std * scale + shift;
             }
         }
     }
 }
 
-/// Every piece takes from every piece of its text, head by head. A row of `asked` holds what a piece asks for,
-/// what it is found by and what it gives. Loops by number: what goes by way of a closure need not be done in vectors.
+/// Multi-head attention within one text. Each row of `qkv` holds a token's query, key and value. Indexed loops,
+/// because closures are not reliably vectorized.
 #[inline(always)]
-pub(super) fn attend(asked: &[f32], mixed: &mut [f32]) {
-    const ROW: usize = 3 * WIDE;
-    const NONE: [f32; HEAD] = [0.0; HEAD];
-    let pieces = asked.len() / ROW;
-    let mut found_by = vec![0.0_f32; HEAD * pieces];
-    let mut given = vec![NONE; pieces];
-    let mut shares = vec![0.0_f32; pieces];
-    for head in (0..HEADS).map(|head| head * HEAD) {
-        for (piece, row) in asked.chunks_exact(ROW).enumerate() {
-            given[piece] = *row[2 * WIDE + head..].first_chunk().unwrap_or(&NONE);
-            for (place, value) in row[WIDE + head..][..HEAD].iter().enumerate() {
-                found_by[place * pieces + piece] = *value;
+pub(super) fn attention(qkv: &[f32], attended: &mut [f32]) {
+    const ROW: usize = 3 * HIDDEN;
+    const NONE: [f32; HEAD_DIM] = [0.0; HEAD_DIM];
+    let tokens = qkv.len() / ROW;
+    let mut keys = vec![0.0_f32; HEAD_DIM * tokens];
+    let mut values = vec![NONE; tokens];
+    let mut weights = vec![0.0_f32; tokens];
+    for head in (0..HEADS).map(|head| head * HEAD_DIM) {
+        for (token, row) in qkv.chunks_exact(ROW).enumerate() {
+            values[token] = *row[2 * HIDDEN + head..].first_chunk().unwrap_or(&NONE);
+            for (dim, value) in row[HIDDEN + head..][..HEAD_DIM].iter().enumerate() {
+                keys[dim * tokens + token] = *value;
             }
         }
-        for (row, out) in asked.chunks_exact(ROW).zip(mixed.chunks_exact_mut(WIDE)) {
-            let (shares, given) = (&mut shares[..pieces], &given[..pieces]);
-            shares.fill(0.0);
-            for place in 0..HEAD {
-                let (value, found_by) = (row[head + place], &found_by[place * pieces..][..pieces]);
-                for piece in 0..pieces {
-                    shares[piece] += found_by[piece] * value;
+        for (row, out) in qkv.chunks_exact(ROW).zip(attended.chunks_exact_mut(HIDDEN)) {
+            let (weights, values) = (&mut weights[..tokens], &values[..tokens]);
+            weights.fill(0.0);
+            for dim in 0..HEAD_DIM {
+                let (value, keys) = (row[head + dim], &keys[dim * tokens..][..tokens]);
+                for token in 0..tokens {
+                    weights[token] += keys[token] * value;
                 }
             }
-            to_shares(shares);
+            softmax(weights);
             let mut sum = NONE;
-            for piece in 0..pieces {
-                let (share, given) = (shares[piece], &given[piece]);
-                for place in 0..HEAD {
-                    sum[place] += given[place] * share;
+            for token in 0..tokens {
+                let (weight, value) = (weights[token], &values[token]);
+                for dim in 0..HEAD_DIM {
+                    sum[dim] += value[dim] * weight;
                 }
             }
-            out[head..][..HEAD].copy_from_slice(&sum);
+            out[head..][..HEAD_DIM].copy_from_slice(&sum);
         }
     }
 }
 
-/// Scores become shares that sum to one.
+/// Scales by 1/√`HEAD_DIM`, then normalizes to a sum of one.
 #[inline(always)]
-fn to_shares(scores: &mut [f32]) {
-    let by = 1.0 / (HEAD as f32).sqrt();
+fn softmax(scores: &mut [f32]) {
+    let scale = 1.0 / (HEAD_DIM as f32).sqrt();
     let top = scores.iter().copied().fold(f32::MIN, f32::max);
-    scores.iter_mut().for_each(|score| *score = ((*score - top) * by).exp());
+    scores.iter_mut().for_each(|score| *score = ((*score - top) * scale).exp());
     let sum: f32 = scores.iter().sum();
     scores.iter_mut().for_each(|score| *score /= sum);
 }
 
-/// `x` times the normal distribution at `x`, by table: straight lines between points 1/512 apart.
+/// GELU from a table, linear between points 1/512 apart.
 pub(super) struct Gelu(Vec<f32>);
 
 impl Gelu {
-    const REACH: f32 = 6.0;
-    const FINE: f32 = 512.0;
+    const RANGE: f32 = 6.0;
+    const STEPS_PER_UNIT: f32 = 512.0;
 
     pub(super) fn new() -> Self {
-        let points = (2.0 * Self::REACH * Self::FINE) as u32 + 2;
-        let step = 1.0 / f64::from(Self::FINE);
+        let points = (2.0 * Self::RANGE * Self::STEPS_PER_UNIT) as u32 + 2;
+        let step = 1.0 / f64::from(Self::STEPS_PER_UNIT);
         let bell = |x: f64| (-0.5 * x * x).exp() / std::f64::consts::TAU.sqrt();
         let mut area = 0.0;
         let table = (0..points).map(|point| {
-            let x = f64::from(point) * step - f64::from(Self::REACH);
+            let x = f64::from(point) * step - f64::from(Self::RANGE);
             let here = x * area;
             area += step / 6.0 * (bell(x) + 4.0 * bell(x + step / 2.0) + bell(x + step));
             here as f32
@@ -235,8 +235,8 @@ impl Gelu {
 
     #[inline(always)]
     pub(super) fn apply(&self, row: &mut [f32]) {
-        for value in row.iter_mut().filter(|value| **value < Self::REACH) {
-            let at = (value.max(-Self::REACH) + Self::REACH) * Self::FINE;
+        for value in row.iter_mut().filter(|value| **value < Self::RANGE) {
+            let at = (value.max(-Self::RANGE) + Self::RANGE) * Self::STEPS_PER_UNIT;
             let point = at as usize;
             *value = self.0[point] + (self.0[point + 1] - self.0[point]) * (at - point as f32);
         }

@@ -1,13 +1,13 @@
-//! The embedder that comes with the program: no key, no network, no file to fetch.
+//! The built-in embedder: no key, no network, no download.
 //!
-//! A sentence encoder of three layers with four-bit weights (`assets/README.md` says whose). It looks at the
-//! first 128 word pieces of a text. English is what it was made for. Others of its kind are read from files ([`FileEmbedder`]).
+//! A sentence encoder of three layers with four-bit weights (its source is in `assets/README.md`), made for
+//! English. It reads the first 128 word pieces of a text. [`FileEmbedder`] loads other encoders of this kind.
 
 mod encoder;
 mod file;
 mod layer;
-mod pieces;
 mod weights;
+mod word_pieces;
 
 use std::sync::OnceLock;
 
@@ -16,23 +16,21 @@ use neap_core::recall::Embedding;
 
 use self::encoder::Encoder;
 pub use self::file::FileEmbedder;
-use crate::compute::{SMALL_BYTES, off_worker};
+use crate::compute::{INLINE_BYTES_MAX, run_blocking};
 use crate::{Embedder, ModelError};
 
-/// Texts that are embedded without a look up.
-const TOGETHER: usize = 4;
-/// The pieces that are looked at are within so many bytes of a text, unless it is mostly white space.
-const HEAD_BYTES: usize = 16 * 1_024;
+const BATCH_SIZE: usize = 4;
+/// The word pieces that are read lie within this many bytes, unless the text is mostly white space.
+const TEXT_BYTES_MAX: usize = 16 * 1_024;
 
-/// The built-in embedder. All of them share one set of weights, opened when the first text is embedded.
+/// All instances share one set of weights, loaded with the first text.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalEmbedder;
 
-/// The weights, opened once.
-fn encoder() -> Result<&'static Encoder, ModelError> {
+fn built_in_encoder() -> Result<&'static Encoder, ModelError> {
     static OPEN: OnceLock<Option<Encoder>> = OnceLock::new();
-    let open = OPEN.get_or_init(Encoder::built_in);
-    open.as_ref().ok_or_else(|| ModelError::Refused("the built-in embedder's weights are damaged".to_owned()))
+    let encoder = OPEN.get_or_init(Encoder::built_in);
+    encoder.as_ref().ok_or_else(|| ModelError::Refused("the built-in embedder's weights are damaged".to_owned()))
 }
 
 #[async_trait]
@@ -41,19 +39,19 @@ impl Embedder for LocalEmbedder {
         "minilm-l3-q4/1"
     }
 
-    fn together(&self) -> usize {
-        TOGETHER
+    fn batch_size(&self) -> usize {
+        BATCH_SIZE
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        let texts = heads(texts);
-        off_worker(SMALL_BYTES, move || Ok(encoder()?.embeddings(&as_strs(&texts)))).await
+        let texts = truncate_texts(texts);
+        run_blocking(INLINE_BYTES_MAX, move || Ok(built_in_encoder()?.embeddings(&as_strs(&texts)))).await
     }
 }
 
-/// What an encoder looks at of texts, to be taken elsewhere: even a short text takes it milliseconds.
-fn heads(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| text[..text.floor_char_boundary(HEAD_BYTES)].to_owned()).collect()
+/// Copies the part that the encoder reads, to move it to another thread: even a short text takes milliseconds.
+fn truncate_texts(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()).collect()
 }
 
 fn as_strs(texts: &[String]) -> Vec<&str> {

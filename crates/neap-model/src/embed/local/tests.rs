@@ -1,19 +1,19 @@
-//! The encoder against another implementation of the same weights, and on texts that are odd.
+//! The encoder against another implementation of the same weights, and on unusual texts.
 
-use super::pieces::Pieces;
+use super::word_pieces::WordPieces;
 use super::*;
 
 fn encoder() -> Encoder {
     Encoder::built_in().expect("the weights are whole")
 }
 
-fn likeness(left: &[f32], right: &[f32]) -> f32 {
+fn cosine(left: &[f32], right: &[f32]) -> f32 {
     left.iter().zip(right).map(|(left, right)| left * right).sum()
 }
 
 #[test]
 fn text_is_cut_into_known_pieces() {
-    let pieces = Pieces::new(include_str!("assets/vocab.txt"));
+    let pieces = WordPieces::new(include_str!("assets/vocab.txt"));
     let table: [(&str, &[u32]); 7] = [
         ("", &[101, 102]),
         ("Hello, world!", &[101, 7592, 1010, 2088, 999, 102]),
@@ -24,13 +24,17 @@ fn text_is_cut_into_known_pieces() {
         ("\u{1f980}", &[101, 100, 102]),
     ];
     for (text, expected) in table {
-        assert_eq!(pieces.cut(text, 128), expected, "{text:?}");
+        assert_eq!(pieces.tokenize(text, 128), expected, "{text:?}");
     }
-    assert_eq!(pieces.cut(&"a".repeat(1_000_000), 128), [101, 100, 102], "an endless word is one unknown piece");
-    assert_eq!(pieces.cut(&"a ".repeat(1_000_000), 128).len(), 128);
+    assert_eq!(
+        pieces.tokenize(&"a".repeat(1_000_000), 128),
+        [101, 100, 102],
+        "an endless word is one unknown piece"
+    );
+    assert_eq!(pieces.tokenize(&"a ".repeat(1_000_000), 128).len(), 128);
 }
 
-/// The same texts through another implementation of the same weights.
+/// The expected numbers come from another implementation of the same weights.
 #[test]
 fn the_numbers_are_the_model_s() {
     let vectors = encoder().embed(&["Send a document", "Transfer a file", "The cat sleeps on the warm roof"]);
@@ -44,25 +48,27 @@ fn the_numbers_are_the_model_s() {
             assert!((value - expected).abs() < 3e-4, "{value} is not {expected}");
         }
     }
-    assert!((likeness(&vectors[0], &vectors[1]) - 0.4257).abs() < 2e-3);
-    assert!((likeness(&vectors[0], &vectors[2]) + 0.1023).abs() < 2e-3);
+    assert!((cosine(&vectors[0], &vectors[1]) - 0.4257).abs() < 2e-3);
+    assert!((cosine(&vectors[0], &vectors[2]) + 0.1023).abs() < 2e-3);
 }
 
-/// Stored embeddings are compared with new ones: the product is, to the last bit, that of the weights one by one, in the order of inputs.
+/// Stored embeddings are compared with new ones, so the product must equal, to the last bit, the sum over single
+/// weights in the order of the inputs.
 #[test]
 fn packed_weights_are_the_weights() {
-    let whole = weights::Weights::open(include_bytes!("assets/minilm-l3-q4.safetensors")).expect("they are whole");
-    let (name, inputs, outputs) = ("encoder.layer.1.output.dense", 4 * layer::WIDE, layer::WIDE);
-    let matrix = whole.matrix(&[name.to_owned()], inputs, outputs).expect("it is there");
-    let table = whole.table(&format!("{name}.weight"), inputs).expect("it is there");
-    let bias = whole.values(&format!("{name}.bias")).expect("it is there");
+    let tensors =
+        weights::TensorFile::parse(include_bytes!("assets/minilm-l3-q4.safetensors")).expect("they are whole");
+    let (name, inputs, outputs) = ("encoder.layer.1.output.dense", 4 * layer::HIDDEN, layer::HIDDEN);
+    let matrix = tensors.matrix(&[name.to_owned()], inputs, outputs).expect("it is there");
+    let table = tensors.table(&format!("{name}.weight"), inputs).expect("it is there");
+    let bias = tensors.f32_values(&format!("{name}.bias")).expect("it is there");
     for rows in [1, 2, 5, 6, 13] {
         let x: Vec<f32> = (0..rows * inputs).map(|at| ((at * 37 % 101) as f32 - 50.0) / 17.0).collect();
         let out = pulp::Arch::new().dispatch(Product { matrix: &matrix, x: &x });
         for (row, out) in x.chunks_exact(inputs).zip(out.chunks_exact(outputs)) {
             for output in (0..outputs).step_by(7) {
                 let weight = |at: usize| {
-                    (f32::from(table.code(output, at)) - 8.0) * table.scale(output, at / weights::GROUP)
+                    (f32::from(table.code(output, at)) - 8.0) * table.scale(output, at / weights::GROUP_SIZE)
                 };
                 let sum = (0..inputs).fold(bias[output], |sum, at| row[at].mul_add(weight(at), sum));
                 assert_eq!(out[output].to_bits(), sum.to_bits(), "{rows} rows, output {output}");
@@ -93,18 +99,18 @@ fn a_text_s_vector_does_not_depend_on_its_company() {
     let together = encoder.embed(&many);
     for (text, vector) in many.iter().zip(&together) {
         assert_eq!(encoder.embed(&[text])[0], *vector, "{text:?}");
-        assert!((likeness(vector, vector) - 1.0).abs() < 1e-4);
+        assert!((cosine(vector, vector) - 1.0).abs() < 1e-4);
     }
     assert!(encoder.embed(&[]).is_empty());
-    assert!(likeness(&together[2], &together[5]) > likeness(&together[3], &together[5]));
+    assert!(cosine(&together[2], &together[5]) > cosine(&together[3], &together[5]));
 }
 
 #[test]
 fn damaged_weights_are_noticed() {
     let whole: &[u8] = include_bytes!("assets/minilm-l3-q4.safetensors");
-    assert!(weights::Weights::open(whole).is_some());
+    assert!(weights::TensorFile::parse(whole).is_some());
     for end in [0, 7, 100, whole.len() - 1] {
-        assert!(weights::Weights::open(&whole[..end]).is_none(), "cut at {end}");
+        assert!(weights::TensorFile::parse(&whole[..end]).is_none(), "cut at {end}");
     }
 }
 
@@ -116,7 +122,7 @@ async fn it_is_an_embedder() {
     assert_eq!(embedder.identity(), "minilm-l3-q4/1");
 }
 
-/// A folder with the built-in weights in it, as a file of one's own.
+/// A folder with the built-in weights as files.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     put(&folder, "mine.safetensors", include_bytes!("assets/minilm-l3-q4.safetensors"));
@@ -149,7 +155,7 @@ async fn weights_from_a_file_give_what_the_same_give_built_in() {
     *other.last_mut().expect("a byte") ^= 1;
     put(&folder, "mine.safetensors", &other);
     let changed = FileEmbedder::new(folder.path()).expect("an embedder");
-    changed.ready().await.expect("it can be read");
+    changed.prepare().await.expect("it can be read");
     assert!(
         changed.identity().starts_with("mine/") && changed.identity() != names[0],
         "other weights, another name"
@@ -158,16 +164,17 @@ async fn weights_from_a_file_give_what_the_same_give_built_in() {
 
 #[tokio::test]
 async fn what_is_no_embedder_is_told() {
-    let told = |folder: &tempfile::TempDir| FileEmbedder::new(folder.path()).map(drop).expect_err("no embedder");
+    let error_text =
+        |folder: &tempfile::TempDir| FileEmbedder::new(folder.path()).map(drop).expect_err("no embedder");
     let empty = tempfile::tempdir().expect("a folder");
-    assert!(told(&empty).contains("has no .safetensors file"));
+    assert!(error_text(&empty).contains("has no .safetensors file"));
     assert!(
         FileEmbedder::new(&empty.path().join("gone")).map(drop).expect_err("none").contains("there is no file")
     );
     put(&empty, "a.safetensors", b"");
-    assert!(told(&empty).contains("there is no vocab.txt"));
+    assert!(error_text(&empty).contains("there is no vocab.txt"));
     put(&empty, "b.safetensors", b"");
-    assert!(told(&empty).contains("several"));
+    assert!(error_text(&empty).contains("several"));
 
     let whole: &[u8] = include_bytes!("assets/minilm-l3-q4.safetensors");
     let words: &[u8] = include_bytes!("assets/vocab.txt");
@@ -196,6 +203,6 @@ async fn what_is_no_embedder_is_told() {
         let embedder = FileEmbedder::new(folder.path()).expect("the files are there");
         let error = embedder.embed(&["a"]).await.expect_err(want);
         assert!(matches!(&error, ModelError::Unusable(what) if what.contains(want)), "{error}, not {want}");
-        assert_eq!(embedder.ready().await, Err(error));
+        assert_eq!(embedder.prepare().await, Err(error));
     }
 }

@@ -1,18 +1,17 @@
-//! The rules as tables and as stories, driven through requests as the core writes them.
+//! The rules as tables and as whole turns, on prompts as the core writes them.
 
 mod stories;
 mod table;
 
 use std::sync::Arc;
 
-use neap_core::message::{Message, ToolCall};
-use neap_core::prompt;
-use neap_core::tools::ToolSpec;
+use neap_core::base::message::{Message, ToolCall};
+use neap_core::base::prompt;
+use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 
-use super::Offline;
+use super::OfflineModel;
 
-/// A context in the making.
 #[derive(Clone, Default)]
 struct Context {
     summaries: Vec<(&'static str, &'static str)>,
@@ -21,7 +20,7 @@ struct Context {
 }
 
 impl Context {
-    /// With a note line about where things stand.
+    /// `note` is the effort status line.
     fn noted(note: &str) -> Self {
         Self { note: note.to_owned(), ..Self::default() }
     }
@@ -31,7 +30,7 @@ impl Context {
         self
     }
 
-    /// A log: its marker, then lines that alternate between user and assistant.
+    /// A log marker, then lines that alternate between user and assistant.
     fn log(mut self, kind: &str, id: &str, lines: &[&str]) -> Self {
         self.messages.push(Message::user(match kind {
             "active" => prompt::fill(prompt::LOG_ACTIVE, &[("id", id), ("older", "")]),
@@ -48,7 +47,6 @@ impl Context {
         self
     }
 
-    /// A call of this turn and its result.
     fn round(mut self, tool: &str, arguments: &str, result: &str) -> Self {
         let id = format!("offline-{}", self.messages.len());
         let call = ToolCall { id: id.clone(), name: tool.into(), arguments: arguments.into() };
@@ -70,17 +68,17 @@ impl Context {
                 .chain(self.messages.iter().cloned())
                 .collect(),
             tools: Arc::from(tools),
-            reply_may_call: true,
-            hold: false,
+            may_call_tools: true,
+            buffer_output: false,
         }
     }
 
     fn reply(&self) -> ModelReply {
-        Offline::answer(&self.request())
+        OfflineModel::answer(&self.request())
     }
 }
 
-/// The only call of a reply, as `tool arguments`; empty where there is none.
+/// The reply's only call as `tool arguments`; empty if there is none.
 fn called(reply: &ModelReply) -> String {
     match reply.calls.as_slice() {
         [] => String::new(),

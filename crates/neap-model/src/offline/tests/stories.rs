@@ -1,18 +1,18 @@
-//! Whole turns: what is called, what comes back, what is said.
+//! Whole turns: calls, results and replies.
 
-use neap_core::assemble::{ThisTurn, assemble};
-use neap_core::effort::Summary;
-use neap_core::event::Event;
-use neap_core::ids::{EffortId, Stamp, TurnNo};
-use neap_core::log::Logs;
-use neap_core::message::{Counted, Message};
-use neap_core::state::SessionState;
-use neap_core::testing::WordCounter;
-use neap_core::tools::ToolSet;
+use neap_core::base::ids::{EffortId, Stamp, TurnNo};
+use neap_core::base::message::{CountedMessage, Message};
+use neap_core::base::testing::WordCounter;
+use neap_core::context::{ThisTurn, assemble};
+use neap_core::session::effort::Summary;
+use neap_core::session::event::Event;
+use neap_core::session::log::LogCache;
+use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
+use neap_core::turn::tools::ToolSet;
 
-use super::super::Offline;
-use super::super::read::Situation;
+use super::super::OfflineModel;
+use super::super::prompt_view::PromptView;
 use super::{Context, called};
 use crate::ChatModel;
 
@@ -48,15 +48,15 @@ fn opening_says_what_it_is_only_once() {
 fn staying_notes_and_quotes_what_answers() {
     let context = Context::noted("Active effort: billing-migration.").log("active", "billing-migration", LOG);
     assert_eq!(context.clone().said(&["The proxy is on host b7"]).reply().text, "Noted under billing-migration.");
-    let asked = context.said(&["which port does the proxy use?"]).reply();
-    assert_eq!(asked.text, "Noted under billing-migration.\n> The proxy listens on port 8443 now.");
+    let reply = context.said(&["which port does the proxy use?"]).reply();
+    assert_eq!(reply.text, "Noted under billing-migration.\n> The proxy listens on port 8443 now.");
 }
 
 #[test]
 fn closing_says_so_and_begins_what_else_was_said() {
     let done = r#"{"status":"concluded","effort_id":"a","summary":"S."}"#;
-    let closed = |said: &str, note: &str| {
-        Context::noted(note).said(&["x", "y", said]).round("close_effort", "{}", done).reply()
+    let closed = |message: &str, note: &str| {
+        Context::noted(note).said(&["x", "y", message]).round("close_effort", "{}", done).reply()
     };
     assert_eq!(closed("done", "No effort is active.").text, "Concluded a; its summary stands for it now.");
     assert_eq!(closed("done", "Active effort: b.").text, "Concluded a; its summary stands for it now. Active: b.");
@@ -66,15 +66,15 @@ fn closing_says_so_and_begins_what_else_was_said() {
 
 #[test]
 fn expanding_quotes_a_number_from_the_log() {
-    let asked = "how long did it take, the cutover of the billing migration exactly?";
+    let question = "how long did it take, the cutover of the billing migration exactly?";
     let before = Context::noted("No effort is active.")
         .summary("billing-migration", "Moved billing to Postgres 16.")
-        .said(&[asked])
+        .said(&[question])
         .reply();
     assert_eq!(called(&before), r#"expand_effort {"id":"billing-migration"}"#);
     let after = Context::noted("No effort is active. Expanded: billing-migration.")
         .log("expanded", "billing-migration", LOG)
-        .said(&[asked])
+        .said(&[question])
         .round(
             "expand_effort",
             r#"{"id":"billing-migration"}"#,
@@ -87,18 +87,18 @@ fn expanding_quotes_a_number_from_the_log() {
 
 #[test]
 fn searching_expands_and_then_quotes() {
-    let asked = "what port did we choose for the billing proxy?";
+    let question = "what port did we choose for the billing proxy?";
     let found = r#"{"status":"ok","results":[{"id":"billing-migration","status":"concluded","summary":"Moved billing to Postgres 16.","quote":"turn 3, user: The proxy listens on port 8443 now.","score":2.1}]}"#;
     let context = Context::noted("No effort is active. 3 older efforts are not shown.");
     assert_eq!(
-        called(&context.clone().said(&[asked]).reply()),
+        called(&context.clone().said(&[question]).reply()),
         r#"search_efforts {"query":"port choose billing proxy"}"#
     );
-    let searched = context.said(&[asked]).round("search_efforts", r#"{"query":"port billing proxy"}"#, found);
+    let searched = context.said(&[question]).round("search_efforts", r#"{"query":"port billing proxy"}"#, found);
     assert_eq!(called(&searched.reply()), r#"expand_effort {"id":"billing-migration"}"#);
     let expanded = Context::noted("No effort is active. Expanded: billing-migration.")
         .log("expanded", "billing-migration", LOG)
-        .said(&[asked])
+        .said(&[question])
         .round("search_efforts", r#"{"query":"port billing proxy"}"#, found)
         .round(
             "expand_effort",
@@ -158,13 +158,13 @@ fn it_never_loops_and_never_calls_where_it_may_not() {
         context = context.round("search_efforts", r#"{"query":"greenhouse"}"#, none);
     }
     assert!(context.reply().calls.is_empty());
-    for said in ["login keeps failing", "done", "what did we do about the greenhouse?", "status", ""] {
-        let request = Context::noted("Active effort: a.").said(&[said]).request();
-        let forbidden = ModelRequest { reply_may_call: false, ..request.clone() };
+    for message in ["login keeps failing", "done", "what did we do about the greenhouse?", "status", ""] {
+        let request = Context::noted("Active effort: a.").said(&[message]).request();
+        let forbidden = ModelRequest { may_call_tools: false, ..request.clone() };
         let bare = ModelRequest { tools: [].into(), ..request };
         for request in [forbidden, bare] {
-            let reply = Offline::answer(&request);
-            assert!(reply.calls.is_empty() && !reply.text.is_empty(), "{said}");
+            let reply = OfflineModel::answer(&request);
+            assert!(reply.calls.is_empty() && !reply.text.is_empty(), "{message}");
         }
     }
 }
@@ -173,12 +173,13 @@ fn it_never_loops_and_never_calls_where_it_may_not() {
 async fn words_come_in_pieces_that_make_the_reply() {
     let mut pieces: Vec<String> = Vec::new();
     let request = Context::noted("No effort is active.").said(&["hello"]).request();
-    let reply = Offline::new().reply(&request, &mut |piece| pieces.push(piece.to_owned())).await.expect("words");
+    let reply =
+        OfflineModel::new().reply(&request, &mut |piece| pieces.push(piece.to_owned())).await.expect("words");
     assert!(pieces.len() > 3);
     assert_eq!(pieces.concat(), reply.text);
 }
 
-/// The core writes the context; this reads it back.
+/// Parses a prompt that the core assembled.
 #[test]
 fn a_context_of_the_core_is_understood() {
     let id = |text: &str| EffortId::parse(text).expect("a slug");
@@ -202,35 +203,35 @@ fn a_context_of_the_core_is_understood() {
         }
     }
     let tools = ToolSet::with_efforts(&WordCounter, Vec::new());
-    let said = Counted::new(&WordCounter, Message::user("hello there"));
-    let this_turn = ThisTurn { turn, message: Some(&said), ..ThisTurn::default() };
-    let context = assemble(&state, &Logs::default(), &tools, &WordCounter, this_turn).expect("fits");
+    let message = CountedMessage::new(&WordCounter, Message::user("hello there"));
+    let this_turn = ThisTurn { turn, message: Some(&message), ..ThisTurn::default() };
+    let context = assemble(&state, &LogCache::default(), &tools, &WordCounter, this_turn).expect("fits");
     let request = ModelRequest {
         messages: context.request_messages(),
         tools: context.tools.clone(),
-        reply_may_call: true,
-        hold: false,
+        may_call_tools: true,
+        buffer_output: false,
     };
-    let read = Situation::read(&request);
-    assert_eq!(read.said, "hello there");
-    assert_eq!(read.active.as_deref(), Some("front"));
-    assert_eq!(read.open, ["back"]);
-    assert_eq!(read.summaries, [("old-one".to_owned(), "It ended: well. Really.".to_owned())]);
+    let view = PromptView::read(&request);
+    assert_eq!(view.user_message, "hello there");
+    assert_eq!(view.active.as_deref(), Some("front"));
+    assert_eq!(view.open, ["back"]);
+    assert_eq!(view.summaries, [("old-one".to_owned(), "It ended: well. Really.".to_owned())]);
 }
 
 #[test]
 fn ten_megabytes_are_read_by_their_ends() {
-    let said = format!("Help me plan the garden.\n{}", "log line 1; ".repeat(900_000));
-    let reply = Context::noted("No effort is active.").said(&[&said]).reply();
+    let message = format!("Help me plan the garden.\n{}", "log line 1; ".repeat(900_000));
+    let reply = Context::noted("No effort is active.").said(&[&message]).reply();
     assert_eq!(called(&reply), r#"open_effort {"name":"garden"}"#);
 }
 
 proptest::proptest! {
     #[test]
-    fn whatever_is_said_it_calls_or_speaks(said in "\\PC{0,200}", log in "\\PC{0,200}") {
+    fn whatever_is_said_it_calls_or_speaks(message in "\\PC{0,200}", log in "\\PC{0,200}") {
         let context = Context::noted("Active effort: a. Open in the background: b.").log("active", "a", &[&log, "ok"]);
         for context in [context, Context::noted("No effort is active.")] {
-            let reply = context.said(&[&said]).reply();
+            let reply = context.said(&[&message]).reply();
             proptest::prop_assert!(reply.text.is_empty() != reply.calls.is_empty());
         }
     }

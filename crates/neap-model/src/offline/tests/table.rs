@@ -1,4 +1,4 @@
-//! One row a rule (prompts/efforts.md; SOURCES, CCM prompt rules): what is said where, and what is called.
+//! One row per rule (prompts/efforts.md; SOURCES, CCM prompt rules): context, message, call.
 
 use super::{Context, called};
 
@@ -34,10 +34,10 @@ fn concluded() -> Context {
 
 #[track_caller]
 fn check(context: &Context, rows: &[(&str, &str)]) {
-    for (said, want) in rows {
-        let reply = context.clone().said(&[said]).reply();
-        assert_eq!(called(&reply), *want, "{said:?} was answered {:?}", reply.text);
-        assert_eq!(reply.text.is_empty(), !want.is_empty(), "{said:?}: a call or words");
+    for (message, want) in rows {
+        let reply = context.clone().said(&[message]).reply();
+        assert_eq!(called(&reply), *want, "{message:?} was answered {:?}", reply.text);
+        assert_eq!(reply.text.is_empty(), !want.is_empty(), "{message:?}: a call or words");
     }
 }
 
@@ -95,14 +95,14 @@ fn talk_and_single_questions_open_nothing() {
         "what causes timeouts in nginx?",
         "how does photosynthesis work?",
     ];
-    for said in rows {
-        check(&nothing(), &[(said, "")]);
+    for message in rows {
+        check(&nothing(), &[(message, "")]);
     }
 }
 
 #[test]
 fn with_an_effort_active_details_stay_in_it() {
-    for said in [
+    for message in [
         "It happens only on Android",
         "I need to restart the server first",
         "how do I see the database logs?",
@@ -119,7 +119,7 @@ fn with_an_effort_active_details_stay_in_it() {
         "it fails with E1234",
         "why does that happen?",
     ] {
-        check(&active(), &[(said, "")]);
+        check(&active(), &[(message, "")]);
     }
 }
 
@@ -134,8 +134,8 @@ fn only_clearly_unrelated_work_opens_another() {
             ("let's work on the tax return instead", r#"open_effort {"name":"tax-return"}"#),
         ],
     );
-    let asked = active().said(&["more", "Which of the two do you mean?"]);
-    check(&asked, &[("help me with the second one, the billing module", "")]);
+    let context = active().said(&["more", "Which of the two do you mean?"]);
+    check(&context, &[("help me with the second one, the billing module", "")]);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn an_explicit_sign_closes() {
 
 #[test]
 fn a_pause_a_question_or_a_negation_does_not() {
-    for said in [
+    for message in [
         "I'm done with lunch, the bug is still there",
         "I'm done with lunch",
         "let's put this on hold",
@@ -191,7 +191,7 @@ fn a_pause_a_question_or_a_negation_does_not() {
         "Is the kitchen done?",
         "finished step 2, what's next?",
     ] {
-        check(&active(), &[(said, "")]);
+        check(&active(), &[(message, "")]);
     }
 }
 
@@ -246,8 +246,8 @@ fn the_past_is_quoted_expanded_or_searched() {
 
 #[test]
 fn status_is_asked_for() {
-    for said in ["status", "what are we working on?", "Which efforts are open?", "where are we?"] {
-        check(&active(), &[(said, "effort_status {}")]);
+    for message in ["status", "what are we working on?", "Which efforts are open?", "where are we?"] {
+        check(&active(), &[(message, "effort_status {}")]);
     }
     check(&nothing(), &[("what's the status of my order?", "")]);
     check(

@@ -1,7 +1,6 @@
-//! One body as one zstd frame. A dictionary of what our events have in common makes small ones small too.
-//!
-//! A packed body is the number of its dictionary, then the frame. Numbers are for ever: a better dictionary
-//! gets the next one, and what an older one packed stays readable.
+//! Compresses one body as one zstd frame; a shared dictionary makes small events shrink too. A packed body is the
+//! number of its dictionary, then the frame. Numbers are permanent: a better dictionary gets the next one, and
+//! older frames stay readable.
 
 use std::cell::RefCell;
 use std::sync::LazyLock;
@@ -12,49 +11,48 @@ use zstd::dict::{DecoderDictionary, EncoderDictionary};
 /// The largest body that is packed; a frame that claims more is damaged.
 pub(super) const BODY_BYTES_MAX: usize = 64 << 20;
 
-const DICTIONARY: u8 = 1;
-/// What is common to events, the most common last.
+const DICTIONARY_NUMBER: u8 = 1;
+/// What events have in common, the most common last.
 const DICTIONARY_1: &[u8] = include_bytes!("dictionary_1.txt");
 const LEVEL: i32 = 9;
 
-static PACKING: LazyLock<EncoderDictionary<'static>> =
+static ENCODER_DICTIONARY: LazyLock<EncoderDictionary<'static>> =
     LazyLock::new(|| EncoderDictionary::copy(DICTIONARY_1, LEVEL));
-static UNPACKING: LazyLock<DecoderDictionary<'static>> = LazyLock::new(|| DecoderDictionary::copy(DICTIONARY_1));
+static DECODER_DICTIONARY: LazyLock<DecoderDictionary<'static>> =
+    LazyLock::new(|| DecoderDictionary::copy(DICTIONARY_1));
 
 thread_local! {
-    /// Kept between bodies: to make one costs more than to unpack a short body.
+    /// Reused: creating one costs more than unpacking a short body.
     static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// Packs one body after another.
 pub(super) struct Packer(Compressor<'static>);
 
 impl Packer {
     pub(super) fn new() -> std::io::Result<Self> {
-        let mut packer = Compressor::with_prepared_dictionary(&PACKING)?;
+        let mut packer = Compressor::with_prepared_dictionary(&ENCODER_DICTIONARY)?;
         packer.include_dictid(false)?;
         Ok(Self(packer))
     }
 
-    /// The body packed; none where that would not be shorter, or not give the same bytes again.
+    /// `None` if packing would not be shorter, or would not give the same bytes back.
     pub(super) fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         if body.len() > BODY_BYTES_MAX {
             return None;
         }
         let frame = self.0.compress(body).ok()?;
-        let packed = [&[DICTIONARY], frame.as_slice()].concat();
+        let packed = [&[DICTIONARY_NUMBER], frame.as_slice()].concat();
         (packed.len() < body.len() && unpack(&packed).is_ok_and(|again| again == body)).then_some(packed)
     }
 }
 
-/// The body that was packed.
 pub(in crate::sqlite) fn unpack(packed: &[u8]) -> Result<Vec<u8>, String> {
     match packed.split_first() {
-        Some((&DICTIONARY, frame)) => UNPACKER
+        Some((&DICTIONARY_NUMBER, frame)) => UNPACKER
             .with_borrow_mut(|unpacker| {
                 let unpacker = match unpacker {
                     Some(unpacker) => unpacker,
-                    None => unpacker.insert(Decompressor::with_prepared_dictionary(&UNPACKING)?),
+                    None => unpacker.insert(Decompressor::with_prepared_dictionary(&DECODER_DICTIONARY)?),
                 };
                 unpacker.decompress(frame, BODY_BYTES_MAX)
             })
@@ -90,7 +88,7 @@ mod tests {
         }
     }
 
-    /// A frame that unpacks to more than is allowed is refused before the memory is taken.
+    /// A frame that would unpack to more than is allowed is refused before memory is allocated.
     #[test]
     fn a_bomb_is_refused() {
         let mut packer = Packer::new().expect("a packer can be made");
@@ -98,10 +96,10 @@ mod tests {
         assert_eq!(packer.pack(&body), None);
         let frame = packer.0.compress(&body).expect("it can be compressed");
         assert!(frame.len() < 1 << 16, "the scene is set");
-        assert!(unpack(&[&[DICTIONARY], frame.as_slice()].concat()).is_err());
+        assert!(unpack(&[&[DICTIONARY_NUMBER], frame.as_slice()].concat()).is_err());
     }
 
-    /// No flipped bit makes a panic; what comes out is then judged by its checksum.
+    /// No flipped bit panics; the checksum judges the result.
     #[test]
     fn damage_is_no_panic() {
         let body =
@@ -117,7 +115,7 @@ mod tests {
         }
     }
 
-    /// What a dictionary packed is packed for ever: this is the sum of dictionary 1 when it was made.
+    /// Stored frames need dictionary 1 unchanged: this is its checksum from when it was made.
     #[test]
     fn a_dictionary_never_changes() {
         assert_eq!((DICTIONARY_1.len(), crc32fast::hash(DICTIONARY_1)), (7_084, 850_434_549));

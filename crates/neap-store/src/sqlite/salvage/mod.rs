@@ -1,101 +1,103 @@
-//! Reading a store that SQLite cannot, or not all of it: every page is looked at by itself, so that damage to one costs what is on it and
-//! nothing else. What is found goes into a new store; the damaged one is only read.
+//! Salvages a store that SQLite cannot read, or not completely: each page is read separately, so damage to one
+//! costs only what is on it. The result is a new store; the damaged one is only read.
 
 mod gather;
+mod page_rows;
 mod pages;
-mod record;
 
 use std::path::Path;
 
-use neap_core::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
-use super::fault::named;
+use super::db_error::store_error;
 use super::{progress, read, rebuild, schema};
 use crate::examine::losses;
 use crate::{Finding, Severity, StoreError, files};
-use gather::{Failed, Gathered, gather};
+use gather::{Gathered, SalvageError, gather};
 
-/// What was found in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
-    /// Each session or agent's stream, and how many of its events are whole.
+    /// Each session's or agent's stream, and how many of its events are undamaged.
     pub streams: Vec<(SessionId, u64)>,
-    /// What is known to be lost.
     pub findings: Vec<Finding>,
 }
 
-/// Looks at what could be salvaged of a store; changes nothing.
+/// Shows what could be salvaged of a store; changes nothing.
 pub fn survey(database: &Path) -> Result<Salvaged, StoreError> {
-    let sql = |e: rusqlite::Error| named(database, &e);
-    // A database without a name is SQLite's own, and gone afterwards.
+    let sql = |e: rusqlite::Error| store_error(database, &e);
+    // A database without a name is temporary.
     let mut db = Connection::open("").map_err(sql)?;
-    fill(database, &mut db).map_err(|failed| failure(database, failed))
+    salvage_into(database, &mut db).map_err(|failed| salvage_error(database, failed))
 }
 
-/// Writes what is whole in a store into a new one, at a place where there is none. The old one is only read.
+/// Writes what is undamaged in a store into a new one; fails if `into` exists. The old one is only read.
 pub fn salvage(database: &Path, into: &Path) -> Result<Salvaged, StoreError> {
-    files::create_new(into)
-        .map_err(|e| files::named(into, &e, |path| StoreError::Unreadable { path, why: e.to_string() }))?;
+    files::create_new(into).map_err(|e| {
+        files::io_store_error(into, &e, |path| StoreError::Unreadable { path, why: e.to_string() })
+    })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut db = Connection::open_with_flags(into, flags).map_err(|e| named(into, &e))?;
-    fill(database, &mut db).map_err(|failed| failure(into, failed))
+    let mut db = Connection::open_with_flags(into, flags).map_err(|e| store_error(into, &e))?;
+    salvage_into(database, &mut db).map_err(|failed| salvage_error(into, failed))
 }
 
-fn failure(path: &Path, failed: Failed) -> StoreError {
+fn salvage_error(path: &Path, failed: SalvageError) -> StoreError {
     match failed {
-        Failed::Reading(error) => StoreError::Unreadable { path: path.to_owned(), why: error.to_string() },
-        Failed::Writing(error) => named(path, &error),
+        SalvageError::Reading(error) => StoreError::Unreadable { path: path.to_owned(), why: error.to_string() },
+        SalvageError::Writing(error) => store_error(path, &error),
     }
 }
 
-fn fill(database: &Path, db: &mut Connection) -> Result<Salvaged, Failed> {
-    let all = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    schema::create_tables(&all)?;
-    let gathered = gather(database, &all)?;
-    let mut salvaged = Salvaged { streams: Vec::new(), findings: of_log(gathered.damaged_frames) };
-    for stream in streams(&all)? {
-        let id = name(&gathered, &all, stream)?;
-        let packed: i64 =
-            all.query_row("SELECT coalesce(max(last_seq), 0) FROM blocks WHERE stream = ?", [stream], |row| {
-                row.get(0)
-            })?;
-        all.execute(
+fn salvage_into(database: &Path, db: &mut Connection) -> Result<Salvaged, SalvageError> {
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    schema::create_tables(&transaction)?;
+    let gathered = gather(database, &transaction)?;
+    let mut salvaged = Salvaged { streams: Vec::new(), findings: wal_findings(gathered.damaged_frames) };
+    for stream in streams(&transaction)? {
+        let id = session_name(&gathered, &transaction, stream)?;
+        let packed: i64 = transaction.query_row(
+            "SELECT coalesce(max(last_seq), 0) FROM blocks WHERE stream = ?",
+            [stream],
+            |row| row.get(0),
+        )?;
+        transaction.execute(
             "INSERT INTO sessions(stream, name, texts, head, cold) VALUES (?, ?, 0, '', ?)",
             params![stream, id.as_str(), packed],
         )?;
-        let folded = read::fold(&all, stream)?;
-        match rebuild::write(&all, stream, &folded.derived) {
+        let folded = read::fold_stream(&transaction, stream)?;
+        match rebuild::write_rows(&transaction, stream, &folded.derived) {
             Ok(()) => {}
-            Err(super::fault::Stop::Sql(error)) => return Err(error.into()),
-            Err(super::fault::Stop::Refused(error)) => return Err(Failed::Reading(std::io::Error::other(error))),
+            Err(super::db_error::DbError::Sql(error)) => return Err(error.into()),
+            Err(super::db_error::DbError::Refused(error)) => {
+                return Err(SalvageError::Reading(std::io::Error::other(error)));
+            }
         }
         salvaged.findings.extend(losses(&id, &folded));
-        salvaged.streams.push((id, count(&all, stream)?));
+        salvaged.streams.push((id, count_events(&transaction, stream)?));
     }
-    progress::begin(&all)?;
-    all.commit()?;
+    progress::initialize(&transaction)?;
+    transaction.commit()?;
     Ok(salvaged)
 }
 
-/// The streams that something was found of.
 fn streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
     let mut statement = db.prepare("SELECT stream FROM events UNION SELECT stream FROM blocks ORDER BY stream")?;
     statement.query_map([], |row| row.get(0))?.collect()
 }
 
-/// The name that a stream's session gets: where two claim one, or nothing says it, one is made.
-fn name(gathered: &Gathered, db: &Connection, stream: i64) -> Result<SessionId, Failed> {
+/// If the name is unknown or already taken, makes one up.
+fn session_name(gathered: &Gathered, db: &Connection, stream: i64) -> Result<SessionId, SalvageError> {
     let found = gathered.name(db, stream)?;
     if let Some(id) = found
-        && super::events::stream(db, id.as_str())?.is_none()
+        && super::events::stream_number(db, id.as_str())?.is_none()
     {
         return Ok(id);
     }
-    SessionId::from_name(&format!("salvaged {stream}")).map_err(|e| Failed::Reading(std::io::Error::other(e)))
+    SessionId::from_name(&format!("salvaged {stream}"))
+        .map_err(|e| SalvageError::Reading(std::io::Error::other(e)))
 }
 
-fn count(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
+fn count_events(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     let count: i64 = db.query_row(
         "SELECT (SELECT count(*) FROM events WHERE stream = ?1)
               + (SELECT coalesce(sum(last_seq - first_seq + 1), 0) FROM blocks WHERE stream = ?1)",
@@ -105,13 +107,13 @@ fn count(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     Ok(count as u64)
 }
 
-fn of_log(damaged_frames: u64) -> Vec<Finding> {
+fn wal_findings(damaged_frames: u64) -> Vec<Finding> {
     let what = format!("{damaged_frames} frames of the log are damaged; their pages are read as they were before");
     let finding = Finding { severity: Severity::Damaged, session: None, what };
     (damaged_frames > 0).then_some(finding).into_iter().collect()
 }
 
-/// What the folder of a salvage is called that is made now.
+/// The name for the folder of a salvage made now.
 pub fn folder_name(now: Stamp) -> String {
-    format!("salvaged-{}", crate::folder::compact(now))
+    format!("salvaged-{}", crate::folder::compact_timestamp(now))
 }

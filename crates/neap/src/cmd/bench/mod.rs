@@ -1,10 +1,11 @@
-//! `neap bench`: what building, adding, searching and assembling cost, at several sizes in one run.
+//! `neap lab bench`: costs of building, appending, searching and assembling, at several sizes in one run.
 //!
-//! Every figure is of real commits to a real store. A size is built in this process and searched in one of its own, so that its
-//! memory and the time to open it are its own. Meaning is stood in for by drawn directions: what an embedder costs is apart.
+//! All figures are of real commits to a real store. Each size is built in this process and searched in its own, so
+//! that memory and opening time are measured separately. Embeddings are synthetic: the embedder's cost is not
+//! included.
 
 mod size;
-mod talk;
+mod synthetic_chat;
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -15,21 +16,19 @@ use serde_json::json;
 use crate::cli::BenchArgs;
 use crate::out::{self, DIM, Failure};
 
-/// What was built.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Built {
-    /// Turns a second, durable and found by their words.
+struct BuildFigures {
+    /// Turns per second, durable and indexed by words.
     append_per_s: f64,
-    /// Directions a second, durable.
+    /// Embeddings per second, durable.
     embed_per_s: f64,
     file_mib: f64,
 }
 
-/// What searching it came to.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Searched {
+struct SearchFigures {
     open_ms: f64,
-    /// The first search, which reads what all need.
+    /// The first search, which fills the caches.
     first_ms: f64,
     p50_ms: f64,
     p99_ms: f64,
@@ -39,36 +38,38 @@ struct Searched {
 pub(crate) async fn run(args: &BenchArgs, json: bool) -> Result<ExitCode, Failure> {
     if let Some(folder) = &args.once {
         let turns = args.records.first().copied().unwrap_or_default();
-        out::json_line(&size::search(folder, turns).await?)?;
+        out::print_json(&size::search(folder, turns).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut rows = Vec::new();
     for turns in &args.records {
         let folder = tempfile::tempdir()?;
         let built = size::build(folder.path(), *turns).await?;
-        rows.push((*turns, built, in_own_process(folder.path(), *turns)?));
+        rows.push((*turns, built, search_in_process(folder.path(), *turns)?));
     }
     if json {
-        let row = |(turns, built, searched): &(u64, Built, Searched)| json!({"turns": turns, "built": built, "searched": searched});
-        return out::json_line(&rows.iter().map(row).collect::<Vec<_>>()).map(|()| ExitCode::SUCCESS);
+        let row = |(turns, built, searched): &(u64, BuildFigures, SearchFigures)| json!({"turns": turns, "built": built, "searched": searched});
+        return out::print_json(&rows.iter().map(row).collect::<Vec<_>>()).map(|()| ExitCode::SUCCESS);
     }
-    out::piece(table(&rows));
+    out::print_text(table(&rows));
     Ok(ExitCode::SUCCESS)
 }
 
-fn in_own_process(folder: &Path, turns: u64) -> Result<Searched, Failure> {
+fn search_in_process(folder: &Path, turns: u64) -> Result<SearchFigures, Failure> {
     let program = std::env::current_exe()?;
-    let output =
-        Command::new(program).args(["bench", "--records", &turns.to_string(), "--once"]).arg(folder).output()?;
+    let output = Command::new(program)
+        .args(["lab", "bench", "--records", &turns.to_string(), "--once"])
+        .arg(folder)
+        .output()?;
     if !output.status.success() {
         return Err(Failure::new(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| Failure::new(error.to_string()))
 }
 
-fn table(rows: &[(u64, Built, Searched)]) -> String {
+fn table(rows: &[(u64, BuildFigures, SearchFigures)]) -> String {
     let ms = |value: f64| format!("{value:.2}");
-    let cells = |(turns, built, searched): &(u64, Built, Searched)| {
+    let cells = |(turns, built, searched): &(u64, BuildFigures, SearchFigures)| {
         vec![
             out::thousands(*turns),
             out::thousands(built.append_per_s as u64),

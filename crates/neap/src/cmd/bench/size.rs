@@ -1,99 +1,96 @@
-//! One size: built, and searched.
+//! Builds and searches a store of one size.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use neap_core::ids::{SessionId, Stamp};
-use neap_core::message::{Message, Role};
-use neap_core::tokens::Tokens;
-use neap_engine::{Asking, Author, Engine};
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::message::{Message, Role};
+use neap_core::base::tokens::Tokens;
+use neap_engine::{Author, Engine, RetrievalRequest};
 use neap_model::Embedder as _;
 use neap_store::{SqliteStore, Store};
 
-use super::talk::{Drawn, meaning, meaning_of_question, question, said};
-use super::{Built, Searched};
+use super::synthetic_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
+use super::{BuildFigures, SearchFigures};
 use crate::cmd::eval::percentile;
 use crate::out::Failure;
 use crate::progress::Progress;
 
-/// Turns of a session.
-const SESSION: u64 = 2_000;
-/// Turns that are handed over at once.
-const AT_ONCE: u64 = 64;
-/// As many numbers as the built-in embedder gives.
+const SESSION_TURNS: u64 = 2_000;
+/// Turns per commit.
+const BATCH_TURNS: u64 = 64;
+/// The same as the built-in embedder's.
 const DIMENSIONS: usize = 384;
 const QUESTIONS: u64 = 400;
 const BUDGET: Tokens = Tokens(1_000);
 
 fn engine(folder: &Path) -> Result<Engine, Failure> {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&folder.join("bench.db"))?);
-    Ok(Engine::builder(store).embedder(Arc::new(Drawn)).build())
+    Ok(Engine::builder(store).embedder(Arc::new(SyntheticEmbedder)).build())
 }
 
-/// Tells a store everything, then gives every text its direction.
-pub(super) async fn build(folder: &Path, turns: u64) -> Result<Built, Failure> {
+pub(super) async fn build(folder: &Path, turns: u64) -> Result<BuildFigures, Failure> {
     let engine = engine(folder)?;
-    let progress = Progress::new("build", turns.div_ceil(AT_ONCE) as usize);
+    let progress = Progress::new("build", turns.div_ceil(BATCH_TURNS) as usize);
     let began = Instant::now();
-    for first in (0..turns).step_by(AT_ONCE as usize) {
-        let session = SessionId::from_name(&format!("talk {}", first / SESSION))
+    for first in (0..turns).step_by(BATCH_TURNS as usize) {
+        let session = SessionId::from_name(&format!("talk {}", first / SESSION_TURNS))
             .map_err(|error| Failure::new(error.to_string()))?;
-        let some: Vec<(Stamp, Message)> = (first..(first + AT_ONCE).min(turns)).map(message).collect();
-        engine.record(&session, Author::Import, &some).await?;
+        let batch: Vec<(Stamp, Message)> = (first..(first + BATCH_TURNS).min(turns)).map(message).collect();
+        engine.record(&session, Author::Import, &batch).await?;
         progress.step();
     }
-    progress.end();
+    progress.clear();
     let appended = began.elapsed();
     let began = Instant::now();
     let (store, mut at) = (engine.store(), 0);
     loop {
-        let waiting = store.unembedded(Drawn.identity(), AT_ONCE as usize).await?;
+        let waiting = store.unembedded(SyntheticEmbedder.identity(), BATCH_TURNS as usize).await?;
         if waiting.is_empty() {
             break;
         }
         let batch = waiting.into_iter().map(|(id, text)| {
             at += 1;
-            (id, text, meaning(at - 1, DIMENSIONS))
+            (id, text, turn_embedding(at - 1, DIMENSIONS))
         });
-        store.embed(Drawn.identity(), batch.collect()).await?;
+        store.put_embeddings(SyntheticEmbedder.identity(), batch.collect()).await?;
     }
     let embedded = began.elapsed();
     let file = engine.store().footprint(None).await?.file;
     let rate = |took: std::time::Duration| turns as f64 / took.as_secs_f64().max(1e-9);
-    Ok(Built { append_per_s: rate(appended), embed_per_s: rate(embedded), file_mib: mib(file) })
+    Ok(BuildFigures { append_per_s: rate(appended), embed_per_s: rate(embedded), file_mib: mib(file) })
 }
 
 fn message(turn: u64) -> (Stamp, Message) {
     let role = if turn.is_multiple_of(2) { Role::User } else { Role::Assistant };
-    (Stamp(1_700_000_000_000 + turn as i64 * 60_000), Message { role, ..Message::user(said(turn)) })
+    (Stamp(1_700_000_000_000 + turn as i64 * 60_000), Message { role, ..Message::user(turn_text(turn)) })
 }
 
-/// Opens what was built and asks.
-pub(super) async fn search(folder: &Path, turns: u64) -> Result<Searched, Failure> {
+pub(super) async fn search(folder: &Path, turns: u64) -> Result<SearchFigures, Failure> {
     let began = Instant::now();
     let engine = engine(folder)?;
     engine.store().sessions().await?;
     let open_ms = began.elapsed().as_secs_f64() * 1e3;
     let mut times = Vec::new();
     for n in 0..QUESTIONS {
-        let embedding = Some(meaning_of_question(n, turns, DIMENSIONS));
-        let asking = Asking { embedding, ..Asking::new(question(n, turns), BUDGET) };
+        let embedding = Some(question_embedding(n, turns, DIMENSIONS));
+        let request = RetrievalRequest { embedding, ..RetrievalRequest::new(question(n, turns), BUDGET) };
         let began = Instant::now();
-        let found = engine.recollect(&asking).await?;
+        let found = engine.retrieve(&request).await?;
         times.push(began.elapsed());
-        if !found.ranked.iter().any(|ranked| ranked.card.near.is_some()) {
+        if !found.ranked.iter().any(|ranked| ranked.candidate.similarity.is_some()) {
             return Err(Failure::new("a question was not looked for by its meaning"));
         }
     }
     let first_ms = times.first().map_or(0.0, |first| first.as_secs_f64() * 1e3);
     let rest = &times[1.min(times.len())..];
     let (p50_ms, p99_ms) = (percentile(rest, 0.5), percentile(rest, 0.99));
-    Ok(Searched { open_ms, first_ms, p50_ms, p99_ms, rss_mib: resident() })
+    Ok(SearchFigures { open_ms, first_ms, p50_ms, p99_ms, rss_mib: resident_mib() })
 }
 
-/// What this process holds in memory; 0 where the system does not tell.
-fn resident() -> f64 {
+/// Resident memory of this process; 0 where the system does not report it.
+fn resident_mib() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());

@@ -1,37 +1,33 @@
-//! Reading what is typed: with history and completion on a terminal, line by line from a pipe.
+//! Reads input: with history and completion on a terminal, line by line from a pipe.
 
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use neap_core::secrets::mask;
-use neap_core::state::SessionState;
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::mask;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Config, Editor};
 
-use super::complete::Completions;
+use super::completion::Completions;
 use crate::files;
 use crate::out::Failure;
 
-/// Lines of history that are kept.
 const HISTORY_LINES_MAX: usize = 2_000;
-/// What stands before what is typed.
 const PROMPT: &str = "› ";
 
-/// What came.
-pub(super) enum Typed {
+pub(super) enum InputLine {
     Text(String),
-    Nothing,
-    End,
+    Empty,
+    Eof,
 }
 
-type Lines = Editor<Completions, FileHistory>;
+type LineEditor = Editor<Completions, FileHistory>;
 
-/// Where it comes from.
 pub(super) enum Input {
-    /// The editor is away while a line is typed.
+    /// The editor is taken while a line is read.
     Terminal {
-        editor: Option<Box<Lines>>,
+        editor: Option<Box<LineEditor>>,
         history: PathBuf,
     },
     Pipe,
@@ -43,33 +39,33 @@ impl Input {
             return Ok(Input::Pipe);
         }
         let config = Config::builder().auto_add_history(false).history_ignore_dups(true);
-        let config = config.and_then(|config| config.max_history_size(HISTORY_LINES_MAX)).map_err(failed)?;
-        let mut editor: Lines = Editor::with_config(config.build()).map_err(failed)?;
+        let config =
+            config.and_then(|config| config.max_history_size(HISTORY_LINES_MAX)).map_err(terminal_error)?;
+        let mut editor: LineEditor = Editor::with_config(config.build()).map_err(terminal_error)?;
         editor.set_helper(Some(Completions::default()));
-        // The first chat has no history yet.
+        // The first chat has no history.
         let _ = editor.load_history(history);
         Ok(Input::Terminal { editor: Some(Box::new(editor)), history: history.to_owned() })
     }
 
-    /// Whether someone types, rather than a program.
+    /// Whether a person types, rather than a program.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self, Input::Terminal { .. })
     }
 
-    /// Completes ids of this state.
-    pub(super) fn complete_with(&mut self, state: &SessionState) {
+    pub(super) fn set_completions(&mut self, state: &SessionState) {
         if let Input::Terminal { editor: Some(editor), .. } = self
             && let Some(helper) = editor.helper_mut()
         {
-            helper.learn(state);
+            helper.set_efforts(state);
         }
     }
 
-    /// Waits for a line, on a thread of its own. Ctrl-C clears it, Ctrl-D ends the chat.
-    pub(super) async fn read(&mut self) -> Result<Typed, Failure> {
+    /// Reads a line on a thread of its own. Ctrl-C clears the line, Ctrl-D ends the chat.
+    pub(super) async fn read(&mut self) -> Result<InputLine, Failure> {
         let line = match self {
             Input::Terminal { editor, .. } => {
-                let Some(mut lines) = editor.take() else { return Ok(Typed::End) };
+                let Some(mut lines) = editor.take() else { return Ok(InputLine::Eof) };
                 let reading = tokio::task::spawn_blocking(move || {
                     let line = lines.readline(PROMPT);
                     (lines, line)
@@ -78,44 +74,44 @@ impl Input {
                 *editor = Some(lines);
                 match line {
                     Ok(text) => {
-                        keep(editor.as_deref_mut(), &text);
+                        add_to_history(editor.as_deref_mut(), &text);
                         text
                     }
-                    Err(ReadlineError::Interrupted) => return Ok(Typed::Nothing),
-                    Err(ReadlineError::Eof) => return Ok(Typed::End),
-                    Err(error) => return Err(failed(error)),
+                    Err(ReadlineError::Interrupted) => return Ok(InputLine::Empty),
+                    Err(ReadlineError::Eof) => return Ok(InputLine::Eof),
+                    Err(error) => return Err(terminal_error(error)),
                 }
             }
             Input::Pipe => {
                 let mut bytes = Vec::new();
                 if std::io::stdin().lock().read_until(b'\n', &mut bytes)? == 0 {
-                    return Ok(Typed::End);
+                    return Ok(InputLine::Eof);
                 }
                 String::from_utf8_lossy(&bytes).trim_end_matches(['\r', '\n']).to_owned()
             }
         };
-        Ok(if line.trim().is_empty() { Typed::Nothing } else { Typed::Text(line) })
+        Ok(if line.trim().is_empty() { InputLine::Empty } else { InputLine::Text(line) })
     }
 
     pub(super) fn save(&mut self) {
         if let Input::Terminal { editor: Some(editor), history } = self {
-            // A history that cannot be kept is no reason to fail at the end of a chat.
+            // Failing to save the history must not fail the chat.
             let _ = history.parent().map_or(Ok(()), files::create_dir);
             let _ = editor.save_history(history);
         }
     }
 }
 
-/// Puts a line into the history, without its secrets. What is told to the agent is not: it is kept once, where it can be
-/// erased.
-fn keep(editor: Option<&mut Lines>, line: &str) {
-    let is_taught = ["/remember", "/decide"].iter().any(|command| line.trim_start().starts_with(command));
-    if let Some(editor) = editor.filter(|_| !is_taught && !line.trim().is_empty()) {
-        // A line that the history does not take is no reason not to say it.
+/// Adds a line to the history with its secrets masked. Leaves out commands that write memories, so that erasing
+/// the memory erases every copy.
+fn add_to_history(editor: Option<&mut LineEditor>, line: &str) {
+    let writes_memory = ["/remember", "/decide"].iter().any(|command| line.trim_start().starts_with(command));
+    if let Some(editor) = editor.filter(|_| !writes_memory && !line.trim().is_empty()) {
+        // A line rejected by the history is still sent.
         let _ = editor.add_history_entry(mask(line).0);
     }
 }
 
-fn failed(error: ReadlineError) -> Failure {
+fn terminal_error(error: ReadlineError) -> Failure {
     Failure::new(format!("cannot read from the terminal: {error}"))
 }

@@ -1,47 +1,42 @@
-//! What a chat looks like: on a terminal with colour and a status line, in a pipe plain.
+//! Output of a chat: colours and a status line on a terminal, plain text in a pipe.
 
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use neap_core::memory_op::MemoryOp;
-use neap_core::tools::Banner;
-use neap_engine::{Session, TurnReply, Watch};
+use neap_core::session::memory_op::MemoryOp;
+use neap_core::turn::tools::Banner;
+use neap_engine::{Session, TurnObserver, TurnReply};
 use neap_model::ChatModel;
 use neap_model::usage::Usage;
 
-use crate::model::{Chosen, told};
+use crate::model::{ChosenModel, usage_text};
 use crate::out::{self, BANNER, BOLD, DIM, thousands};
 
-/// The screen.
 pub(super) struct Screen {
     on_terminal: bool,
-    /// Whether the cursor is in the middle of a line.
     mid_line: bool,
-    /// Whether words of this reply were shown as they came.
+    /// Whether any text of this reply was streamed.
     shown: bool,
-    /// Whether what is done to the memory is shown.
     mem_debug: bool,
-    /// Lines about it that wait until what is being typed is entered.
+    /// Lines held back while someone types.
     held: Option<Vec<String>>,
-    /// Who answers; the built-in offline model if none was asked for.
-    model: Option<Chosen>,
+    /// `None` for the built-in offline model.
+    model: Option<ChosenModel>,
 }
 
 impl Screen {
-    pub(super) fn new(mem_debug: bool, model: Option<Chosen>) -> Self {
+    pub(super) fn new(mem_debug: bool, model: Option<ChosenModel>) -> Self {
         let on_terminal = std::io::stdout().is_terminal();
         Self { on_terminal, mid_line: false, shown: false, mem_debug, held: None, model }
     }
 
-    /// Someone types: nothing is written across that.
-    pub(super) fn hold(&mut self) {
+    pub(super) fn hold_output(&mut self) {
         self.held = Some(Vec::new());
     }
 
-    /// It is entered.
-    pub(super) fn release(&mut self) {
+    pub(super) fn print_held(&mut self) {
         for line in self.held.take().unwrap_or_default() {
-            out::aside(line);
+            out::print_notice(line);
         }
     }
 
@@ -52,23 +47,22 @@ impl Screen {
         let state = session.state();
         let (id, turns) = (session.id(), state.turn().0);
         let resumed = if turns == 0 { "new".to_owned() } else { format!("{} so far", out::count(turns, "turn")) };
-        out::line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
+        out::print_line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
         let who = match &self.model {
-            Some(Chosen { client, api, base_url, .. }) => {
-                format!("{} at {} ({api})", out::clean(client.name()), base_url.host())
+            Some(ChosenModel { client, api, base_url, .. }) => {
+                format!("{} at {} ({api})", out::escape_control(client.name()), base_url.host())
             }
             None => "Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else"
                 .to_owned(),
         };
-        out::line(format!("{DIM}{who}. /help lists commands.{DIM:#}"));
-        if let Some(active) = state.active() {
-            out::line(format!("{DIM}active effort:{DIM:#} {}", active.id));
+        out::print_line(format!("{DIM}{who}. /help lists commands.{DIM:#}"));
+        if let Some(active) = state.active_effort() {
+            out::print_line(format!("{DIM}active effort:{DIM:#} {}", active.id));
         }
-        out::line("");
+        out::print_line("");
     }
 
-    /// Who answers, if it is not the built-in offline model.
-    pub(super) fn model(&mut self) -> Option<&mut Chosen> {
+    pub(super) fn model(&mut self) -> Option<&mut ChosenModel> {
         self.model.as_mut()
     }
 
@@ -77,20 +71,19 @@ impl Screen {
         self.shown = false;
     }
 
-    /// Ends the line, and shows what did not come as words: that there was no answer, or that it was cut short.
+    /// Ends the reply's line; prints a note where the reply is missing or incomplete.
     pub(super) fn end_reply(&mut self, reply: Option<&TurnReply>) {
         if let Some(reply) = reply {
             match &reply.incomplete {
-                Some(why) if self.shown => self.text(&format!(" {}", why.mark())),
-                Some(_) | None if !self.shown => self.text(&reply.for_people()),
+                Some(incomplete) if self.shown => self.on_text(&format!(" {}", incomplete.label())),
+                Some(_) | None if !self.shown => self.on_text(&reply.display_text()),
                 Some(_) | None => {}
             }
         }
         self.end_line();
     }
 
-    /// A quiet line under each reply: turn, tokens of budget, share of them that was cached, active effort, expanded, evicted.
-    pub(super) fn status(&self, session: &Session, reply: &TurnReply, used: Option<&Usage>) {
+    pub(super) fn status(&self, session: &Session, reply: &TurnReply, usage: Option<&Usage>) {
         if !self.on_terminal {
             return;
         }
@@ -100,50 +93,50 @@ impl Screen {
             format!("turn {}", reply.turn),
             format!("{} of {} tokens", thousands(total.0), thousands(budget.0)),
         ];
-        // What the provider says counts; where it says nothing, what we reckon.
-        match (&self.model, used) {
-            (Some(model), Some(used)) => parts.push(told(&model.profile, used)),
+        // The provider's count is preferred to our estimate.
+        match (&self.model, usage) {
+            (Some(model), Some(usage)) => parts.push(usage_text(&model.profile, usage)),
             _ if reply.ledger.cost.calls > 0 => {
                 parts.push(format!("{} % cached", reply.ledger.cost.cached_percent()));
             }
             _ => {}
         }
-        parts.extend(state.active().map(|effort| format!("active {}", effort.id)));
-        let expanded: Vec<&str> = state.expanded().map(|effort| effort.id.as_str()).collect();
+        parts.extend(state.active_effort().map(|effort| format!("active {}", effort.id)));
+        let expanded: Vec<&str> = state.expanded_efforts().map(|effort| effort.id.as_str()).collect();
         if !expanded.is_empty() {
             parts.push(format!("expanded {}", expanded.join(" ")));
         }
-        let evicted = state.evicted().len();
+        let evicted = state.evicted_efforts().len();
         if evicted > 0 {
             parts.push(format!("{evicted} evicted"));
         }
-        out::line(format!("{DIM}{}{DIM:#}\n", parts.join(" · ")));
+        out::print_line(format!("{DIM}{}{DIM:#}\n", parts.join(" · ")));
     }
 
     fn end_line(&mut self) {
         if self.mid_line {
-            out::line("");
+            out::print_line("");
             self.mid_line = false;
         }
     }
 }
 
-impl Watch for Screen {
-    fn text(&mut self, words: &str) {
+impl TurnObserver for Screen {
+    fn on_text(&mut self, words: &str) {
         if words.is_empty() {
             return;
         }
-        out::piece(out::clean(words));
+        out::print_text(out::escape_control(words));
         self.mid_line = !words.ends_with('\n');
         self.shown = true;
     }
 
-    fn banner(&mut self, banner: &Banner) {
+    fn on_banner(&mut self, banner: &Banner) {
         self.end_line();
-        out::line(format!("{BANNER}{}{BANNER:#}", out::clean(&banner.to_string())));
+        out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));
     }
 
-    fn memory(&mut self, op: &MemoryOp, took: Duration) {
+    fn on_memory_op(&mut self, op: &MemoryOp, took: Duration) {
         if !self.mem_debug {
             return;
         }
@@ -152,7 +145,7 @@ impl Watch for Screen {
             Some(held) => held.push(line),
             None => {
                 self.end_line();
-                out::aside(line);
+                out::print_notice(line);
             }
         }
     }

@@ -1,80 +1,90 @@
-//! Questions put to a conversation that was told, and what the assembled context holds of their answers.
+//! Asks questions about a recorded conversation and scores the recalled context.
 
 use std::time::{Duration, Instant};
 
+use neap_core::base::tokens::Tokens;
 use neap_core::recall::Filter;
-use neap_core::tokens::Tokens;
-use neap_engine::{Asking, Recollection};
+use neap_engine::{RecalledContext, RetrievalRequest};
 
-use super::Options;
+use super::EvalOptions;
+use super::conversation_store::ConversationStore;
 use super::data::{Conversation, Question};
-use super::feed::Told;
-use super::tally::{Answered, Tally};
-use super::time::moment;
+use super::tally::{EvalTally, QuestionScore};
+use super::time::parse_timestamp;
 use crate::out::Failure;
 
-/// Asks every question that is about this conversation.
-pub(crate) async fn ask_all(told: &mut Told, options: &Options, tally: &mut Tally) -> Result<(), Failure> {
-    let conversation = told.conversation.clone();
+pub(crate) async fn ask_all(
+    recorded: &mut ConversationStore,
+    options: &EvalOptions,
+    tally: &mut EvalTally,
+) -> Result<(), Failure> {
+    let conversation = recorded.conversation.clone();
     let mut questions: Vec<&Question> = conversation.questions.iter().collect();
     questions.sort_by_key(|question| question.before.unwrap_or(i64::MAX));
     for question in questions {
-        told.tell(question.before).await?;
-        ask(told, options, &conversation, question, tally).await?;
+        recorded.record_before(question.before).await?;
+        ask(recorded, options, &conversation, question, tally).await?;
     }
-    told.tell(None).await
+    recorded.record_before(None).await
 }
 
 async fn ask(
-    told: &Told,
-    options: &Options,
+    recorded: &ConversationStore,
+    options: &EvalOptions,
     conversation: &Conversation,
     question: &Question,
-    tally: &mut Tally,
+    tally: &mut EvalTally,
 ) -> Result<(), Failure> {
     let began = Instant::now();
-    let embedding = told.meaning(&question.q).await?;
-    tally.embedded(began.elapsed());
-    let mut asking = Asking {
-        question: question.q.clone(),
+    let embedding = recorded.embed_query(&question.q).await?;
+    tally.add_embedding_time(began.elapsed());
+    let mut request = RetrievalRequest {
+        query: question.q.clone(),
         embedding,
         filter: Filter::default(),
-        now: moment(&question.time).or(Some(told.now())),
-        here: None,
+        now: parse_timestamp(&question.time).or(Some(recorded.now())),
+        current: None,
         budget: Tokens::ZERO,
         weights: options.weights.clone(),
     };
     for budget in &options.budgets {
-        asking.budget = Tokens(*budget);
+        request.budget = Tokens(*budget);
         let began = Instant::now();
-        let recollection = told.engine.recollect(&asking).await?;
+        let context = recorded.engine.retrieve(&request).await?;
         let took = began.elapsed();
-        tally.add(&question.cat, *budget, judge(conversation, question, &recollection, took));
+        tally.add(&question.cat, *budget, score_answer(conversation, question, &context, took));
     }
     for (reason, weights) in &options.ablations {
-        let embedding = asking.embedding.clone().filter(|_| weights.meaning > 0.0);
-        let mut asking = Asking { weights: weights.clone(), embedding, ..asking.clone() };
+        let embedding = request.embedding.clone().filter(|_| weights.semantic > 0.0);
+        let mut request = RetrievalRequest { weights: weights.clone(), embedding, ..request.clone() };
         for budget in &options.budgets {
-            asking.budget = Tokens(*budget);
-            let recollection = told.engine.recollect(&asking).await?;
-            let answered = judge(conversation, question, &recollection, Duration::ZERO);
-            tally.add_without(*reason, *budget, &answered);
+            request.budget = Tokens(*budget);
+            let context = recorded.engine.retrieve(&request).await?;
+            let score = score_answer(conversation, question, &context, Duration::ZERO);
+            tally.add_without(*reason, *budget, &score);
         }
     }
     Ok(())
 }
 
-/// What of the answer is there.
-fn judge(conversation: &Conversation, question: &Question, found: &Recollection, took: Duration) -> Answered {
-    let context = flat(&found.text);
-    let is_there = |text: &str| context.contains(&flat(text));
+fn score_answer(
+    conversation: &Conversation,
+    question: &Question,
+    found: &RecalledContext,
+    took: Duration,
+) -> QuestionScore {
+    let context = normalize_whitespace(&found.text);
+    let contains = |text: &str| context.contains(&normalize_whitespace(text));
     let turns = conversation.turns.iter().filter(|turn| question.evidence.contains(&turn.id));
-    let evidence: Vec<bool> = turns.map(|turn| is_there(&turn.text)).collect();
+    let evidence: Vec<bool> = turns.map(|turn| contains(&turn.text)).collect();
     let has_answer = |text: &str| {
-        let text = flat(text).to_lowercase();
-        question.answer.iter().any(|answer| !answer.is_empty() && text.contains(&flat(answer).to_lowercase()))
+        let text = normalize_whitespace(text).to_lowercase();
+        question
+            .answer
+            .iter()
+            .any(|answer| !answer.is_empty() && text.contains(&normalize_whitespace(answer).to_lowercase()))
     };
-    Answered {
+    QuestionScore {
         first_has_answer: found.best.as_ref().is_some_and(|best| has_answer(best)),
         has_answer: has_answer(&found.text),
         evidence,
@@ -83,7 +93,6 @@ fn judge(conversation: &Conversation, question: &Question, found: &Recollection,
     }
 }
 
-/// Words with single spaces between them: how a text is broken into lines does not matter.
-fn flat(text: &str) -> String {
+fn normalize_whitespace(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

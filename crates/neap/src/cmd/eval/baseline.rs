@@ -1,18 +1,17 @@
-//! What simpler ways would find in the same budgets: the most recent turns, and the best by words alone.
+//! Baselines within the same budgets: the most recent turns, and BM25.
 
 use std::collections::BTreeMap;
 
-use neap_core::terms::{query_terms, terms};
+use neap_core::text::terms::{query_terms, terms};
 use neap_model::bpe::counter_for;
 
-use super::Options;
+use super::EvalOptions;
 use super::data::{Conversation, Question};
-use super::tally::{Baseline, Tally};
+use super::tally::{Baseline, EvalTally};
 
-const SATURATION: f64 = 1.2;
-const LENGTH: f64 = 0.75;
+const BM25_K1: f64 = 1.2;
+const BM25_B: f64 = 0.75;
 
-/// A turn as a plain search engine sees it.
 struct Document {
     terms: BTreeMap<String, f64>,
     length: f64,
@@ -20,8 +19,7 @@ struct Document {
     session: i64,
 }
 
-/// Answers every question with evidence in both ways.
-pub(crate) fn ask_all(conversation: &Conversation, options: &Options, tally: &mut Tally) {
+pub(crate) fn ask_all(conversation: &Conversation, options: &EvalOptions, tally: &mut EvalTally) {
     let counter = counter_for("o200k_base");
     let document = |turn: &super::data::Turn| {
         let mut counts: BTreeMap<String, f64> = BTreeMap::new();
@@ -36,37 +34,37 @@ pub(crate) fn ask_all(conversation: &Conversation, options: &Options, tally: &mu
         let searched: Vec<usize> = (0..documents.len())
             .filter(|at| question.before.is_none_or(|before| documents[*at].session < before))
             .collect();
-        let by_words = by_words(&documents, &searched, question);
+        let by_words = bm25_order(&documents, &searched, question);
         let recent: Vec<usize> = searched.iter().rev().copied().collect();
         for budget in &options.budgets {
-            let found = |order: &[usize]| recall(conversation, &documents, question, order, *budget);
+            let found = |order: &[usize]| recall_within(conversation, &documents, question, order, *budget);
             tally.baselines.entry((Baseline::Words, *budget)).or_default().push(found(&by_words));
             tally.baselines.entry((Baseline::Recent, *budget)).or_default().push(found(&recent));
         }
     }
 }
 
-/// BM25, best first.
-fn by_words(documents: &[Document], searched: &[usize], question: &Question) -> Vec<usize> {
-    let all = searched.len() as f64;
-    let mean = searched.iter().map(|at| documents[*at].length).sum::<f64>() / all.max(1.0);
+/// Best first.
+fn bm25_order(documents: &[Document], searched: &[usize], question: &Question) -> Vec<usize> {
+    let count = searched.len() as f64;
+    let mean = searched.iter().map(|at| documents[*at].length).sum::<f64>() / count.max(1.0);
     let mut scores: Vec<(f64, usize)> = searched.iter().map(|at| (0.0, *at)).collect();
     for term in query_terms(&question.q) {
-        let with = searched.iter().filter(|at| documents[**at].terms.contains_key(&term)).count() as f64;
-        let telling = (1.0 + (all - with + 0.5) / (with + 0.5)).ln();
+        let containing = searched.iter().filter(|at| documents[**at].terms.contains_key(&term)).count() as f64;
+        let idf = (1.0 + (count - containing + 0.5) / (containing + 0.5)).ln();
         for (score, at) in &mut scores {
             let document = &documents[*at];
             let hits = document.terms.get(&term).copied().unwrap_or(0.0);
-            let long = 1.0 - LENGTH + LENGTH * document.length / mean.max(1.0);
-            *score += telling * hits * (SATURATION + 1.0) / (hits + SATURATION * long);
+            let length_norm = 1.0 - BM25_B + BM25_B * document.length / mean.max(1.0);
+            *score += idf * hits * (BM25_K1 + 1.0) / (hits + BM25_K1 * length_norm);
         }
     }
     scores.sort_by(|(a, a_at), (b, b_at)| b.total_cmp(a).then_with(|| b_at.cmp(a_at)));
     scores.into_iter().map(|(_, at)| at).collect()
 }
 
-/// The share of the evidence among the first that fit.
-fn recall(
+/// The share of the evidence among the first documents that fit.
+fn recall_within(
     conversation: &Conversation,
     documents: &[Document],
     question: &Question,

@@ -1,50 +1,53 @@
-//! Whether the first message of an occasion is taken for the piece of work that it belongs to.
+//! Measures whether the first message of a session is matched to the work it continues.
 
 use std::collections::BTreeMap;
 
-use neap_core::ids::SessionId;
-use neap_core::recall::{Filter, belongs_to};
-use neap_core::tokens::Tokens;
-use neap_engine::Asking;
+use neap_core::base::ids::SessionId;
+use neap_core::base::tokens::Tokens;
+use neap_core::recall::{Filter, likely_conversations};
+use neap_engine::RetrievalRequest;
 
-use super::Options;
-use super::feed::{Told, occasion};
-use super::tally::Tally;
+use super::EvalOptions;
+use super::conversation_store::{ConversationStore, occasion_session};
+use super::tally::EvalTally;
 use crate::out::Failure;
 
-/// What is looked at of what was said before.
 const BUDGET: Tokens = Tokens(1_000);
 
-/// Asks, before each occasion, to which work its first message belongs; that of the conversation that it is taken to go on with
-/// is the answer. The first occasion of a piece of work has nothing to be found by, and is not asked.
-pub(crate) async fn place_all(told: &mut Told, options: &Options, tally: &mut Tally) -> Result<(), Failure> {
-    let conversation = told.conversation.clone();
-    let mut works: BTreeMap<SessionId, &str> = BTreeMap::new();
+/// Before each session, queries with its first message and lets the recalled sessions vote for a project. The
+/// first session of a project has nothing to match and is skipped.
+pub(crate) async fn evaluate_openings(
+    recorded: &mut ConversationStore,
+    options: &EvalOptions,
+    tally: &mut EvalTally,
+) -> Result<(), Failure> {
+    let conversation = recorded.conversation.clone();
+    let mut projects: BTreeMap<SessionId, &str> = BTreeMap::new();
     let mut last = None;
     for turn in &conversation.turns {
-        let Some(work) = turn.project.as_deref() else { return Ok(()) };
+        let Some(project) = turn.project.as_deref() else { return Ok(()) };
         if last == Some(turn.session) {
             continue;
         }
         last = Some(turn.session);
-        if works.values().any(|known| *known == work) {
-            told.tell(Some(turn.session)).await?;
-            let asking = Asking {
-                embedding: told.meaning(&turn.text).await?,
+        if projects.values().any(|known| *known == project) {
+            recorded.record_before(Some(turn.session)).await?;
+            let request = RetrievalRequest {
+                embedding: recorded.embed_query(&turn.text).await?,
                 filter: Filter::default(),
                 weights: options.weights.clone(),
-                ..Asking::new(turn.text.as_str(), BUDGET)
+                ..RetrievalRequest::new(turn.text.as_str(), BUDGET)
             };
-            let found = told.engine.recollect(&asking).await?;
+            let found = recorded.engine.retrieve(&request).await?;
             let mut votes: BTreeMap<&str, f64> = BTreeMap::new();
-            for (session, weight) in belongs_to(&found.ranked) {
-                *votes.entry(works.get(&session).copied().unwrap_or_default()).or_default() += weight;
+            for (session, weight) in likely_conversations(&found.ranked) {
+                *votes.entry(projects.get(&session).copied().unwrap_or_default()).or_default() += weight;
             }
-            let taken = votes.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+            let winner = votes.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
             tally.openings += 1;
-            tally.placed += u64::from(taken.is_some_and(|(taken, _)| taken == work));
+            tally.placed_right += u64::from(winner.is_some_and(|(winner, _)| winner == project));
         }
-        works.insert(occasion(turn.session)?, work);
+        projects.insert(occasion_session(turn.session)?, project);
     }
     Ok(())
 }

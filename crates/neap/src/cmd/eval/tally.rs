@@ -1,36 +1,32 @@
-//! What questions came to, by category and budget.
+//! Accumulates scores by category and budget.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::cli::Reason;
+use crate::cli::RankingTerm;
 
-/// What one question came to.
 #[derive(Debug, Clone)]
-pub(crate) struct Answered {
-    /// Whether each turn that answers it is in the context, oldest first.
+pub(crate) struct QuestionScore {
+    /// For each evidence turn, oldest first, whether it is in the context.
     pub(crate) evidence: Vec<bool>,
-    /// Whether the best text that was found has the answer in it.
     pub(crate) first_has_answer: bool,
-    /// Whether the context has.
     pub(crate) has_answer: bool,
     pub(crate) tokens: u64,
     pub(crate) took: Duration,
 }
 
-/// Sums over questions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sum {
-    /// Questions with evidence, and the shares of it that were found.
+pub(crate) struct ScoreSum {
+    /// Questions with evidence, and the sum of their recall.
     pub(crate) with_evidence: u64,
     pub(crate) recall: f64,
-    /// Questions with several pieces of evidence, with the newest found, with only older ones found.
+    /// Questions with several evidence turns: all, with the newest found, with only older ones found.
     pub(crate) several: u64,
     pub(crate) newest: u64,
     pub(crate) stale_only: u64,
-    /// Questions with an answer but no evidence, and how many had it first, or at all.
+    /// Questions with an answer but no evidence: all, with it in the best hit, with it in the context.
     pub(crate) answer_only: u64,
     pub(crate) first: u64,
     pub(crate) anywhere: u64,
@@ -38,12 +34,12 @@ pub(crate) struct Sum {
     pub(crate) questions: u64,
 }
 
-impl Sum {
-    fn add(&mut self, answered: &Answered) {
+impl ScoreSum {
+    fn add(&mut self, score: &QuestionScore) {
         self.questions += 1;
-        self.tokens += answered.tokens;
-        let Answered { evidence, .. } = answered;
-        let found = evidence.iter().filter(|is_there| **is_there).count();
+        self.tokens += score.tokens;
+        let QuestionScore { evidence, .. } = score;
+        let found = evidence.iter().filter(|is_found| **is_found).count();
         if let Some(newest) = evidence.last() {
             self.with_evidence += 1;
             self.recall += found as f64 / evidence.len() as f64;
@@ -54,13 +50,13 @@ impl Sum {
             }
         } else {
             self.answer_only += 1;
-            self.first += u64::from(answered.first_has_answer);
-            self.anywhere += u64::from(answered.has_answer);
+            self.first += u64::from(score.first_has_answer);
+            self.anywhere += u64::from(score.has_answer);
         }
     }
 
-    fn join(&mut self, other: &Sum) {
-        let Sum {
+    fn join(&mut self, other: &ScoreSum) {
+        let ScoreSum {
             with_evidence,
             recall,
             several,
@@ -85,12 +81,9 @@ impl Sum {
     }
 }
 
-/// A simpler way to fill a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Baseline {
-    /// The best by words alone.
     Words,
-    /// The most recent.
     Recent,
 }
 
@@ -103,81 +96,77 @@ impl std::fmt::Display for Baseline {
     }
 }
 
-/// Everything that was asked of one file.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally {
+pub(crate) struct EvalTally {
     /// By category and budget.
-    pub(crate) sums: BTreeMap<(String, u64), Sum>,
-    /// All together, with one reason left out of the order.
-    pub(crate) without: BTreeMap<(Reason, u64), Sum>,
-    pub(crate) took: Vec<Duration>,
-    pub(crate) embedding: Vec<Duration>,
+    pub(crate) sums: BTreeMap<(String, u64), ScoreSum>,
+    /// Over all categories, without one ranking term.
+    pub(crate) ablations: BTreeMap<(RankingTerm, u64), ScoreSum>,
+    pub(crate) assembly_times: Vec<Duration>,
+    pub(crate) embedding_times: Vec<Duration>,
     pub(crate) turns: u64,
     pub(crate) index_bytes: u64,
-    pub(crate) said_bytes: u64,
-    /// Messages that begin an occasion of a known piece of work, and how many were taken for that work.
+    pub(crate) text_bytes: u64,
+    /// First messages of sessions that continue a project, and how many were matched to it.
     pub(crate) openings: u64,
-    pub(crate) placed: u64,
-    /// Moves to a file that was seen before, and how many had it in the context, by budget.
+    pub(crate) placed_right: u64,
+    /// Moves to an earlier file, and how many recalled it, by budget.
     pub(crate) moves: BTreeMap<u64, (u64, u64)>,
-    /// Shares of the evidence that simpler ways find.
     pub(crate) baselines: BTreeMap<(Baseline, u64), Vec<f64>>,
 }
 
-impl Tally {
-    pub(crate) fn add(&mut self, category: &str, budget: u64, answered: Answered) {
-        self.took.push(answered.took);
-        self.sums.entry((category.to_owned(), budget)).or_default().add(&answered);
+impl EvalTally {
+    pub(crate) fn add(&mut self, category: &str, budget: u64, score: QuestionScore) {
+        self.assembly_times.push(score.took);
+        self.sums.entry((category.to_owned(), budget)).or_default().add(&score);
     }
 
-    pub(crate) fn add_without(&mut self, reason: Reason, budget: u64, answered: &Answered) {
-        self.without.entry((reason, budget)).or_default().add(answered);
+    pub(crate) fn add_without(&mut self, reason: RankingTerm, budget: u64, score: &QuestionScore) {
+        self.ablations.entry((reason, budget)).or_default().add(score);
     }
 
-    pub(crate) fn embedded(&mut self, took: Duration) {
-        self.embedding.push(took);
+    pub(crate) fn add_embedding_time(&mut self, took: Duration) {
+        self.embedding_times.push(took);
     }
 
-    /// Joins what was asked of another conversation.
-    pub(crate) fn join(&mut self, other: Tally) {
-        let Tally {
+    pub(crate) fn join(&mut self, other: EvalTally) {
+        let EvalTally {
             sums,
-            without,
-            took,
-            embedding,
+            ablations,
+            assembly_times,
+            embedding_times,
             turns,
             index_bytes,
-            said_bytes,
+            text_bytes,
             openings,
-            placed,
+            placed_right,
             moves,
             baselines,
         } = other;
         for (key, sum) in sums {
             self.sums.entry(key).or_default().join(&sum);
         }
-        for (key, sum) in without {
-            self.without.entry(key).or_default().join(&sum);
+        for (key, sum) in ablations {
+            self.ablations.entry(key).or_default().join(&sum);
         }
-        self.took.extend(took);
-        self.embedding.extend(embedding);
+        self.assembly_times.extend(assembly_times);
+        self.embedding_times.extend(embedding_times);
         self.turns += turns;
         self.index_bytes += index_bytes;
-        self.said_bytes += said_bytes;
+        self.text_bytes += text_bytes;
         self.openings += openings;
-        self.placed += placed;
+        self.placed_right += placed_right;
         for (key, shares) in baselines {
             self.baselines.entry(key).or_default().extend(shares);
         }
-        for (budget, (all, seen)) in moves {
+        for (budget, (all, recalled)) in moves {
             let sum = self.moves.entry(budget).or_default();
-            *sum = (sum.0 + all, sum.1 + seen);
+            *sum = (sum.0 + all, sum.1 + recalled);
         }
     }
 
-    /// All categories together, by budget.
-    pub(crate) fn overall(&self) -> BTreeMap<u64, Sum> {
-        let mut all: BTreeMap<u64, Sum> = BTreeMap::new();
+    pub(crate) fn overall(&self) -> BTreeMap<u64, ScoreSum> {
+        let mut all: BTreeMap<u64, ScoreSum> = BTreeMap::new();
         for ((_, budget), sum) in &self.sums {
             all.entry(*budget).or_default().join(sum);
         }
@@ -185,9 +174,9 @@ impl Tally {
     }
 }
 
-/// A row of figures; shares in per cent, absent where nothing was asked that has them.
+/// Shares are in per cent, and absent where no question applies.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Row {
+pub(crate) struct ScoreRow {
     pub(crate) category: String,
     pub(crate) budget: u64,
     pub(crate) questions: u64,
@@ -204,8 +193,8 @@ pub(crate) struct Row {
     pub(crate) tokens: u64,
 }
 
-impl Row {
-    pub(crate) fn new(category: &str, budget: u64, sum: &Sum) -> Self {
+impl ScoreRow {
+    pub(crate) fn new(category: &str, budget: u64, sum: &ScoreSum) -> Self {
         let share = |part: f64, of: u64| (of > 0).then(|| percent(part, of));
         Self {
             category: category.to_owned(),
@@ -221,12 +210,12 @@ impl Row {
     }
 }
 
-/// A share in per cent, to a tenth.
+/// In per cent, to a tenth.
 pub(crate) fn percent(part: f64, of: u64) -> f64 {
     (part * 1_000.0 / of.max(1) as f64).round() / 10.0
 }
 
-/// The time under which this share of all lies, in milliseconds.
+/// In milliseconds.
 pub(crate) fn percentile(times: &[Duration], share: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_unstable();

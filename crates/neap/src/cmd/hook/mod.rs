@@ -1,14 +1,14 @@
-//! `neap hook`: what an agent's hooks call, with an event on standard input. It never stands in the agent's way.
+//! `neap hook`: called by an agent's hooks with an event on standard input. It never blocks or fails the agent.
 //!
-//! Whatever goes wrong, and however long it takes, the agent goes on: the exit code is 0, nothing is printed but an answer, and after a
-//! second it is over. What was not recorded by then is kept ([`spool`]) and recorded by a process that nobody waits for. What went wrong is
-//! in a log of its own (`neap hook --log`).
+//! Whatever goes wrong, the exit code is 0, only an answer is printed, and it ends within a second. Events that
+//! could not be recorded by then are spooled ([`spool`]) and recorded by a background process. Errors go to a log
+//! of their own (`neap hook --log`).
 
-mod faults;
-pub(crate) mod line;
+pub(crate) mod daemon;
+mod error_log;
 mod spool;
+mod task;
 mod transcript;
-mod work;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
@@ -18,67 +18,69 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use neap_core::transcript::Program;
+use neap_core::client::transcript::Program;
 use neap_engine::Engine;
 
-use crate::cli::{Cli, Command, HookClient};
+use crate::cli::{Cli, HiddenCommand, HookClient, TopLevel};
 use crate::env::{self, DataDir};
 use crate::out::{self, Failure};
 
-/// After this long it is over, if nobody says otherwise; a second, less what it takes to begin and to end.
-const LIMIT: Duration = Duration::from_millis(900);
+/// Default time limit: a second, less the time to start and to exit.
+const DEFAULT_LIMIT: Duration = Duration::from_millis(900);
 
-fn limit() -> Duration {
-    let given = env::text(env::NEAP_HOOK_LIMIT_MS).and_then(|text| text.parse().ok());
-    given.map_or(LIMIT, Duration::from_millis)
+fn time_limit() -> Duration {
+    let given = env::var(env::NEAP_HOOK_LIMIT_MS).and_then(|text| text.parse().ok());
+    given.map_or(DEFAULT_LIMIT, Duration::from_millis)
 }
 
-/// Whether this is what was typed, however much else of it makes no sense.
-pub(crate) fn is_asked_for() -> bool {
+/// Whether `neap hook` was invoked, even with arguments that do not parse.
+pub(crate) fn is_hook_invocation() -> bool {
     let mut args = std::env::args_os().skip(1);
     let help = ["--help", "-h", "--version", "-V"].map(OsStr::new);
-    let mut is_asked = false;
+    let mut is_hook = false;
     args.all(|arg| {
-        is_asked |= arg == "hook";
+        is_hook |= arg == "hook";
         !help.contains(&arg.as_os_str())
-    }) && is_asked
+    }) && is_hook
 }
 
-/// Notes that a hook was called in a way that this version does not know: what it told is lost, but not in silence.
-pub(crate) fn run_unknown(error: &clap::Error) -> ExitCode {
+/// Logs a call with unknown arguments; its event is lost.
+pub(crate) fn run_unparsable(error: &clap::Error) -> ExitCode {
     let mut args = std::env::args_os().skip(1);
-    let mut place = None;
+    let mut data_dir = None;
     while let Some(arg) = args.next() {
         match arg.to_str().and_then(|arg| arg.strip_prefix("--data-dir")) {
-            Some("") => place = args.next().map(PathBuf::from),
-            Some(value) => place = value.strip_prefix('=').map(PathBuf::from),
+            Some("") => data_dir = args.next().map(PathBuf::from),
+            Some(value) => data_dir = value.strip_prefix('=').map(PathBuf::from),
             None => {}
         }
     }
-    let place = place.or_else(|| crate::env::text(crate::env::NEAP_DATA_DIR).map(PathBuf::from));
-    let why = error.to_string();
-    note_without_agent(place, &format!("called in an unknown way: {}", why.lines().next().unwrap_or_default()));
+    let data_dir = data_dir.or_else(|| crate::env::var(crate::env::NEAP_DATA_DIR).map(PathBuf::from));
+    let text = error.to_string();
+    log_for_default_agent(
+        data_dir,
+        &format!("called in an unknown way: {}", text.lines().next().unwrap_or_default()),
+    );
     ExitCode::SUCCESS
 }
 
-/// Notes a fault where it is not known which agent is meant.
-fn note_without_agent(place: Option<PathBuf>, fault: &str) {
-    if let Ok(data) = DataDir::resolve(place, None, "default") {
-        faults::note(&data, fault);
+fn log_for_default_agent(data_dir: Option<PathBuf>, fault: &str) {
+    if let Ok(data) = DataDir::resolve(data_dir, None, "default") {
+        error_log::append(&data, fault);
     }
 }
 
-/// Answers an event. Never fails.
+/// Handles an event. Never fails.
 pub(crate) fn run(cli: Cli) -> ExitCode {
-    // Nobody reads what a panic would print.
+    // Nobody reads the message of a panic.
     std::panic::set_hook(Box::new(|_| {}));
     let Cli { data_dir, key_file, agent, command, .. } = cli;
-    let Command::Hook(args) = command else { return ExitCode::SUCCESS };
-    let arguments = arguments(data_dir.as_deref(), key_file.as_deref(), &agent);
+    let TopLevel::Hidden(HiddenCommand::Hook(args)) = command else { return ExitCode::SUCCESS };
+    let arguments = global_arguments(data_dir.as_deref(), key_file.as_deref(), &agent);
     let data = match DataDir::resolve(data_dir.clone(), key_file, &agent) {
         Ok(data) => data,
         Err(failure) => {
-            note_without_agent(data_dir, &failure.to_string());
+            log_for_default_agent(data_dir, &failure.to_string());
             return ExitCode::SUCCESS;
         }
     };
@@ -91,16 +93,16 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         HookClient::Codex => Program::Codex,
     });
     let (done, waiting) = channel();
-    let (place, came): (_, Arc<Mutex<Option<work::Event>>>) = (data.clone(), Arc::default());
-    let read = came.clone();
+    let (worker_data, task): (_, Arc<Mutex<Option<task::HookTask>>>) = (data.clone(), Arc::default());
+    let worker_task = task.clone();
     let worker = std::thread::Builder::new().name("neap-hook".to_owned()).spawn(move || {
-        let told = answer(&place, program, &read);
-        let _ = done.send(told);
+        let answer = answer_event(&worker_data, program, &worker_task);
+        let _ = done.send(answer);
     });
-    let limit = limit();
+    let limit = time_limit();
     let fault = match worker.map(|_| waiting.recv_timeout(limit)) {
         Ok(Ok(Ok(answer))) => {
-            answer.into_iter().for_each(out::line);
+            answer.into_iter().for_each(out::print_line);
             None
         }
         Ok(Ok(Err(fault))) => Some(fault),
@@ -109,22 +111,22 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         Err(error) => Some(format!("cannot begin: {error}")),
     };
     if let Some(fault) = fault {
-        // The thread may still wait for a lock: what it has committed is durable, and what is recorded twice is known.
-        let event = came.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let kept = event.map_or(Ok(false), |event| spool::put(&data, &event));
-        let more = match &kept {
+        // The thread may still wait for a lock; its commits are durable, and records are deduplicated.
+        let event = task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let spooled = event.map_or(Ok(false), |event| spool::enqueue(&data, &event));
+        let suffix = match &spooled {
             Ok(true) => "; what it told is recorded later".to_owned(),
             Ok(false) => String::new(),
-            Err(why) => format!("; {why}"),
+            Err(reason) => format!("; {reason}"),
         };
-        faults::note(&data, &format!("{fault}{more}"));
+        error_log::append(&data, &format!("{fault}{suffix}"));
     }
-    spool::start(&data, &arguments);
+    spool::spawn_recorder(&data, &arguments);
     ExitCode::SUCCESS
 }
 
-/// What tells another process of ours which data are meant.
-fn arguments(data_dir: Option<&Path>, key_file: Option<&Path>, agent: &str) -> Vec<OsString> {
+/// Arguments that point another process of ours at the same data.
+fn global_arguments(data_dir: Option<&Path>, key_file: Option<&Path>, agent: &str) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = vec!["--agent".into(), agent.into()];
     for (name, value) in [("--data-dir", data_dir), ("--key-file", key_file)] {
         arguments.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
@@ -132,52 +134,50 @@ fn arguments(data_dir: Option<&Path>, key_file: Option<&Path>, agent: &str) -> V
     arguments
 }
 
-/// Reads the event from standard input and answers it; what went wrong is told in a sentence.
-fn answer(
+fn answer_event(
     data: &DataDir,
     program: Option<Program>,
-    came: &Mutex<Option<work::Event>>,
+    task: &Mutex<Option<task::HookTask>>,
 ) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(line::EVENT_BYTES_MAX).read_to_end(&mut bytes);
+    let read = std::io::stdin().lock().take(daemon::EVENT_BYTES_MAX).read_to_end(&mut bytes);
     read.map_err(|error| format!("standard input: {error}"))?;
-    let Some(event) = work::Event::read(program, &bytes, None)? else { return Ok(None) };
-    if event.waits() {
-        event.wait(data);
-        return spool::put(data, &event).map(|_| None);
+    let Some(event) = task::HookTask::parse(program, &bytes, None)? else { return Ok(None) };
+    if event.is_deferred() {
+        event.defer(data);
+        return spool::enqueue(data, &event).map(|_| None);
     }
-    *came.lock().unwrap_or_else(PoisonError::into_inner) = Some(event.clone());
-    line::ask(data, program, &bytes, event.came()).map_or_else(|| event.alone(data), Ok)
+    *task.lock().unwrap_or_else(PoisonError::into_inner) = Some(event.clone());
+    daemon::ask(data, program, &bytes, event.arrival()).map_or_else(|| event.run_standalone(data), Ok)
 }
 
-/// Shows the latest faults.
-pub(crate) fn log(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
-    let faults = faults::latest(data);
+pub(crate) fn print_errors(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
+    let faults = error_log::latest(data);
     if json {
-        out::json_line(&faults)?;
+        out::print_json(&faults)?;
     } else if faults.is_empty() {
-        out::line("no faults");
+        out::print_line("no faults");
     } else {
-        faults.iter().for_each(|fault| out::line(out::clean(fault)));
+        faults.iter().for_each(|fault| out::print_line(out::escape_control(fault)));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a person should know of hooks: the latest fault, and what still waits to be recorded.
+/// Notes for `neap store doctor`: the latest error, and events not yet recorded.
 pub(crate) fn findings(data: &DataDir) -> Vec<String> {
-    let fault = faults::last_of(data).map(|(fault, count)| match count {
+    let fault = error_log::latest_and_count(data).map(|(fault, count)| match count {
         1 => fault,
         count => format!("{fault} (the latest of {count}; `neap hook --log` shows more)"),
     });
-    let waiting = spool::waiting(data).len() as u64;
+    let waiting = spool::pending_files(data).len() as u64;
     let waiting =
         (waiting > 0).then(|| format!("{} told by hooks not recorded yet", out::count(waiting, "event")));
     fault.into_iter().chain(waiting).collect()
 }
 
-/// Records what hooks could not, in a process that stays.
-pub(crate) async fn record_waiting(data: &DataDir, engine: &Engine) {
-    if let Err(fault) = spool::record_waiting(data, engine).await {
+/// Records spooled events, in a long-running process.
+pub(crate) async fn record_pending(data: &DataDir, engine: &Engine) {
+    if let Err(fault) = spool::record_pending(data, engine).await {
         tracing::warn!(target: "neap::hook", fault, "what hooks told waits longer");
     }
 }

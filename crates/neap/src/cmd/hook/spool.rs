@@ -1,191 +1,193 @@
-//! What a hook had no time to record, or could not: kept in the data folder until a process that no agent waits for records it.
+//! Spools events that a hook could not record in time, until a background process records them.
 //!
-//! A file for each event, whole and on disk before the hook ends, without secrets unless the store's owner wants them. Whoever records them does so one after the other, oldest
-//! first, and removes what is recorded; what is recorded twice is known.
+//! Each event is one file, written and synced before the hook ends, with secrets masked unless the store's owner
+//! turned that off. Files are recorded oldest first and then removed; recording one twice is harmless.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use neap_core::hook::Told;
-use neap_core::ingest::{Block, Digest, Item, Speaker};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::hook::HookTranscript;
+use neap_core::client::transcript::{PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
+use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
 use neap_core::memory::Author;
-use neap_core::tokens::Tokens;
-use neap_core::transcript::{Record, Saying, Transcript, What};
 use neap_engine::Engine;
 use serde::{Deserialize, Serialize};
 
-use super::faults;
-use super::transcript::{Cursor, program};
-use super::work::{Came, Event, engine};
+use super::error_log;
+use super::task::{EventArrival, HookTask, open_engine};
+use super::transcript::{TranscriptCursor, program_named};
 use crate::env::DataDir;
 use crate::files;
 use crate::settings::StoreSettings;
 
-/// For so long a process tries to record what waits; after that the next hook has another begin.
-const TRIES_FOR: Duration = Duration::from_secs(60);
+/// How long a background process retries; after that the next hook starts another.
+const RETRY_FOR: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// An event that waits.
 #[derive(Debug, Serialize, Deserialize)]
-struct Waiting {
+struct SpooledEvent {
     program: String,
     session: String,
     source: String,
-    /// Whose words it tells.
     author: Author,
     transcript: Option<PathBuf>,
-    came: Came,
-    unnamed: Option<Saying>,
-    parts: Vec<Part>,
+    came: EventArrival,
+    unnamed: Option<PromptFingerprint>,
+    parts: Vec<SpooledRecord>,
 }
 
-/// What it told.
 #[derive(Debug, Serialize, Deserialize)]
-struct Part {
+struct SpooledRecord {
     keys: Vec<Digest>,
     text: String,
     is_summary: bool,
 }
 
-fn folder(data: &DataDir) -> PathBuf {
-    data.hooks().join("spool")
+fn spool_folder(data: &DataDir) -> PathBuf {
+    data.hooks_folder().join("spool")
 }
 
-/// Keeps an event, if it tells anything that no transcript will.
-pub(super) fn put(data: &DataDir, event: &Event) -> Result<bool, String> {
-    let Some(told) = event.told() else { return Ok(false) };
-    // Where that cannot be read, nothing is kept that the owner may not want to be.
+/// Spools what an event says that no transcript will contain; returns whether there was anything.
+pub(super) fn enqueue(data: &DataDir, event: &HookTask) -> Result<bool, String> {
+    let Some(hook_transcript) = event.untranscribed() else { return Ok(false) };
+    // If the settings cannot be read, mask.
     let masking = StoreSettings::read(data).unwrap_or_default().masking();
-    let Told { transcript, unnamed, at: _ } = told;
-    let part = |record: Record| {
-        let (text, is_summary) = match record.what {
-            What::Said(item) => (item.text(), false),
-            What::Compacted(summary) => (summary, true),
+    let HookTranscript { transcript, unkeyed_prompt: unnamed, at: _ } = hook_transcript;
+    let part = |record: TranscriptRecord| {
+        let (text, is_summary) = match record.body {
+            RecordBody::Message(item) => (item.text(), false),
+            RecordBody::Compacted(summary) => (summary, true),
         };
-        Part { keys: record.keys, text: masking.text(&text).0.into_owned(), is_summary }
+        SpooledRecord { keys: record.keys, text: masking.mask(&text).0.into_owned(), is_summary }
     };
-    let waiting = Waiting {
+    let spooled = SpooledEvent {
         program: event.program().as_str().to_owned(),
         session: event.session().to_owned(),
         source: transcript.source,
         author: transcript.author,
         transcript: event.transcript().map(PathBuf::from),
-        came: event.came(),
+        came: event.arrival(),
         unnamed,
         parts: transcript.records.into_iter().map(part).collect(),
     };
-    let name = format!("{:020}-{}.json", waiting.came.at.0.max(0), std::process::id());
-    let bytes = serde_json::to_vec(&waiting).map_err(|error| error.to_string())?;
-    let kept =
-        files::create_dir(&folder(data)).and_then(|()| files::create_whole(&folder(data).join(name), &bytes));
-    kept.map(|()| true).map_err(|error| format!("it cannot be kept for later: {error}"))
+    let name = format!("{:020}-{}.json", spooled.came.at.0.max(0), std::process::id());
+    let bytes = serde_json::to_vec(&spooled).map_err(|error| error.to_string())?;
+    let written = files::create_dir(&spool_folder(data))
+        .and_then(|()| files::create_atomic(&spool_folder(data).join(name), &bytes));
+    written.map(|()| true).map_err(|error| format!("it cannot be kept for later: {error}"))
 }
 
-/// The files of events that wait, oldest first.
-pub(super) fn waiting(data: &DataDir) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder(data)) else { return Vec::new() };
+pub(super) fn pending_files(data: &DataDir) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(spool_folder(data)) else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut paths: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|end| end == "json")).collect();
     paths.sort();
     paths
 }
 
-/// Has what waits recorded by a process of its own, unless nothing does or one is at it.
-pub(super) fn start(data: &DataDir, arguments: &[std::ffi::OsString]) {
-    if waiting(data).is_empty() || files::try_lock(&lock(data)).is_none() {
+/// Starts a background process, unless the spool is empty or one is running.
+pub(super) fn spawn_recorder(data: &DataDir, arguments: &[std::ffi::OsString]) {
+    if pending_files(data).is_empty() || files::try_lock(&lock_file(data)).is_none() {
         return;
     }
     let Ok(program) = std::env::current_exe() else { return };
     let mut command = Command::new(program);
     command.args(arguments).args(["hook", "--catch-up"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Whoever ends the agent's hooks, and all that they began, does not mean this one.
+    // A process group of its own, so that it survives when the agent's hooks are killed.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    // Where it cannot begin, the next hook tries again.
+    // If it cannot start, the next hook tries again.
     let _ = command.spawn();
 }
 
-fn lock(data: &DataDir) -> PathBuf {
-    data.hooks().join("spool.lock")
+fn lock_file(data: &DataDir) -> PathBuf {
+    data.hooks_folder().join("spool.lock")
 }
 
-/// Records what waits, for as long as it may take.
+/// Records spooled events, retrying for [`RETRY_FOR`].
 pub(super) fn catch_up(data: &DataDir) {
     let (began, mut fault) = (Instant::now(), None);
-    // Who came while the last one was being recorded saw that somebody is at it.
-    while !waiting(data).is_empty() && began.elapsed() < TRIES_FOR {
-        let Some(_held) = files::try_lock(&lock(data)) else { return };
-        fault = record_all(data).err();
+    // Loops, because hooks that spooled an event meanwhile saw the lock taken and started no process.
+    while !pending_files(data).is_empty() && began.elapsed() < RETRY_FOR {
+        let Some(_lock) = files::try_lock(&lock_file(data)) else { return };
+        fault = open_and_record(data).err();
         if fault.is_some() {
             std::thread::sleep(PAUSE);
         }
     }
-    if let Some(fault) = fault.filter(|_| !waiting(data).is_empty()) {
-        faults::note(data, &format!("{} of hooks not recorded yet: {fault}", waiting(data).len()));
+    if let Some(fault) = fault.filter(|_| !pending_files(data).is_empty()) {
+        error_log::append(data, &format!("{} of hooks not recorded yet: {fault}", pending_files(data).len()));
     }
 }
 
-fn record_all(data: &DataDir) -> Result<(), String> {
+fn open_and_record(data: &DataDir) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let engine = engine(data, true)?;
-    runtime.block_on(record_waiting(data, &engine))
+    let engine = open_engine(data, true)?;
+    runtime.block_on(record_pending(data, &engine))
 }
 
-/// Records what waits with a store that is open; fails with what went wrong first, after all were tried.
-pub(super) async fn record_waiting(data: &DataDir, engine: &Engine) -> Result<(), String> {
+/// Records all spooled events; fails with the first error after trying each.
+pub(super) async fn record_pending(data: &DataDir, engine: &Engine) -> Result<(), String> {
     let mut fault = Ok(());
-    for path in waiting(data) {
-        match record(data, engine, &path).await {
+    for path in pending_files(data) {
+        match record_file(data, engine, &path).await {
             Ok(()) => files::remove(&path).map_err(|error| error.to_string())?,
-            Err(why) => fault = fault.and(Err(why)),
+            Err(error) => fault = fault.and(Err(error)),
         }
     }
     fault
 }
 
-async fn record(data: &DataDir, engine: &Engine, path: &Path) -> Result<(), String> {
+async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(), String> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
-        // Somebody else was there first.
+        // Another process recorded it.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.to_string()),
     };
-    let waiting: Waiting = match serde_json::from_slice(&bytes) {
-        Ok(waiting) => waiting,
-        // Nothing will make it readable: it is kept for a person, and nobody tries again.
+    let spooled: SpooledEvent = match serde_json::from_slice(&bytes) {
+        Ok(spooled) => spooled,
+        // It stays unreadable: set it aside for a person instead of retrying.
         Err(error) => {
-            let kept = path.with_extension("unreadable");
-            faults::note(
+            let set_aside = path.with_extension("unreadable");
+            error_log::append(
                 data,
-                &format!("an event that waited cannot be read and is kept as {}: {error}", kept.display()),
+                &format!("an event that waited cannot be read and is kept as {}: {error}", set_aside.display()),
             );
-            return files::rotate(path, &kept).map_err(|error| error.to_string());
+            return files::rename(path, &set_aside).map_err(|error| error.to_string());
         }
     };
-    let Waiting { program: name, session, source, author, transcript, came, unnamed, parts } = waiting;
-    let program = program(&name).ok_or_else(|| format!("'{name}' is no program that has hooks"))?;
-    let mut cursor = transcript.map(|path| Cursor::of(data, program, &session, &path));
+    let SpooledEvent { program: name, session, source, author, transcript, came, unnamed, parts } = spooled;
+    let program = program_named(&name).ok_or_else(|| format!("'{name}' is no program that has hooks"))?;
+    let mut cursor = transcript.map(|path| TranscriptCursor::of(data, program, &session, &path));
     let read = match &mut cursor {
-        Some(cursor) => cursor.take_in(data, engine).await,
+        Some(cursor) => cursor.import_new(data, engine).await,
         None => Ok(()),
     };
-    let records = parts.into_iter().map(|Part { keys, text, is_summary }| {
-        let what = match is_summary {
-            true => What::Compacted(text),
+    let records = parts.into_iter().map(|SpooledRecord { keys, text, is_summary }| {
+        let body = match is_summary {
+            true => RecordBody::Compacted(text),
             false => {
-                let blocks = vec![Block::Text(text)].into();
-                What::Said(Item { speaker: Speaker::User, blocks, tokens: Tokens::ZERO, marks: 0 })
+                let blocks = vec![ContentBlock::Text(text)].into();
+                RecordBody::Message(HistoryItem {
+                    speaker: Speaker::User,
+                    blocks,
+                    tokens: Tokens::ZERO,
+                    cache_breakpoints: 0,
+                })
             }
         };
-        Record { keys, at: Some(came.at), message: None, what }
+        TranscriptRecord { keys, at: Some(came.at), message_id: None, body }
     });
     let records = records.collect();
-    let transcript = Transcript { session: program.session(&session), source, author, records };
-    let seen = cursor.zip(unnamed.as_ref()).map_or(0, |(cursor, saying)| cursor.seen(saying, came.position));
-    let told = Told { transcript, unnamed, at: came.at };
-    engine.take_in_told(&told, seen).await.map_err(|error| error.to_string())?;
+    let transcript = Transcript { session: program.session_id(&session), source, author, records };
+    let occurrences =
+        cursor.zip(unnamed.as_ref()).map_or(0, |(cursor, prompt)| cursor.count_before(prompt, came.position));
+    let hook_transcript = HookTranscript { transcript, unkeyed_prompt: unnamed, at: came.at };
+    engine.import_hook_event(&hook_transcript, occurrences).await.map_err(|error| error.to_string())?;
     read
 }

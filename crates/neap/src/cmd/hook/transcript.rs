@@ -1,122 +1,121 @@
-//! The new part of a transcript that an agent is writing, and what still waits to be read.
+//! Reads the new part of a transcript that an agent is still writing.
 //!
-//! How far it was read is a note, not truth: where the note is lost or wrong, more is read, and what is known is passed over.
+//! The stored position is a hint: if it is lost or wrong, more is read, and known records are skipped.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use neap_core::transcript::{Program, Saying, Sayings};
+use neap_core::client::transcript::{Program, PromptFingerprint, PromptOccurrences};
 use neap_engine::Engine;
-use neap_model::transcript::read_more;
-use neap_store::reading;
+use neap_model::transcript::read_appended;
+use neap_store::bounded_lines;
 use serde::{Deserialize, Serialize};
 
 use crate::env::DataDir;
 use crate::files;
 
-/// So much is read at once, in bytes; a single record may be longer.
-const PIECE_BYTES: u64 = 1 << 20;
-/// A longer record is passed over.
+/// Bytes read at once; a single record may be longer.
+const CHUNK_BYTES: u64 = 1 << 20;
+/// Longer records are skipped.
 const RECORD_BYTES_MAX: u64 = 64 << 20;
 
-/// A transcript, and how far it was read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Cursor {
+pub(super) struct TranscriptCursor {
     program: String,
     session: String,
     path: PathBuf,
     offset: u64,
-    /// Prompts without an id that were read so far.
+    /// Prompts without an id read so far.
     #[serde(default)]
-    sayings: Sayings,
+    sayings: PromptOccurrences,
 }
 
-impl Cursor {
-    /// Where a transcript was left; its beginning, if nothing is known of it.
+impl TranscriptCursor {
+    /// The saved position; the beginning if none is saved.
     pub(super) fn of(data: &DataDir, program: Program, session: &str, path: &Path) -> Self {
         let fresh = Self {
             program: program.as_str().to_owned(),
             session: session.to_owned(),
             path: path.to_owned(),
             offset: 0,
-            sayings: Sayings::default(),
+            sayings: PromptOccurrences::default(),
         };
-        let noted =
-            files::read_note(&fresh.place(data)).and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
-        noted.filter(|noted| noted.path == fresh.path).unwrap_or(fresh)
+        let saved = files::read_best_effort(&fresh.cursor_file(data))
+            .and_then(|bytes| serde_json::from_slice::<Self>(&bytes).ok());
+        saved.filter(|saved| saved.path == fresh.path).unwrap_or(fresh)
     }
 
-    /// Takes in what is new, piece by piece, each noted.
-    pub(super) async fn take_in(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
-        let Some(program) = program(&self.program) else { return Ok(()) };
-        // What is no file may never end, or never begin.
-        let Ok(Some(mut file)) = reading::open(&self.path) else { return Ok(()) };
+    /// Imports what is new, chunk by chunk, saving the position after each.
+    pub(super) async fn import_new(&mut self, data: &DataDir, engine: &Engine) -> Result<(), String> {
+        let Some(program) = program_named(&self.program) else { return Ok(()) };
+        // A pipe or device might block forever.
+        let Ok(Some(mut file)) = bounded_lines::open_regular(&self.path) else { return Ok(()) };
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         if length < self.offset {
-            // Another file by the same name.
-            (self.offset, self.sayings) = (0, Sayings::default());
+            // The file was replaced.
+            (self.offset, self.sayings) = (0, PromptOccurrences::default());
         }
         while self.offset < length {
-            let Some((text, bytes)) = piece(&mut file, self.offset).map_err(|error| error.to_string())? else {
+            let Some((text, bytes)) =
+                read_whole_lines(&mut file, self.offset).map_err(|error| error.to_string())?
+            else {
                 break;
             };
-            let read = read_more(program, &self.session, &text, self.offset, &mut self.sayings);
+            let read = read_appended(program, &self.session, &text, self.offset, &mut self.sayings);
             for transcript in read.transcripts {
-                engine.take_in(&transcript).await.map_err(|error| error.to_string())?;
+                engine.import_transcript(&transcript).await.map_err(|error| error.to_string())?;
             }
             self.offset += bytes;
-            self.note(data);
+            self.save(data);
         }
         Ok(())
     }
 
-    /// How often a prompt stands in it before a place, as far as it was read.
-    pub(super) fn seen(&self, saying: &Saying, place: u64) -> u64 {
-        self.sayings.before(saying, place)
+    /// How often a prompt occurs before a position, as far as read.
+    pub(super) fn count_before(&self, prompt: &PromptFingerprint, position: u64) -> u64 {
+        self.sayings.count_before(prompt, position)
     }
 
-    /// Notes how far it was read.
-    fn note(&self, data: &DataDir) {
-        let _ = serde_json::to_vec(self).map(|bytes| files::note(&self.place(data), &bytes));
+    fn save(&self, data: &DataDir) {
+        let _ = serde_json::to_vec(self).map(|bytes| files::write_best_effort(&self.cursor_file(data), &bytes));
     }
 
     /// Notes that there may be more to read.
-    pub(super) fn wait(&self, data: &DataDir) {
-        let place = data.hooks().join("waiting").join(self.name());
-        let _ = serde_json::to_vec(self).map(|bytes| files::note(&place, &bytes));
+    pub(super) fn save_pending(&self, data: &DataDir) {
+        let path = data.hooks_folder().join("waiting").join(self.file_name());
+        let _ = serde_json::to_vec(self).map(|bytes| files::write_best_effort(&path, &bytes));
     }
 
-    fn place(&self, data: &DataDir) -> PathBuf {
-        data.hooks().join("cursors").join(self.name())
+    fn cursor_file(&self, data: &DataDir) -> PathBuf {
+        data.hooks_folder().join("cursors").join(self.file_name())
     }
 
-    /// A name that is safe for a file.
-    fn name(&self) -> String {
-        let program = program(&self.program).unwrap_or(Program::ClaudeCode);
-        let key = program.key(&["cursor", &self.session, &self.path.to_string_lossy()]);
-        format!("{}-{}.json", program.session(&self.session), key.short())
+    fn file_name(&self) -> String {
+        let program = program_named(&self.program).unwrap_or(Program::ClaudeCode);
+        let key = program.record_key(&["cursor", &self.session, &self.path.to_string_lossy()]);
+        format!("{}-{}.json", program.session_id(&self.session), key.short_hex())
     }
 }
 
-/// What waits since conversations ended.
-pub(super) fn waiting(data: &DataDir) -> Vec<(PathBuf, Cursor)> {
-    let Ok(entries) = std::fs::read_dir(data.hooks().join("waiting")) else { return Vec::new() };
+/// Transcripts noted at the end of their conversations.
+pub(super) fn pending_cursors(data: &DataDir) -> Vec<(PathBuf, TranscriptCursor)> {
+    let Ok(entries) = std::fs::read_dir(data.hooks_folder().join("waiting")) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.sort();
-    let read = |path: PathBuf| Some((path.clone(), serde_json::from_slice(&files::read_note(&path)?).ok()?));
+    let read =
+        |path: PathBuf| Some((path.clone(), serde_json::from_slice(&files::read_best_effort(&path)?).ok()?));
     paths.into_iter().filter_map(read).collect()
 }
 
-/// The program of such a name.
-pub(super) fn program(name: &str) -> Option<Program> {
+pub(super) fn program_named(name: &str) -> Option<Program> {
     [Program::ClaudeCode, Program::Codex].into_iter().find(|program| program.as_str() == name)
 }
 
-/// Whole lines from a place on, and how many bytes they are; none if the line there has no end yet.
-fn piece(file: &mut File, offset: u64) -> std::io::Result<Option<(String, u64)>> {
+/// Whole lines from `offset` on and their length in bytes; `None` if the line there is incomplete.
+fn read_whole_lines(file: &mut File, offset: u64) -> std::io::Result<Option<(String, u64)>> {
     let mut bytes = Vec::new();
-    let mut max = PIECE_BYTES;
+    let mut max = CHUNK_BYTES;
     loop {
         file.seek(SeekFrom::Start(offset + bytes.len() as u64))?;
         let read = file.take(max - bytes.len() as u64).read_to_end(&mut bytes)?;

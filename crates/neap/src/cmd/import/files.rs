@@ -1,23 +1,21 @@
-//! The files that a program's conversations are in.
+//! Finds the transcript files of a program.
 
 use std::path::{Path, PathBuf};
 
-use neap_core::transcript::Program;
+use neap_core::client::transcript::Program;
 
 use crate::out::Failure;
 
-/// Folders in folders are looked through so deep.
 const DEPTH_MAX: usize = 8;
 
-/// A file, and what its conversation is called.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct File {
+pub(crate) struct TranscriptFile {
     pub(crate) path: PathBuf,
     pub(crate) name: String,
 }
 
-/// All files at some paths, by path. A file that is named is taken whatever it is called.
-pub(crate) fn find(program: Program, paths: &[PathBuf]) -> Result<Vec<File>, Failure> {
+/// All transcripts at some paths, sorted. A file named explicitly is included whatever its name.
+pub(crate) fn find(program: Program, paths: &[PathBuf]) -> Result<Vec<TranscriptFile>, Failure> {
     let mut found = Vec::new();
     for path in paths {
         if path.is_dir() {
@@ -28,7 +26,7 @@ pub(crate) fn find(program: Program, paths: &[PathBuf]) -> Result<Vec<File>, Fai
     }
     found.sort();
     found.dedup();
-    Ok(found.into_iter().map(|path| File { name: name(program, &path), path }).collect())
+    Ok(found.into_iter().map(|path| TranscriptFile { name: conversation_name(program, &path), path }).collect())
 }
 
 fn walk(program: Program, folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
@@ -36,17 +34,17 @@ fn walk(program: Program, folder: &Path, depth: usize, found: &mut Vec<PathBuf>)
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(failed)?);
-        // Links are not followed: they may lead in a circle, or out of the folder.
+        // Links are not followed: they may form a cycle or leave the folder.
         if kind.is_dir() && depth > 0 {
             walk(program, &path, depth - 1, found)?;
-        } else if kind.is_file() && is_of(program, &entry.file_name().to_string_lossy()) {
+        } else if kind.is_file() && is_transcript(program, &entry.file_name().to_string_lossy()) {
             found.push(path);
         }
     }
     Ok(())
 }
 
-fn is_of(program: Program, name: &str) -> bool {
+fn is_transcript(program: Program, name: &str) -> bool {
     match program {
         Program::ClaudeCode => name.ends_with(".jsonl"),
         Program::Codex => name.starts_with("rollout-") && name.ends_with(".jsonl"),
@@ -54,14 +52,14 @@ fn is_of(program: Program, name: &str) -> bool {
     }
 }
 
-/// What a file's conversation is called: a helper's stands in a folder under its session's.
-fn name(program: Program, path: &Path) -> String {
+/// The conversation of a file. A subagent's transcript is in a folder below its session's.
+fn conversation_name(program: Program, path: &Path) -> String {
     let text = |path: Option<&Path>| {
         path.and_then(Path::file_stem).map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     };
     let folder = path.parent();
-    let is_helpers = folder.and_then(Path::file_name).is_some_and(|name| name == "subagents");
-    if program == Program::ClaudeCode && is_helpers {
+    let is_subagent = folder.and_then(Path::file_name).is_some_and(|name| name == "subagents");
+    if program == Program::ClaudeCode && is_subagent {
         text(folder.and_then(Path::parent))
     } else {
         text(Some(path))

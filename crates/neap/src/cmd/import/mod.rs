@@ -1,36 +1,36 @@
-//! `neap import`: conversations that other programs kept, made to sessions. Twice takes in nothing twice.
+//! `neap import`: imports conversations of other programs as sessions. Importing again adds only what is new.
 
-mod array;
 mod files;
-mod told;
+mod json_array;
+mod report;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use neap_core::transcript::Program;
-use neap_engine::{Engine, EngineError, Taken};
+use neap_core::client::transcript::Program;
+use neap_engine::{Engine, EngineError, ImportedTranscript};
 use neap_model::transcript::read;
+use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use neap_store::folder;
-use neap_store::reading::{self, LINE_BYTES_MAX, Line, Lines};
 
 use crate::app;
-use crate::cli::{ImportFrom, TakeInArgs};
+use crate::cli::{ConversationImportArgs, ImportSource};
 use crate::env::{self, DataDir};
 use crate::out::Failure;
 use crate::progress::Progress;
-use array::{ELEMENT_BYTES_MAX, Element, Elements};
-use told::Told;
+use json_array::{ELEMENT_BYTES_MAX, Element, Elements};
+use report::ImportReport;
 
-/// Lines are taken in together up to so many bytes.
-const PIECE_BYTES: usize = 8 << 20;
+/// Lines are imported in chunks of about this size.
+const CHUNK_BYTES: usize = 8 << 20;
 const READ_BYTES: usize = 256 << 10;
 
-pub(crate) async fn run(data: &DataDir, args: &TakeInArgs, json: bool) -> Result<ExitCode, Failure> {
-    let TakeInArgs { from, paths, dry_run } = args;
-    let paths = match (paths.as_slice(), usual(*from)) {
-        ([], Some(usual)) if usual.exists() => vec![usual],
-        ([], Some(usual)) => return told::nothing(&usual, json),
+pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: bool) -> Result<ExitCode, Failure> {
+    let ConversationImportArgs { from, paths, dry_run } = args;
+    let paths = match (paths.as_slice(), default_path(*from)) {
+        ([], Some(default)) if default.exists() => vec![default],
+        ([], Some(default)) => return report::print_nothing(&default, json),
         ([], None) => {
             return Err(Failure::new("say what to import").hint(
                 "name the file or the folder after the kind, e.g. `neap import chatgpt conversations.json`",
@@ -42,109 +42,108 @@ pub(crate) async fn run(data: &DataDir, args: &TakeInArgs, json: bool) -> Result
         return Err(Failure::new(format!("there is nothing at {}", missing.display()))
             .hint("name a file, or a folder that is looked through"));
     }
-    let mut told = Told { dry_run: *dry_run, ..Told::default() };
-    // Without a store everything is new, and looking makes none.
+    let mut report = ImportReport { dry_run: *dry_run, ..ImportReport::default() };
+    // Without a store everything is new, and a dry run creates none.
     let engine = match (dry_run, app::has_store(data)?) {
-        (false, _) => Some(app::engine(data)?.build()),
-        (true, true) => Some(app::reader(data)?),
+        (false, _) => Some(app::engine_builder(data)?.build()),
+        (true, true) => Some(app::read_engine(data)?),
         (true, false) => None,
     };
-    match program(*from) {
+    match program_of(*from) {
         Some(program) => {
             let files = files::find(program, &paths)?;
             let bar = Progress::new("importing", files.len());
             for file in &files {
-                take_file(engine.as_ref(), program, file, &mut told).await?;
+                import_file(engine.as_ref(), program, file, &mut report).await?;
                 bar.step();
             }
-            bar.end();
+            bar.clear();
         }
         None => {
             for path in &paths {
-                take_folder(engine.as_ref(), path, &mut told).await?;
+                import_folder(engine.as_ref(), path, &mut report).await?;
             }
         }
     }
     if let Some(engine) = engine.filter(|_| !dry_run) {
-        index(&engine, told.new).await?;
+        index_new(&engine, report.new).await?;
         engine.flush().await;
     }
-    told.print(json)?;
+    report.print(json)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where a program usually keeps them.
-fn usual(from: ImportFrom) -> Option<PathBuf> {
+fn default_path(from: ImportSource) -> Option<PathBuf> {
     match from {
-        ImportFrom::ClaudeCode => Some(env::claude_folder()?.join("projects")),
-        ImportFrom::Codex => Some(env::codex_folder()?.join("sessions")),
-        ImportFrom::Chatgpt | ImportFrom::ClaudeAi | ImportFrom::Folder => None,
+        ImportSource::ClaudeCode => Some(env::claude_folder()?.join("projects")),
+        ImportSource::Codex => Some(env::codex_folder()?.join("sessions")),
+        ImportSource::Chatgpt | ImportSource::ClaudeAi | ImportSource::Folder => None,
     }
 }
 
-fn program(from: ImportFrom) -> Option<Program> {
+fn program_of(from: ImportSource) -> Option<Program> {
     match from {
-        ImportFrom::ClaudeCode => Some(Program::ClaudeCode),
-        ImportFrom::Codex => Some(Program::Codex),
-        ImportFrom::Chatgpt => Some(Program::ChatGpt),
-        ImportFrom::ClaudeAi => Some(Program::ClaudeAi),
-        ImportFrom::Folder => None,
+        ImportSource::ClaudeCode => Some(Program::ClaudeCode),
+        ImportSource::Codex => Some(Program::Codex),
+        ImportSource::Chatgpt => Some(Program::ChatGpt),
+        ImportSource::ClaudeAi => Some(Program::ClaudeAi),
+        ImportSource::Folder => None,
     }
 }
 
-/// Takes in one file, a piece after the other; what cannot be read is told, and the rest is read all the same.
-async fn take_file(
+/// Imports a file chunk by chunk; reports what cannot be read and continues.
+async fn import_file(
     engine: Option<&Engine>,
     program: Program,
-    file: &files::File,
-    told: &mut Told,
+    file: &files::TranscriptFile,
+    report: &mut ImportReport,
 ) -> Result<(), Failure> {
-    let opened = match reading::open(&file.path) {
+    let opened = match bounded_lines::open_regular(&file.path) {
         Ok(Some(opened)) => BufReader::with_capacity(READ_BYTES, opened),
         Ok(None) => {
-            told.unreadable.push(format!("{}: it is gone", file.path.display()));
+            report.unreadable.push(format!("{}: it is gone", file.path.display()));
             return Ok(());
         }
         Err(error) => {
-            told.unreadable.push(format!("{}: {error}", file.path.display()));
+            report.unreadable.push(format!("{}: {error}", file.path.display()));
             return Ok(());
         }
     };
-    told.files += 1;
-    let too_long = |what: String| format!("{}, {what}", file.path.display());
+    report.files += 1;
+    let located = |problem: String| format!("{}, {problem}", file.path.display());
     match program {
         Program::ClaudeCode | Program::Codex => {
-            let mut piece = Vec::new();
-            for (at, line) in Lines::new(opened, LINE_BYTES_MAX).enumerate() {
+            let mut chunk = Vec::new();
+            for (at, line) in BoundedLines::new(opened, LINE_BYTES_MAX).enumerate() {
                 match line {
-                    Ok(Line::Whole(line)) => piece.extend_from_slice(&line),
-                    Ok(Line::TooLong { bytes }) => {
-                        told.unreadable.push(too_long(format!("line {}: it has {bytes} bytes", at + 1)));
+                    Ok(BoundedLine::Whole(line)) => chunk.extend_from_slice(&line),
+                    Ok(BoundedLine::TooLong { bytes }) => {
+                        report.unreadable.push(located(format!("line {}: it has {bytes} bytes", at + 1)));
                     }
                     Err(error) => {
-                        told.unreadable.push(too_long(error.to_string()));
+                        report.unreadable.push(located(error.to_string()));
                         break;
                     }
                 }
-                if piece.len() >= PIECE_BYTES {
-                    take_piece(engine, program, file, std::mem::take(&mut piece), told).await?;
+                if chunk.len() >= CHUNK_BYTES {
+                    import_chunk(engine, program, file, std::mem::take(&mut chunk), report).await?;
                 }
             }
-            take_piece(engine, program, file, piece, told).await
+            import_chunk(engine, program, file, chunk, report).await
         }
         Program::ChatGpt | Program::ClaudeAi => {
             for (at, element) in Elements::new(opened, ELEMENT_BYTES_MAX).enumerate() {
                 match element {
                     Ok(Element::Whole(element)) => {
                         let list = [b"[".as_slice(), &element, b"]"].concat();
-                        take_piece(engine, program, file, list, told).await?;
+                        import_chunk(engine, program, file, list, report).await?;
                     }
                     Ok(Element::TooLong { bytes }) => {
-                        told.unreadable.push(too_long(format!("conversation {}: it has {bytes} bytes", at + 1)));
+                        report.unreadable.push(located(format!("conversation {}: it has {bytes} bytes", at + 1)));
                     }
-                    Ok(Element::NoList) => told.left.damaged += 1,
+                    Ok(Element::NotAList) => report.left.damaged += 1,
                     Err(error) => {
-                        told.unreadable.push(too_long(error.to_string()));
+                        report.unreadable.push(located(error.to_string()));
                         break;
                     }
                 }
@@ -154,41 +153,40 @@ async fn take_file(
     }
 }
 
-/// Takes in whole lines, or a list of conversations.
-async fn take_piece(
+async fn import_chunk(
     engine: Option<&Engine>,
     program: Program,
-    file: &files::File,
-    piece: Vec<u8>,
-    told: &mut Told,
+    file: &files::TranscriptFile,
+    chunk: Vec<u8>,
+    report: &mut ImportReport,
 ) -> Result<(), Failure> {
-    // Text that is text already is not copied.
+    // Valid UTF-8 is not copied.
     let text =
-        String::from_utf8(piece).unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned());
+        String::from_utf8(chunk).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let read = read(program, &file.name, &text);
     drop(text);
-    told.left.add(&read.left);
+    report.left.add(&read.skipped);
     for transcript in &read.transcripts {
-        let taken = match engine {
-            None => Taken::all_new(transcript),
-            Some(engine) if told.dry_run => engine.look_at(transcript).await?,
-            Some(engine) => engine.take_in(transcript).await?,
+        let imported = match engine {
+            None => ImportedTranscript::all_new(transcript),
+            Some(engine) if report.dry_run => engine.preview_transcript(transcript).await?,
+            Some(engine) => engine.import_transcript(transcript).await?,
         };
-        told.add(taken);
+        report.add(imported);
     }
     Ok(())
 }
 
-async fn take_folder(engine: Option<&Engine>, path: &Path, told: &mut Told) -> Result<(), Failure> {
+async fn import_folder(engine: Option<&Engine>, path: &Path, report: &mut ImportReport) -> Result<(), Failure> {
     let read = folder::read_folder(path).map_err(|error| {
         Failure::new(error.to_string()).hint("a session folder has manifest.yaml, raw.jsonl and efforts/")
     })?;
     let name =
         path.canonicalize()?.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let session = app::session_id(&name)?;
+    let session = app::parse_session_id(&name)?;
     let lines = (read.ambient.len() + read.efforts.iter().map(|effort| effort.lines.len()).sum::<usize>()) as u64;
-    told.files += 1;
-    let known = |new: u64, turns: u64, efforts: u64, masked: u64| Taken {
+    report.files += 1;
+    let outcome = |new: u64, turns: u64, efforts: u64, masked: u64| ImportedTranscript {
         session: session.clone(),
         new,
         known: lines - new,
@@ -197,40 +195,40 @@ async fn take_folder(engine: Option<&Engine>, path: &Path, told: &mut Told) -> R
         masked,
     };
     let Some(engine) = engine else {
-        told.add(known(lines, 0, 0, 0));
+        report.add(outcome(lines, 0, 0, 0));
         return Ok(());
     };
-    if told.dry_run {
+    if report.dry_run {
         let is_known = engine.attach(&session).await.is_ok();
-        told.add(known(if is_known { 0 } else { lines }, 0, 0, 0));
+        report.add(outcome(if is_known { 0 } else { lines }, 0, 0, 0));
         return Ok(());
     }
     match engine.import(&read, path, &session).await {
         Ok(imported) => {
-            told.notes.extend(imported.notes);
-            told.add(known(lines, imported.turns, imported.efforts, imported.masked));
+            report.notes.extend(imported.notes);
+            report.add(outcome(lines, imported.turns, imported.efforts, imported.masked));
         }
-        // A folder is taken in whole, once.
-        Err(EngineError::SessionExists(_)) => told.add(known(0, 0, 0, 0)),
+        // A folder is imported whole, once.
+        Err(EngineError::SessionExists(_)) => report.add(outcome(0, 0, 0, 0)),
         Err(error) => return Err(error.into()),
     }
     Ok(())
 }
 
-/// Has what is new embedded, so that it is found by meaning as well as by words.
-async fn index(engine: &Engine, new: u64) -> Result<(), Failure> {
+/// Embeds the new texts, so that search finds them by meaning.
+async fn index_new(engine: &Engine, new: u64) -> Result<(), Failure> {
     let bar = Progress::new("indexing", usize::try_from(new).unwrap_or(usize::MAX));
     let mut done = 0;
     loop {
-        let some = engine.index_some().await?;
-        if some == 0 {
+        let indexed = engine.index_batch().await?;
+        if indexed == 0 {
             break;
         }
-        for _ in 0..some.min(usize::try_from(new).unwrap_or(usize::MAX).saturating_sub(done)) {
+        for _ in 0..indexed.min(usize::try_from(new).unwrap_or(usize::MAX).saturating_sub(done)) {
             bar.step();
         }
-        done += some;
+        done += indexed;
     }
-    bar.end();
+    bar.clear();
     Ok(())
 }

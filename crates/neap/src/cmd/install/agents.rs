@@ -1,43 +1,39 @@
-//! What each agent's files say once Neap is installed, and without it.
+//! Edits each agent's configuration files to install or remove Neap.
 
 use std::path::{Path, PathBuf};
 
-use neap_core::hook::Moment;
+use neap_core::client::hook::HookKind;
 use serde_json::{Value, json};
 
-use super::edit;
-use crate::cli::InstallFor;
+use super::json_edit;
+use crate::cli::InstallTarget;
 use crate::env;
 use crate::out::Failure;
 
-/// How long an agent waits for a hook, in seconds: it is over long before that.
+/// How long an agent waits for a hook; hooks end long before.
 const TIMEOUT_S: u64 = 5;
-/// Our part of a TOML file stands between these.
+/// Enclose our part of a TOML file.
 const BEGIN: &str = "# neap: begin, written by `neap install codex`";
 const END: &str = "# neap: end";
 
-/// How Neap is called.
-pub(super) struct Calls {
+pub(super) struct NeapCommand {
     pub(super) program: PathBuf,
-    /// What stands before a command: where the data are, if that was said.
+    /// Global options before the command, such as the data directory.
     pub(super) options: Vec<String>,
 }
 
-impl Calls {
-    /// The arguments of a command.
+impl NeapCommand {
     fn args(&self, command: &[&str]) -> Vec<String> {
         self.options.iter().cloned().chain(command.iter().map(|&word| word.to_owned())).collect()
     }
 
-    /// As a shell reads it.
-    fn line(&self, command: &[&str]) -> String {
+    fn shell_line(&self, command: &[&str]) -> String {
         let words = std::iter::once(self.program.to_string_lossy().into_owned()).chain(self.args(command));
-        words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
+        words.map(|word| shell_quoted(&word)).collect::<Vec<_>>().join(" ")
     }
 }
 
-/// A word as a shell takes it for one.
-fn quoted(word: &str) -> String {
+fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-=:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -46,50 +42,51 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A file to change, and how.
-pub(super) struct Target {
+pub(super) struct ConfigFile {
     pub(super) path: PathBuf,
-    kind: Kind,
+    kind: ConfigKind,
 }
 
-enum Kind {
-    /// Hooks of an agent by this name, as JSON.
+enum ConfigKind {
+    /// Hooks of the named agent, in JSON.
     Hooks(&'static str),
-    /// An MCP server, as JSON: where it stands, and what stands there.
+    /// An MCP server in JSON: its path of keys, and its value.
     Server(Vec<&'static str>, Value),
-    /// An MCP server, as TOML.
+    /// An MCP server in TOML.
     Toml,
 }
 
-/// The files of an agent.
-pub(super) fn targets(agent: InstallFor, calls: &Calls) -> Result<Vec<Target>, Failure> {
-    let nowhere = || Failure::new("there is no home directory to look for the agent's files in").hint("set HOME");
-    let home = || env::home().ok_or_else(nowhere);
-    let (program, args) = (calls.program.to_string_lossy().into_owned(), calls.args(&["mcp"]));
-    let target = |path: PathBuf, kind: Kind| Target { path, kind };
+pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Result<Vec<ConfigFile>, Failure> {
+    let no_home = || Failure::new("there is no home directory to look for the agent's files in").hint("set HOME");
+    let home = || env::home().ok_or_else(no_home);
+    let (program, args) = (command.program.to_string_lossy().into_owned(), command.args(&["mcp"]));
+    let target = |path: PathBuf, kind: ConfigKind| ConfigFile { path, kind };
     Ok(match agent {
-        InstallFor::ClaudeCode => {
-            let folder = env::claude_folder().ok_or_else(nowhere)?;
+        InstallTarget::ClaudeCode => {
+            let folder = env::claude_folder().ok_or_else(no_home)?;
             let server = json!({"type": "stdio", "command": program, "args": args});
             vec![
-                target(folder.join("settings.json"), Kind::Hooks("claude-code")),
-                target(env::claude_file().ok_or_else(nowhere)?, Kind::Server(vec!["mcpServers", "neap"], server)),
+                target(folder.join("settings.json"), ConfigKind::Hooks("claude-code")),
+                target(
+                    env::claude_config_file().ok_or_else(no_home)?,
+                    ConfigKind::Server(vec!["mcpServers", "neap"], server),
+                ),
             ]
         }
-        InstallFor::Codex => {
-            let folder = env::codex_folder().ok_or_else(nowhere)?;
+        InstallTarget::Codex => {
+            let folder = env::codex_folder().ok_or_else(no_home)?;
             vec![
-                target(folder.join("hooks.json"), Kind::Hooks("codex")),
-                target(folder.join("config.toml"), Kind::Toml),
+                target(folder.join("hooks.json"), ConfigKind::Hooks("codex")),
+                target(folder.join("config.toml"), ConfigKind::Toml),
             ]
         }
-        InstallFor::Copilot => {
+        InstallTarget::Copilot => {
             let server = json!({"type": "local", "command": program, "args": args, "tools": ["*"]});
             let path = home()?.join(".copilot").join("mcp-config.json");
-            vec![target(path, Kind::Server(vec!["mcpServers", "neap"], server))]
+            vec![target(path, ConfigKind::Server(vec!["mcpServers", "neap"], server))]
         }
-        InstallFor::Opencode => {
-            let folder = env::config_folder().ok_or_else(nowhere)?.join("opencode");
+        InstallTarget::Opencode => {
+            let folder = env::config_folder().ok_or_else(no_home)?.join("opencode");
             let (plain, commented) = (folder.join("opencode.json"), folder.join("opencode.jsonc"));
             if commented.exists() && !plain.exists() {
                 return Err(Failure::new(format!(
@@ -100,103 +97,101 @@ pub(super) fn targets(agent: InstallFor, calls: &Calls) -> Result<Vec<Target>, F
                     "add what `neap install opencode --print` shows by hand, or rename the file to opencode.json",
                 ));
             }
-            let command: Vec<String> = std::iter::once(program).chain(args).collect();
-            let server = json!({"type": "local", "command": command, "enabled": true});
-            vec![target(plain, Kind::Server(vec!["mcp", "neap"], server))]
+            let server_command: Vec<String> = std::iter::once(program).chain(args).collect();
+            let server = json!({"type": "local", "command": server_command, "enabled": true});
+            vec![target(plain, ConfigKind::Server(vec!["mcp", "neap"], server))]
         }
     })
 }
 
-impl Target {
-    /// The file with Neap installed, or without; none if there is no file then.
-    pub(super) fn changed(
+impl ConfigFile {
+    /// The file with or without Neap; `None` if the file should not exist.
+    pub(super) fn updated_text(
         &self,
         before: Option<&str>,
-        calls: &Calls,
+        command: &NeapCommand,
         installs: bool,
     ) -> Result<Option<String>, Failure> {
         match &self.kind {
-            Kind::Toml => toml_file(&self.path, before.unwrap_or_default(), calls, installs),
-            Kind::Hooks(_) | Kind::Server(..) => {
+            ConfigKind::Toml => updated_toml(&self.path, before.unwrap_or_default(), command, installs),
+            ConfigKind::Hooks(_) | ConfigKind::Server(..) => {
                 let text = before.filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
                 let value: Result<Value, _> = serde_json::from_str(text);
-                let why = match value {
+                let reason = match value {
                     Ok(value) if value.is_object() => None,
                     Ok(_) => Some("it is not an object".to_owned()),
                     Err(error) => Some(error.to_string()),
                 };
-                if let Some(why) = why {
-                    return Err(Failure::new(format!("{} cannot be read as JSON: {why}", self.path.display()))
+                if let Some(reason) = reason {
+                    return Err(Failure::new(format!("{} cannot be read as JSON: {reason}", self.path.display()))
                         .hint("nothing was changed; mend the file, or add what `--print` shows by hand"));
                 }
-                let without = self.without(text);
-                let after = if installs { self.with(&without, text, calls) } else { Some(without) };
+                let without = self.without_neap(text);
+                let after = if installs { self.with_neap(&without, text, command) } else { Some(without) };
                 let after = after.ok_or_else(|| {
                     Failure::new(format!("{} has something else where Neap belongs", self.path.display()))
                         .hint("nothing was changed; look at \"hooks\" and \"mcpServers\" in it")
                 })?;
-                // A file that holds nothing but braces was ours.
+                // A file with nothing but braces was ours.
                 let is_empty = after.split_whitespace().collect::<String>() == "{}";
                 Ok((installs || !is_empty).then_some(after))
             }
         }
     }
 
-    fn with(&self, without: &str, before: &str, calls: &Calls) -> Option<String> {
+    fn with_neap(&self, without: &str, before: &str, command: &NeapCommand) -> Option<String> {
         match &self.kind {
-            Kind::Server(path, server) => {
-                let known = edit::find(before, path).map(|at| serde_json::from_str::<Value>(&before[at]));
-                if matches!(known, Some(Ok(known)) if known == *server) {
+            ConfigKind::Server(path, server) => {
+                let current = json_edit::find(before, path).map(|at| serde_json::from_str::<Value>(&before[at]));
+                if matches!(current, Some(Ok(current)) if current == *server) {
                     return Some(before.to_owned());
                 }
-                edit::put(without, path, server)
+                json_edit::set_value(without, path, server)
             }
-            Kind::Hooks(name) => {
-                let command = calls.line(&["hook", name]);
-                if installed(before, name) == vec![command.clone(); moments(name).len()] {
+            ConfigKind::Hooks(name) => {
+                let hook_command = command.shell_line(&["hook", name]);
+                if installed_commands(before, name) == vec![hook_command.clone(); hook_events(name).len()] {
                     return Some(before.to_owned());
                 }
-                moments(name).iter().try_fold(without.to_owned(), |text, moment| {
-                    let call = json!({"type": "command", "command": command, "timeout": TIMEOUT_S});
-                    let group = if *moment == Moment::PostToolUse {
+                hook_events(name).iter().try_fold(without.to_owned(), |text, event| {
+                    let call = json!({"type": "command", "command": hook_command, "timeout": TIMEOUT_S});
+                    let group = if *event == HookKind::PostToolUse {
                         json!({"matcher": "*", "hooks": [call]})
                     } else {
                         json!({"hooks": [call]})
                     };
-                    edit::push(&text, &["hooks", moment.as_str()], &group)
+                    json_edit::push_item(&text, &["hooks", event.as_str()], &group)
                 })
             }
-            Kind::Toml => None,
+            ConfigKind::Toml => None,
         }
     }
 
-    fn without(&self, text: &str) -> String {
+    fn without_neap(&self, text: &str) -> String {
         match &self.kind {
-            Kind::Server(path, _) => {
-                let out = edit::remove(text, path);
-                tidied(&out, &path[..1])
+            ConfigKind::Server(path, _) => {
+                let result = json_edit::remove(text, path);
+                remove_if_empty(&result, &path[..1])
             }
-            Kind::Hooks(_) => {
-                let out = Moment::ALL.iter().fold(text.to_owned(), |text, moment| {
-                    let path = ["hooks", moment.as_str()];
-                    let cut = edit::remove_items(&text, &path, |group| !ours(group).is_empty());
-                    if cut == text { text } else { tidied(&cut, &path) }
+            ConfigKind::Hooks(_) => {
+                let result = HookKind::ALL.iter().fold(text.to_owned(), |text, event| {
+                    let path = ["hooks", event.as_str()];
+                    let cut = json_edit::remove_items(&text, &path, |group| !own_commands(group).is_empty());
+                    if cut == text { text } else { remove_if_empty(&cut, &path) }
                 });
-                if out == text { out } else { tidied(&out, &["hooks"]) }
+                if result == text { result } else { remove_if_empty(&result, &["hooks"]) }
             }
-            Kind::Toml => text.to_owned(),
+            ConfigKind::Toml => text.to_owned(),
         }
     }
 }
 
-/// The moments at which an agent calls.
-fn moments(name: &str) -> Vec<Moment> {
-    // Codex knows no end of a session.
-    Moment::ALL.into_iter().filter(|moment| name != "codex" || *moment != Moment::SessionEnd).collect()
+fn hook_events(name: &str) -> Vec<HookKind> {
+    // Codex has no session-end event.
+    HookKind::ALL.into_iter().filter(|event| name != "codex" || *event != HookKind::SessionEnd).collect()
 }
 
-/// Our commands in a group of hooks.
-fn ours(group: &Value) -> Vec<String> {
+fn own_commands(group: &Value) -> Vec<String> {
     let hooks = group["hooks"].as_array().into_iter().flatten();
     let commands = hooks.filter_map(|hook| hook["command"].as_str());
     let is_ours = |command: &&str| {
@@ -207,30 +202,33 @@ fn ours(group: &Value) -> Vec<String> {
     commands.filter(is_ours).map(str::to_owned).collect()
 }
 
-/// Our commands in a file, moment by moment.
-fn installed(text: &str, name: &str) -> Vec<String> {
+fn installed_commands(text: &str, name: &str) -> Vec<String> {
     let value: Value = serde_json::from_str(text).unwrap_or_default();
-    let of = |moment: &Moment| value["hooks"][moment.as_str()].as_array().cloned().unwrap_or_default();
-    moments(name).iter().flat_map(of).flat_map(|group| ours(&group)).collect()
+    let groups = |event: &HookKind| value["hooks"][event.as_str()].as_array().cloned().unwrap_or_default();
+    hook_events(name).iter().flat_map(groups).flat_map(|group| own_commands(&group)).collect()
 }
 
-/// Without what holds nothing any more.
-fn tidied(text: &str, path: &[&str]) -> String {
+fn remove_if_empty(text: &str, path: &[&str]) -> String {
     let is_empty =
-        edit::find(text, path).is_some_and(|at| text[at].split_whitespace().collect::<String>().len() == 2);
-    if is_empty { edit::remove(text, path) } else { text.to_owned() }
+        json_edit::find(text, path).is_some_and(|at| text[at].split_whitespace().collect::<String>().len() == 2);
+    if is_empty { json_edit::remove(text, path) } else { text.to_owned() }
 }
 
-fn toml_file(path: &Path, before: &str, calls: &Calls, installs: bool) -> Result<Option<String>, Failure> {
-    let wrong = |what: String| {
-        Failure::new(format!("{} {what}", path.display()))
+fn updated_toml(
+    path: &Path,
+    before: &str,
+    command: &NeapCommand,
+    installs: bool,
+) -> Result<Option<String>, Failure> {
+    let failure = |problem: String| {
+        Failure::new(format!("{} {problem}", path.display()))
             .hint("nothing was changed; mend the file, or add what `--print` shows by hand")
     };
-    let read = |text: &str| {
+    let parse = |text: &str| {
         toml::from_str::<toml::Table>(text)
-            .map_err(|error| wrong(format!("cannot be read as TOML: {}", error.message())))
+            .map_err(|error| failure(format!("cannot be read as TOML: {}", error.message())))
     };
-    read(before)?;
+    parse(before)?;
     let without = match (before.find(BEGIN), before.find(END)) {
         (Some(begin), Some(end)) if begin < end => {
             let rest = before[end + END.len()..].strip_prefix('\n').unwrap_or(&before[end + END.len()..]);
@@ -242,12 +240,12 @@ fn toml_file(path: &Path, before: &str, calls: &Calls, installs: bool) -> Result
     if !installs {
         return Ok((!without.is_empty()).then_some(without));
     }
-    let foreign = read(&without)?;
+    let foreign = parse(&without)?;
     if foreign.get("mcp_servers").and_then(|servers| servers.get("neap")).is_some() {
-        return Err(wrong("has an MCP server called neap that was not written by `neap install`".to_owned()));
+        return Err(failure("has an MCP server called neap that was not written by `neap install`".to_owned()));
     }
-    // A string, or a list of them, is written alike in JSON and TOML.
-    let (program, args) = (json!(calls.program.to_string_lossy()), json!(calls.args(&["mcp"])));
+    // Strings and lists of strings look the same in JSON and TOML.
+    let (program, args) = (json!(command.program.to_string_lossy()), json!(command.args(&["mcp"])));
     let gap = if without.is_empty() {
         ""
     } else {
@@ -256,13 +254,13 @@ fn toml_file(path: &Path, before: &str, calls: &Calls, installs: bool) -> Result
     };
     let block = format!("{BEGIN}\n[mcp_servers.neap]\ncommand = {program}\nargs = {args}\n{END}\n");
     let after = format!("{without}{gap}{block}");
-    // Everything else must say what it said.
-    let mut said = read(&after)?;
-    if let Some(servers) = said.get_mut("mcp_servers").and_then(toml::Value::as_table_mut) {
+    // Verify that everything else is unchanged.
+    let mut updated = parse(&after)?;
+    if let Some(servers) = updated.get_mut("mcp_servers").and_then(toml::Value::as_table_mut) {
         servers.remove("neap");
         if servers.is_empty() && foreign.get("mcp_servers").is_none() {
-            said.remove("mcp_servers");
+            updated.remove("mcp_servers");
         }
     }
-    if said != foreign { Err(wrong("cannot be added to at its end".to_owned())) } else { Ok(Some(after)) }
+    if updated != foreign { Err(failure("cannot be added to at its end".to_owned())) } else { Ok(Some(after)) }
 }

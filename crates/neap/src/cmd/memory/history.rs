@@ -1,39 +1,39 @@
-//! `neap memory history`: every version of a record.
+//! `neap memory history`: lists all versions of a memory.
 
 use std::process::ExitCode;
 
-use neap_core::learn::Version;
+use neap_core::memory::learn::MemoryVersion;
 use neap_core::memory::{Change, MemoryId};
 use serde_json::{Value, json};
 
 use crate::app;
 use crate::env::DataDir;
+use crate::memory_output;
 use crate::out::{self, Failure};
-use crate::told;
 
 pub(super) async fn run(data: &DataDir, id: MemoryId, json: bool) -> Result<ExitCode, Failure> {
-    let agent = app::known_agent(data).await?;
-    super::get(&agent, id).await?;
+    let agent = app::existing_agent(data).await?;
+    super::get_existing(&agent, id).await?;
     let versions = agent.history(id).await?;
     if json {
-        out::json_line(&versions.iter().map(to_json).collect::<Vec<_>>())?;
+        out::print_json(&versions.iter().map(to_json).collect::<Vec<_>>())?;
     } else {
-        let row = |version: &Version| {
+        let row = |version: &MemoryVersion| {
             vec![
                 version.seq.to_string(),
                 out::time(version.at),
                 describe(&version.change),
                 version.memory.status.as_str().to_owned(),
-                told::in_short(&version.memory),
+                memory_output::memory_line(&version.memory),
             ]
         };
         let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
-        out::piece(out::table(&["event", "when", "what happened", "status after", "what it said"], &rows));
+        out::print_text(out::table(&["event", "when", "what happened", "status after", "what it said"], &rows));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_json(version: &Version) -> Value {
+fn to_json(version: &MemoryVersion) -> Value {
     let mut value = json!(version.change);
     if let Some(object) = value.as_object_mut() {
         object.insert("seq".to_owned(), json!(version.seq));

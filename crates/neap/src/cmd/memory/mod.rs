@@ -1,136 +1,143 @@
-//! `neap memory`: what the agent knows, record by record.
+//! `neap memory`: lists, shows and changes memories.
 
-mod exchange;
 mod forget;
 mod history;
 mod roll_back;
 mod status;
+mod transfer;
 
 use std::process::ExitCode;
 
-use neap_core::learn::{Amendment, Answer, Wish};
+use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
 use neap_core::memory::{Author, Memory, MemoryId, MemoryKind, Provenance};
 use neap_engine::Agent;
 
 use crate::app;
-use crate::cli::{EditArgs, ListArgs, MemoryArgs, MemoryCommand};
+use crate::cli::{MemoryArgs, MemoryEditArgs, MemoryListArgs, MemorySubcommand};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
-use crate::{told, typed};
+use crate::{cmd, memory_input, memory_output};
 
-/// Records read at a time.
 const PAGE: usize = 500;
 
 pub(crate) async fn run(data: &DataDir, args: MemoryArgs, json: bool) -> Result<ExitCode, Failure> {
     match args.what {
-        MemoryCommand::List(args) => list(data, &args, json).await,
-        MemoryCommand::Show(args) => show(data, args.id, json).await,
-        MemoryCommand::Edit(args) => edit(data, *args, json).await,
-        MemoryCommand::Undo(args) => amend(data, args.id, Amendment::Undo, json).await,
-        MemoryCommand::History(args) => history::run(data, args.id, json).await,
-        MemoryCommand::Confirm(args) => amend(data, args.id, Amendment::Confirm, json).await,
-        MemoryCommand::Core(args) => amend(data, args.id, Amendment::MarkCore, json).await,
-        MemoryCommand::Wrong(args) => amend(data, args.id, Amendment::Deactivate, json).await,
-        MemoryCommand::Retire(args) => amend(data, args.id, Amendment::Retire, json).await,
-        MemoryCommand::Forget(args) => forget::run(data, &args, json).await,
-        MemoryCommand::RollBack(args) => roll_back::run(data, &args, json).await,
-        MemoryCommand::Status => status::run(data, json).await,
-        MemoryCommand::Export(args) => exchange::export(data, &args, json).await,
-        MemoryCommand::Import(args) => exchange::import(data, &args, json).await,
+        MemorySubcommand::List(args) => list(data, &args, json).await,
+        MemorySubcommand::Show(args) => show(data, args.id, json).await,
+        MemorySubcommand::Edit(args) => edit(data, *args, json).await,
+        MemorySubcommand::Undo(args) => amend(data, args.id, Amendment::Undo, json).await,
+        MemorySubcommand::History(args) => history::run(data, args.id, json).await,
+        MemorySubcommand::Confirm(args) => amend(data, args.id, Amendment::Confirm, json).await,
+        MemorySubcommand::Core(args) => amend(data, args.id, Amendment::MarkCore, json).await,
+        MemorySubcommand::Wrong(args) => amend(data, args.id, Amendment::Deactivate, json).await,
+        MemorySubcommand::Retire(args) => amend(data, args.id, Amendment::Retire, json).await,
+        MemorySubcommand::Forget(args) => forget::run(data, &args, json).await,
+        MemorySubcommand::RollBack(args) => roll_back::run(data, &args, json).await,
+        MemorySubcommand::Status => status::run(data, json).await,
+        MemorySubcommand::Decide(args) => cmd::decide::run(data, args, json).await,
+        MemorySubcommand::Review(args) => cmd::decide::review(data, args, json).await,
+        MemorySubcommand::Censor(args) => cmd::censor::run(data, args, json).await,
+        MemorySubcommand::Frames(args) => cmd::frames::run(data, &args, json),
+        MemorySubcommand::Export(args) => transfer::export(data, &args, json).await,
+        MemorySubcommand::Import(args) => transfer::import(data, &args, json).await,
     }
 }
 
-async fn list(data: &DataDir, args: &ListArgs, json: bool) -> Result<ExitCode, Failure> {
-    let agent = app::known_agent(data).await?;
+async fn list(data: &DataDir, args: &MemoryListArgs, json: bool) -> Result<ExitCode, Failure> {
+    let agent = app::existing_agent(data).await?;
     let records = agent.list(args.kind, args.before, args.max).await?;
     if json {
-        out::json_line(&records)?;
+        out::print_json(&records)?;
     } else if records.is_empty() {
-        out::line(format!("{DIM}Nothing is known yet: `neap remember` and `neap decide` write records.{DIM:#}"));
+        out::print_line(format!(
+            "{DIM}Nothing is known yet: `neap remember` and `neap memory decide` write records.{DIM:#}"
+        ));
     } else {
-        out::piece(table(&records));
+        out::print_text(table(&records));
         if let Some(last) = records.last().filter(|_| records.len() == args.max) {
             let kind = args.kind.map_or_else(String::new, |kind| format!(" --kind {kind}"));
-            out::line(format!("{DIM}more:{DIM:#} neap memory list{kind} --before {}", last.id));
+            out::print_line(format!("{DIM}more:{DIM:#} neap memory list{kind} --before {}", last.id));
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Records as a table.
 fn table(records: &[Memory]) -> String {
     let row = |memory: &Memory| {
         vec![
             format!("{BOLD}{}{BOLD:#}", memory.id),
-            state(memory),
+            status_text(memory),
             memory.created.date(),
-            memory.provenance.short(),
-            told::in_short(memory),
+            memory.provenance.label(),
+            memory_output::memory_line(memory),
         ]
     };
     out::table(&["id", "status", "written", "by", "what"], &records.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Where a record is in its life, and what else one should know of it.
-fn state(memory: &Memory) -> String {
+fn status_text(memory: &Memory) -> String {
     let mut state = memory.status.as_str().to_owned();
     let marks = [
-        (memory.pinned && memory.is_a_persons(), ", always"),
+        (memory.pinned && memory.is_person_approved(), ", always"),
         (memory.is_proposal() && memory.kind() != MemoryKind::Censor, ", always?"),
         (memory.is_proposal() && memory.kind() == MemoryKind::Censor, ", proposed"),
         (!memory.contested_with.is_empty(), ", contested"),
         (!memory.shaken_by.is_empty(), ", shaken"),
         (memory.forget_asked, ", to be forgotten?"),
     ];
-    marks.iter().filter(|(is_so, _)| *is_so).for_each(|(_, mark)| state.push_str(mark));
+    marks.iter().filter(|(applies, _)| *applies).for_each(|(_, mark)| state.push_str(mark));
     state
 }
 
 async fn show(data: &DataDir, id: MemoryId, json: bool) -> Result<ExitCode, Failure> {
-    let mut agent = app::known_agent(data).await?;
-    match agent.ask(Wish::Expand { id }).await? {
-        Answer::Full { memory } if json => out::json_line(&memory)?,
-        Answer::Full { memory } => out::piece(out::clean(&memory.full())),
-        other @ (Answer::Learnt { .. }
-        | Answer::Changed { .. }
-        | Answer::Counted
-        | Answer::Found { .. }
-        | Answer::Status(_)
-        | Answer::Swept { .. }
-        | Answer::Refused(_)) => return told::tell(&agent, other, json).await,
+    let mut agent = app::existing_agent(data).await?;
+    match agent.run_command(MemoryCommand::Expand { id }).await? {
+        MemoryResponse::Full { memory } if json => out::print_json(&memory)?,
+        MemoryResponse::Full { memory } => out::print_text(out::escape_control(&memory.full_text())),
+        other @ (MemoryResponse::Remembered { .. }
+        | MemoryResponse::Changed { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }
+        | MemoryResponse::Refused(_)) => return memory_output::print_outcome(&agent, other, json).await,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn edit(data: &DataDir, args: EditArgs, json: bool) -> Result<ExitCode, Failure> {
+async fn edit(data: &DataDir, args: MemoryEditArgs, json: bool) -> Result<ExitCode, Failure> {
     let id = args.id;
-    let mut agent = app::known_agent(data).await?;
-    let memory = get(&agent, id).await?;
-    let edit = typed::edit(&memory, args)?;
-    let answer = agent
-        .ask(Wish::Amend { id, how: Amendment::Edit(Box::new(edit)), by: Provenance::of(Author::Person) })
+    let mut agent = app::existing_agent(data).await?;
+    let memory = get_existing(&agent, id).await?;
+    let edit = memory_input::edit(&memory, args)?;
+    let response = agent
+        .run_command(MemoryCommand::Amend {
+            id,
+            how: Amendment::Edit(Box::new(edit)),
+            by: Provenance::from_author(Author::Person),
+        })
         .await?;
-    told::tell(&agent, answer, json).await
+    memory_output::print_outcome(&agent, response, json).await
 }
 
 async fn amend(data: &DataDir, id: MemoryId, how: Amendment, json: bool) -> Result<ExitCode, Failure> {
-    let mut agent = app::known_agent(data).await?;
-    let answer = agent.ask(Wish::Amend { id, how, by: Provenance::of(Author::Person) }).await?;
-    told::tell(&agent, answer, json).await
+    let mut agent = app::existing_agent(data).await?;
+    let response =
+        agent.run_command(MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) }).await?;
+    memory_output::print_outcome(&agent, response, json).await
 }
 
-/// A record that must be there.
-async fn get(agent: &Agent, id: MemoryId) -> Result<Memory, Failure> {
+async fn get_existing(agent: &Agent, id: MemoryId) -> Result<Memory, Failure> {
     agent.get(id).await?.ok_or_else(|| {
-        Failure::refused(
-            &neap_core::tools::Refusal::new(format!("There is no memory {id}."))
+        Failure::from_refusal(
+            &neap_core::base::refusal::Refusal::new(format!("There is no memory {id}."))
                 .hint("`neap memory list` shows what there is, `neap recall` finds it"),
         )
     })
 }
 
-/// Every record of an agent, newest first.
-async fn all(agent: &Agent) -> Result<Vec<Memory>, Failure> {
+/// All memories of an agent, newest first.
+async fn all_records(agent: &Agent) -> Result<Vec<Memory>, Failure> {
     let mut records: Vec<Memory> = Vec::new();
     loop {
         let page = agent.list(None, records.last().map(|last| last.id), PAGE).await?;

@@ -1,10 +1,10 @@
-//! `neap memory status`: how much is known, and how well it serves.
+//! `neap memory status`: counts of memories and their calibration.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
-use neap_core::report::AgentReport;
+use neap_core::session::report::AgentReport;
 use neap_engine::Agent;
 use serde_json::{Map, Value, json};
 
@@ -12,22 +12,20 @@ use crate::app;
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
-/// Decisions without an outcome that are shown.
 const PENDING_SHOWN: usize = 10;
 
-/// Records by kind and status.
 type Counts = BTreeMap<MemoryKind, BTreeMap<&'static str, u64>>;
 
 pub(super) async fn run(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
-    let agent = app::known_agent(data).await?;
-    let records = super::all(&agent).await?;
-    let counts = counted(&records);
+    let agent = app::existing_agent(data).await?;
+    let records = super::all_records(&agent).await?;
+    let counts = count_records(&records);
     let (head, report) = (agent.head(), agent.report());
     if json {
-        out::json_line(&to_json(&agent, &head, &report, &counts))?;
+        out::print_json(&to_json(&agent, &head, &report, &counts))?;
         return Ok(ExitCode::SUCCESS);
     }
-    out::line(format!("{BOLD}{}{BOLD:#} knows {}", agent.id(), out::count(records.len() as u64, "record")));
+    out::print_line(format!("{BOLD}{}{BOLD:#} knows {}", agent.id(), out::count(records.len() as u64, "record")));
     let rows: Vec<Vec<String>> = counts
         .iter()
         .map(|(kind, by_status)| {
@@ -36,32 +34,32 @@ pub(super) async fn run(data: &DataDir, json: bool) -> Result<ExitCode, Failure>
         })
         .collect();
     if !rows.is_empty() {
-        out::piece(out::table(&["  kind", "records", "status"], &rows));
+        out::print_text(out::table(&["  kind", "records", "status"], &rows));
     }
     let growth = report.growth_per_day.map_or_else(|| "–".to_owned(), |n| format!("{n:.1} records a day"));
-    out::line(format!("{DIM}growth{DIM:#}            {growth}"));
+    out::print_line(format!("{DIM}growth{DIM:#}            {growth}"));
     let rate = report.confirmation_rate.map_or_else(|| "–".to_owned(), |rate| format!("{:.1} %", rate * 100.0));
-    out::line(format!("{DIM}facts met again{DIM:#}   {rate} {DIM}(aim: more than 20 %){DIM:#}"));
+    out::print_line(format!("{DIM}facts met again{DIM:#}   {rate} {DIM}(aim: more than 20 %){DIM:#}"));
     let calibration = head.reviews.calibration().map_or_else(
         || format!("{} of the 5 reviews that it takes", head.reviews.count),
         |calibration| calibration.note(),
     );
-    out::line(format!("{DIM}calibration{DIM:#}       {calibration}"));
+    out::print_line(format!("{DIM}calibration{DIM:#}       {calibration}"));
     if !head.pending.is_empty() {
-        out::line(format!("{DIM}without an outcome:{DIM:#}"));
+        out::print_line(format!("{DIM}without an outcome:{DIM:#}"));
         for pending in head.pending.iter().rev().take(PENDING_SHOWN) {
             let (id, stakes) = (pending.id, pending.stakes.as_str());
-            out::line(format!(
+            out::print_line(format!(
                 "  {BOLD}{id}{BOLD:#} {} {DIM}({stakes} stakes){DIM:#}",
                 out::shorten(&pending.text, 90)
             ));
         }
-        out::line(format!("{DIM}hint:{DIM:#} neap review ID success|partial|failure"));
+        out::print_line(format!("{DIM}hint:{DIM:#} neap memory review ID success|partial|failure"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn counted(records: &[Memory]) -> Counts {
+fn count_records(records: &[Memory]) -> Counts {
     let mut counts = Counts::new();
     for memory in records {
         *counts.entry(memory.kind()).or_default().entry(memory.status.as_str()).or_default() += 1;
@@ -82,11 +80,11 @@ fn to_json(agent: &Agent, head: &AgentHead, report: &AgentReport, counts: &Count
         "agent": agent.id(), "records": counts.values().flat_map(BTreeMap::values).sum::<u64>(), "kinds": kinds,
         "pending": head.pending, "reviews": head.reviews.count, "calibration": calibration,
         "growth_per_day": report.growth_per_day, "confirmation_rate": report.confirmation_rate,
-        "always": a_persons(&head.pinned), "censors": a_persons(&head.censors),
+        "always": person_ids(&head.pinned), "censors": person_ids(&head.censors),
     })
 }
 
-/// Those that are in effect: what somebody else proposed waits.
-fn a_persons(records: &BTreeMap<MemoryId, Memory>) -> Vec<MemoryId> {
-    records.values().filter(|memory| memory.is_a_persons()).map(|memory| memory.id).collect()
+/// Those in effect: proposals wait for a person's approval.
+fn person_ids(records: &BTreeMap<MemoryId, Memory>) -> Vec<MemoryId> {
+    records.values().filter(|memory| memory.is_person_approved()).map(|memory| memory.id).collect()
 }

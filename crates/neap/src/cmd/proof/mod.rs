@@ -1,25 +1,25 @@
-//! `neap proof`: the scripted proofs of the design, through the real engine, expected beside measured.
+//! `neap lab proof`: runs the design's scripted proofs through the real engine and compares expected with
+//! measured.
 
 mod memory;
 pub(crate) mod model;
+mod session;
 mod slice1;
 mod slice2;
 mod slice3;
 mod slice4;
-mod stage;
 mod window;
 
 use std::process::ExitCode;
 
 use serde::Serialize;
 
-use crate::cli::{ProofArgs, Slice};
+use crate::cli::{ProofArgs, ProofSuite};
 use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
-use stage::Stage;
+use session::ProofSession;
 
-/// One step of a proof.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ProofRow {
     step: String,
     action: String,
     expected: String,
@@ -27,12 +27,11 @@ struct Row {
     ok: bool,
 }
 
-/// A proof: what it shows, step by step.
 #[derive(Debug, Serialize)]
 struct Proof {
     slice: &'static str,
     shows: &'static str,
-    rows: Vec<Row>,
+    rows: Vec<ProofRow>,
     ok: bool,
 }
 
@@ -41,7 +40,7 @@ impl Proof {
         Self { slice, shows, rows: Vec::new(), ok: true }
     }
 
-    fn row(
+    fn add_row(
         &mut self,
         step: impl Into<String>,
         action: impl Into<String>,
@@ -51,11 +50,11 @@ impl Proof {
     ) {
         self.ok &= ok;
         let (step, action) = (step.into(), action.into());
-        self.rows.push(Row { step, action, expected: expected.into(), measured: measured.into(), ok });
+        self.rows.push(ProofRow { step, action, expected: expected.into(), measured: measured.into(), ok });
     }
 
     fn print(&self) {
-        out::line(format!("{BOLD}{}{BOLD:#}  {}", self.slice, self.shows));
+        out::print_line(format!("{BOLD}{}{BOLD:#}  {}", self.slice, self.shows));
         let rows: Vec<Vec<String>> = self
             .rows
             .iter()
@@ -65,62 +64,62 @@ impl Proof {
                 cells.into_iter().cloned().chain([verdict]).collect()
             })
             .collect();
-        out::line(out::table(&["step", "action", "expected", "measured", ""], &rows));
+        out::print_line(out::table(&["step", "action", "expected", "measured", ""], &rows));
     }
 }
 
 pub(crate) async fn run(args: &ProofArgs, json: bool) -> Result<ExitCode, Failure> {
-    if args.slice == Slice::Window {
+    if args.slice == ProofSuite::Window {
         let proofs = match args.transcripts.as_slice() {
             [] => window::prove(args.turns).await?,
             files => window::prove_over(files).await?,
         };
-        return tell(&proofs, json);
+        return print_proofs(&proofs, json);
     }
-    if args.slice == Slice::Memory {
+    if args.slice == ProofSuite::Memory {
         return match &args.once {
-            Some(store) => memory::once(store).await.map(|()| ExitCode::SUCCESS),
-            None => tell(&memory::prove(args.percent).await?, json),
+            Some(store) => memory::build_once(store).await.map(|()| ExitCode::SUCCESS),
+            None => print_proofs(&memory::prove(args.percent).await?, json),
         };
     }
     if !args.transcripts.is_empty() {
         return Err(
-            Failure::new("--transcripts is for the window proof").hint("neap proof window --transcripts FILE")
+            Failure::new("--transcripts is for the window proof").hint("neap lab proof window --transcripts FILE")
         );
     }
-    let wanted = |slice: Slice| args.slice == slice || args.slice == Slice::All;
+    let is_selected = |slice: ProofSuite| args.slice == slice || args.slice == ProofSuite::All;
     let mut proofs = Vec::new();
-    if wanted(Slice::Slice1) {
-        proofs.push(slice1::prove(&mut Stage::new().await?).await?);
+    if is_selected(ProofSuite::Slice1) {
+        proofs.push(slice1::prove(&mut ProofSession::new().await?).await?);
     }
-    if wanted(Slice::Slice2) {
-        proofs.push(slice2::prove(&mut Stage::new().await?).await?);
+    if is_selected(ProofSuite::Slice2) {
+        proofs.push(slice2::prove(&mut ProofSession::new().await?).await?);
     }
-    if wanted(Slice::Slice3) {
-        proofs.push(slice3::prove(&mut Stage::new().await?).await?);
+    if is_selected(ProofSuite::Slice3) {
+        proofs.push(slice3::prove(&mut ProofSession::new().await?).await?);
     }
-    if wanted(Slice::Slice4) {
-        proofs.push(slice4::prove(&mut Stage::new().await?).await?);
+    if is_selected(ProofSuite::Slice4) {
+        proofs.push(slice4::prove(&mut ProofSession::new().await?).await?);
     }
-    tell(&proofs, json)
+    print_proofs(&proofs, json)
 }
 
-/// Prints proofs; the exit code says whether they hold.
-fn tell(proofs: &[Proof], json: bool) -> Result<ExitCode, Failure> {
+/// Prints proofs; the exit code says whether all hold.
+fn print_proofs(proofs: &[Proof], json: bool) -> Result<ExitCode, Failure> {
     let ok = proofs.iter().all(|proof| proof.ok);
     if json {
-        out::json_line(&proofs)?;
+        out::print_json(&proofs)?;
     } else {
         for proof in proofs {
             proof.print();
         }
         let failed: usize = proofs.iter().flat_map(|proof| &proof.rows).filter(|row| !row.ok).count();
         let rows: usize = proofs.iter().map(|proof| proof.rows.len()).sum();
-        out::line(match failed {
+        out::print_line(match failed {
             0 => format!("{GOOD}all {rows} expectations hold{GOOD:#}"),
             n => format!("{BAD}{n} of {rows} expectations fail{BAD:#}"),
         });
-        out::line(format!(
+        out::print_line(format!(
             "{DIM}Tokens are o200k; \"about\" figures are the design's own, whose texts were other than these.{DIM:#}"
         ));
     }

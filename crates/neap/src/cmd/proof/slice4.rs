@@ -1,14 +1,15 @@
-//! Slice 4: the context stays bounded; what left it is found again. The table of the seed, row by row.
+//! Slice 4: the context stays bounded, and evicted efforts are found again. One row per step of the design's
+//! table.
 //!
-//! The seed's turns are counted from its set-up. Efforts 1 and 2 are spoken of now and then, as in its table,
-//! where they are still shown at turn 26; the others are not, and go after exactly 20 turns.
+//! Turns are counted from the set-up. Efforts 1 and 2 are mentioned now and then and are still shown at turn 26;
+//! the others are not mentioned and are evicted after exactly 20 turns.
 
-use neap_core::ledger::Layer;
+use neap_core::base::ledger::Layer;
 
-use super::stage::{AUTH_BUG, DB_MIGRATION, LOGO_DESIGN, PERF_FIX, SAILING_TRIP, Stage};
+use super::session::{AUTH_BUG, DB_MIGRATION, LOGO_DESIGN, PERF_FIX, ProofSession, SAILING_TRIP};
 use super::{Failure, Proof};
 
-/// Sentences that no summary shares two keywords with.
+/// Sentences that share at most one keyword with any summary.
 const CHATTER: [&str; 7] = [
     "Tell me a joke about cats.",
     "Does pasta cook quicker at altitude?",
@@ -19,10 +20,10 @@ const CHATTER: [&str; 7] = [
     "Chess or checkers tonight?",
 ];
 
-pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
+pub(super) async fn prove(stage: &mut ProofSession) -> Result<Proof, Failure> {
     let mut proof = Proof::new("slice4", "the context stays bounded; what left it is found again");
     for at in 0..30 {
-        chat(stage, at).await?;
+        small_talk(stage, at).await?;
     }
     let efforts = [
         ("effort-1-auth", AUTH_BUG),
@@ -32,41 +33,42 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
         ("effort-5-logo", LOGO_DESIGN),
     ];
     for (name, script) in efforts {
-        stage.work_through(name, script).await?;
+        stage.play_and_conclude(name, script).await?;
     }
-    // The last of them was concluded in this turn; the others are brought level with it.
+    // The last effort was concluded in this turn; mentioning the others gives all the same age.
     let mention = "To recap: effort-1-auth, effort-2-perf, effort-3-trip, effort-4-migration and effort-5-logo.";
-    stage.say(mention, &[], "Noted.").await?;
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Setup", "5 concluded efforts, 30 ambient exchanges", (5, 10), measured, stage).await?;
-    let peak_at_setup = stage.layers().await?.total().0;
+    stage.take_turn(mention, &[], "Noted.").await?;
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(&mut proof, "Setup", "5 concluded efforts, 30 ambient exchanges", (5, 10), measured, stage)
+        .await?;
+    let peak_at_setup = stage.layer_tokens().await?.total().0;
 
     let zero = stage.session.state().turn().0;
-    stage.say("effort-1-auth and effort-2-perf went well.", &[], "They did.").await?;
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Turn 1", "reference effort-1 and effort-2", (5, 10), measured, stage).await?;
+    stage.take_turn("effort-1-auth and effort-2-perf went well.", &[], "They did.").await?;
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(&mut proof, "Turn 1", "reference effort-1 and effort-2", (5, 10), measured, stage).await?;
 
     while stage.session.state().turn().0 < zero + 19 {
         let at = stage.session.state().turn().0;
         if at == zero + 10 {
-            stage.say("Like effort-1-auth and effort-2-perf, in a way.", &[], "Yes.").await?;
+            stage.take_turn("Like effort-1-auth and effort-2-perf, in a way.", &[], "Yes.").await?;
         } else {
-            chat(stage, usize::try_from(at).unwrap_or_default()).await?;
+            small_talk(stage, usize::try_from(at).unwrap_or_default()).await?;
         }
     }
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Turn 19", "19 turns without effort-3, 4, 5", (5, 10), measured, stage).await?;
-    chat(stage, 3).await?;
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Turn 20", "20 turns without them: evicted", (2, 10), measured, stage).await?;
-    chat(stage, 4).await?;
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(&mut proof, "Turn 21", "effort-1 and effort-2 are shown", (2, 10), measured, stage).await?;
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(&mut proof, "Turn 19", "19 turns without effort-3, 4, 5", (5, 10), measured, stage).await?;
+    small_talk(stage, 3).await?;
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(&mut proof, "Turn 20", "20 turns without them: evicted", (2, 10), measured, stage).await?;
+    small_talk(stage, 4).await?;
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(&mut proof, "Turn 21", "effort-1 and effort-2 are shown", (2, 10), measured, stage).await?;
 
-    recall(stage, &mut proof).await?;
+    prove_recall(stage, &mut proof).await?;
     let peak = stage.session.report().context_tokens_peak.0;
     let budget = stage.session.state().policy().context_tokens_max;
-    proof.row(
+    proof.add_row(
         "all",
         "the context has a ceiling",
         format!("never over {budget}"),
@@ -76,12 +78,12 @@ pub(super) async fn prove(stage: &mut Stage) -> Result<Proof, Failure> {
     Ok(proof)
 }
 
-/// Search finds what was evicted, expansion brings it back, decay puts it away, its summary stays.
-async fn recall(stage: &mut Stage, proof: &mut Proof) -> Result<(), Failure> {
+/// Search finds an evicted effort, expansion restores it, decay collapses it, and its summary stays.
+async fn prove_recall(stage: &mut ProofSession, proof: &mut Proof) -> Result<(), Failure> {
     let search = [("search_efforts", r#"{"query":"move billing to Postgres"}"#)];
-    stage.say("When was that cut-over planned?", &search, "Let me see what I find.").await?;
-    let engine_found = found(stage).await?;
-    proof.row(
+    stage.take_turn("When was that cut-over planned?", &search, "Let me see what I find.").await?;
+    let engine_found = best_match(stage).await?;
+    proof.add_row(
         "Turn 22",
         "user asks about effort-4's topic",
         "search finds it",
@@ -89,54 +91,52 @@ async fn recall(stage: &mut Stage, proof: &mut Proof) -> Result<(), Failure> {
         engine_found == "effort-4-migration",
     );
     let expand = [("expand_effort", r#"{"id":"effort-4-migration"}"#)];
-    stage.say("Yes, the details please.", &expand, "Sunday 22 March at 03:00.").await?;
-    let raw = stage.layers().await?.get(Layer::Expanded).0;
-    proof.row(
+    stage.take_turn("Yes, the details please.", &expand, "Sunday 22 March at 03:00.").await?;
+    let raw = stage.layer_tokens().await?.get(Layer::Expanded).0;
+    proof.add_row(
         "Turn 23",
         "user asks for details",
         "effort-4's raw log is expanded",
-        format!("expanded: {}, {raw} tokens", stage.expanded()),
-        stage.expanded() == "effort-4-migration" && raw >= stage.raw_tokens("effort-4-migration"),
+        format!("expanded: {}, {raw} tokens", stage.expanded_ids()),
+        stage.expanded_ids() == "effort-4-migration" && raw >= stage.raw_tokens("effort-4-migration"),
     );
     for at in 0..3 {
-        chat(stage, at + 2).await?;
+        small_talk(stage, at + 2).await?;
     }
-    let measured = (stage.shown(), ambient(stage).await?);
-    row(proof, "Turn 26", "decay collapses effort-4", (3, 10), measured, stage).await?;
-    proof.row("Turn 26", "expanded", "none", stage.expanded(), stage.expanded() == "none");
+    let measured = (stage.summaries_shown(), ambient_exchanges(stage).await?);
+    add_counts_row(proof, "Turn 26", "decay collapses effort-4", (3, 10), measured, stage).await?;
+    proof.add_row("Turn 26", "expanded", "none", stage.expanded_ids(), stage.expanded_ids() == "none");
     Ok(())
 }
 
-/// What the model's search returned first, as it read it.
-async fn found(stage: &mut Stage) -> Result<String, Failure> {
+async fn best_match(stage: &mut ProofSession) -> Result<String, Failure> {
     let outcome = stage.session.call_tool("search_efforts", r#"{"query":"move billing to Postgres"}"#).await?;
     let value: serde_json::Value = serde_json::from_str(&outcome.text).unwrap_or_default();
     Ok(value["results"][0]["id"].as_str().unwrap_or("nothing").to_owned())
 }
 
-async fn chat(stage: &mut Stage, at: usize) -> Result<(), Failure> {
-    stage.say(CHATTER[at % CHATTER.len()], &[], "Hm.").await?;
+async fn small_talk(stage: &mut ProofSession, at: usize) -> Result<(), Failure> {
+    stage.take_turn(CHATTER[at % CHATTER.len()], &[], "Hm.").await?;
     Ok(())
 }
 
-/// Exchanges of ambient chat in the context.
-async fn ambient(stage: &mut Stage) -> Result<usize, Failure> {
+async fn ambient_exchanges(stage: &mut ProofSession) -> Result<usize, Failure> {
     let ledger = stage.session.assemble(None).await?.ledger;
     let exchanges: u64 =
         ledger.logs.iter().filter(|log| log.layer == Layer::Ambient).map(|log| log.exchanges).sum();
     Ok(usize::try_from(exchanges).unwrap_or(usize::MAX))
 }
 
-async fn row(
+async fn add_counts_row(
     proof: &mut Proof,
     at: &str,
     action: &str,
     expected: (usize, usize),
     measured: (usize, usize),
-    stage: &mut Stage,
+    stage: &mut ProofSession,
 ) -> Result<(), Failure> {
-    let tokens = stage.layers().await?.variable();
-    proof.row(
+    let tokens = stage.layer_tokens().await?.variable();
+    proof.add_row(
         at,
         action,
         format!("{} summaries, {} ambient exchanges", expected.0, expected.1),

@@ -1,27 +1,26 @@
-//! `neap session export`: the whole stream, one event a line.
+//! `neap session export`: writes a session's events, one per line.
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use neap_core::ids::Seq;
-use neap_store::Stored;
+use neap_core::base::ids::Seq;
+use neap_store::StoredEvent;
 use serde_json::json;
 
 use crate::app;
-use crate::cli::ExportArgs;
+use crate::cli::SessionExportArgs;
 use crate::env::DataDir;
 use crate::files;
 use crate::out::{self, Failure};
 
-/// Events read at a time.
 const PAGE_EVENTS: usize = 1_000;
 
-pub(super) async fn run(data: &DataDir, args: &ExportArgs, json: bool) -> Result<ExitCode, Failure> {
-    let engine = app::reader(data)?;
-    let id = app::session_id(&args.session)?;
+pub(super) async fn run(data: &DataDir, args: &SessionExportArgs, json: bool) -> Result<ExitCode, Failure> {
+    let engine = app::read_engine(data)?;
+    let id = app::parse_session_id(&args.session)?;
     engine.attach(&id).await?;
     let mut sink: Box<dyn Write> = match &args.output {
-        // New only: an export never replaces a file.
+        // An export never replaces a file.
         Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
             Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
         })?)),
@@ -36,11 +35,11 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs, json: bool) -> Result
         }
         for stored in page {
             match stored {
-                Stored::Event(recorded) => {
+                StoredEvent::Whole(recorded) => {
                     from = recorded.seq.next();
                     writeln!(sink, "{}", out::json_text(&recorded)?)?;
                 }
-                Stored::Damaged { seq, .. } => {
+                StoredEvent::Damaged { seq, .. } => {
                     from = seq.next();
                     damaged += 1;
                 }
@@ -50,11 +49,11 @@ pub(super) async fn run(data: &DataDir, args: &ExportArgs, json: bool) -> Result
     sink.flush()?;
     if damaged > 0 {
         return Err(Failure::new(format!("left out of the export: {}", out::count(damaged, "damaged event")))
-            .hint("`neap doctor` names them"));
+            .hint("`neap store doctor` names them"));
     }
     match &args.output {
-        Some(path) if json => out::json_line(&json!({"session": id, "events": from.0 - 1, "output": path}))?,
-        Some(path) => out::line(format!("wrote {}", path.display())),
+        Some(path) if json => out::print_json(&json!({"session": id, "events": from.0 - 1, "output": path}))?,
+        Some(path) => out::print_line(format!("wrote {}", path.display())),
         None => {}
     }
     Ok(ExitCode::SUCCESS)

@@ -1,54 +1,62 @@
-//! `neap session import`: a folder made by another tool, or an export of our own.
+//! `neap session import`: imports a session folder or an export.
 
 use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
 
-use neap_core::event::Recorded;
-use neap_core::ids::SessionId;
-use neap_core::import::ImportedFolder;
-use neap_engine::{Clock, Engine, EngineError, ExportError, Imported, SystemClock};
+use neap_core::base::ids::SessionId;
+use neap_core::session::event::RecordedEvent;
+use neap_core::session::import::ImportedFolder;
+use neap_engine::{Clock, Engine, EngineError, ImportEventsError, Imported, SystemClock};
+use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use neap_store::folder;
-use neap_store::reading::{self, LINE_BYTES_MAX, Line, Lines};
 
 use crate::app;
-use crate::cli::ImportArgs;
+use crate::cli::SessionImportArgs;
 use crate::env::DataDir;
 use crate::files;
 use crate::out::{self, BOLD, DIM, Failure};
 
-pub(super) async fn run(data: &DataDir, args: &ImportArgs, json: bool) -> Result<ExitCode, Failure> {
+pub(super) async fn run(data: &DataDir, args: &SessionImportArgs, json: bool) -> Result<ExitCode, Failure> {
     let path = args.path.as_path();
-    let id = args.session.as_deref().map(app::session_id).transpose()?;
+    let id = args.session.as_deref().map(app::parse_session_id).transpose()?;
     if !path.exists() {
         return Err(Failure::new(format!("there is nothing at {}", path.display()))
             .hint("name a session folder, or a file written by `neap session export`"));
     }
-    let engine = app::engine(data)?.build();
-    let imported =
-        if path.is_dir() { folder(data, &engine, path, id).await? } else { export(&engine, path, id).await? };
+    let engine = app::engine_builder(data)?.build();
+    let imported = if path.is_dir() {
+        import_folder(data, &engine, path, id).await?
+    } else {
+        import_export(&engine, path, id).await?
+    };
     engine.flush().await;
     if json {
-        out::json_line(&imported)?;
+        out::print_json(&imported)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Imported { session, turns, efforts, masked, notes } = &imported;
-    out::line(format!(
+    out::print_line(format!(
         "imported {BOLD}{session}{BOLD:#}: {}, {}; the originals are untouched",
         out::count(*turns, "turn"),
         out::count(*efforts, "effort")
     ));
     if *masked > 0 {
-        out::line(format!("{} masked", out::count(*masked, "secret")));
+        out::print_line(format!("{} masked", out::count(*masked, "secret")));
     }
     for note in notes {
-        out::line(format!("{DIM}note:{DIM:#} {}", out::clean(note)));
+        out::print_line(format!("{DIM}note:{DIM:#} {}", out::escape_control(note)));
     }
-    out::line(format!("{DIM}go on with{DIM:#} neap chat --session {session}"));
+    out::print_line(format!("{DIM}go on with{DIM:#} neap chat --session {session}"));
     Ok(ExitCode::SUCCESS)
 }
 
-async fn folder(data: &DataDir, engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
+async fn import_folder(
+    data: &DataDir,
+    engine: &Engine,
+    path: &Path,
+    id: Option<SessionId>,
+) -> Result<Imported, Failure> {
     let read = folder::read_folder(path).map_err(|error| {
         Failure::new(error.to_string()).hint("a session folder has manifest.yaml, raw.jsonl and efforts/")
     })?;
@@ -56,59 +64,60 @@ async fn folder(data: &DataDir, engine: &Engine, path: &Path, id: Option<Session
         path.canonicalize()?.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let id = match id {
         Some(id) => id,
-        None => app::session_id(&name)?,
+        None => app::parse_session_id(&name)?,
     };
-    let own = data.sessions().join(id.as_str());
-    if own.canonicalize().is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own)) {
-        return take_back(engine, &read, &own, &id).await;
+    let own_folder = data.sessions_folder().join(id.as_str());
+    if own_folder.canonicalize().is_ok_and(|own_folder| path.canonicalize().is_ok_and(|path| path == own_folder)) {
+        return restore_lost(engine, &read, &own_folder, &id).await;
     }
     Ok(engine.import(&read, path, &id).await?)
 }
 
-/// Takes in the folder of a session that the store has lost. The new session's folder takes its place, so it gets another name first.
-async fn take_back(
+/// Imports the folder of a session that the store has lost. Renames it first, since the new session takes its
+/// name.
+async fn restore_lost(
     engine: &Engine,
     read: &ImportedFolder,
-    own: &Path,
+    own_folder: &Path,
     id: &SessionId,
 ) -> Result<Imported, Failure> {
     if engine.sessions().await?.iter().any(|info| info.session == *id && !info.scrubbed) {
         return Err(EngineError::SessionExists(id.clone()).into());
     }
-    let now = folder::compact(SystemClock.now());
-    let kept = own.with_file_name(format!("{id}.imported-{now}"));
-    files::set_aside(own, &kept).map_err(|error| {
-        Failure::new(format!("cannot rename {}: {error}", own.display())).hint("nothing was imported")
+    let now = folder::compact_timestamp(SystemClock.now());
+    let renamed = own_folder.with_file_name(format!("{id}.imported-{now}"));
+    files::rename_no_clobber(own_folder, &renamed).map_err(|error| {
+        Failure::new(format!("cannot rename {}: {error}", own_folder.display())).hint("nothing was imported")
     })?;
-    let mut imported = engine.import(read, &kept, id).await?;
-    imported.notes.push(format!("the folder is now {}", kept.display()));
+    let mut imported = engine.import(read, &renamed, id).await?;
+    imported.notes.push(format!("the folder is now {}", renamed.display()));
     Ok(imported)
 }
 
-async fn export(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
-    let mut events: Vec<Recorded> = Vec::new();
+async fn import_export(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
+    let mut events: Vec<RecordedEvent> = Vec::new();
     let failed = |error: &dyn std::fmt::Display| {
         Failure::new(format!("cannot read {}: {error}", path.display()))
             .hint("name a session folder, or a file written by `neap session export`")
     };
-    let file = reading::open(path).map_err(|error| failed(&error))?;
+    let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
     let file = BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?);
-    for (at, line) in Lines::new(file, LINE_BYTES_MAX).enumerate() {
-        let wrong = |error: String| {
+    for (at, line) in BoundedLines::new(file, LINE_BYTES_MAX).enumerate() {
+        let invalid = |error: String| {
             Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
                 .hint("only files written by `neap session export` can be imported")
         };
-        let line = match line.map_err(|error| wrong(error.to_string()))? {
-            Line::Whole(line) => line,
-            Line::TooLong { bytes } => {
-                return Err(wrong(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+        let line = match line.map_err(|error| invalid(error.to_string()))? {
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong { bytes } => {
+                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
             }
         };
-        events.push(serde_json::from_slice(line.trim_ascii_end()).map_err(|error| wrong(error.to_string()))?);
+        events.push(serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?);
     }
     engine.import_events(events, id).await.map_err(|error| match error {
-        ExportError::Engine(error) => error.into(),
-        ExportError::NoBeginning | ExportError::Impossible(_) => {
+        ImportEventsError::Engine(error) => error.into(),
+        ImportEventsError::NoSessionCreated | ImportEventsError::InvalidEvents(_) => {
             Failure::new(error.to_string()).hint("only files written by `neap session export` can be imported")
         }
     })

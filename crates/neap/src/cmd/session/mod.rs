@@ -1,4 +1,4 @@
-//! `neap session`: list, show, export, import, erase.
+//! `neap session`: lists, shows, exports, imports and erases sessions.
 
 mod erase;
 mod export;
@@ -9,38 +9,41 @@ use std::process::ExitCode;
 
 use neap_store::{SessionInfo, StoreError, folder};
 
-use crate::app;
-use crate::cli::{SessionArgs, SessionCommand};
+use crate::cli::{SessionArgs, SessionSubcommand};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
+use crate::{app, cmd};
 
 pub(crate) async fn run(data: &DataDir, args: SessionArgs, json: bool) -> Result<ExitCode, Failure> {
     match args.what {
-        SessionCommand::List => list(data, json).await,
-        SessionCommand::Show(args) => show::run(data, &args, json).await,
-        SessionCommand::Export(args) => export::run(data, &args, json).await,
-        SessionCommand::Import(args) => import::run(data, &args, json).await,
-        SessionCommand::DeleteRequest(args) => erase::run(data, &args, json).await,
+        SessionSubcommand::List => list(data, json).await,
+        SessionSubcommand::Show(args) => show::run(data, &args, json).await,
+        SessionSubcommand::Export(args) => export::run(data, &args, json).await,
+        SessionSubcommand::Import(args) => import::run(data, &args, json).await,
+        SessionSubcommand::Efforts(args) => cmd::efforts::run(data, &args, json).await,
+        SessionSubcommand::Receipts(args) => cmd::receipts::run(data, &args, json).await,
+        SessionSubcommand::Original(args) => cmd::original::run(data, &args, json).await,
+        SessionSubcommand::Erase(args) => erase::run(data, &args, json).await,
     }
 }
 
 async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
     let (mut sessions, mut lost) = (Vec::new(), Vec::new());
     if app::has_store(data)? {
-        let engine = app::reader(data)?;
-        lost = folder::newer_folders(engine.store().as_ref(), &data.sessions()).await?;
+        let engine = app::read_engine(data)?;
+        lost = folder::newer_folders(engine.store().as_ref(), &data.sessions_folder()).await?;
         sessions = engine.sessions().await?;
     }
     if json {
-        out::json_line(&sessions)?;
+        out::print_json(&sessions)?;
     } else if sessions.is_empty() && lost.is_empty() {
-        out::line(format!("{DIM}No sessions yet: `neap chat` begins one.{DIM:#}"));
+        out::print_line(format!("{DIM}No sessions yet: `neap chat` begins one.{DIM:#}"));
     } else {
         print(&sessions);
     }
-    // The list is shorter than it should be: whoever reads it must know.
+    // The list is incomplete, and its reader must know.
     match lost.into_iter().next() {
-        Some(first) => Err(StoreError::Lost { path: data.database(), why: first.what }.into()),
+        Some(first) => Err(StoreError::Lost { path: data.database_file(), why: first.what }.into()),
         None => Ok(ExitCode::SUCCESS),
     }
 }
@@ -58,5 +61,5 @@ fn print(sessions: &[SessionInfo]) {
             ]
         })
         .collect();
-    out::piece(out::table(&["session", "turns", "efforts", "last changed", ""], &rows));
+    out::print_text(out::table(&["session", "turns", "efforts", "last changed", ""], &rows));
 }

@@ -1,27 +1,27 @@
-//! `neap session show`: a session at a glance, or one of its turns, whole.
+//! `neap session show`: a session at a glance, or one of its turns in full.
 
 use std::process::ExitCode;
 
-use neap_core::ids::TurnNo;
+use neap_core::base::ids::TurnNo;
 use serde_json::json;
 
 use crate::app;
-use crate::cli::ShowArgs;
+use crate::cli::SessionShowArgs;
 use crate::cmd::{efforts, report};
 use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure};
 
-pub(super) async fn run(data: &DataDir, args: &ShowArgs, json: bool) -> Result<ExitCode, Failure> {
-    let engine = app::reader(data)?;
-    let id = app::session_id(&args.session)?;
+pub(super) async fn run(data: &DataDir, args: &SessionShowArgs, json: bool) -> Result<ExitCode, Failure> {
+    let engine = app::read_engine(data)?;
+    let id = app::parse_session_id(&args.session)?;
     if let Some(turn) = args.turn {
         let turn = engine.explain(&id, Some(TurnNo(turn))).await?;
         if json {
-            out::json_line(&turn)?;
+            out::print_json(&turn)?;
         } else {
-            let said = [("user", turn.message.clone()), ("assistant", turn.reply_for_people())];
-            for (who, text) in said.into_iter().filter_map(|(who, text)| text.map(|text| (who, text))) {
-                out::line(format!("{DIM}{who}:{DIM:#} {}", out::clean(&text)));
+            let messages = [("user", turn.message.clone()), ("assistant", turn.reply_display_text())];
+            for (who, text) in messages.into_iter().filter_map(|(who, text)| text.map(|text| (who, text))) {
+                out::print_line(format!("{DIM}{who}:{DIM:#} {}", out::escape_control(&text)));
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -29,21 +29,21 @@ pub(super) async fn run(data: &DataDir, args: &ShowArgs, json: bool) -> Result<E
     let session = engine.attach(&id).await?;
     let (state, head) = (session.state(), session.state().head());
     if json {
-        out::json_line(&json!({
+        out::print_json(&json!({
             "session": id, "created": head.created, "updated": head.updated, "encoding": head.encoding,
             "turns": state.turn(), "active": head.active, "ambient": head.ambient, "all_logs": head.all_logs,
             "policy": head.policy, "report": session.report(),
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    out::line(format!("{BOLD}{id}{BOLD:#}  {DIM}begun{DIM:#} {}", out::time(head.created)));
-    let folder = data.sessions().join(id.as_str());
+    out::print_line(format!("{BOLD}{id}{BOLD:#}  {DIM}begun{DIM:#} {}", out::time(head.created)));
+    let folder = data.sessions_folder().join(id.as_str());
     if folder.exists() {
-        out::line(format!("{DIM}as files:{DIM:#} {}", folder.display()));
+        out::print_line(format!("{DIM}as files:{DIM:#} {}", folder.display()));
     }
-    out::line("");
-    out::piece(efforts::render(state));
-    out::line("");
-    out::piece(report::render(&session.report()));
+    out::print_line("");
+    out::print_text(efforts::render(state));
+    out::print_line("");
+    out::print_text(report::render(&session.report()));
     Ok(ExitCode::SUCCESS)
 }

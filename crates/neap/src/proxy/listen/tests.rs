@@ -1,41 +1,41 @@
-//! Limits, with small ones in the place of those that people wait for.
+//! Tests of the limits, with short timeouts.
 
 use axum::body::Body;
 use axum::middleware;
 use axum::routing::{get, post};
 use tokio::sync::oneshot;
 
-use super::super::{body, fault::Fault, linger, route::Family};
+use super::super::{body, drain_body, error::ProxyError, route::Provider};
 use super::*;
 
-/// Long enough that a test which waits for it has failed.
+/// A test that waits this long has failed.
 const NEVER: Duration = Duration::from_secs(600);
 const SOON: Duration = Duration::from_millis(50);
 
-fn patient() -> Limits {
-    Limits { head: NEVER, body_next: NEVER, body: NEVER, ..Limits::default() }
+fn patient() -> ProxyLimits {
+    ProxyLimits { head_timeout: NEVER, body_frame_timeout: NEVER, body_timeout: NEVER, ..ProxyLimits::default() }
 }
 
-/// A server that answers with the length of what it read.
+/// A server that responds with the length of the body.
 struct Served {
     address: SocketAddr,
     _end: oneshot::Sender<()>,
 }
 
-async fn served(limits: Limits) -> Served {
+async fn served(limits: ProxyLimits) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
     let read = |request: axum::extract::Request| async {
         let (parts, body) = request.into_parts();
         match body::read(body, &parts.headers).await {
             Ok(bytes) => axum::response::Response::new(Body::from(bytes.len().to_string())),
-            Err(fault) => Fault::response(&fault, Family::OpenAi),
+            Err(fault) => ProxyError::response(&fault, Provider::OpenAi),
         }
     };
     let router = Router::new()
         .route("/", post(read))
         .route("/hello", get(|| async { "hello" }))
-        .layer(middleware::map_request_with_state(limits.clone(), linger::lingering));
+        .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
     let (end, ended) = oneshot::channel::<()>();
     tokio::spawn(async move {
         let ended = async {
@@ -46,7 +46,6 @@ async fn served(limits: Limits) -> Served {
     Served { address, _end: end }
 }
 
-/// Sends bytes, and reads until the other side ends.
 async fn exchange(served: &Served, bytes: &[u8]) -> String {
     let mut connection = TcpStream::connect(served.address).await.expect("a server");
     connection.write_all(bytes).await.expect("it takes them");
@@ -59,22 +58,22 @@ async fn ended(mut connection: TcpStream) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Section 8: a head that never ends does not keep its connection.
+/// Section 8: a head that never ends does not hold its connection.
 #[tokio::test]
 async fn a_head_that_does_not_end_is_given_up() {
-    let served = served(Limits { head: SOON, ..patient() }).await;
+    let served = served(ProxyLimits { head_timeout: SOON, ..patient() }).await;
     for begun in ["", "GET /hello HTTP/1.1\r\n", "GET /hello HTTP/1.1\r\nhost: localhost\r\nx-slow: "] {
         assert_eq!(exchange(&served, begun.as_bytes()).await, "", "{begun:?}: the connection ends");
     }
-    // One that is kept alive and says nothing more.
+    // A kept-alive connection that stays silent is closed.
     let answer = exchange(&served, b"GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert!(answer.ends_with("hello"), "{answer}");
 }
 
 #[tokio::test]
 async fn a_body_that_does_not_come_is_given_up() {
-    let slow_next = Limits { body_next: SOON, ..patient() };
-    let slow_whole = Limits { body: SOON, ..patient() };
+    let slow_next = ProxyLimits { body_frame_timeout: SOON, ..patient() };
+    let slow_whole = ProxyLimits { body_timeout: SOON, ..patient() };
     for limits in [slow_next, slow_whole] {
         let served = served(limits).await;
         for begun in [
@@ -90,10 +89,10 @@ async fn a_body_that_does_not_come_is_given_up() {
     }
 }
 
-/// A body that comes piece by piece, each in time, may not go on for ever.
+/// A body whose frames each arrive in time still has a deadline.
 #[tokio::test]
 async fn a_body_that_trickles_is_given_up() {
-    let served = served(Limits { body: SOON, ..patient() }).await;
+    let served = served(ProxyLimits { body_timeout: SOON, ..patient() }).await;
     let mut connection = TcpStream::connect(served.address).await.expect("a server");
     connection
         .write_all(b"POST / HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10000000\r\n\r\n")
@@ -112,10 +111,10 @@ async fn a_body_that_trickles_is_given_up() {
     trickle.abort();
 }
 
-/// RELIABILITY: at the limit, and one byte over it.
+/// RELIABILITY: at the limit, and one byte above it.
 #[tokio::test]
 async fn a_head_is_as_long_as_it_may_be() {
-    let limits = Limits { head_bytes_max: 1_000, ..patient() };
+    let limits = ProxyLimits { head_bytes_max: 1_000, ..patient() };
     let served = served(limits.clone()).await;
     let head = |bytes: usize| {
         let begin = "GET /hello HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-long: ";
@@ -129,7 +128,7 @@ async fn a_head_is_as_long_as_it_may_be() {
 
 #[tokio::test]
 async fn only_so_many_connections_are_served_at_once() {
-    let served = served(Limits { connections_max: 2, ..patient() }).await;
+    let served = served(ProxyLimits { connections_max: 2, ..patient() }).await;
     let ask = b"GET /hello HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let mut kept = Vec::new();
     for _ in 0..2 {
@@ -142,7 +141,7 @@ async fn only_so_many_connections_are_served_at_once() {
     }
     let answer = exchange(&served, ask).await;
     assert!(answer.starts_with("HTTP/1.1 503 ") && answer.contains("too_many_connections"), "{answer}");
-    // A seat that is left is taken again: the server is told of it a moment later.
+    // A released permit is used again; the server notices the close a moment later.
     kept.pop();
     let mut answer = String::new();
     for _ in 0..1_000 {
@@ -154,7 +153,7 @@ async fn only_so_many_connections_are_served_at_once() {
     assert!(answer.ends_with("hello"), "{answer}");
 }
 
-/// An answer may take far longer than anything that is asked of a client.
+/// A response may take longer than any timeout on requests.
 #[tokio::test]
 async fn a_long_answer_is_not_cut_off() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -163,10 +162,11 @@ async fn a_long_answer_is_not_cut_off() {
         tokio::time::sleep(SOON * 6).await;
         "late"
     });
-    let limits = Limits { head: SOON, body_next: SOON, body: SOON, ..Limits::default() };
+    let limits =
+        ProxyLimits { head_timeout: SOON, body_frame_timeout: SOON, body_timeout: SOON, ..ProxyLimits::default() };
     let router = Router::new()
         .route("/", slow)
-        .layer(middleware::map_request_with_state(limits.clone(), linger::lingering));
+        .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
     tokio::spawn(async move { serve(listener, router, &limits, std::future::pending()).await });
     let served = Served { address, _end: oneshot::channel().0 };
     let answer = exchange(&served, b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await;

@@ -1,10 +1,11 @@
-//! `neap proof model`: what only a model can do, asked of one: does it open, keep, close, expand, search and reopen when it should?
+//! `neap lab proof model`: tests whether a given model opens, closes, expands, searches and reopens efforts when
+//! it should.
 //!
-//! Each row is a small conversation in a fresh store. What counts is what happened, as the events tell it, never how the
-//! model put it. A model is not the same twice: each row is tried several times, and its share is told.
+//! Each scenario is a small conversation in a fresh store, judged by its events and never by the model's wording.
+//! Models are not deterministic, so each scenario runs several times and the share that passes is reported.
 
-mod rows;
-mod scene;
+mod scenario_run;
+mod scenarios;
 
 use std::process::ExitCode;
 
@@ -12,76 +13,74 @@ use serde::Serialize;
 
 use crate::cli::ProofArgs;
 use crate::env::DataDir;
-use crate::model::{self, Chosen};
+use crate::model::{self, ChosenModel};
 use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
 use crate::progress::Progress;
-use rows::{ROWS, Row};
-use scene::Scene;
+use scenario_run::ScenarioRun;
+use scenarios::{SCENARIOS, Scenario};
 
-/// How a row came out.
 #[derive(Debug, Serialize)]
-struct Rate {
+struct ScenarioRate {
     row: &'static str,
     expected: &'static str,
     tries: u32,
     passed: u32,
-    /// What was seen instead, where it did not pass.
+    /// What happened instead, where it failed.
     seen: Vec<String>,
 }
 
-/// All of them.
 #[derive(Debug, Serialize)]
-struct Rates {
+struct ModelReport {
     model: String,
-    rows: Vec<Rate>,
+    rows: Vec<ScenarioRate>,
     ok: bool,
 }
 
 pub(crate) async fn run(data: &DataDir, args: &ProofArgs, json: bool) -> Result<ExitCode, Failure> {
     let Some(chosen) = model::choose(data, &args.model)? else {
         return Err(Failure::new("there is no model to ask")
-            .hint("neap proof model --base-url http://localhost:11434/v1 --model NAME"));
+            .hint("neap lab proof model --base-url http://localhost:11434/v1 --model NAME"));
     };
     let mut rows = Vec::new();
-    let progress = Progress::new("rows", ROWS.len());
-    for row in &ROWS {
-        rows.push(rate(&chosen, row, args.tries).await?);
+    let progress = Progress::new("rows", SCENARIOS.len());
+    for row in &SCENARIOS {
+        rows.push(rate_scenario(&chosen, row, args.tries).await?);
         progress.step();
     }
-    progress.end();
+    progress.clear();
     let ok = rows.iter().all(|rate| rate.passed == rate.tries);
-    let rates = Rates { model: args.model.model.clone().unwrap_or_default(), rows, ok };
+    let report = ModelReport { model: args.model.model.clone().unwrap_or_default(), rows, ok };
     if json {
-        out::json_line(&rates)?
+        out::print_json(&report)?
     } else {
-        print(&rates)
+        print(&report)
     }
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
-async fn rate(chosen: &Chosen, row: &Row, tries: u32) -> Result<Rate, Failure> {
-    let mut rate = Rate { row: row.name, expected: row.expected, tries, passed: 0, seen: Vec::new() };
+async fn rate_scenario(chosen: &ChosenModel, row: &Scenario, tries: u32) -> Result<ScenarioRate, Failure> {
+    let mut rate = ScenarioRate { row: row.name, expected: row.expected, tries, passed: 0, seen: Vec::new() };
     for _ in 0..tries {
-        let mut scene = Scene::new(chosen, row.given).await?;
-        let seen = scene.play(row.says).await?;
-        if (row.holds)(&seen) { rate.passed += 1 } else { rate.seen.push(seen.to_string()) }
+        let mut run = ScenarioRun::new(chosen, row.setup).await?;
+        let observed = run.run(row.messages).await?;
+        if (row.passes)(&observed) { rate.passed += 1 } else { rate.seen.push(observed.to_string()) }
     }
     Ok(rate)
 }
 
-fn print(rates: &Rates) {
-    out::line(format!("{BOLD}model{BOLD:#}  {}", out::clean(&rates.model)));
-    let rows: Vec<Vec<String>> = rates.rows.iter().map(told).collect();
-    out::line(out::table(&["row", "expected", "passed", "seen instead"], &rows));
-    let passed = rates.rows.iter().filter(|rate| rate.passed == rate.tries).count();
-    let style = if rates.ok { GOOD } else { BAD };
-    out::line(format!("{style}{passed} of {} rows always hold{style:#}", rates.rows.len()));
-    out::line(format!("{DIM}Judged by what happened, not by what was said.{DIM:#}"));
+fn print(report: &ModelReport) {
+    out::print_line(format!("{BOLD}model{BOLD:#}  {}", out::escape_control(&report.model)));
+    let rows: Vec<Vec<String>> = report.rows.iter().map(table_row).collect();
+    out::print_line(out::table(&["row", "expected", "passed", "seen instead"], &rows));
+    let passed = report.rows.iter().filter(|rate| rate.passed == rate.tries).count();
+    let style = if report.ok { GOOD } else { BAD };
+    out::print_line(format!("{style}{passed} of {} rows always hold{style:#}", report.rows.len()));
+    out::print_line(format!("{DIM}Judged by what happened, not by what was said.{DIM:#}"));
 }
 
-fn told(rate: &Rate) -> Vec<String> {
+fn table_row(rate: &ScenarioRate) -> Vec<String> {
     let style = if rate.passed == rate.tries { GOOD } else { BAD };
     let passed = format!("{style}{} of {}{style:#}", rate.passed, rate.tries);
-    let seen = rate.seen.first().map(|seen| out::clean(&out::shorten(seen, 80)).into_owned());
+    let seen = rate.seen.first().map(|seen| out::escape_control(&out::shorten(seen, 80)).into_owned());
     vec![rate.row.to_owned(), rate.expected.to_owned(), passed, seen.unwrap_or_default()]
 }

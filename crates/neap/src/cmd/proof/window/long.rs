@@ -1,72 +1,69 @@
-//! The long chat: everything that is measured while it runs.
+//! Runs the long chat and measures it.
 
 use std::io::Write;
 use std::time::Instant;
 
-use neap_core::cost::Cost;
+use neap_core::base::cost::Cost;
 use neap_store::Footprint;
 
+use super::counting_model::RequestStats;
 use super::kpi::raw_line;
-use super::phases::{BEGINNING, WARM_UP, ordinary};
-use super::stage::{Stage, ms};
-use super::witness::Seen;
+use super::phases::{BEGINNING, WARM_UP, ordinary_turn};
+use super::session::{MeasuredSession, ms};
 use super::{progress, retention};
 use crate::files;
 use crate::out::Failure;
 
-/// The chat is begun anew once in so many turns: one beginning alone is too few turns to know what one takes, and a
-/// machine is not equally quick all the while.
+/// The chat's beginning is measured again every so many turns: one beginning is too short to be reliable, and a
+/// machine's speed varies.
 pub(super) const BEGIN_EVERY: u64 = 100;
 
-/// What came of it.
-pub(super) struct Run {
+pub(super) struct LongRun {
     pub(super) budget: u64,
-    pub(super) seen: Seen,
-    /// How many calls there had been after each turn.
+    pub(super) stats: RequestStats,
     pub(super) calls_until: Vec<usize>,
     pub(super) turn_ms: Vec<f64>,
-    /// What the first turns of the same chat take, of each time it was begun anew beside the long one.
+    /// Times of the first turns, for each new beginning.
     pub(super) beginnings_ms: Vec<Vec<f64>>,
     pub(super) upkeep_ms: Vec<f64>,
-    /// What it takes to append the same messages to a file, each made durable.
+    /// Time to append the same messages durably to a plain file.
     pub(super) append_ms: Vec<f64>,
-    /// The size of that file.
+    /// Size of that file.
     pub(super) raw_log_bytes: u64,
     pub(super) footprint: Footprint,
-    pub(super) asked: retention::Asked,
+    pub(super) retention: retention::RetentionScore,
 }
 
-/// Runs it.
-pub(super) async fn run(turns: u64, budget: u64) -> Result<Run, Failure> {
-    let mut stage = Stage::new(budget, &[], None).await?;
+pub(super) async fn run(turns: u64, budget: u64) -> Result<LongRun, Failure> {
+    let mut stage = MeasuredSession::new(budget, &[], None).await?;
     let mut log = files::create_new(&stage.folder.path().join("raw.jsonl"))?;
     let (mut turn_ms, mut upkeep_ms, mut append_ms) = (Vec::new(), Vec::new(), Vec::new());
     let (mut calls_until, mut beginnings_ms, mut raw_log_bytes) = (Vec::new(), Vec::new(), 0);
     for n in 1..=turns {
         if n.is_multiple_of(BEGIN_EVERY) {
-            beginnings_ms.push(beginning(budget).await?);
+            beginnings_ms.push(time_beginning(budget).await?);
         }
-        let said = ordinary(n);
+        let turn = ordinary_turn(n);
         let began = Instant::now();
-        for (role, content) in said.messages() {
+        for (role, content) in turn.messages() {
             let line = raw_line(role, content);
             raw_log_bytes += line.len() as u64;
             log.write_all(line.as_bytes())?;
             log.sync_data()?;
         }
         append_ms.push(ms(began.elapsed()));
-        let took = stage.say(&said.user, said.replies).await?;
+        let took = stage.take_turn(&turn.user, turn.replies).await?;
         turn_ms.push(ms(took.turn));
         upkeep_ms.push(ms(took.upkeep));
-        calls_until.push(stage.model.seen_calls());
+        calls_until.push(stage.model.call_count());
         progress("turn", n, turns, 500);
     }
-    let seen = stage.model.seen();
+    let stats = stage.model.stats();
     let footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
-    let asked = retention::ask(&mut stage, turns).await?;
-    Ok(Run {
+    let retention = retention::measure_retention(&mut stage, turns).await?;
+    Ok(LongRun {
         budget,
-        seen,
+        stats,
         calls_until,
         turn_ms,
         beginnings_ms,
@@ -74,27 +71,26 @@ pub(super) async fn run(turns: u64, budget: u64) -> Result<Run, Failure> {
         append_ms,
         raw_log_bytes,
         footprint,
-        asked,
+        retention,
     })
 }
 
-/// The first turns of the same chat in a store of its own: what each takes, once its pages have been touched.
-async fn beginning(budget: u64) -> Result<Vec<f64>, Failure> {
-    let mut stage = Stage::new(budget, &[], None).await?;
+/// Times of the first turns of the chat in a new store, after a warm-up.
+async fn time_beginning(budget: u64) -> Result<Vec<f64>, Failure> {
+    let mut stage = MeasuredSession::new(budget, &[], None).await?;
     let mut turn_ms = Vec::new();
     for n in 1..=BEGINNING as u64 {
-        let said = ordinary(n);
-        turn_ms.push(ms(stage.say(&said.user, said.replies).await?.turn));
+        let turn = ordinary_turn(n);
+        turn_ms.push(ms(stage.take_turn(&turn.user, turn.replies).await?.turn));
     }
     Ok(turn_ms.split_off(WARM_UP))
 }
 
-/// What the same chat costs with some settings.
-pub(super) async fn cost(turns: u64, budget: u64, set: &[(&str, &str)]) -> Result<Cost, Failure> {
-    let mut stage = Stage::new(budget, set, None).await?;
+pub(super) async fn chat_cost(turns: u64, budget: u64, set: &[(&str, &str)]) -> Result<Cost, Failure> {
+    let mut stage = MeasuredSession::new(budget, set, None).await?;
     for n in 1..=turns {
-        let said = ordinary(n);
-        stage.say(&said.user, said.replies).await?;
+        let turn = ordinary_turn(n);
+        stage.take_turn(&turn.user, turn.replies).await?;
         progress("turn", n, turns, 500);
     }
     Ok(stage.session.state().metrics().cost)

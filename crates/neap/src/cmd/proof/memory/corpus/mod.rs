@@ -1,33 +1,31 @@
-//! A year of an agent's life, made up from a seed: the proportions are the note's (2,000 decisions, 5,000 facts, 1,500
-//! episodes, 200 procedures, 100 censors), the topics those of a software team and of a person.
+//! A generated year of an agent's memories: 2,000 decisions, 5,000 facts, 1,500 episodes, 200 procedures and 100
+//! censors about a software team and a person.
 //!
-//! Records are written by the rules themselves, in the order of time: facts are met again, take the place of others and
-//! contradict each other as they would. Which topic a record is about is known here alone; nothing in the record says so.
+//! Memories are written through the real rules, in order of time, so that facts are confirmed, superseded and
+//! contested. Which topic a memory is about is known only here; the memory itself does not say so.
 
-mod draw;
-mod says;
+mod rng;
+mod templates;
 mod topics;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{SessionId, Stamp, TurnNo};
 use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, Provenance};
 
-use draw::Draw;
-use says::Said;
+use rng::CorpusRng;
+use templates::Statement;
 pub(crate) use topics::{Topic, topics};
 pub(crate) use write::write;
 
-/// The moment at which the year is over and questions are asked.
+/// The end of the year, when questions are asked.
 pub(crate) const NOW: Stamp = Stamp(1_771_000_000_000);
-/// The agent who lived it.
 pub(crate) const AGENT: &str = "proof";
 const DAY_MS: i64 = 86_400_000;
 const YEAR_MS: i64 = 365 * DAY_MS;
 const SEED: u64 = 9;
 
-/// Facts that are always loaded.
 const RULES: [&str; 5] = [
     "Always give sizes in metric units",
     "Answers are in English, however the question is put",
@@ -36,7 +34,6 @@ const RULES: [&str; 5] = [
     "Prices are in euros, VAT included",
 ];
 
-/// How many records of each kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) decisions: u32,
@@ -47,56 +44,55 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// This share of what the note says that an agent has.
+    /// This share of the full corpus.
     pub(crate) fn percent(percent: u32) -> Self {
-        let of = |all: u32| (all * percent).div_ceil(100);
-        Self { decisions: of(2_000), facts: of(5_000), episodes: of(1_500), procedures: of(200), censors: of(100) }
+        let share = |all: u32| (all * percent).div_ceil(100);
+        Self {
+            decisions: share(2_000),
+            facts: share(5_000),
+            episodes: share(1_500),
+            procedures: share(200),
+            censors: share(100),
+        }
     }
 
-    /// All of them.
     pub(crate) fn all(self) -> u32 {
         self.decisions + self.facts + self.episodes + self.procedures + self.censors
     }
 }
 
-/// What a record is about.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
-    /// Which topic; none is about a rule.
+    /// `None` for a pinned fact.
     pub(crate) topic: Option<usize>,
-    /// What of it.
+    /// The parts of the topic that it mentions.
     pub(crate) slots: Vec<&'static str>,
-    /// What it says, in one sentence.
+    /// Its text, in one sentence.
     pub(crate) said: String,
 }
 
-/// What was written.
 pub(crate) struct Corpus {
-    /// The topics.
     pub(crate) topics: Vec<Topic>,
-    /// What each record is about.
     pub(crate) about: BTreeMap<MemoryId, About>,
-    /// Drafts that the rules refused.
     pub(crate) refused: u64,
-    /// Facts met again, in the place of others, and contested.
     pub(crate) confirmed: u64,
     pub(crate) superseded: u64,
     pub(crate) contested: u64,
 }
 
-/// Something that will be remembered at a moment.
-struct Planned {
+/// A memory to be written at a given time.
+struct PlannedRecord {
     at: Stamp,
     topic: Option<usize>,
-    said: Said,
+    said: Statement,
     author: Author,
     pinned: bool,
 }
 
-impl Planned {
-    /// As a draft; a model's words were said in a turn of their own.
+impl PlannedRecord {
+    /// As a draft; those by a model get a turn of their own.
     fn draft(&self, turn: u64, field: &str, tagged: bool) -> MemoryDraft {
-        let mut provenance = Provenance::of(self.author);
+        let mut provenance = Provenance::from_author(self.author);
         if self.author == Author::Model {
             provenance.session = SessionId::from_name("work").ok();
             provenance.turn = Some(TurnNo(turn));
@@ -110,7 +106,6 @@ impl Planned {
     }
 }
 
-/// The sentence of a record.
 fn sentence(body: &Body) -> &str {
     match body {
         Body::Decision(decision) => &decision.description,
@@ -121,47 +116,55 @@ fn sentence(body: &Body) -> &str {
     }
 }
 
-/// Plans a year.
 struct Planner<'a> {
-    draw: Draw,
+    draw: CorpusRng,
     topics: &'a [Topic],
-    /// Topic numbers, each as often as it comes up.
-    lots: Vec<usize>,
-    planned: Vec<Planned>,
+    /// Topic indexes, repeated by weight.
+    weighted_topics: Vec<usize>,
+    planned: Vec<PlannedRecord>,
     facts_said: BTreeSet<String>,
 }
 
 impl<'a> Planner<'a> {
     fn new(topics: &'a [Topic]) -> Self {
-        let lots = topics.iter().enumerate().flat_map(|(at, topic)| vec![at; topic.weight as usize]).collect();
-        Self { draw: Draw::new(SEED), topics, lots, planned: Vec::new(), facts_said: BTreeSet::new() }
+        let weighted_topics =
+            topics.iter().enumerate().flat_map(|(at, topic)| vec![at; topic.weight as usize]).collect();
+        Self {
+            draw: CorpusRng::new(SEED),
+            topics,
+            weighted_topics,
+            planned: Vec::new(),
+            facts_said: BTreeSet::new(),
+        }
     }
 
-    fn plan(mut self, size: Size) -> (Vec<Planned>, Self) {
+    fn plan(mut self, size: Size) -> (Vec<PlannedRecord>, Self) {
         for rule in RULES.iter().take(size.facts as usize / 20) {
-            let said =
-                Said { body: Body::Fact(Fact::new("", rule.to_string(), Confidence::FULL)), slots: Vec::new() };
+            let said = Statement {
+                body: Body::Fact(Fact::new("", rule.to_string(), Confidence::FULL)),
+                slots: Vec::new(),
+            };
             let at = self.moment();
-            self.planned.push(Planned { at, topic: None, said, author: Author::Person, pinned: true });
+            self.planned.push(PlannedRecord { at, topic: None, said, author: Author::Person, pinned: true });
         }
         for _ in 0..size.facts {
             self.fact(NOW.0 - YEAR_MS);
         }
         for _ in 0..size.decisions {
-            self.drawn(says::decision);
+            self.plan_any(templates::decision);
         }
         for _ in 0..size.episodes {
-            self.drawn(says::episode);
+            self.plan_any(templates::episode);
         }
         for n in 0..size.procedures as usize {
-            // Each doing of each topic has one procedure.
+            // One procedure per activity of a topic.
             let (topic, which) = (n % self.topics.len(), n / self.topics.len());
-            let said = says::procedure(&mut self.draw, &self.topics[topic], which);
+            let said = templates::procedure(&mut self.draw, &self.topics[topic], which);
             self.push(topic, said);
         }
         for n in 0..size.censors as usize {
             let topic = n % self.topics.len();
-            let said = says::censor(&mut self.draw, &self.topics[topic]);
+            let said = templates::censor(&mut self.draw, &self.topics[topic]);
             self.push(topic, said);
         }
         let mut planned = std::mem::take(&mut self.planned);
@@ -169,18 +172,18 @@ impl<'a> Planner<'a> {
         (planned, self)
     }
 
-    /// A fact that was not said before, from a moment on; some are met again, some have another value later.
+    /// A new fact after `from`; some are later confirmed, some change their value.
     fn fact(&mut self, from: i64) {
         let (topic, said) = loop {
-            let topic = self.draw.pick(&self.lots);
-            let said = says::fact(&mut self.draw, &self.topics[topic]);
+            let topic = self.draw.pick(&self.weighted_topics);
+            let said = templates::fact(&mut self.draw, &self.topics[topic]);
             if self.facts_said.insert(sentence(&said.body).to_owned()) {
                 break (topic, said);
             }
         };
         let author = self.author();
         let first = Stamp(from + self.draw.between(0, (NOW.0 - from - DAY_MS) as u64) as i64);
-        let planned = |at, said| Planned { at, topic: Some(topic), said, author, pinned: false };
+        let planned = |at, said| PlannedRecord { at, topic: Some(topic), said, author, pinned: false };
         let (mut at, mut later) = (first, Vec::new());
         if self.draw.chance(24) {
             for _ in 0..self.draw.between(1, 4) {
@@ -197,8 +200,8 @@ impl<'a> Planner<'a> {
         self.planned.extend(later);
     }
 
-    /// The same fact with another number, where a number is its value.
-    fn another_value(&mut self, said: &Said) -> Option<Said> {
+    /// The same fact with another number, where it has one as its value.
+    fn another_value(&mut self, said: &Statement) -> Option<Statement> {
         let Body::Fact(fact) = &said.body else { return None };
         let is_value = fact.content.starts_with("The limit for ") || fact.content.contains(" costs ");
         let digits = fact.content.find(|c: char| c.is_ascii_digit()).filter(|_| is_value)?;
@@ -207,19 +210,18 @@ impl<'a> Planner<'a> {
         let number = self.draw.between(500, 900);
         let content = format!("{}{number}{}", &fact.content[..digits], &fact.content[end..]);
         let body = Body::Fact(Fact::new(fact.subject.clone(), content, fact.confidence));
-        Some(Said { body, slots: said.slots.clone() })
+        Some(Statement { body, slots: said.slots.clone() })
     }
 
-    /// A record about any topic.
-    fn drawn(&mut self, says: fn(&mut Draw, &Topic) -> Said) {
-        let topic = self.draw.pick(&self.lots);
-        let said = says(&mut self.draw, &self.topics[topic]);
+    fn plan_any(&mut self, template: fn(&mut CorpusRng, &Topic) -> Statement) {
+        let topic = self.draw.pick(&self.weighted_topics);
+        let said = template(&mut self.draw, &self.topics[topic]);
         self.push(topic, said);
     }
 
-    fn push(&mut self, topic: usize, said: Said) {
+    fn push(&mut self, topic: usize, said: Statement) {
         let (at, author) = (self.moment(), self.author());
-        self.planned.push(Planned { at, topic: Some(topic), said, author, pinned: false });
+        self.planned.push(PlannedRecord { at, topic: Some(topic), said, author, pinned: false });
     }
 
     fn moment(&mut self) -> Stamp {

@@ -1,27 +1,26 @@
-//! Writes the year into a store: the rules decide what becomes of each draft, many of them in one commit.
+//! Writes the corpus to a store through the memory rules, many drafts per commit.
 
 use std::collections::BTreeMap;
 
-use neap_core::event::{Event, Recorded};
-use neap_core::ids::{AgentId, Seq, SessionId, Stamp};
+use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp};
+use neap_core::base::policy::Policy;
+use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::{
-    AgentHead, Body, Learnt, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, WhatLearnt, amend,
-    dependants, remember, shaken, wanted,
+    AgentHead, Body, DraftOutcome, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RememberPlan, amend,
+    dependants_request, lookup_request, mark_shaken, remember,
 };
-use neap_core::policy::Policy;
-use neap_core::project::{InFlight, project};
-use neap_core::state::SessionState;
-use neap_core::tokens::TokenCounter;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::project::{TurnsInFlight, project};
+use neap_core::session::state::SessionState;
 use neap_store::{Commit, Store, StoreError};
 
-use super::draw::Draw;
-use super::says;
-use super::{About, Corpus, DAY_MS, NOW, Planned, Planner, Size, sentence, topics};
+use super::rng::CorpusRng;
+use super::templates;
+use super::{About, Corpus, DAY_MS, NOW, PlannedRecord, Planner, Size, sentence, topics};
 
-/// Events in one commit, about.
+/// Approximate.
 const EVENTS_PER_COMMIT: usize = 200;
 
-/// Writes a year of this size; the store has no such agent yet.
 pub(crate) async fn write(
     store: &dyn Store,
     agent: &AgentId,
@@ -34,15 +33,15 @@ pub(crate) async fn write(
     for (turn, planned) in planned.iter().enumerate() {
         writer.learn(&topics, planned, turn as u64, size).await?;
     }
-    // What was known already made no new record, and there shall be so many.
+    // Confirmations add no memory, so more are drawn until the counts are met.
     let mut turn = planned.len() as u64;
     loop {
         if writer.count(MemoryKind::Fact) < size.facts {
             planner.fact(NOW.0 - 2 * DAY_MS);
         } else if writer.count(MemoryKind::Decision) < size.decisions {
-            planner.drawn(says::decision);
+            planner.plan_any(templates::decision);
         } else if writer.count(MemoryKind::Episode) < size.episodes {
-            planner.drawn(says::episode);
+            planner.plan_any(templates::episode);
         } else {
             break;
         }
@@ -60,15 +59,15 @@ struct Writer<'a> {
     store: &'a dyn Store,
     id: SessionId,
     counter: &'a dyn TokenCounter,
-    draw: Draw,
+    draw: CorpusRng,
     state: SessionState,
     committed: Seq,
-    in_flight: InFlight,
-    events: Vec<Recorded>,
-    /// Records of this commit, as they are now.
+    in_flight: TurnsInFlight,
+    events: Vec<RecordedEvent>,
+    /// Uncommitted memories in their current state.
     batch: BTreeMap<MemoryId, Memory>,
     about: BTreeMap<MemoryId, About>,
-    /// The last fact of each topic, for decisions to rest on.
+    /// The latest fact of each topic, for decisions to rest on.
     last_fact: BTreeMap<usize, MemoryId>,
     refused: u64,
     confirmed: u64,
@@ -79,7 +78,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(store: &'a dyn Store, id: SessionId, counter: &'a dyn TokenCounter) -> Self {
         let mut state = SessionState::default();
-        let in_flight = InFlight::of(&state);
+        let in_flight = TurnsInFlight::of(&state);
         let created = Event::SessionCreated {
             session: id.clone(),
             encoding: counter.encoding().to_owned(),
@@ -92,7 +91,7 @@ impl<'a> Writer<'a> {
             store,
             id,
             counter,
-            draw: Draw::new(7),
+            draw: CorpusRng::new(7),
             state,
             committed,
             in_flight,
@@ -107,15 +106,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How many records of a kind there are.
     fn count(&self, kind: MemoryKind) -> u32 {
-        self.state.head().agent.as_deref().map_or(0, |head| head.of(kind).last)
+        self.state.head().agent.as_deref().map_or(0, |head| head.kind_count(kind).last)
     }
 
     async fn learn(
         &mut self,
         topics: &[super::Topic],
-        planned: &Planned,
+        planned: &PlannedRecord,
         turn: u64,
         size: Size,
     ) -> Result<(), StoreError> {
@@ -132,29 +130,30 @@ impl<'a> Writer<'a> {
         {
             decision.rests_on = vec![*fact];
         }
-        let near = match wanted(&draft) {
-            Some(request) => self.near(&request, planned.topic).await?,
+        let similar = match lookup_request(&draft) {
+            Some(request) => self.similar_records(&request, planned.topic).await?,
             None => Vec::new(),
         };
-        let nothing = AgentHead::default();
-        let head = self.state.head().agent.as_deref().unwrap_or(&nothing);
-        let Ok(Learnt { id, what, mut writes, superseded, .. }) =
-            remember(head, &near, draft, self.counter, planned.at)
+        let empty = AgentHead::default();
+        let head = self.state.head().agent.as_deref().unwrap_or(&empty);
+        let Ok(RememberPlan { id, outcome, mut writes, superseded, .. }) =
+            remember(head, &similar, draft, self.counter, planned.at)
         else {
             self.refused += 1;
             return Ok(());
         };
-        match what {
-            WhatLearnt::Confirmed => self.confirmed += 1,
-            WhatLearnt::Superseded => self.superseded += 1,
-            WhatLearnt::Contested => self.contested += 1,
-            WhatLearnt::New | WhatLearnt::Known => {}
+        match outcome {
+            DraftOutcome::Confirmed => self.confirmed += 1,
+            DraftOutcome::Superseded => self.superseded += 1,
+            DraftOutcome::Contested => self.contested += 1,
+            DraftOutcome::New | DraftOutcome::Known => {}
         }
         for fact in superseded {
-            let resting = self.near(&dependants(fact), planned.topic).await?;
-            writes.extend(resting.iter().filter_map(|resting| shaken(resting, fact, self.counter, planned.at)));
+            let resting = self.similar_records(&dependants_request(fact), planned.topic).await?;
+            writes
+                .extend(resting.iter().filter_map(|resting| mark_shaken(resting, fact, self.counter, planned.at)));
         }
-        let new = writes.iter().find(|write| write.was.is_none()).map(|write| write.memory.clone());
+        let new = writes.iter().find(|write| write.previous.is_none()).map(|write| write.memory.clone());
         self.apply(writes, planned.at);
         if let Some(new) = new {
             let said = sentence(&planned.said.body).to_owned();
@@ -162,13 +161,13 @@ impl<'a> Writer<'a> {
             if let (MemoryKind::Fact, Some(topic)) = (kind, planned.topic) {
                 self.last_fact.insert(topic, id);
             }
-            self.use_it(new, planned.at);
+            self.record_usage(new, planned.at);
         }
         if self.events.len() >= EVENTS_PER_COMMIT { self.flush().await } else { Ok(()) }
     }
 
-    /// Procedures are followed, with or without success; censors find something.
-    fn use_it(&mut self, mut memory: Memory, at: Stamp) {
+    /// Uses procedures, with or without success, and triggers censors.
+    fn record_usage(&mut self, mut memory: Memory, at: Stamp) {
         let times = match memory.kind() {
             MemoryKind::Procedure => self.draw.between(0, 9),
             MemoryKind::Censor => self.draw.between(0, 2),
@@ -176,9 +175,9 @@ impl<'a> Writer<'a> {
         };
         for _ in 0..times {
             let writes = if memory.kind() == MemoryKind::Procedure {
-                amend::activate(&memory, Some(self.draw.chance(75)), self.counter, at)
+                amend::record_use(&memory, Some(self.draw.chance(75)), self.counter, at)
             } else {
-                amend::trigger(&memory, self.counter, at)
+                amend::record_trigger(&memory, self.counter, at)
             };
             let Ok(writes) = writes else { return };
             let after = writes.last().map(|write| write.memory.clone());
@@ -187,22 +186,27 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the store finds, and what is not committed yet of the same topic, each as it is now.
-    async fn near(&self, request: &RecallRequest, topic: Option<usize>) -> Result<Vec<Memory>, StoreError> {
+    /// Matches in the store and uncommitted ones of the same topic, in their current state.
+    async fn similar_records(
+        &self,
+        request: &RecallRequest,
+        topic: Option<usize>,
+    ) -> Result<Vec<Memory>, StoreError> {
         let found = self.store.recall(&self.id, request).await?.memories;
-        let mut near: BTreeMap<MemoryId, Memory> = found.into_iter().map(|memory| (memory.id, memory)).collect();
+        let mut similar: BTreeMap<MemoryId, Memory> =
+            found.into_iter().map(|memory| (memory.id, memory)).collect();
         for (id, memory) in &self.batch {
-            if near.contains_key(id) || self.about.get(id).is_some_and(|about| about.topic == topic) {
-                near.insert(*id, memory.clone());
+            if similar.contains_key(id) || self.about.get(id).is_some_and(|about| about.topic == topic) {
+                similar.insert(*id, memory.clone());
             }
         }
-        Ok(near.into_values().collect())
+        Ok(similar.into_values().collect())
     }
 
     fn apply(&mut self, writes: Vec<MemoryWrite>, at: Stamp) {
         for write in writes {
             self.batch.insert(write.memory.id, write.memory.clone());
-            let recorded = self.state.record(at, write.event());
+            let recorded = self.state.record(at, write.into_event());
             self.events.push(recorded);
         }
     }
@@ -216,7 +220,7 @@ impl<'a> Writer<'a> {
         let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
         self.store.commit(commit).await?;
         self.committed = self.state.seq();
-        self.in_flight = InFlight::of(&self.state);
+        self.in_flight = TurnsInFlight::of(&self.state);
         self.batch.clear();
         Ok(())
     }

@@ -1,0 +1,17 @@
+//! The vocabulary that everything else is written in: ids, tokens, messages, handles, policy, and the texts that models read.
+
+pub(crate) mod calendar;
+pub mod cost;
+pub mod digest;
+pub mod handle;
+pub mod ids;
+pub mod ledger;
+pub mod memory_id;
+pub mod message;
+pub mod policy;
+pub mod prompt;
+pub mod provenance;
+pub mod refusal;
+pub mod tenant;
+pub mod testing;
+pub mod tokens;

@@ -1,0 +1,361 @@
+//! Renders a history that was cut. While the cut holds, what was sent stays the same and only grows at its end.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::chain::Chain;
+use super::cut::HistoryCut;
+use super::cut_points::{BlockPos, ToolPairs};
+use super::forward::Bounds;
+use super::request::{ClientRequest, ContentBlock, HistoryItem, Speaker, WireApi};
+use super::shorten::{shorten, shortenable_text};
+use super::shrink::{Edits, ShrinkPlanner};
+use crate::base::digest::Digest;
+use crate::base::handle::Handle;
+use crate::base::ids::TurnNo;
+use crate::base::prompt;
+use crate::base::tokens::{TokenCounter, Tokens};
+
+/// Cache breakpoints that a provider allows in one request.
+const CACHE_BREAKPOINTS_MAX: usize = 4;
+/// Wire overhead of a text that we add.
+const TEXT_OVERHEAD: Tokens = Tokens(24);
+const NOTICE_TOKENS: Tokens = Tokens(48);
+/// Most that the quotes around a text cost.
+const QUOTE_TOKENS: Tokens = Tokens(2);
+/// Shrink attempts before everything removable is removed: savings are only estimated beforehand.
+const ATTEMPTS_MAX: usize = 12;
+/// Saved beyond the shortfall, so that the next attempt succeeds.
+const ATTEMPT_MARGIN: Tokens = Tokens(16);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HistoryPart {
+    /// A client's item, as written except for these changes; `omitted` and `shortened` are by block index.
+    Item { at: usize, omitted: Vec<usize>, shortened: Vec<(usize, Arc<str>)>, appended: Option<Arc<str>> },
+    /// Replaces dropped items.
+    Note { text: Arc<str>, cache_breakpoint: bool },
+}
+
+/// How the rendered history differs from the client's.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub dropped: usize,
+    pub thinking: usize,
+    /// Omitted calls without a result, and results without a call.
+    pub orphans: usize,
+    pub shortened: usize,
+    pub added: usize,
+}
+
+impl Changes {
+    pub fn total(&self) -> usize {
+        let Changes { dropped, thinking, orphans, shortened, added } = *self;
+        dropped + thinking + orphans + shortened + added
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenderedHistory {
+    pub parts: Vec<HistoryPart>,
+    /// Cost of the whole request.
+    pub tokens: Tokens,
+    pub changes: Changes,
+}
+
+/// A cut; it holds for one epoch of a client's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CutPlan {
+    /// Counts from 1 in each history.
+    pub epoch: u64,
+    /// The items at the time of the cut, by number and digest.
+    item_count: usize,
+    prefix: Digest,
+    dropped: Vec<Range<usize>>,
+    note: Arc<str>,
+    note_tokens: Tokens,
+    shortened: BTreeMap<BlockPos, Arc<str>>,
+    /// Wire cost of each changed item.
+    changed_tokens: BTreeMap<usize, Tokens>,
+    orphans: BTreeSet<BlockPos>,
+    omitted: BTreeSet<BlockPos>,
+    /// The item with the notice that the model's own messages are shown in part; those carry no notice.
+    notice_at: Option<usize>,
+    /// Recalled text by the item that starts its turn; empty if nothing was found.
+    recalled: BTreeMap<usize, (Arc<str>, Tokens)>,
+    /// The request for which it was last sent.
+    last_sent: Option<Digest>,
+}
+
+#[derive(Clone, Copy)]
+pub struct CutInputs<'a> {
+    pub counter: &'a dyn TokenCounter,
+    /// Cost of a part on the wire.
+    pub part_tokens: &'a dyn Fn(&HistoryPart) -> Tokens,
+    pub turn_of: &'a dyn Fn(usize) -> TurnNo,
+}
+
+impl CutPlan {
+    /// Number of entries and bytes of text held.
+    pub fn footprint(&self) -> (usize, usize) {
+        let texts =
+            self.shortened.values().chain(self.recalled.values().map(|(text, _)| text)).chain([&self.note]);
+        let entries = self.dropped.len() + self.shortened.len() + self.orphans.len() + self.recalled.len();
+        (entries, texts.map(|text| text.len()).sum())
+    }
+
+    /// Shrinks what is kept until it fits. Fails with the smallest possible size if that exceeds the budget.
+    pub fn new(
+        epoch: u64,
+        (request, chain): (&ClientRequest, &Chain),
+        cut: &HistoryCut,
+        note: &str,
+        inputs: CutInputs<'_>,
+        bounds: &Bounds,
+    ) -> Result<Self, Tokens> {
+        let item_count = chain.stable_len();
+        let mut plan = Self {
+            epoch,
+            item_count,
+            prefix: chain.stable_digest(),
+            dropped: cut.dropped.clone(),
+            note: note.into(),
+            note_tokens: Self::text_tokens(inputs.counter, note),
+            shortened: BTreeMap::new(),
+            changed_tokens: BTreeMap::new(),
+            orphans: BTreeSet::new(),
+            omitted: BTreeSet::new(),
+            notice_at: None,
+            recalled: BTreeMap::new(),
+            last_sent: None,
+        };
+        let pairs = ToolPairs::of(&request.items);
+        plan.orphans =
+            pairs.orphans.into_iter().filter(|(at, _)| !plan.is_dropped(*at) && *at < item_count).collect();
+        plan.count_changed(request, inputs);
+        plan.shrink_to_fit(request, inputs, bounds)?;
+        Ok(plan)
+    }
+
+    fn shrink_to_fit(
+        &mut self,
+        request: &ClientRequest,
+        inputs: CutInputs<'_>,
+        bounds: &Bounds,
+    ) -> Result<(), Tokens> {
+        let whole = self.render(request).tokens;
+        if whole <= bounds.budget {
+            return Ok(());
+        }
+        let planner = ShrinkPlanner::new(
+            request,
+            inputs.counter,
+            |at| !self.is_dropped(at) && at < self.item_count,
+            |place| self.orphans.contains(&place),
+        );
+        let mut target = bounds.high_water();
+        for _ in 0..ATTEMPTS_MAX {
+            let Some(edits) = planner.plan_edits(whole.saturating_sub(target)) else { break };
+            self.apply_edits(request, &edits, inputs);
+            let tokens = self.render(request).tokens;
+            if tokens <= bounds.budget {
+                return Ok(());
+            }
+            target = target.saturating_sub(tokens.saturating_sub(bounds.budget) + ATTEMPT_MARGIN);
+        }
+        self.apply_edits(request, &planner.harshest_edits(), inputs);
+        if self.render(request).tokens > bounds.budget {
+            // Not even the note fits.
+            (self.note, self.note_tokens) = ("".into(), Tokens::ZERO);
+        }
+        let least = self.render(request).tokens;
+        if least <= bounds.budget { Ok(()) } else { Err(least) }
+    }
+
+    fn apply_edits(&mut self, request: &ClientRequest, edits: &Edits, inputs: CutInputs<'_>) {
+        self.omitted.clone_from(&edits.omitted);
+        self.shortened.clear();
+        let mut hides_own_words = false;
+        for ((at, nth), max) in &edits.shortened {
+            let item = &request.items[*at];
+            let block = &item.blocks[*nth];
+            let Some(text) = shortenable_text(block) else { continue };
+            let handle = Handle::Turn((inputs.turn_of)(*at));
+            let whole = JsonTokenCounter(inputs.counter).count(&text);
+            let text = shorten(inputs.counter, (item.speaker, block), (&text, whole), &handle, *max);
+            self.shortened.insert((*at, *nth), text.into());
+            hides_own_words |= item.speaker == Speaker::Assistant;
+        }
+        let question = request.items[..self.item_count].iter().rposition(HistoryItem::is_turn_start);
+        self.notice_at = question.filter(|at| hides_own_words && !self.is_dropped(*at));
+        self.count_changed(request, inputs);
+    }
+
+    fn count_changed(&mut self, request: &ClientRequest, inputs: CutInputs<'_>) {
+        let mut changed = BTreeMap::new();
+        for (at, item) in
+            request.items.iter().enumerate().take(self.item_count).filter(|(at, _)| !self.is_dropped(*at))
+        {
+            let (omitted, ..) = self.omitted_blocks(at, item);
+            let shortened = self.shortened_in(at);
+            if omitted.is_empty() && shortened.is_empty() {
+                continue;
+            }
+            let is_shortened = !shortened.is_empty();
+            let tokens = (inputs.part_tokens)(&HistoryPart::Item { at, omitted, shortened, appended: None });
+            // Part of an item may be counted elsewhere: without shortening, never count more than before.
+            changed.insert(at, if is_shortened { tokens } else { tokens.min(item.tokens) });
+        }
+        self.changed_tokens = changed;
+    }
+
+    fn shortened_in(&self, at: usize) -> Vec<(usize, Arc<str>)> {
+        self.shortened.range((at, 0)..(at + 1, 0)).map(|((_, nth), text)| (*nth, text.clone())).collect()
+    }
+
+    /// Wire cost of a text that we add.
+    pub fn text_tokens(counter: &dyn TokenCounter, text: &str) -> Tokens {
+        json_tokens(counter, text) + TEXT_OVERHEAD
+    }
+
+    /// The budget for a page counted with [`JsonTokenCounter`], so that it costs at most `budget` on the wire.
+    pub fn page_budget(budget: Tokens) -> Tokens {
+        budget.saturating_sub(TEXT_OVERHEAD + QUOTE_TOKENS)
+    }
+
+    /// Whether the history still starts with the one that was cut.
+    pub fn is_valid_for(&self, chain: &Chain) -> bool {
+        self.item_count <= chain.stable_len() && chain.prefix_digest(self.item_count) == self.prefix
+    }
+
+    /// Records that it was sent for this request: a retry is sent the same.
+    pub fn mark_sent(&mut self, chain: &Chain) {
+        self.last_sent = Some(chain.stable_digest());
+    }
+
+    pub(super) fn was_sent(&self, chain: &Chain) -> bool {
+        self.last_sent == Some(chain.stable_digest())
+    }
+
+    /// The first dropped range; empty if there is none.
+    pub fn first_gap(&self) -> Range<usize> {
+        self.dropped.first().cloned().unwrap_or(0..0)
+    }
+
+    pub fn is_dropped(&self, at: usize) -> bool {
+        self.dropped.iter().any(|gap| gap.contains(&at))
+    }
+
+    /// The newest turn start, unless something was recalled for it already or it is dropped.
+    pub fn recall_target(&self, request: &ClientRequest) -> Option<usize> {
+        let at = request.items[..request.stable_len()].iter().rposition(HistoryItem::is_turn_start)?;
+        (!self.recalled.contains_key(&at) && !self.is_dropped(at)).then_some(at)
+    }
+
+    /// Adds the text recalled for a turn, for good. A text that is present already is not repeated.
+    pub fn add_recalled(&mut self, at: usize, text: &str, counter: &dyn TokenCounter) {
+        let is_present = self.recalled.values().any(|(other, _)| **other == *text);
+        let text = if is_present { "" } else { text };
+        let tokens = if text.is_empty() { Tokens::ZERO } else { Self::text_tokens(counter, text) };
+        self.recalled.entry(at).or_insert_with(|| (text.into(), tokens));
+    }
+
+    pub fn render(&self, request: &ClientRequest) -> RenderedHistory {
+        let (mut parts, mut tokens, mut changes) = (Vec::new(), request.fixed_tokens, Changes::default());
+        let kept_breakpoints: usize = request
+            .items
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !self.is_dropped(*at))
+            .map(|(_, item)| item.cache_breakpoints)
+            .sum();
+        let cache_breakpoint = request.api == WireApi::Messages
+            && request.cache_breakpoints + kept_breakpoints < CACHE_BREAKPOINTS_MAX;
+        for (at, item) in request.items.iter().enumerate() {
+            if self.first_gap().start == at && !self.first_gap().is_empty() && !self.note.is_empty() {
+                parts.push(HistoryPart::Note { text: self.note.clone(), cache_breakpoint });
+                tokens += self.note_tokens;
+                changes.added += 1;
+            }
+            if self.is_dropped(at) {
+                changes.dropped += 1;
+                continue;
+            }
+            let (omitted, thinking, orphans) = self.omitted_blocks(at, item);
+            changes.thinking += thinking;
+            changes.orphans += orphans;
+            if omitted.len() == item.blocks.len() && !item.blocks.is_empty() {
+                continue;
+            }
+            let shortened = self.shortened_in(at);
+            changes.shortened += shortened.len();
+            tokens += self.changed_tokens.get(&at).copied().unwrap_or(item.tokens);
+            let (appended, appended_tokens) = self.appended_text(at);
+            tokens += appended_tokens;
+            changes.added += usize::from(appended.is_some());
+            parts.push(HistoryPart::Item { at, omitted, shortened, appended });
+        }
+        RenderedHistory { parts, tokens, changes }
+    }
+
+    fn appended_text(&self, at: usize) -> (Option<Arc<str>>, Tokens) {
+        let recalled = self.recalled.get(&at).filter(|(text, _)| !text.is_empty());
+        match (recalled, self.notice_at == Some(at)) {
+            (None, false) => (None, Tokens::ZERO),
+            (Some((text, tokens)), false) => (Some(text.clone()), *tokens),
+            (None, true) => (Some(prompt::SHOWN_IN_PART.trim().into()), NOTICE_TOKENS),
+            (Some((text, tokens)), true) => {
+                (Some(format!("{}\n\n{text}", prompt::SHOWN_IN_PART.trim()).into()), *tokens + NOTICE_TOKENS)
+            }
+        }
+    }
+
+    /// The omitted blocks, and how many are thinking and orphans. Thinking from before the cut is bound to text
+    /// that is no longer sent.
+    fn omitted_blocks(&self, at: usize, item: &HistoryItem) -> (Vec<usize>, usize, usize) {
+        if at >= self.item_count {
+            return (Vec::new(), 0, 0);
+        }
+        let (mut thinking, mut orphans) = (0, 0);
+        let mut gone = vec![false; item.blocks.len()];
+        for (nth, block) in item.blocks.iter().enumerate() {
+            let is_thinking = matches!(block, ContentBlock::Thinking);
+            let is_orphan = self.orphans.contains(&(at, nth));
+            thinking += usize::from(is_thinking);
+            orphans += usize::from(is_orphan);
+            gone[nth] = is_thinking || is_orphan || self.omitted.contains(&(at, nth));
+        }
+        // If only empty texts would remain, they go too.
+        let is_blank = |(nth, block): (usize, &ContentBlock)| {
+            gone[nth] || matches!(block, ContentBlock::Text(text) if text.is_empty())
+        };
+        if gone.contains(&true) && item.blocks.iter().enumerate().all(is_blank) {
+            gone.fill(true);
+        }
+        (gone.iter().enumerate().filter(|(_, gone)| **gone).map(|(nth, _)| nth).collect(), thinking, orphans)
+    }
+}
+
+/// Cost of a text as a JSON string, quotes included.
+fn json_tokens(counter: &dyn TokenCounter, text: &str) -> Tokens {
+    counter.count(&to_json_string(text))
+}
+
+fn to_json_string(text: &str) -> String {
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Counts texts as JSON strings, without the quotes. Counts of lines that start with a bracket still add up.
+pub struct JsonTokenCounter<'a>(pub &'a dyn TokenCounter);
+
+impl TokenCounter for JsonTokenCounter<'_> {
+    fn encoding(&self) -> &str {
+        self.0.encoding()
+    }
+
+    fn count(&self, text: &str) -> Tokens {
+        let quoted = to_json_string(text);
+        let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        self.0.count(inside.unwrap_or(&quoted))
+    }
+}

@@ -1,0 +1,96 @@
+//! Renders hook replies: parts, each within its budget and marked as data.
+
+use crate::base::ids::{EffortId, SessionId, Stamp};
+use crate::base::ledger::Layer;
+use crate::base::prompt;
+use crate::base::tokens::{TokenCounter, Tokens};
+use crate::recall::{Ranked, RecalledContext};
+use crate::session::effort::Effort;
+use crate::text::render::one_line;
+
+/// Agents cut longer output.
+const CHARS_MAX: usize = 9_500;
+/// A text with fewer terms of the query is relevant only by similarity.
+const QUERY_TERMS_MIN: usize = 2;
+/// Similarity from which a text is relevant whatever its terms.
+const SIMILARITY_MIN: f64 = 0.6;
+const EFFORTS_MAX: usize = 8;
+
+/// Memory layers that other agents receive: what is recorded, not the stance.
+pub const HOOK_LAYERS: [Layer; 6] =
+    [Layer::Profile, Layer::Censors, Layer::Decisions, Layer::Facts, Layer::Procedures, Layer::Episodes];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookBudgets {
+    /// What the agent's own summary lost.
+    pub lost: Tokens,
+    pub knowledge: Tokens,
+    pub efforts: Tokens,
+    pub recalled: Tokens,
+}
+
+impl Default for HookBudgets {
+    fn default() -> Self {
+        Self { lost: Tokens(400), knowledge: Tokens(500), efforts: Tokens(250), recalled: Tokens(850) }
+    }
+}
+
+/// Joins the parts that fit and skips the others.
+pub fn join_parts(parts: &[String]) -> String {
+    let mut out = String::new();
+    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+        let gap = if out.is_empty() { "" } else { "\n\n" };
+        if out.chars().count() + gap.len() + part.chars().count() <= CHARS_MAX {
+            out.push_str(gap);
+            out.push_str(part);
+        }
+    }
+    out
+}
+
+/// Whether anything recalled is relevant. Something is always nearest; that alone is no reason to reply.
+pub fn is_relevant(recalled: &RecalledContext) -> bool {
+    let is_shown = |ranked: &&Ranked| recalled.shown.iter().any(|shown| shown.candidate.id == ranked.candidate.id);
+    recalled.ranked.iter().filter(is_shown).any(|Ranked { candidate, .. }| {
+        let terms = candidate.hits.iter().filter(|hits| **hits > 0).count();
+        terms >= QUERY_TERMS_MIN.min(candidate.hits.len()).max(1)
+            || candidate.similarity.is_some_and(|similarity| similarity >= SIMILARITY_MIN)
+    })
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenEffort {
+    pub session: SessionId,
+    pub id: EffortId,
+    pub updated: Stamp,
+}
+
+/// Lists open efforts, latest first; empty if there are none.
+pub fn render_open_efforts(mut efforts: Vec<OpenEffort>, counter: &dyn TokenCounter, budget: Tokens) -> String {
+    efforts.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| (&a.session, &a.id).cmp(&(&b.session, &b.id))));
+    let line =
+        |effort: &OpenEffort| format!("- {} ({}, last {})\n", effort.id, effort.session, effort.updated.date());
+    let lines: Vec<String> = efforts.iter().take(EFFORTS_MAX).map(line).collect();
+    render_list(prompt::OPEN_WORK, &lines, counter, budget)
+}
+
+/// Lists earlier efforts with their summaries; an open one has none.
+pub fn render_efforts<'a>(
+    efforts: impl IntoIterator<Item = (&'a SessionId, &'a Effort)>,
+    counter: &dyn TokenCounter,
+    budget: Tokens,
+) -> String {
+    let line = |(session, effort): (&SessionId, &Effort)| {
+        let text = effort.summary.as_ref().map_or("(open)", |summary| summary.text.as_str());
+        // One line that begins with our text: a summary can neither end the list nor pass for another entry.
+        format!("- {} ({session}): {}\n", effort.id, one_line(text))
+    };
+    let lines: Vec<String> = efforts.into_iter().take(EFFORTS_MAX).map(line).collect();
+    render_list(prompt::EARLIER_WORK, &lines, counter, budget)
+}
+
+fn render_list(head: &str, lines: &[String], counter: &dyn TokenCounter, budget: Tokens) -> String {
+    let text =
+        |count: usize| format!("{}\n{}{}", head.trim_end(), lines[..count].concat(), prompt::WORK_END.trim_end());
+    (1..=lines.len()).rev().map(text).find(|text| counter.count(text) <= budget).unwrap_or_default()
+}

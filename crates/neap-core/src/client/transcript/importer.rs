@@ -1,0 +1,99 @@
+//! Imports transcript steps: adds messages to exchanges, opens efforts where work begins, masks secrets.
+
+use super::{RecordBody, TranscriptStep};
+use crate::base::ids::Stamp;
+use crate::base::message::CountedMessage;
+use crate::base::tokens::TokenCounter;
+use crate::client::mask_item;
+use crate::client::{
+    ContentBlock, HistoryItem, TopicChange, TopicTracker, append_routed_message, enter_effort,
+    is_completion_claim, item_messages,
+};
+use crate::memory::Author;
+use crate::session::event::{Event, RecordedEvent};
+use crate::session::route::route;
+use crate::session::state::SessionState;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TranscriptImporter {
+    topics: TopicTracker,
+    is_over: bool,
+    pub masked_count: u64,
+}
+
+impl TranscriptImporter {
+    /// Continues a session. `prompt` is the person's message of the turn that has not ended.
+    pub fn resumed(state: &SessionState, prompt: Option<&str>) -> Self {
+        let topics = state.active_effort().map_or_else(TopicTracker::default, |effort| {
+            let task = state.head().task.as_deref().unwrap_or_default();
+            TopicTracker::resumed(&format!("{} {task}", effort.name))
+        });
+        Self { topics, is_over: prompt.is_some_and(is_completion_claim), masked_count: 0 }
+    }
+
+    /// Whether to conclude the active effort before `next`, or at the end. Only an explicit sign concludes, and
+    /// the reply to it still belongs to the effort.
+    pub fn should_conclude(
+        &mut self,
+        state: &SessionState,
+        last: Option<&TranscriptStep>,
+        next: Option<&TranscriptStep>,
+    ) -> bool {
+        let is_answered = match next {
+            Some(next) => next.is_turn_start(),
+            None => last.is_some_and(TranscriptStep::is_turn_end),
+        };
+        let concludes = self.is_over && is_answered && state.active_effort().is_some();
+        self.is_over &= !is_answered;
+        concludes
+    }
+
+    /// Applies a step. The returned events are in the state already.
+    pub fn apply(
+        &mut self,
+        state: &mut SessionState,
+        counter: &dyn TokenCounter,
+        step: &TranscriptStep,
+        author: Author,
+        now: Stamp,
+    ) -> Vec<RecordedEvent> {
+        let RecordBody::Message(item) = &step.body else { return close_pending(state, step.at.unwrap_or(now)) };
+        let at = step.at.unwrap_or(now);
+        let mut out = Vec::new();
+        let (item, masked) = mask_item(state.masking(), item.clone());
+        let item = &item;
+        self.masked_count += u64::from(masked);
+        for message in item_messages(item) {
+            let message = CountedMessage::new(counter, message);
+            for event in append_routed_message(state, message, author) {
+                out.push(state.record(at, event));
+            }
+        }
+        if let TopicChange::Opens(name) = self.detect_topic(item, at)
+            && let Some(event) = enter_effort(state, &name)
+        {
+            out.push(state.record(at, event));
+        }
+        out
+    }
+
+    fn detect_topic(&mut self, item: &HistoryItem, at: Stamp) -> TopicChange {
+        if !item.is_turn_start() {
+            self.topics.observe(&item.text());
+            return TopicChange::Continues;
+        }
+        let text = item.blocks.iter().rev().map(ContentBlock::text).find(|text| !text.trim().is_empty());
+        // An effort is named after the person's text.
+        let change = text.map_or(TopicChange::Continues, |text| self.topics.observe_user(&text, at));
+        self.is_over = change == TopicChange::Closes;
+        change
+    }
+}
+
+/// Ends the open exchange: what follows begins with a summary of it.
+fn close_pending(state: &mut SessionState, at: Stamp) -> Vec<RecordedEvent> {
+    let closed: Vec<Event> = (state.head().pending.iter())
+        .map(|(turn, pending)| Event::TurnClosed { turn: *turn, scope: route(pending) })
+        .collect();
+    closed.into_iter().map(|event| state.record(at, event)).collect()
+}

@@ -1,0 +1,88 @@
+//! Imports conversations that other programs keep in files of their own. Each record has a key: a [`Digest`] of
+//! what identifies it. Imported records are linked to their session, so a file can be read again at any time and
+//! only what is new is imported. A transcript lists items like a client's request does, so the same rules assign
+//! them to exchanges and find where efforts begin and end.
+
+mod compaction_loss;
+mod importer;
+mod prompt_fingerprint;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use compaction_loss::{compaction_event, render_loss};
+pub use importer::TranscriptImporter;
+pub use prompt_fingerprint::{PromptFingerprint, PromptOccurrences};
+pub use steps::{TranscriptStep, group_records};
+
+use crate::base::ids::{SessionId, Stamp};
+use crate::client::{Digest, HistoryItem};
+use crate::memory::Author;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Program {
+    ClaudeCode,
+    Codex,
+    /// An export of ChatGPT.
+    ChatGpt,
+    /// An export of Claude.ai.
+    ClaudeAi,
+}
+
+impl Program {
+    /// As in session ids.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Program::ClaudeCode => "claude-code",
+            Program::Codex => "codex",
+            Program::ChatGpt => "chatgpt",
+            Program::ClaudeAi => "claude-ai",
+        }
+    }
+
+    pub fn session_id(self, name: &str) -> SessionId {
+        let text = format!("{} {name}", self.as_str());
+        // The program's name has letters.
+        SessionId::from_name(&text).unwrap_or_else(|_| unreachable!("'{text}' has letters"))
+    }
+
+    pub fn record_key(self, parts: &[&str]) -> Digest {
+        let parts: Vec<&[u8]> =
+            std::iter::once(self.as_str()).chain(parts.iter().copied()).map(str::as_bytes).collect();
+        Digest::of("transcript", &parts)
+    }
+
+    /// For a prompt with an id: known before the record is written. One id may cover several prompts.
+    pub fn prompt_key(self, id: &str, prompt: &str) -> Digest {
+        self.record_key(&["prompt", id, prompt.trim()])
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordBody {
+    Message(HistoryItem),
+    /// The summary with which the program replaced everything before.
+    Compacted(String),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TranscriptRecord {
+    /// If any of these is known, the record was imported before.
+    pub keys: Vec<Digest>,
+    pub at: Option<Stamp>,
+    /// Set where one message is written in several records.
+    pub message_id: Option<String>,
+    pub body: RecordBody,
+}
+
+/// A conversation as its program recorded it, or the new part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transcript {
+    pub session: SessionId,
+    /// The program, and its name for the conversation.
+    pub source: String,
+    /// Of the user messages: a person only where the program reports them as they are typed (a hook's prompt).
+    pub author: Author,
+    /// Oldest first.
+    pub records: Vec<TranscriptRecord>,
+}

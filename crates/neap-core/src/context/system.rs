@@ -1,0 +1,26 @@
+//! The system text: identity, rules, and how to reach what is not shown. All of it is Neap's or the host's; no
+//! stored message appears in it (DESIGN, decision 21). Each section ends in a newline and begins with a letter or
+//! `#`, so that their counts add up.
+
+use crate::base::prompt;
+use crate::base::tokens::Tokens;
+use crate::turn::tools::ToolSet;
+
+/// A provider's overhead for the system message.
+pub(super) const MESSAGE_OVERHEAD: Tokens = Tokens(4);
+
+/// Most that the note costs, here and among the records (I8).
+pub(super) const NOTE_TOKENS_MAX: Tokens = Tokens(320);
+
+/// Identity, and the rules of the tools that are offered (DESIGN, decision 10).
+pub(super) fn protocol(tools: &ToolSet) -> String {
+    let efforts = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
+    let memories = if tools.has_memory_tools() { prompt::MEMORIES } else { "" };
+    format!("{}{efforts}{memories}", prompt::IDENTITY)
+}
+
+/// How to reach what is not shown, if the tools for it are offered. The efforts in play are among the records,
+/// because a model chose their names.
+pub(super) fn note(tools: &ToolSet) -> &'static str {
+    if tools.has_effort_tools() { prompt::NOTE } else { "" }
+}

@@ -1,0 +1,159 @@
+//! Scores every candidate and records why it is loaded or not (003, Step 4).
+
+use std::collections::BTreeMap;
+
+use super::KnowledgeInputs;
+use super::fill::{Detail, LineVariants};
+use super::page::CountedText;
+use super::score::{QuestionScorer, ScoreBreakdown, score, similarity_floor, to_confidence};
+use super::time_range::question_time_range;
+use crate::base::tokens::TokenCounter;
+use crate::memory::{Confidence, Memory, MemoryId, MemoryKind, RenderedMemory};
+use crate::text::sanitize::is_line_break;
+
+/// A record below this percentage of the best similarity of its kind is not loaded.
+const OF_BEST_PERCENT: u64 = 65;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScoredMemory {
+    pub id: MemoryId,
+    pub breakdown: ScoreBreakdown,
+    pub outcome: SelectionOutcome,
+}
+
+impl ScoredMemory {
+    pub fn kind(&self) -> MemoryKind {
+        self.id.kind()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectionOutcome {
+    Loaded(Detail),
+    /// Not even its one-line form fit.
+    NoRoom,
+    BelowFloor(Confidence),
+    /// Pinned, or a censor: always loaded anyway.
+    AlwaysLoaded,
+    /// Not valid now, wrong, or out of use.
+    NotValid,
+    /// Loaded, then dropped to save tokens.
+    DroppedForRoom,
+}
+
+impl SelectionOutcome {
+    /// The reason, for people.
+    pub fn explain(self) -> String {
+        match self {
+            SelectionOutcome::Loaded(Detail::Summary) => "in".to_owned(),
+            SelectionOutcome::Loaded(Detail::Micro) => "in, as one line".to_owned(),
+            SelectionOutcome::NoRoom => "out: no room".to_owned(),
+            SelectionOutcome::BelowFloor(floor) => format!("out: less like the question than {floor}"),
+            SelectionOutcome::AlwaysLoaded => "always loaded".to_owned(),
+            SelectionOutcome::NotValid => "out: does not hold now".to_owned(),
+            SelectionOutcome::DroppedForRoom => "out: left for lack of room".to_owned(),
+        }
+    }
+}
+
+pub(super) struct MemoryCandidate<'a> {
+    pub(super) memory: &'a Memory,
+    pub(super) scored: ScoredMemory,
+}
+
+/// Scores every candidate, best first; independent of their input order.
+pub(super) fn score_candidates<'a>(inputs: &KnowledgeInputs<'a>) -> Vec<MemoryCandidate<'a>> {
+    let mut memories: BTreeMap<MemoryId, &Memory> = BTreeMap::new();
+    for memory in &inputs.recalled.memories {
+        let newest = memories.entry(memory.id).or_insert(memory);
+        if memory.updated > newest.updated {
+            *newest = memory;
+        }
+    }
+    let by_time = inputs.terms.is_empty() && question_time_range(inputs.question, inputs.now).is_some();
+    let question = QuestionScorer::new(inputs.terms, inputs.recalled);
+    let similarity = |memory: &Memory| if by_time { Confidence::FULL } else { question.similarity(memory) };
+    let frame = inputs.frame_choice.frame;
+    let mut candidates: Vec<MemoryCandidate<'a>> = memories
+        .into_values()
+        .map(|memory| {
+            let breakdown = score(memory, similarity(memory), frame, inputs.now);
+            let outcome = if is_always_loaded(inputs, memory) {
+                SelectionOutcome::AlwaysLoaded
+            } else if !is_valid_now(inputs, memory) {
+                SelectionOutcome::NotValid
+            } else {
+                SelectionOutcome::NoRoom
+            };
+            MemoryCandidate { memory, scored: ScoredMemory { id: memory.id, breakdown, outcome } }
+        })
+        .collect();
+    if by_time {
+        candidates.sort_by_key(|c| (std::cmp::Reverse(c.memory.created), c.memory.id));
+    } else {
+        for kind in MemoryKind::ALL {
+            drop_below_floor(&mut candidates, kind);
+        }
+        candidates.sort_by_key(|c| (std::cmp::Reverse(c.scored.breakdown.score), c.memory.id));
+    }
+    candidates
+}
+
+fn drop_below_floor(candidates: &mut [MemoryCandidate<'_>], kind: MemoryKind) {
+    let of_kind =
+        |c: &&mut MemoryCandidate<'_>| c.memory.kind() == kind && c.scored.outcome == SelectionOutcome::NoRoom;
+    let best = candidates.iter_mut().filter(of_kind).map(|c| c.scored.breakdown.similarity).max();
+    let Some(best) = best else { return };
+    let floor = similarity_floor(kind).max(to_confidence(best.value() * OF_BEST_PERCENT as f64 / 100.0));
+    for candidate in candidates.iter_mut().filter(of_kind) {
+        if candidate.scored.breakdown.similarity < floor {
+            candidate.scored.outcome = SelectionOutcome::BelowFloor(floor);
+        }
+    }
+}
+
+fn is_always_loaded(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> bool {
+    memory.kind() == MemoryKind::Censor
+        || (inputs.agent.pinned.contains_key(&memory.id) && memory.is_person_approved())
+}
+
+fn is_valid_now(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> bool {
+    let (from, until) = (memory.valid_from, memory.valid_until);
+    memory.status.is_searchable()
+        && from.is_none_or(|from| from <= inputs.now)
+        && until.is_none_or(|until| inputs.now < until)
+}
+
+/// A record's stored lines; lines that do not match our template are rendered again.
+pub(super) fn line_variants(inputs: &KnowledgeInputs<'_>, memory: &Memory) -> LineVariants {
+    let kind = memory.kind();
+    let stored = &memory.lines;
+    if !(is_template_text(kind, &stored.micro) && is_template_text(kind, &stored.summary)) {
+        return to_variants(inputs.counter, &RenderedMemory::render(inputs.counter, memory), true);
+    }
+    to_variants(inputs.counter, stored, inputs.lines_are_counted)
+}
+
+fn to_variants(counter: &dyn TokenCounter, lines: &RenderedMemory, are_counted: bool) -> LineVariants {
+    let line = |text: &str, tokens| CountedText {
+        text: text.to_owned(),
+        tokens: if are_counted { tokens } else { counter.count(text) },
+    };
+    LineVariants {
+        summary: Some(line(&lines.summary, lines.summary_tokens)),
+        micro: Some(line(&lines.micro, lines.micro_tokens)),
+    }
+}
+
+/// Whether lines match our template: one list entry, or a procedure's block.
+fn is_template_text(kind: MemoryKind, text: &str) -> bool {
+    let Some(text) = text.strip_suffix('\n') else { return false };
+    let is_entry = |line: &str| line.starts_with("- ") && !line.contains(is_line_break);
+    let mut lines = text.split('\n');
+    let (first, second) = (lines.next().unwrap_or_default(), lines.next());
+    let is_block = kind == MemoryKind::Procedure
+        && first.starts_with("## Procedure: ")
+        && !first.contains(is_line_break)
+        && matches!(second, Some("Core patterns:" | "Steps:"));
+    if is_block { lines.all(is_entry) } else { is_entry(first) && second.is_none() }
+}

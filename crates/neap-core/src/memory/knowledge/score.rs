@@ -1,0 +1,189 @@
+//! Scores a memory's relevance to a question (003, Step 4; DESIGN, decision 11).
+//!
+//! Six terms, each from 0 to 1 in thousandths, with the seed's weights: similarity 0.50, the frame's priority for
+//! the kind 0.15, recency 0.15, outcome 0.10, usage 0.05, confidence 0.05. The seed's boosts are mapped to that
+//! range: outcome (0.8 to 1.2) by (x − 0.8) / 0.4, usage (1.0 to 1.5) by (x − 1.0) / 0.5.
+//!
+//! **Lexical similarity** is the square root of the IDF-weighted share of the question's terms that the record
+//! has, which is the cosine of the question with a record of just these terms. A record with more than
+//! [`LENGTH_TERMS`] distinct terms is damped by the fourth root of the excess ratio, because long texts share
+//! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one. The greater of the
+//! two counts.
+//!
+//! Reliability adjusts the sum: a superseded fact counts half; a record that is contested or rests on a superseded
+//! fact, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::base::ids::Stamp;
+use crate::memory::frame::Frame;
+use crate::memory::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, RecallResponse, Status};
+use crate::text::terms::terms;
+
+/// Percentages, in the order of [`ScoreBreakdown`].
+const WEIGHTS: [u64; 6] = [50, 15, 15, 10, 5, 5];
+/// Recency halves after this many days.
+const HALF_LIFE_DAYS: f64 = 30.0;
+/// Minimum collection size for IDF: in a smaller collection every word would seem common.
+const TEXTS_MIN: u64 = 1_000;
+/// Similarity of records with more distinct terms is damped.
+const LENGTH_TERMS: usize = 64;
+const DAY_MS: i64 = 86_400_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScoreBreakdown {
+    pub similarity: Confidence,
+    /// Priority of its kind in the frame.
+    pub priority: Confidence,
+    /// Halves every 30 days.
+    pub recency: Confidence,
+    pub outcome: Confidence,
+    pub usage: Confidence,
+    /// The author's confidence in it.
+    pub confidence: Confidence,
+    pub reliability: Reliability,
+    pub score: Confidence,
+}
+
+/// How a record's history affects its rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reliability {
+    Ordinary,
+    /// A core fact or an effective procedure.
+    Proven,
+    /// Contested, resting on a superseded fact, or an ineffective procedure.
+    Doubtful,
+    /// Superseded by a newer fact.
+    OutOfDate,
+}
+
+/// Computes similarities to one question.
+pub struct QuestionScorer<'a> {
+    weights: Vec<(&'a str, f64)>,
+    total_weight: f64,
+    similarities: &'a BTreeMap<MemoryId, Confidence>,
+}
+
+impl<'a> QuestionScorer<'a> {
+    /// Weights the terms by IDF. A term without a known frequency counts as the rarest.
+    pub fn new(terms: &'a [String], recalled: &'a RecallResponse) -> Self {
+        let text_count = recalled.text_count.max(TEXTS_MIN) as f64;
+        let idf = |at: usize| {
+            let frequency = recalled.document_frequencies.get(at).copied().unwrap_or(0) as f64;
+            (1.0 + (text_count - frequency + 0.5).max(0.0) / (frequency + 0.5)).ln()
+        };
+        let weights: Vec<(&str, f64)> =
+            terms.iter().enumerate().map(|(at, term)| (term.as_str(), idf(at))).collect();
+        let total_weight = weights.iter().map(|(_, weight)| weight).sum();
+        Self { weights, total_weight, similarities: &recalled.similarities }
+    }
+
+    /// The greater of lexical and semantic similarity.
+    pub fn similarity(&self, memory: &Memory) -> Confidence {
+        let lexical = self.lexical_similarity(memory);
+        self.similarities.get(&memory.id).map_or(lexical, |semantic| lexical.max(*semantic))
+    }
+
+    fn lexical_similarity(&self, memory: &Memory) -> Confidence {
+        let record_terms: BTreeSet<String> = terms(&memory.search_text()).into_iter().collect();
+        let shared: f64 =
+            self.weights.iter().filter(|(term, _)| record_terms.contains(*term)).map(|(_, weight)| weight).sum();
+        if self.total_weight <= 0.0 {
+            return to_confidence(0.0);
+        }
+        let damp = (LENGTH_TERMS as f64 / record_terms.len().max(1) as f64).min(1.0).sqrt().sqrt();
+        to_confidence((shared / self.total_weight).sqrt() * damp)
+    }
+}
+
+pub fn score(memory: &Memory, similarity: Confidence, frame: &Frame, now: Stamp) -> ScoreBreakdown {
+    let mut breakdown = ScoreBreakdown {
+        similarity,
+        priority: frame.priorities.of(memory.kind()),
+        recency: recency(memory.created, now),
+        outcome: outcome(&memory.body),
+        usage: usage(&memory.body),
+        confidence: confidence(&memory.body),
+        reliability: reliability(memory),
+        score: to_confidence(0.0),
+    };
+    let ScoreBreakdown { similarity, priority, recency, outcome, usage, confidence, .. } = breakdown;
+    let values = [similarity, priority, recency, outcome, usage, confidence].map(Confidence::thousandths);
+    let percents: u64 = values.iter().zip(WEIGHTS).map(|(term, weight)| term * weight).sum();
+    let sum = (percents + 50) / 100;
+    let adjusted = match breakdown.reliability {
+        Reliability::Ordinary => sum,
+        Reliability::Proven => sum + (1_000 - sum.min(1_000)) / 10,
+        Reliability::Doubtful => sum * 4 / 5,
+        Reliability::OutOfDate => sum / 2,
+    };
+    breakdown.score = to_confidence(adjusted as f64 / 1_000.0);
+    breakdown
+}
+
+/// Records below this similarity are not loaded: the budget is a limit, not a quota. One floor for all kinds:
+/// lower ones for decisions and procedures admit records that share one common word with an unrelated question.
+pub fn similarity_floor(kind: MemoryKind) -> Confidence {
+    to_confidence(match kind {
+        MemoryKind::Decision | MemoryKind::Procedure | MemoryKind::Fact | MemoryKind::Episode => 0.45,
+        MemoryKind::Censor => 0.0,
+    })
+}
+
+/// exp(−ln 2 / 30 · days), in whole days since it was written.
+fn recency(created: Stamp, now: Stamp) -> Confidence {
+    let days = now.0.saturating_sub(created.0).max(0) / DAY_MS;
+    to_confidence((-std::f64::consts::LN_2 / HALF_LIFE_DAYS * days as f64).exp())
+}
+
+/// The seed's boosts: success 1.2, partial 1.0, failure 0.8, pending 0.9, no outcome 1.0.
+fn outcome(body: &Body) -> Confidence {
+    let boost = match body {
+        Body::Decision(decision) => match decision.outcome {
+            Outcome::Success => 1.2,
+            Outcome::Partial => 1.0,
+            Outcome::Failure => 0.8,
+            Outcome::Pending => 0.9,
+        },
+        Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) | Body::Censor(_) => 1.0,
+    };
+    to_confidence((boost - 0.8) / 0.4)
+}
+
+/// The seed's boost: min(1.0 + log10(activations) · 0.1, 1.5); 1.0 if never used.
+fn usage(body: &Body) -> Confidence {
+    let activations = match body {
+        Body::Procedure(procedure) => procedure.activations,
+        Body::Decision(_) | Body::Fact(_) | Body::Episode(_) | Body::Censor(_) => 0,
+    };
+    let boost = (1.0 + f64::from(activations.max(1)).log10() * 0.1).min(1.5);
+    to_confidence((boost - 1.0) / 0.5)
+}
+
+fn confidence(body: &Body) -> Confidence {
+    match body {
+        Body::Decision(decision) => decision.confidence,
+        Body::Fact(fact) => fact.confidence,
+        Body::Procedure(_) | Body::Episode(_) | Body::Censor(_) => Confidence::FULL,
+    }
+}
+
+fn reliability(memory: &Memory) -> Reliability {
+    if memory.status == Status::Superseded {
+        return Reliability::OutOfDate;
+    }
+    let in_doubt = !memory.contested_with.is_empty() || !memory.shaken_by.is_empty();
+    if in_doubt || memory.status == Status::Ineffective {
+        return Reliability::Doubtful;
+    }
+    if matches!(memory.status, Status::Core | Status::Effective) {
+        Reliability::Proven
+    } else {
+        Reliability::Ordinary
+    }
+}
+
+/// Clamps to 0..1 and rounds to thousandths.
+pub(super) fn to_confidence(value: f64) -> Confidence {
+    Confidence::try_from(value.clamp(0.0, 1.0)).unwrap_or(Confidence::FULL)
+}

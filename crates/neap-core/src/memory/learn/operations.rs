@@ -1,0 +1,232 @@
+//! Record-level operations behind each command.
+
+use std::collections::BTreeMap;
+
+use super::{Amendment, LearnContext, LearnStep, MemoryHit, MemoryResponse, MemoryUse};
+use crate::base::ids::{Seq, Stamp};
+use crate::base::message::Message;
+use crate::base::policy::Policy;
+use crate::base::refusal::Refusal;
+use crate::memory::frame::FrameSet;
+use crate::memory::knowledge::{QuestionScorer, parse_time_range, question_time_range, score};
+use crate::memory::{
+    AgentHead, Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
+    RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
+};
+use crate::session::event::{Event, RecordedEvent};
+use crate::text::receipt::receipt;
+use crate::text::terms::query_terms;
+
+/// Candidates of each kind for `recall`.
+pub(super) const RECALL_MAX: usize = 32;
+/// Hits `recall` returns.
+pub const HITS_MAX: usize = 12;
+/// Earlier decisions reported with a new one.
+const SIMILAR_MAX: usize = 3;
+const SIMILAR_MIN: f64 = 0.3;
+
+pub(super) fn agent_head<'a>(context: &'a LearnContext<'_>) -> Option<&'a AgentHead> {
+    context.agent.head().agent.as_deref()
+}
+
+/// Applies the changes in order, and creates the stream first if it does not exist.
+pub(super) fn record_writes(context: &mut LearnContext<'_>, writes: Vec<MemoryWrite>) -> Vec<RecordedEvent> {
+    let created = context.agent.head().session.is_none().then(|| Event::SessionCreated {
+        session: context.id.clone(),
+        encoding: context.counter.encoding().to_owned(),
+        policy: Policy::default(),
+        imported_from: None,
+    });
+    let (agent, now) = (&mut context.agent, context.now);
+    let events = created.into_iter().chain(writes.into_iter().map(MemoryWrite::into_event));
+    events.map(|event| agent.record(now, event)).collect()
+}
+
+pub(super) fn refuse(refusal: Refusal) -> LearnStep {
+    LearnStep::Done(Box::new(MemoryResponse::Refused(refusal)))
+}
+
+pub(super) fn unknown_memory(id: MemoryId) -> Refusal {
+    Refusal::new(format!("No memory with id '{id}'.")).hint("recall finds memories by what they say")
+}
+
+/// A search by words, by time, or both.
+pub(super) fn recall_request(
+    query: &str,
+    kinds: &[MemoryKind],
+    time: Option<&str>,
+    superseded: bool,
+    now: Stamp,
+) -> Result<RecallRequest, Refusal> {
+    let range = match time {
+        Some(time) => Some(parse_time_range(time, now).ok_or_else(|| {
+            Refusal::new("The time is not understood.")
+                .hint("say it in words: today, yesterday, last week, recently, last month")
+        })?),
+        None => question_time_range(query, now),
+    };
+    let all = [MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Procedure, MemoryKind::Episode];
+    let kinds = if kinds.is_empty() { &all[..] } else { kinds };
+    let limits = kinds.iter().map(|kind| (*kind, RECALL_MAX)).collect();
+    // Without an explicit time, a question about a time is answered by time alone.
+    let terms = if range.is_some() && time.is_none() { Vec::new() } else { query_terms(query) };
+    if terms.is_empty() && range.is_none() {
+        return Err(Refusal::new("The query has no word to search for.").hint("name the topic, or a time"));
+    }
+    let (from, until) = range.map_or((None, None), |(from, until)| (Some(from), Some(until)));
+    Ok(RecallRequest { from, until, superseded, ..RecallRequest::new(terms, limits) })
+}
+
+/// Ranks hits, best first; newest first if there are no terms.
+pub(super) fn rank_hits<'m>(
+    request: &RecallRequest,
+    found: &'m RecallResponse,
+    max: usize,
+    now: Stamp,
+) -> Vec<MemoryHit> {
+    let frames = FrameSet::built_in();
+    let question = QuestionScorer::new(&request.terms, found);
+    let mut hits: Vec<(&'m Memory, Confidence)> = found
+        .memories
+        .iter()
+        .map(|memory| {
+            let similarity = question.similarity(memory);
+            (memory, score(memory, similarity, frames.default_frame(), now).score)
+        })
+        .collect();
+    match request.terms.is_empty() {
+        true => hits.sort_by_key(|(memory, _)| std::cmp::Reverse((memory.created, memory.id))),
+        false => hits.sort_by_key(|(memory, score)| (std::cmp::Reverse(*score), memory.id)),
+    }
+    hits.into_iter().take(max).map(|(memory, score)| MemoryHit::new(memory, score)).collect()
+}
+
+/// Earlier decisions similar to a new one, so that the model sees how they came out.
+pub(super) fn similar_decisions(new: MemoryId, text: &str, candidates: &[Memory]) -> Vec<MemoryHit> {
+    if new.kind() != MemoryKind::Decision {
+        return Vec::new();
+    }
+    let mut similar: Vec<(&Memory, f64)> = candidates
+        .iter()
+        .filter(|memory| memory.kind() == MemoryKind::Decision && memory.id != new)
+        .map(|memory| (memory, text_similarity(text, &memory.search_text())))
+        .filter(|(_, similarity)| *similarity >= SIMILAR_MIN)
+        .collect();
+    similar.sort_by(|(a, a_like), (b, b_like)| b_like.total_cmp(a_like).then_with(|| a.id.cmp(&b.id)));
+    let hit = |(memory, similarity): (&Memory, f64)| {
+        let score = similarity.clamp(0.0, 1.0).try_into().ok()?;
+        Some(MemoryHit::new(memory, score))
+    };
+    similar.into_iter().filter_map(hit).take(SIMILAR_MAX).collect()
+}
+
+pub(super) fn count_uses(
+    uses: &[(MemoryId, MemoryUse)],
+    found: Vec<Memory>,
+    context: &LearnContext<'_>,
+) -> Vec<MemoryWrite> {
+    let mut records: BTreeMap<MemoryId, Memory> = found.into_iter().map(|memory| (memory.id, memory)).collect();
+    let mut writes = Vec::new();
+    for (id, how) in uses {
+        let Some(memory) = records.get(id) else { continue };
+        let counted = match how {
+            MemoryUse::Activated => amend::record_use(memory, None, context.counter, context.now),
+            MemoryUse::Triggered => amend::record_trigger(memory, context.counter, context.now),
+        };
+        // A use that the record does not allow is skipped; it must not fail the turn.
+        let Ok(counted) = counted else { continue };
+        if let Some(last) = counted.last() {
+            records.insert(*id, last.memory.clone());
+        }
+        writes.extend(counted);
+    }
+    writes
+}
+
+pub(super) fn apply_amendment(
+    how: &Amendment,
+    by: &Provenance,
+    memory: &Memory,
+    context: &LearnContext<'_>,
+) -> Result<Vec<MemoryWrite>, Refusal> {
+    let (counter, now) = (context.counter, context.now);
+    match how {
+        Amendment::Confirm => {
+            let head = agent_head(context).cloned().unwrap_or_default();
+            amend::confirm(&head, memory, by, counter, now)
+        }
+        Amendment::Review { outcome, notes } => amend::review(memory, by.author, *outcome, notes, counter, now),
+        Amendment::CarryOut => amend::mark_carried_out(memory, counter, now),
+        Amendment::Edit(edit) => {
+            let head = agent_head(context).cloned().unwrap_or_default();
+            amend::edit(&head, memory, amend::Edit { author: by.author, ..(**edit).clone() }, counter, now)
+        }
+        Amendment::MarkCore => amend::mark_core(memory, by.author, counter, now),
+        Amendment::Deactivate => amend::deactivate(memory, counter, now),
+        Amendment::Retire => amend::retire(memory, counter, now),
+        Amendment::Activate { succeeded } => amend::record_use(memory, *succeeded, counter, now),
+        Amendment::AskToForget { reason } => amend::request_forget(memory, reason, counter, now),
+        Amendment::FalsePositive => amend::record_false_positive(memory, counter, now),
+        Amendment::Reword { micro, summary } => reword(memory, micro, summary, context).map(|write| vec![write]),
+        Amendment::Undo => Err(Refusal::new("Undoing needs the record's history.")),
+    }
+}
+
+/// An archived episode with its detail restored.
+pub(super) fn restore_detail(archived: &Memory, found: &RecallResponse) -> LearnStep {
+    let mut memory = archived.clone();
+    let earlier = found.memories.first().map(|earlier| &earlier.body);
+    if let (Body::Episode(now), Some(Body::Episode(then))) = (&mut memory.body, earlier) {
+        now.detail.clone_from(&then.detail);
+    }
+    LearnStep::Done(Box::new(MemoryResponse::Full { memory: Box::new(memory) }))
+}
+
+/// Restores a fact that `by` had superseded, once that is undone. `fell` is the time when a person's confirmation
+/// overruled the facts that contradicted `by`; `None` if they were superseded when `by` was written.
+pub(super) fn restore_superseded(
+    memory: &Memory,
+    by: MemoryId,
+    seq: Seq,
+    fell: Option<Stamp>,
+    context: &LearnContext<'_>,
+) -> Option<MemoryWrite> {
+    let mut after = memory.clone();
+    let Body::Fact(fact) = &mut after.body else { return None };
+    let replaced = memory.status == Status::Superseded && fact.superseded_by == Some(by);
+    let overruled = memory.status == Status::Inactive && memory.contested_with.contains(&by);
+    let gave_way = match fell {
+        None => replaced,
+        Some(fell) => memory.updated == fell && (replaced || overruled),
+    };
+    if !gave_way {
+        return None;
+    }
+    fact.superseded_by = None;
+    after.status = match fact.confirmations {
+        0 => Status::New,
+        n if n < lifecycle::CORE_CONFIRMATIONS => Status::Confirmed,
+        _ => Status::Core,
+    };
+    after.updated = context.now;
+    after.lines = RenderedMemory::render(context.counter, &after);
+    Some(MemoryWrite::update(Change::Undone { seq }, memory, after))
+}
+
+/// A record in a model's words; refused if the wording changes what it says.
+fn reword(
+    memory: &Memory,
+    micro: &str,
+    summary: &str,
+    context: &LearnContext<'_>,
+) -> Result<MemoryWrite, Refusal> {
+    let original = [Message::user(memory.full_text())];
+    for wording in [micro, summary] {
+        if !receipt(&original, wording, None).changed.is_empty() {
+            return Err(Refusal::new(format!("The wording of {} changes what it says.", memory.id)));
+        }
+    }
+    let lines = RenderedMemory::from_model_text(context.counter, memory, micro, summary)?;
+    let after = Memory { lines, updated: context.now, ..memory.clone() };
+    Ok(MemoryWrite::update(Change::Reworded, memory, after))
+}

@@ -1,0 +1,70 @@
+//! A memory search and its result.
+
+use std::collections::BTreeMap;
+
+use super::{Confidence, Memory, MemoryId, MemoryKind};
+use crate::base::ids::{SessionId, Stamp};
+use crate::recall::{Candidates, Embedding, Filter, Query, SearchLimits, TextKey, TextKind, is_similar_enough};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecallRequest {
+    /// Distinct terms; a candidate has at least one. If empty, the newest are returned.
+    pub terms: Vec<String>,
+    /// Candidates per kind; other kinds are not searched.
+    pub limits: Vec<(MemoryKind, usize)>,
+    /// Also search superseded facts.
+    pub superseded: bool,
+    /// Written at this time or later.
+    pub from: Option<Stamp>,
+    /// Written before this time.
+    pub until: Option<Stamp>,
+}
+
+impl RecallRequest {
+    pub fn new(terms: Vec<String>, limits: Vec<(MemoryKind, usize)>) -> Self {
+        Self { terms, limits, superseded: false, from: None, until: None }
+    }
+
+    /// The same search by embedding: same kinds, same time range.
+    pub fn to_semantic_query(&self, agent: &SessionId, model: String, embedding: Embedding) -> Query {
+        let kinds = self.limits.iter().map(|(kind, _)| TextKind::Memory(*kind)).collect();
+        let filter =
+            Filter { kinds: Some(kinds), from: self.from, until: self.until, ..Filter::for_stream(agent) };
+        let semantic_max = self.limits.iter().map(|(_, max)| max).sum();
+        let limits = SearchLimits { semantic_max, ..SearchLimits::default() };
+        Query { terms: self.terms.clone(), embedding: Some(embedding), model, filter, limits }
+    }
+
+    /// Whether the search covers the record's status.
+    pub fn matches_status(&self, memory: &Memory) -> bool {
+        memory.status.is_current() || self.superseded && memory.status.is_searchable()
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RecallResponse {
+    /// In any order.
+    pub memories: Vec<Memory>,
+    /// Number of searchable memories.
+    pub text_count: u64,
+    /// Number of memories with each term of the request.
+    pub document_frequencies: Vec<u64>,
+    /// Similarity to the query embedding, if one was given.
+    pub similarities: BTreeMap<MemoryId, Confidence>,
+}
+
+impl RecallResponse {
+    /// Stores similarities; returns new records that are similar enough to match without a shared word.
+    pub fn add_similarities(&mut self, candidates: &Candidates) -> Vec<MemoryId> {
+        let mut more = Vec::new();
+        for card in &candidates.items {
+            let (TextKey::Memory(id), Some(similarity)) = (&card.id.key, card.similarity) else { continue };
+            let Ok(share) = Confidence::try_from(similarity.clamp(0.0, 1.0)) else { continue };
+            self.similarities.insert(*id, share);
+            if is_similar_enough(similarity) && !self.memories.iter().any(|memory| memory.id == *id) {
+                more.push(*id);
+            }
+        }
+        more
+    }
+}

@@ -1,0 +1,47 @@
+//! A ranked search in one store call: propose, rank, read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::pack::shortlist;
+use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, Query, RankWeights, Ranked, Ranking, TextId};
+use crate::base::ids::SessionId;
+use crate::base::tokens::Tokens;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedSearch {
+    pub question: ParsedQuestion,
+    pub query: Query,
+    pub weights: RankWeights,
+    /// The session the question is asked in, and how many of its latest texts the model already sees.
+    pub current_session: Option<(SessionId, u64)>,
+    pub budget: Tokens,
+}
+
+impl RankedSearch {
+    /// Runs the search with the store's three operations: propose candidates, fetch neighbours, read texts.
+    pub fn run<E>(
+        &self,
+        propose: impl FnOnce() -> Result<Candidates, E>,
+        around: impl FnOnce(&NeighbourQuery) -> Result<Vec<Candidate>, E>,
+        words: impl FnOnce(&[TextId]) -> Result<Vec<Option<Arc<str>>>, E>,
+    ) -> Result<RankedResults, E> {
+        let mut ranking = Ranking::new(&self.question, &self.weights, propose()?);
+        if let Some((session, visible)) = &self.current_session {
+            ranking = ranking.with_current_session(session, *visible);
+        }
+        let around = around(&ranking.neighbour_query())?;
+        let ranked = ranking.rank(around);
+        let ids = shortlist(&ranked, self.budget);
+        let words = words(&ids)?;
+        let texts = ids.into_iter().zip(words).filter_map(|(id, words)| Some((id, words?))).collect();
+        Ok(RankedResults { ranked, texts })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedResults {
+    pub ranked: Vec<Ranked>,
+    /// Texts of the best, where they still exist.
+    pub texts: BTreeMap<TextId, Arc<str>>,
+}

@@ -1,0 +1,191 @@
+//! What a session records of the requests that a proxy forwarded for it: their class, how they relate to the history, where the
+//! history ends, tokens received and sent, and the usage that the provider reports.
+
+use std::ops::AddAssign;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::digest::Digest;
+use crate::base::ids::TurnNo;
+use crate::base::tokens::Tokens;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestClass {
+    /// A person's message.
+    MainTurn,
+    /// Tool results, with which the model continues.
+    ToolLoop,
+    Subagent,
+    ClientCompaction,
+    /// A title, a topic or a name for the conversation.
+    Title,
+    CountTokens,
+    /// No reply is wanted; the provider only gets ready.
+    Prewarm,
+    Unsure,
+}
+
+impl RequestClass {
+    /// Whether it is part of a conversation, and so recorded. Every class is bounded.
+    pub fn is_conversation(self) -> bool {
+        match self {
+            RequestClass::MainTurn | RequestClass::ToolLoop | RequestClass::Subagent => true,
+            RequestClass::ClientCompaction
+            | RequestClass::Title
+            | RequestClass::CountTokens
+            | RequestClass::Prewarm
+            | RequestClass::Unsure => false,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RequestClass::MainTurn => "main_turn",
+            RequestClass::ToolLoop => "tool_loop",
+            RequestClass::Subagent => "subagent",
+            RequestClass::ClientCompaction => "client_compaction",
+            RequestClass::Title => "title",
+            RequestClass::CountTokens => "count_tokens",
+            RequestClass::Prewarm => "prewarm",
+            RequestClass::Unsure => "unsure",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HistoryVerdict {
+    /// Nothing of it is recorded.
+    NewSession,
+    /// It continues where the history ended.
+    Turn,
+    /// The same request again, before a reply.
+    Retry,
+    /// The same request again, after a reply: for an alternative reply.
+    Regeneration,
+    /// It continues from an earlier point.
+    Edit,
+    /// The same session with another history: the client compacted or cleared it.
+    ClientCompaction,
+    /// A new session that begins like another.
+    Fork,
+}
+
+impl HistoryVerdict {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HistoryVerdict::NewSession => "new_session",
+            HistoryVerdict::Turn => "turn",
+            HistoryVerdict::Retry => "retry",
+            HistoryVerdict::Regeneration => "regeneration",
+            HistoryVerdict::Edit => "edit",
+            HistoryVerdict::ClientCompaction => "client_compaction",
+            HistoryVerdict::Fork => "fork",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryLink {
+    pub digest: Digest,
+    pub turn: TurnNo,
+}
+
+/// Where a session's recorded history ends.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryHead {
+    /// The end of the last request.
+    pub asked: Digest,
+    /// The ends after the reply, as a client may send it back; empty while there is none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<Digest>,
+}
+
+impl HistoryHead {
+    /// Ends kept for one request. A client that regenerates often continues from one of the last.
+    pub const REPLIES_MAX: usize = 16;
+
+    /// Adds ends, newest last; drops the oldest beyond [`Self::REPLIES_MAX`].
+    pub fn with_replies(mut self, ends: &[Digest]) -> Self {
+        for end in ends {
+            if !self.answered.contains(end) {
+                self.answered.push(*end);
+            }
+        }
+        let surplus = self.answered.len().saturating_sub(Self::REPLIES_MAX);
+        self.answered.drain(..surplus);
+        self
+    }
+}
+
+/// Usage as a provider reports it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenUsage {
+    /// Includes cached tokens.
+    pub input: Tokens,
+    pub cached: Tokens,
+    pub output: Tokens,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestAccount {
+    pub class: RequestClass,
+    /// How it relates to the recorded history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<HistoryVerdict>,
+    /// The client's request, by our count.
+    pub tokens_in: Tokens,
+    /// The forwarded request, by our count.
+    pub tokens_sent: Tokens,
+    pub changes: u64,
+    /// How often the history had been cut.
+    pub epoch: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<TokenUsage>,
+    pub is_whole: bool,
+}
+
+/// Totals over a session's requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RequestTotals {
+    pub requests: u64,
+    pub changed: u64,
+    /// Requests with an incomplete reply.
+    pub broken_off: u64,
+    pub tokens_in: Tokens,
+    pub tokens_sent: Tokens,
+    pub used: TokenUsage,
+}
+
+impl RequestTotals {
+    /// Share of the input that the provider read from its cache; none if it did not report.
+    pub fn cached_share(&self) -> Option<f64> {
+        (self.used.input > Tokens::ZERO).then(|| self.used.cached.0 as f64 / self.used.input.0 as f64)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.requests == 0
+    }
+}
+
+impl AddAssign<&RequestAccount> for RequestTotals {
+    fn add_assign(&mut self, account: &RequestAccount) {
+        let TokenUsage { input, cached, output } = account.used.unwrap_or_default();
+        self.requests += 1;
+        self.changed += u64::from(account.changes > 0);
+        self.broken_off += u64::from(!account.is_whole);
+        // A provider may report any number.
+        let sums = [
+            (&mut self.tokens_in, account.tokens_in),
+            (&mut self.tokens_sent, account.tokens_sent),
+            (&mut self.used.input, input),
+            (&mut self.used.cached, cached),
+            (&mut self.used.output, output),
+        ];
+        for (sum, tokens) in sums {
+            *sum = Tokens(sum.0.saturating_add(tokens.0));
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! Reading text: terms and references, masking of secrets, excerpts, and receipts that say what a summary kept.
+
+pub mod chunks;
+pub mod excerpt;
+pub mod receipt;
+pub mod reference;
+pub mod render;
+pub mod sanitize;
+pub mod secrets;
+pub mod terms;

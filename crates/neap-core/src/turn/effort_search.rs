@@ -1,0 +1,107 @@
+//! Answers `search_efforts`.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::base::ids::{EffortId, Stamp};
+use crate::base::refusal::Refusal;
+use crate::recall::{self, Filter, FoundText, RankWeights, TextKey, TextSearch, snippet};
+use crate::session::effort::Effort;
+use crate::session::state::SessionState;
+use crate::text::terms::query_terms;
+use crate::turn::tools::SearchMatch;
+
+/// Longest quote in a result, in characters.
+const QUOTE_CHARS_MAX: usize = 240;
+/// Texts examined: several may belong to one effort, and some to none that is listed.
+const TEXTS_MAX: usize = 64;
+
+#[derive(Debug)]
+pub(super) struct EffortQuery {
+    query: String,
+    terms: Vec<String>,
+    /// Whether messages are searched as well.
+    in_logs: bool,
+    /// The effort that the query names exactly, if any.
+    named_effort: Option<EffortId>,
+}
+
+impl EffortQuery {
+    /// Parses a query; refuses one without a search term unless it names an effort.
+    pub(super) fn parse(state: &SessionState, query: &str, in_logs: bool) -> Result<Self, Refusal> {
+        let terms = query_terms(query);
+        let named_effort = EffortId::from_name(query).ok().filter(|id| state.effort(id).is_some());
+        if terms.is_empty() && named_effort.is_none() {
+            return Err(Refusal::new("The query has no word to search for.")
+                .hint("name the topic, e.g. search_efforts(\"auth fix\")"));
+        }
+        Ok(Self { query: query.to_owned(), terms, in_logs, named_effort })
+    }
+
+    pub(super) fn to_search(&self, state: &SessionState, now: Stamp) -> TextSearch {
+        let streams = state.head().session.iter().cloned().collect::<BTreeSet<_>>();
+        TextSearch {
+            question: recall::ParsedQuestion::parse(&self.query, now),
+            filter: Filter { streams: Some(streams), ..Filter::default() },
+            weights: if self.in_logs { RankWeights::for_search() } else { RankWeights::for_topics() },
+            max: TEXTS_MAX,
+        }
+    }
+
+    /// Concluded efforts, best first, each once, found by id, summary or messages. With `in_logs`, also messages
+    /// of open efforts and ambient chat. A named effort comes first, open or not.
+    pub(super) fn render_results(&self, state: &SessionState, found: &[FoundText]) -> String {
+        let Self { terms, in_logs, named_effort, .. } = self;
+        let in_logs = *in_logs;
+        let max = usize::try_from(state.policy().search_results_max).unwrap_or(usize::MAX);
+        let best = found.first().map_or(0.0, |found| found.ranked.score);
+        let mut matches: Vec<SearchMatch> = Vec::new();
+        matches.extend(named_effort.as_ref().and_then(|id| state.effort(id)).map(|effort| SearchMatch {
+            id: Some(effort.id.clone()),
+            status: Some(effort.status.as_str()),
+            summary: effort.summary.as_ref().map(|summary| summary.text.clone()),
+            quote: None,
+            score: round_score(best + 1.0),
+        }));
+        for FoundText { ranked, scope, text } in found {
+            let (id, quote) = match (&ranked.candidate.id.key, scope) {
+                (TextKey::Effort(id), _) => (Some(id.clone()), None),
+                (TextKey::Message(_), Some(scope)) => {
+                    let (turn, who) = (ranked.candidate.turn, ranked.candidate.kind.as_str());
+                    let quote = format!("turn {turn}, {who}: {}", snippet(text, terms, QUOTE_CHARS_MAX));
+                    (scope.effort().cloned(), Some(quote))
+                }
+                (TextKey::Message(_), None) | (TextKey::Memory(_), _) => continue,
+            };
+            let effort = id.as_ref().and_then(|id| state.effort(id));
+            let concluded = effort.is_some_and(Effort::is_concluded);
+            if !in_logs && !concluded {
+                continue;
+            }
+            let existing = matches.iter_mut().find(|m| m.id.is_some() && m.id == id);
+            match existing {
+                Some(earlier) if !in_logs || quote.is_none() => {
+                    // Keep the first, best match of an effort and add a quote to it.
+                    earlier.quote = earlier.quote.take().or(quote);
+                }
+                Some(_) | None => matches.push(SearchMatch {
+                    id,
+                    status: effort.map(|e| e.status.as_str()),
+                    summary: effort.and_then(|e| e.summary.as_ref()).map(|s| s.text.clone()),
+                    quote,
+                    score: round_score(ranked.score),
+                }),
+            }
+            if matches.len() > max {
+                matches.truncate(max);
+                break;
+            }
+        }
+        json!({"status": "ok", "results": matches}).to_string()
+    }
+}
+
+fn round_score(score: f64) -> f64 {
+    (score * 1000.0).round() / 1000.0
+}

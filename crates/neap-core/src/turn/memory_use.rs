@@ -1,0 +1,135 @@
+//! Uses the agent's memories in a turn: loads them when the loaded ones are not relevant, and counts their use.
+
+use super::context::TurnContext;
+use super::memory_calls::{learn_input, memory_outcome};
+use super::step::{Input, Step, TurnOutcome};
+use super::{Phase, Turn};
+use crate::context::memory_budget;
+use crate::memory::knowledge::{LoadCause, MemoryLoad};
+use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQueryResult, MemoryUse};
+use crate::memory::standing_instructions::standing_instructions;
+use crate::memory::{Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
+use crate::session::event::Event;
+
+/// The subject of facts made from standing instructions and preferences.
+const STANDING_SUBJECT: &str = "standing instruction";
+
+impl Turn {
+    /// Searches for memories relevant to the message, unless the loaded ones are.
+    pub(super) fn recall_memories(&mut self, cx: &mut TurnContext<'_>) -> Step {
+        if let Some(reason) = self.check_input(cx) {
+            return self.abandon(cx, reason);
+        }
+        let text = self.message.message.content.clone();
+        let (state, now) = (&*cx.state, cx.now);
+        match cx.agent.as_mut().and_then(|agent| agent.plan_load(state, &text, now)) {
+            Some((cause, query)) => {
+                self.phase = Phase::Recalling { cause };
+                Step::Recall(query)
+            }
+            None => self.load_logs(cx),
+        }
+    }
+
+    /// Selects from the search results.
+    pub(super) fn select_memories(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        cause: LoadCause,
+        result: MemoryQueryResult,
+    ) -> Step {
+        let MemoryQueryResult::Records(recalled) = result else { panic!("the driver gave versions for a search") };
+        let text = self.message.message.content.clone();
+        let room = memory_budget(cx.state.policy(), cx.tools, cx.counter);
+        let (state, counter, now) = (&*cx.state, cx.counter, cx.now);
+        let loaded = cx.agent.as_mut().map(|agent| agent.load(state, &text, &recalled, cause, room, counter, now));
+        if let Some(loaded) = loaded {
+            self.record_for_retry(cx, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(loaded) });
+        }
+        self.load_logs(cx)
+    }
+
+    /// Records that memories were dropped for lack of room, once for as long as the same ones are out.
+    pub(super) fn record_memory_pressure(&mut self, cx: &mut TurnContext<'_>, reduced: Option<&MemoryLoad>) {
+        let is_new = cx.agent.as_mut().is_some_and(|agent| agent.memories.note_trimmed(reduced));
+        if let (true, Some(remaining)) = (is_new, reduced) {
+            self.record_for_retry(
+                cx,
+                Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(remaining.clone()) },
+            );
+        }
+    }
+
+    /// Memories that this reply is the first to use; procedures among them count as followed.
+    pub(super) fn note_memory_uses(&mut self, cx: &mut TurnContext<'_>, reply: &str) -> Vec<MemoryId> {
+        let used = cx.agent.as_mut().map_or_else(Vec::new, |agent| agent.memories.note_used(reply));
+        let followed = used.iter().filter(|id| id.kind() == MemoryKind::Procedure);
+        self.memory_uses.extend(followed.map(|id| (*id, MemoryUse::Activated)));
+        used
+    }
+
+    /// After the turn is durable: counts its memory uses and records the person's standing instructions.
+    pub(super) fn learn_from_turn(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> Step {
+        let uses = std::mem::take(&mut self.memory_uses);
+        self.memory_commands.extend((!uses.is_empty()).then_some(MemoryCommand::CountUses(uses)));
+        if cx.agent.is_some() && outcome.reply.is_ok() {
+            self.memory_commands.extend(self.standing_commands(cx));
+        }
+        self.learn_next(cx, outcome)
+    }
+
+    fn learn_next(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> Step {
+        match self.memory_commands.pop_front() {
+            Some(command) => {
+                self.step_learning(cx, Box::new(LearnMachine::new(command)), outcome, LearnInput::Begin)
+            }
+            None => Step::Done(outcome),
+        }
+    }
+
+    /// Standing instructions and preferences in the message, as always-loaded facts. Unless the surface vouches
+    /// for a person as author, they are only proposed (see [`MemoryDraft::pinned`]).
+    fn standing_commands(&self, cx: &TurnContext<'_>) -> Vec<MemoryCommand> {
+        let remember = |(nth, sentence): (usize, &str)| {
+            let fact = Fact::new(STANDING_SUBJECT, sentence, Confidence::FULL);
+            let source = Some(format!("stated in turn {}, {}", self.turn, nth + 1));
+            let (session, turn) = (cx.state.head().session.clone(), Some(self.turn));
+            let provenance = Provenance { session, turn, source, ..Provenance::from_author(self.author) };
+            MemoryCommand::Remember(Box::new(MemoryDraft {
+                pinned: true,
+                ..MemoryDraft::new(Body::Fact(fact), provenance)
+            }))
+        };
+        standing_instructions(&self.message.message.content).into_iter().enumerate().map(remember).collect()
+    }
+
+    pub(super) fn continue_learning(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        learning: Box<LearnMachine>,
+        outcome: Box<TurnOutcome>,
+        input: Input,
+    ) -> Step {
+        self.step_learning(cx, learning, outcome, learn_input(input))
+    }
+
+    fn step_learning(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        mut learning: Box<LearnMachine>,
+        mut outcome: Box<TurnOutcome>,
+        input: LearnInput,
+    ) -> Step {
+        let Some(mut agent) = cx.learn_context() else { return Step::Done(outcome) };
+        let step = match learning.step(&mut agent, input) {
+            LearnStep::Query(query) => Step::Recall(query),
+            LearnStep::Commit(events) => Step::CommitMemories(events),
+            LearnStep::Done(response) => {
+                outcome.banners.extend(memory_outcome(&response).banner);
+                return self.learn_next(cx, outcome);
+            }
+        };
+        self.phase = Phase::Learning { learning, outcome };
+        step
+    }
+}

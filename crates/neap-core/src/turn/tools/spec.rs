@@ -1,0 +1,147 @@
+//! Tool definitions for a model, and what they cost.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::call::OwnToolCall;
+use super::memory::MemoryCall;
+use crate::base::prompt;
+use crate::base::tokens::{TokenCounter, Tokens};
+use crate::memory::AgentHead;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    pub name: String,
+    pub description: String,
+    /// A JSON schema.
+    pub parameters: Value,
+}
+
+impl ToolSpec {
+    /// `summarize_text`, for hosts that offer it themselves.
+    pub fn summarize_text() -> Self {
+        serde_json::from_str(prompt::SUMMARIZE_TEXT).expect("prompts/summarize_text.json is tested to parse")
+    }
+
+    /// All tools for a host that runs the model itself, in a fixed order: efforts, memories, hosts.
+    pub fn for_hosts() -> Vec<Self> {
+        let read =
+            |text: &str| -> Vec<Self> { serde_json::from_str(text).expect("the prompts are tested to parse") };
+        let mut all = read(prompt::TOOLS);
+        all.extend(read(prompt::MEMORY_TOOLS));
+        all.push(Self::summarize_text());
+        all.extend(read(prompt::HOST_TOOLS));
+        all
+    }
+
+    /// The tool as a request contains it.
+    fn to_wire(&self) -> Value {
+        serde_json::json!({"type": "function", "function": self})
+    }
+}
+
+/// The tools of a session, counted once.
+#[derive(Debug, Clone)]
+pub struct ToolSet {
+    specs: Arc<[ToolSpec]>,
+    tokens: Tokens,
+    effort_tools: bool,
+    memory_tools: bool,
+}
+
+impl ToolSet {
+    /// The effort tools and the host's.
+    pub fn with_efforts(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
+        let own: Vec<ToolSpec> =
+            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
+        let host = host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name));
+        Self { effort_tools: true, ..Self::of(counter, own.into_iter().chain(host).collect()) }
+    }
+
+    /// The effort tools, the memory tools that are useful to this agent, and the host's.
+    pub fn with_memories(counter: &dyn TokenCounter, head: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
+        let efforts: Vec<ToolSpec> =
+            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
+        let memories: Vec<ToolSpec> =
+            serde_json::from_str(prompt::MEMORY_TOOLS).expect("prompts/memory_tools.json is tested to parse");
+        let memories = memories.into_iter().filter(|tool| MemoryCall::is_useful(&tool.name, head));
+        let host = host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name));
+        let all = efforts.into_iter().chain(memories).chain(host).collect();
+        Self { effort_tools: true, memory_tools: true, ..Self::of(counter, all) }
+    }
+
+    /// The host's tools alone; the prompt does not mention efforts.
+    pub fn host_only(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
+        Self::of(counter, host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name)).collect())
+    }
+
+    /// No tools; the prompt does not mention efforts (DESIGN, decision 10).
+    pub fn none() -> Self {
+        Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false, memory_tools: false }
+    }
+
+    fn of(counter: &dyn TokenCounter, specs: Vec<ToolSpec>) -> Self {
+        let tokens = specs.iter().map(|tool| counter.count(&tool.to_wire().to_string())).sum();
+        Self { specs: specs.into(), tokens, effort_tools: false, memory_tools: false }
+    }
+
+    /// In a fixed order.
+    pub fn specs(&self) -> &Arc<[ToolSpec]> {
+        &self.specs
+    }
+
+    /// The cost of their schemas in every request.
+    pub fn tokens(&self) -> Tokens {
+        self.tokens
+    }
+
+    pub fn has_effort_tools(&self) -> bool {
+        self.effort_tools
+    }
+
+    pub fn has_memory_tools(&self) -> bool {
+        self.memory_tools
+    }
+
+    pub fn is_host_tool(&self, name: &str) -> bool {
+        !OwnToolCall::is_own_tool(name) && self.specs.iter().any(|tool| tool.name == name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.specs.iter().map(|tool| tool.name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::testing::WordCounter;
+    use crate::turn::tools::HostCall;
+
+    #[test]
+    fn our_tools_are_offered_in_a_fixed_order() {
+        let set = ToolSet::with_efforts(&WordCounter, Vec::new());
+        let names: Vec<&str> = set.names().collect();
+        assert_eq!(names, OwnToolCall::EFFORT_TOOLS);
+    }
+
+    #[test]
+    fn hosts_are_offered_everything_once() {
+        let all = ToolSpec::for_hosts();
+        let names: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
+        let own = OwnToolCall::EFFORT_TOOLS.into_iter().chain(MemoryCall::TOOLS);
+        let want: Vec<&str> =
+            own.chain([OwnToolCall::SUMMARIZE_TEXT, HostCall::RECORD, HostCall::CONTEXT]).collect();
+        assert_eq!(names, want);
+        assert!(all.iter().all(|tool| tool.parameters["type"] == "object"));
+    }
+
+    #[test]
+    fn the_tool_for_hosts_is_known_and_not_offered() {
+        let spec = ToolSpec::summarize_text();
+        assert_eq!(spec.name, OwnToolCall::SUMMARIZE_TEXT);
+        assert!(!ToolSet::with_efforts(&WordCounter, Vec::new()).names().any(|name| name == spec.name));
+    }
+}

@@ -1,0 +1,213 @@
+//! An agent's open stream, and the memories loaded from it for a session.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use neap_core::base::ids::{AgentId, Seq};
+use neap_core::base::message::Message;
+use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::memory::knowledge::{AgentContext, AgentProfile, LoadedMemories};
+use neap_core::memory::learn::{
+    Amendment, LearnContext, LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQuery, MemoryQueryResult,
+    MemoryResponse, MemoryVersion,
+};
+use neap_core::memory::{
+    Author, Memory, MemoryId, MemoryKind, Provenance, RecallResponse, RenderedMemory, SUMMARY_TOKENS_MAX,
+};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_model::bpe::counter_for;
+use neap_store::{StoreError, StoredEvent};
+
+use crate::error::EngineError;
+use crate::parts::Parts;
+use crate::stream::{OpenStream, reload_on_conflict};
+
+/// Records per kind, newest first, that upkeep checks for rewording.
+const REWORDED_MAX: usize = 4;
+/// Token limits for a model's wording, without id, state and provenance.
+const REWORDED_MICRO_TOKENS_MAX: Tokens = Tokens(24);
+const REWORDED_SUMMARY_TOKENS_MAX: Tokens = Tokens(90);
+
+#[derive(Debug, Clone)]
+pub(crate) struct AgentConfig {
+    pub(crate) id: AgentId,
+    pub(crate) profile: Arc<AgentProfile>,
+}
+
+pub(crate) struct AgentStream {
+    pub(crate) live: OpenStream,
+    pub(crate) memories: LoadedMemories,
+    /// Counts in the encoding of the agent's own records.
+    pub(crate) counter: Arc<dyn TokenCounter>,
+    profile: Arc<AgentProfile>,
+    /// Records that a model was asked to reword; each is asked for once.
+    reworded: BTreeSet<MemoryId>,
+}
+
+impl AgentStream {
+    pub(crate) async fn load(parts: &Parts, agent: &AgentConfig) -> Result<Self, StoreError> {
+        let live = OpenStream::load(parts.store.as_ref(), agent.id.stream()).await?;
+        let counter = token_counter(parts, &live);
+        Ok(Self {
+            live,
+            memories: LoadedMemories::default(),
+            counter,
+            profile: agent.profile.clone(),
+            reworded: BTreeSet::new(),
+        })
+    }
+
+    pub(crate) fn context(&mut self) -> AgentContext<'_> {
+        AgentContext {
+            id: &self.live.id,
+            agent: &mut self.live.state,
+            memories: &mut self.memories,
+            counter: self.counter.as_ref(),
+            profile: &self.profile,
+        }
+    }
+
+    /// Applies what is due by time; with a configured summariser, also rewords a few long records.
+    pub(crate) async fn run_upkeep(&mut self, parts: &Parts) -> Result<(), EngineError> {
+        run_command(parts, self.counter.as_ref(), &mut self.live, MemoryCommand::Sweep).await?;
+        if parts.summary_timeout.is_none() {
+            return Ok(());
+        }
+        for kind in [MemoryKind::Decision, MemoryKind::Episode] {
+            for memory in parts.store.list_memories(&self.live.id, Some(kind), None, REWORDED_MAX).await? {
+                if needs_rewording(self.counter.as_ref(), &memory) && self.reworded.insert(memory.id) {
+                    self.reword(parts, &memory).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Rewords one record; on failure its text stays as it is.
+    async fn reword(&mut self, parts: &Parts, memory: &Memory) -> Result<(), EngineError> {
+        let request = |tokens_max| SummaryRequest {
+            topic: format!("{} {}", memory.kind(), memory.id),
+            summarizer: SummarizerKind::Configured,
+            messages: vec![Message::user(memory.full_text())],
+            tokens_max,
+        };
+        let micro = parts.summarize(&request(REWORDED_MICRO_TOKENS_MAX)).await;
+        let summary = parts.summarize(&request(REWORDED_SUMMARY_TOKENS_MAX)).await;
+        if let (Ok(micro), Ok(summary)) = (micro, summary) {
+            let by = Provenance::from_author(Author::Model);
+            let how = Amendment::Reword { micro, summary };
+            run_command(
+                parts,
+                self.counter.as_ref(),
+                &mut self.live,
+                MemoryCommand::Amend { id: memory.id, how, by },
+            )
+            .await?;
+        }
+        Ok(())
+    }
+
+    /// Reloads the agent if another process changed it. Returns whether a loaded memory was erased.
+    pub(crate) async fn refresh(&mut self, parts: &Parts) -> Result<bool, StoreError> {
+        let store = parts.store.as_ref();
+        if !self.live.is_ahead_of_store() && store.last_seq(&self.live.id).await? == self.live.state.seq() {
+            return Ok(false);
+        }
+        self.live.reload(store).await?;
+        self.counter = token_counter(parts, &self.live);
+        let loaded = self.memories.loaded_ids();
+        let current = store.memories(&self.live.id, &loaded).await?;
+        Ok(self.memories.check_outdated(&current))
+    }
+}
+
+/// Whether a record still has its template text although its full text is longer than a summary.
+fn needs_rewording(counter: &dyn TokenCounter, memory: &Memory) -> bool {
+    memory.status.is_current()
+        && memory.lines == RenderedMemory::render(counter, memory)
+        && counter.count(&memory.full_text()) > SUMMARY_TOKENS_MAX
+}
+
+/// The counter in the agent's encoding; a new agent uses the engine's.
+pub(crate) fn token_counter(parts: &Parts, stream: &OpenStream) -> Arc<dyn TokenCounter> {
+    let encoding = &stream.state.head().encoding;
+    counter_for(if encoding.is_empty() { &parts.encoding } else { encoding })
+}
+
+/// Runs a memory command. A refusal is a response; changes are durable when this returns.
+pub(crate) async fn run_command(
+    parts: &Parts,
+    counter: &dyn TokenCounter,
+    stream: &mut OpenStream,
+    command: MemoryCommand,
+) -> Result<MemoryResponse, EngineError> {
+    let store = parts.store.as_ref();
+    let (mut machine, mut input, mut conflicts) = (LearnMachine::new(command), LearnInput::Begin, 0);
+    if stream.is_ahead_of_store() {
+        stream.reload(store).await?;
+    }
+    loop {
+        let now = parts.clock.now();
+        let mut context = LearnContext { id: &stream.id, agent: &mut stream.state, counter, now };
+        input = match machine.step(&mut context, input) {
+            LearnStep::Query(query) => LearnInput::QueryResult(lookup(parts, stream, query).await?),
+            LearnStep::Commit(events) => match stream.commit(store, events).await {
+                Ok(()) => LearnInput::Committed,
+                Err(error) => {
+                    reload_on_conflict(stream, store, error, &mut conflicts).await?;
+                    LearnInput::Stale
+                }
+            },
+            LearnStep::Done(response) => return Ok(*response),
+        };
+    }
+}
+
+pub(crate) async fn lookup(
+    parts: &Parts,
+    stream: &OpenStream,
+    query: MemoryQuery,
+) -> Result<MemoryQueryResult, StoreError> {
+    let (store, agent) = (parts.store.as_ref(), &stream.id);
+    Ok(match query {
+        MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(agent, &request).await?),
+        MemoryQuery::Search { request, question } => {
+            MemoryQueryResult::Records(parts.search_memories(agent, &request, &question).await?)
+        }
+        MemoryQuery::Get(ids) => {
+            let memories = store.memories(agent, &ids).await?;
+            MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
+        }
+        MemoryQuery::AsOf(seq) => {
+            let events = store.events(agent, seq, 1).await?;
+            let versions = events.into_iter().filter_map(to_version).filter(|version| version.seq == seq);
+            let memories = versions.map(|version| version.memory).collect();
+            MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
+        }
+        MemoryQuery::History(id) => {
+            let events = store.memory_history(agent, id).await?;
+            let damaged = events.iter().filter_map(damaged_seq).collect();
+            MemoryQueryResult::History { versions: events.into_iter().filter_map(to_version).collect(), damaged }
+        }
+        MemoryQuery::Due { now, max } => {
+            let mut due = Vec::new();
+            for memory in store.memories_due(agent, now, max).await? {
+                let events = store.memory_history(agent, memory.id).await?;
+                due.extend(events.into_iter().filter_map(to_version).next_back());
+            }
+            MemoryQueryResult::Versions(due)
+        }
+    })
+}
+
+fn damaged_seq(stored: &StoredEvent) -> Option<Seq> {
+    if let StoredEvent::Damaged { seq, .. } = stored { Some(*seq) } else { None }
+}
+
+/// `None` if the event is damaged or has no record.
+pub(crate) fn to_version(stored: StoredEvent) -> Option<MemoryVersion> {
+    let StoredEvent::Whole(RecordedEvent { seq, at, event }) = stored else { return None };
+    let Event::MemoryChanged { change, memory, was: _ } = event else { return None };
+    Some(MemoryVersion { seq, at, change, memory: *memory })
+}

@@ -1,0 +1,56 @@
+//! Plans requests without a credential, where there are several callers: nothing of them is stored.
+
+use std::sync::Arc;
+
+use neap_core::client::{Caller, Tenancy, Tenant};
+use neap_store::MemStore;
+
+use super::backlog::Backlog;
+use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
+use super::session_cache::SessionCache;
+use crate::embedding::EmbedTimeout;
+use crate::engine::Engine;
+use crate::foreground::ForegroundLoad;
+use crate::parts::{NoHostTools, Parts};
+
+impl Engine {
+    /// Plans over a store that ends with the request, so that nothing passes between it and others (I11).
+    pub(super) async fn ingest_anonymous(&self, incoming: &IncomingRequest<'_>) -> RequestPlan {
+        let _permit = self.parts.session_cache.acquire_permit(incoming.timeout).await;
+        let engine = self.anonymous_engine(incoming.encoding);
+        // Without our tools: nobody could find later what they store.
+        let incoming = IncomingRequest { offer: None, ..*incoming };
+        let caller = Caller { tenant: Tenant::local(), legacy_tenant: None, tenancy: Tenancy::Multi };
+        let plan = engine.ingest_from(&caller, &incoming).await;
+        let recorded =
+            if plan.class.is_conversation() { RecordingOutcome::NotRetained } else { RecordingOutcome::NotNeeded };
+        RequestPlan { session: None, turn: None, verdict: None, ticket: None, recorded, ..plan }
+    }
+
+    fn anonymous_engine(&self, encoding: &str) -> Engine {
+        let Parts { model, summarizer, summary_timeout, fallback_summarizer, clock, keyring, .. } =
+            self.parts.as_ref();
+        let parts = Parts {
+            store: Arc::new(MemStore::new().with_masking(self.parts.store.masking())),
+            model: model.clone(),
+            summarizer: summarizer.clone(),
+            summary_timeout: *summary_timeout,
+            fallback_summarizer: fallback_summarizer.clone(),
+            embedder: None,
+            embed_timeout: EmbedTimeout::default(),
+            foreground: ForegroundLoad::default(),
+            clock: clock.clone(),
+            host_tools: Arc::new(NoHostTools),
+            encoding: self.parts.encoding.clone(),
+            agent: None,
+            views: None,
+            callers: Tenancy::Multi,
+            is_anonymous: true,
+            hides_callers: false,
+            session_cache: SessionCache::with_counts(encoding, self.parts.session_cache.counts(encoding)),
+            backlog: Backlog::default(),
+            keyring: keyring.clone(),
+        };
+        Engine { parts: Arc::new(parts) }
+    }
+}

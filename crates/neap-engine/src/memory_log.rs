@@ -1,0 +1,54 @@
+//! Reports memory changes to the observer and, at DEBUG, to the log: ids, turns and token counts, never text,
+//! since a log may be stored where a conversation may not.
+
+use std::time::{Duration, Instant};
+
+use neap_core::base::ids::SessionId;
+use neap_core::base::tokens::Tokens;
+use neap_core::session::event::RecordedEvent;
+use neap_core::session::memory_op::MemoryOp;
+
+use crate::observer::TurnObserver;
+
+pub(crate) struct DriverRun<'w> {
+    pub(crate) watch: &'w mut dyn TurnObserver,
+    pub(crate) conflicts: usize,
+    since: Instant,
+}
+
+impl<'w> DriverRun<'w> {
+    pub(crate) fn new(watch: &'w mut dyn TurnObserver) -> Self {
+        Self { watch, conflicts: 0, since: Instant::now() }
+    }
+
+    /// Restarts the timer, so that it does not count the model's time.
+    pub(crate) fn model_answered(&mut self) {
+        self.since = Instant::now();
+    }
+
+    pub(crate) fn committed(&mut self, session: &SessionId, ops: &[MemoryOp]) {
+        let took = self.since.elapsed();
+        self.since = Instant::now();
+        for op in ops {
+            log_op(session, op, took);
+            self.watch.on_memory_op(op, took);
+        }
+    }
+}
+
+pub(crate) fn memory_ops(events: &[RecordedEvent], prompt: Tokens) -> Vec<MemoryOp> {
+    events.iter().flat_map(|recorded| MemoryOp::from_event(&recorded.event, prompt)).collect()
+}
+
+fn log_op(session: &SessionId, op: &MemoryOp, took: Duration) {
+    let count = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0);
+    tracing::debug!(
+        target: "neap::memory",
+        %session,
+        turn = op.turn.0,
+        before = count(op.before),
+        after = count(op.after),
+        took_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+        "{op}"
+    );
+}

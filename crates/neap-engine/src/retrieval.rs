@@ -1,0 +1,138 @@
+//! Recalls earlier text from any session: the store finds candidates, the core ranks and packs them.
+
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::tokens::Tokens;
+use neap_core::memory::{Memory, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Embedding, Filter, FoundText, PageCounting, ParsedQuestion, Query, RankWeights, RankedResults, RankedSearch,
+    Ranking, RecalledContext, TextSearch, pack,
+};
+use neap_model::bpe::counter_for;
+use neap_store::StoreError;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::parts::Parts;
+
+/// The session in which a question is asked.
+#[derive(Debug, Clone)]
+pub struct CurrentSession {
+    /// The session's id.
+    pub session: SessionId,
+    /// How many of its latest texts the reader still has, which need not be recalled.
+    pub visible_texts: u64,
+}
+
+/// What to recall, and within which budget.
+#[derive(Debug, Clone)]
+pub struct RetrievalRequest {
+    /// The question, or other text to which the result must be relevant.
+    pub query: String,
+    /// The query's embedding, if known already ([`Engine::embed_query`]).
+    pub embedding: Option<Embedding>,
+    /// Which texts to search.
+    pub filter: Filter,
+    /// The time of the question; now by default.
+    pub now: Option<Stamp>,
+    /// The session in which it is asked, if any.
+    pub current: Option<CurrentSession>,
+    /// Token budget of the result.
+    pub budget: Tokens,
+    /// Weights of the ranking.
+    pub weights: RankWeights,
+}
+
+impl RetrievalRequest {
+    /// Searches everything that is recorded.
+    pub fn new(question: impl Into<String>, budget: Tokens) -> Self {
+        Self {
+            query: question.into(),
+            embedding: None,
+            filter: Filter::default(),
+            now: None,
+            current: None,
+            budget,
+            weights: RankWeights::default(),
+        }
+    }
+}
+
+impl Engine {
+    /// The texts that answer a question best within a budget.
+    pub async fn retrieve(&self, request: &RetrievalRequest) -> Result<RecalledContext, EngineError> {
+        let counter = counter_for(&self.parts.encoding);
+        self.retrieve_counted(request, PageCounting { counter: counter.as_ref(), has_candidate_counts: true })
+            .await
+    }
+
+    pub(crate) async fn retrieve_counted(
+        &self,
+        request: &RetrievalRequest,
+        counting: PageCounting<'_>,
+    ) -> Result<RecalledContext, EngineError> {
+        let question =
+            ParsedQuestion::parse(&request.query, request.now.unwrap_or_else(|| self.parts.clock.now()));
+        if question.is_empty() {
+            return Ok(RecalledContext::default());
+        }
+        let embedding = request.embedding.clone().map(|embedding| (self.parts.embedder_name(), embedding));
+        let query = question.to_query(embedding, request.filter.clone());
+        let current_session =
+            request.current.clone().map(|CurrentSession { session, visible_texts }| (session, visible_texts));
+        let (weights, budget) = (request.weights.clone(), request.budget);
+        let search = RankedSearch { question, query, weights, current_session, budget };
+        let RankedResults { ranked, texts } = self.parts.store.search(&search).await?;
+        Ok(pack(counting, &search.question, ranked, &texts, budget))
+    }
+}
+
+impl Parts {
+    /// An agent's relevant records, by words and by meaning; without search terms, the newest.
+    pub(crate) async fn search_memories(
+        &self,
+        agent: &SessionId,
+        request: &RecallRequest,
+        question: &str,
+    ) -> Result<RecallResponse, StoreError> {
+        let mut recalled = self.store.recall(agent, request).await?;
+        if request.terms.is_empty() {
+            return Ok(recalled);
+        }
+        let Some(embedding) = self.embed_query(question).await else { return Ok(recalled) };
+        let query = request.to_semantic_query(agent, self.embedder_name(), embedding);
+        match self.nearest_memories(agent, &query, &mut recalled).await {
+            Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.matches_status(memory))),
+            // The matches by words stand.
+            Err(error) => tracing::warn!(target: "neap::recall", %error, "memories were searched by words alone"),
+        }
+        Ok(recalled)
+    }
+
+    async fn nearest_memories(
+        &self,
+        agent: &SessionId,
+        query: &Query,
+        recalled: &mut RecallResponse,
+    ) -> Result<Vec<Memory>, StoreError> {
+        let more = recalled.add_similarities(&self.store.find_candidates(query).await?);
+        self.store.memories(agent, &more).await
+    }
+}
+
+/// The texts that match by themselves, best first: neighbours of a match are not added.
+pub(crate) async fn find_texts(parts: &Parts, search: &TextSearch) -> Result<Vec<FoundText>, EngineError> {
+    let TextSearch { question, filter, weights, max } = search;
+    if question.is_empty() {
+        return Ok(Vec::new());
+    }
+    let store = parts.store.as_ref();
+    let embedding =
+        parts.embed_query(&question.question).await.map(|embedding| (parts.embedder_name(), embedding));
+    let query = question.to_query(embedding, filter.clone());
+    let mut matches = Ranking::new(question, weights, store.find_candidates(&query).await?).into_matches();
+    matches.truncate(*max);
+    let ids: Vec<_> = matches.iter().map(|ranked| ranked.candidate.id.clone()).collect();
+    let (texts, scopes) = (store.texts(&ids).await?, store.scopes(&ids).await?);
+    let all = matches.into_iter().zip(texts).zip(scopes);
+    Ok(all.filter_map(|((ranked, text), scope)| Some(FoundText { ranked, scope, text: text? })).collect())
+}

@@ -1,0 +1,101 @@
+//! A stream in memory: its state, its logs, and how far it is durable.
+
+use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::context::epoch::SentPrompt;
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::log::LogCache;
+use neap_core::session::project::{TurnsInFlight, project};
+use neap_core::session::state::SessionState;
+use neap_model::envelope::ReplayGuard;
+use neap_store::{Commit, Store, StoreError};
+
+use crate::agent_stream::AgentStream;
+use crate::error::EngineError;
+
+/// Conflicts after which a commit is given up.
+const CONFLICTS_MAX: usize = 100;
+
+/// After a conflict with another process, reloads the stream, so that the commit can be decided again. Returns any
+/// other error, and [`EngineError::Contended`] after too many conflicts.
+pub(crate) async fn reload_on_conflict(
+    stream: &mut OpenStream,
+    store: &dyn Store,
+    error: StoreError,
+    conflicts: &mut usize,
+) -> Result<(), EngineError> {
+    if !matches!(error, StoreError::Conflict { .. }) {
+        return Err(error.into());
+    }
+    if *conflicts >= CONFLICTS_MAX {
+        return Err(EngineError::Contended(stream.id.clone()));
+    }
+    *conflicts += 1;
+    Ok(stream.reload(store).await?)
+}
+
+pub(crate) struct OpenStream {
+    pub(crate) id: SessionId,
+    pub(crate) state: SessionState,
+    pub(crate) logs: LogCache,
+    /// The prompt as it was sent to the model; empty after a reload.
+    pub(crate) sent: SentPrompt,
+    committed: Seq,
+    in_flight: TurnsInFlight,
+    /// The turn that began here and has not ended.
+    pub(crate) turn: Option<TurnNo>,
+    pub(crate) seen_envelopes: ReplayGuard,
+    pub(crate) agent: Option<Box<AgentStream>>,
+}
+
+impl OpenStream {
+    pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
+        let mut state = store.load(&id).await?.unwrap_or_default();
+        state.set_masking(store.masking());
+        let (committed, in_flight) = (state.seq(), TurnsInFlight::of(&state));
+        let (logs, sent, seen_envelopes) = (LogCache::default(), SentPrompt::default(), ReplayGuard::new());
+        Ok(Self { id, state, logs, sent, committed, in_flight, turn: None, seen_envelopes, agent: None })
+    }
+
+    /// Drops what is not durable, and loads what others wrote.
+    pub(crate) async fn reload(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        let loaded = Self::load(store, self.id.clone()).await?;
+        *self = Self {
+            turn: self.turn,
+            seen_envelopes: std::mem::take(&mut self.seen_envelopes),
+            agent: self.agent.take(),
+            ..loaded
+        };
+        Ok(())
+    }
+
+    /// Whether events were applied that never became durable: a turn was dropped midway.
+    pub(crate) fn is_ahead_of_store(&self) -> bool {
+        self.state.seq() != self.committed
+    }
+
+    /// Commits events that are already applied to the state.
+    pub(crate) async fn commit(
+        &mut self,
+        store: &dyn Store,
+        events: Vec<RecordedEvent>,
+    ) -> Result<(), StoreError> {
+        if events.is_empty() {
+            return Ok(());
+        }
+        let turn = events.iter().fold(self.turn, |turn, recorded| {
+            let begins = matches!(recorded.event, Event::TurnStarted { .. });
+            let ends = matches!(
+                recorded.event,
+                Event::TurnCompleted { .. } | Event::TurnAbandoned { .. } | Event::TurnClosed { .. }
+            );
+            if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
+        });
+        let projection = project(&self.in_flight, &self.state, &events);
+        let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
+        store.commit(commit).await?;
+        self.turn = turn;
+        self.committed = self.state.seq();
+        self.in_flight = TurnsInFlight::of(&self.state);
+        Ok(())
+    }
+}

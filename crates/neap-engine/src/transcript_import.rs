@@ -1,0 +1,257 @@
+//! Imports transcripts of other programs: each record once, however often a transcript is read.
+
+use neap_core::base::handle::Handle;
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::message::Exchange;
+use neap_core::base::policy::Policy;
+use neap_core::client::hook::HookTranscript;
+use neap_core::client::transcript::{
+    PromptFingerprint, RecordBody, Transcript, TranscriptImporter, TranscriptRecord, TranscriptStep,
+    compaction_event, group_records,
+};
+use neap_core::client::{Digest, HistoryHead, HistoryLink};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_model::bpe::counter_for;
+use neap_model::compute::run_in_place;
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::handle_lookup::fetch_exchanges;
+use crate::stream::{OpenStream, reload_on_conflict};
+
+const COMMIT_STEPS_MAX: usize = 128;
+/// Occurrences of one prompt: how many are looked up at once, and how many there may be.
+const OCCURRENCES_PER_LOOKUP: usize = 16;
+const OCCURRENCES_MAX: u64 = 1 << 32;
+const MESSAGE_BYTES_MAX: u64 = 67_108_864;
+
+/// The outcome of importing one transcript.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImportedTranscript {
+    /// The transcript's session.
+    pub session: SessionId,
+    /// New records.
+    pub new: u64,
+    /// Records that were imported before.
+    pub known: u64,
+    /// New turns.
+    pub turns: u64,
+    /// New efforts.
+    pub efforts: u64,
+    /// Secrets that were masked.
+    pub masked: u64,
+}
+
+impl ImportedTranscript {
+    /// The preview of a transcript of which nothing was imported before.
+    pub fn all_new(transcript: &Transcript) -> Self {
+        let (session, new) = (transcript.session.clone(), transcript.records.len() as u64);
+        Self { session, new, known: 0, turns: 0, efforts: 0, masked: 0 }
+    }
+}
+
+impl Engine {
+    /// Counts the new records of a transcript without importing them.
+    pub async fn preview_transcript(&self, transcript: &Transcript) -> Result<ImportedTranscript, EngineError> {
+        let (new, all) = (self.new_records(transcript).await?.len() as u64, transcript.records.len() as u64);
+        let session = transcript.session.clone();
+        Ok(ImportedTranscript { session, new, known: all - new, turns: 0, efforts: 0, masked: 0 })
+    }
+
+    /// Imports new records, durable when this returns. An interrupted import continues the next time.
+    pub async fn import_transcript(&self, transcript: &Transcript) -> Result<ImportedTranscript, EngineError> {
+        let store = self.parts.store.as_ref();
+        let mut imported = ImportedTranscript {
+            session: transcript.session.clone(),
+            new: 0,
+            known: 0,
+            turns: 0,
+            efforts: 0,
+            masked: 0,
+        };
+        let mut stream = OpenStream::load(store, transcript.session.clone()).await?;
+        let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len());
+        let mut conflicts = 0;
+        loop {
+            let fresh = self.new_records(transcript).await?;
+            if conflicts == 0 {
+                imported.new = fresh.len() as u64;
+                imported.known = transcript.records.len() as u64 - imported.new;
+            }
+            if fresh.is_empty() {
+                break;
+            }
+            match self.import_steps(&mut stream, transcript, &group_records(&fresh), &mut imported).await {
+                Ok(()) => break,
+                // Another process came first, and may have imported the same records.
+                Err(EngineError::Store(error)) => {
+                    reload_on_conflict(&mut stream, store, error, &mut conflicts).await?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        imported.turns = stream.state.turn().0.saturating_sub(turns);
+        imported.efforts = stream.state.efforts().len().saturating_sub(efforts) as u64;
+        self.refresh_folder(&transcript.session);
+        Ok(imported)
+    }
+
+    /// Imports what a hook reported. A prompt without an id is identified by its text; `seen` is how often that
+    /// text was in the transcript at the time. The same event again changes nothing.
+    pub async fn import_hook_event(
+        &self,
+        event: &HookTranscript,
+        seen: u64,
+    ) -> Result<ImportedTranscript, EngineError> {
+        let HookTranscript { transcript, unkeyed_prompt, at } = event;
+        let Some(prompt) = unkeyed_prompt else { return self.import_transcript(transcript).await };
+        let mut transcript = transcript.clone();
+        let deliveries = prompt.delivery_keys(*at);
+        let is_delivered =
+            self.parts.store.sessions_by_digest(&deliveries).await?.iter().any(|sessions| !sessions.is_empty());
+        if is_delivered {
+            transcript.records.remove(0);
+        } else {
+            let nth = self.next_occurrence(prompt, seen).await?;
+            transcript.records[0].keys = vec![prompt.nth_key(nth), deliveries[0]];
+        }
+        self.import_transcript(&transcript).await
+    }
+
+    /// Which occurrence of a prompt this is: the first after those recorded.
+    async fn next_occurrence(&self, prompt: &PromptFingerprint, seen: u64) -> Result<u64, EngineError> {
+        let (mut known, mut unknown) = (seen, seen + OCCURRENCES_MAX);
+        let mut step = 1;
+        while unknown - known > 1 {
+            let probes: Vec<u64> = (known + 1..unknown).step_by(step).take(OCCURRENCES_PER_LOOKUP).collect();
+            let keys: Vec<Digest> = probes.iter().map(|nth| prompt.nth_key(*nth)).collect();
+            let linked = self.parts.store.sessions_by_digest(&keys).await?;
+            let free = linked.iter().position(Vec::is_empty);
+            known = free.map_or(probes.len(), |free| free).checked_sub(1).map_or(known, |last| probes[last]);
+            unknown = free.map_or(unknown, |free| probes[free]);
+            step = ((unknown - known) as usize / OCCURRENCES_PER_LOOKUP).max(1);
+        }
+        Ok(unknown)
+    }
+
+    /// Queues an update of the session's folder view, if there are any; does not wait.
+    pub fn refresh_folder(&self, session: &SessionId) {
+        self.parts.mark_changed(session);
+    }
+
+    /// Records that are in no session yet: programs copy old records into the files of later sessions.
+    async fn new_records<'a>(&self, transcript: &'a Transcript) -> Result<Vec<&'a TranscriptRecord>, EngineError> {
+        let keys: Vec<Digest> = transcript.records.iter().flat_map(|record| &record.keys).copied().collect();
+        let linked = self.parts.store.sessions_by_digest(&keys).await?;
+        let mut linked = linked.iter();
+        let is_unknown = |record: &&TranscriptRecord| {
+            let own = linked.by_ref().take(record.keys.len());
+            own.filter(|sessions| !sessions.is_empty()).count() == 0
+        };
+        Ok(transcript.records.iter().filter(is_unknown).collect())
+    }
+
+    async fn import_steps(
+        &self,
+        stream: &mut OpenStream,
+        transcript: &Transcript,
+        steps: &[TranscriptStep],
+        imported: &mut ImportedTranscript,
+    ) -> Result<(), EngineError> {
+        let store = self.parts.store.as_ref();
+        let prompt = match stream.state.head().pending.last_key_value() {
+            Some((turn, _)) => {
+                let exchanges = fetch_exchanges(store, &stream.id, &stream.state, &Handle::Turn(*turn)).await?;
+                exchanges
+                    .first()
+                    .and_then(|exchange| exchange.messages.first())
+                    .map(|counted| counted.message.content.clone())
+            }
+            None => None,
+        };
+        let mut importer = TranscriptImporter::resumed(&stream.state, prompt.as_deref());
+        let mut batch = ImportBatch::default();
+        let mut last: Option<&TranscriptStep> = None;
+        for step in steps {
+            if importer.should_conclude(&stream.state, last, Some(step)) {
+                self.commit_batch(stream, &mut batch).await?;
+                self.conclude_effort(stream).await?;
+            }
+            self.begin_session(stream, transcript, step, &mut batch);
+            let counter = counter_for(&stream.state.head().encoding);
+            let now = self.parts.clock.now();
+            let apply = || importer.apply(&mut stream.state, counter.as_ref(), step, transcript.author, now);
+            batch.events.extend(run_in_place(step.bytes(), apply));
+            if let RecordBody::Compacted(summary) = &step.body {
+                self.commit_batch(stream, &mut batch).await?;
+                let exchanges = self.exchanges_since_compaction(stream).await?;
+                if let Some(event) = compaction_event(&stream.state, counter.as_ref(), &exchanges, summary) {
+                    batch.events.push(stream.state.record(step.at.unwrap_or(now), event));
+                }
+            }
+            batch.keys.extend(&step.keys);
+            batch.steps += 1;
+            if batch.steps >= COMMIT_STEPS_MAX {
+                self.commit_batch(stream, &mut batch).await?;
+            }
+            last = Some(step);
+        }
+        self.commit_batch(stream, &mut batch).await?;
+        if importer.should_conclude(&stream.state, last, None) {
+            self.conclude_effort(stream).await?;
+        }
+        imported.masked += importer.masked_count;
+        Ok(())
+    }
+
+    fn begin_session(
+        &self,
+        stream: &mut OpenStream,
+        transcript: &Transcript,
+        step: &TranscriptStep,
+        batch: &mut ImportBatch,
+    ) {
+        if stream.state.head().session.is_some() {
+            return;
+        }
+        let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+        let (session, encoding) = (stream.id.clone(), self.parts.encoding.clone());
+        let imported_from = Some(transcript.source.clone());
+        let created = Event::SessionCreated { session, encoding, policy, imported_from };
+        let at = step.at.unwrap_or_else(|| self.parts.clock.now());
+        batch.events.push(stream.state.record(at, created));
+    }
+
+    /// Commits a batch with the keys that identify its records.
+    async fn commit_batch(&self, stream: &mut OpenStream, batch: &mut ImportBatch) -> Result<(), EngineError> {
+        let ImportBatch { mut events, keys, .. } = std::mem::take(batch);
+        let turn = stream.state.turn();
+        if let Some(end) = keys.last() {
+            let line = HistoryHead { asked: *end, answered: Vec::new() };
+            let links = keys.iter().map(|digest| HistoryLink { digest: *digest, turn }).collect();
+            let at = events.last().map_or_else(|| stream.state.head().updated, |recorded| recorded.at);
+            events.push(stream.state.record(at, Event::HistoryLinked { turn, links, line, tenant: None }));
+        }
+        Ok(stream.commit(self.parts.store.as_ref(), events).await?)
+    }
+
+    async fn conclude_effort(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
+        self.attach(&stream.id).await?.call_tool("close_effort", "{}").await?;
+        Ok(stream.reload(self.parts.store.as_ref()).await?)
+    }
+
+    /// Exchanges since the program last replaced its history with a summary.
+    async fn exchanges_since_compaction(&self, stream: &OpenStream) -> Result<Vec<Exchange>, EngineError> {
+        let first = stream.state.head().compacted.unwrap_or(TurnNo(0)).next();
+        let handle = Handle::Turns { first, last: stream.state.turn() };
+        Ok(fetch_exchanges(self.parts.store.as_ref(), &stream.id, &stream.state, &handle).await?)
+    }
+}
+
+#[derive(Default)]
+struct ImportBatch {
+    events: Vec<RecordedEvent>,
+    keys: Vec<Digest>,
+    steps: usize,
+}

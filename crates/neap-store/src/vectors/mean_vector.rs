@@ -1,0 +1,67 @@
+//! The mean direction of embeddings.
+
+use neap_core::recall::{Embedding, dot};
+use pulp::{Arch, NullaryFnOnce};
+
+use super::fast_dot;
+
+/// The sum of directions as integers: the order of additions and subtractions does not matter.
+#[derive(Debug, Default)]
+pub(crate) struct MeanVector {
+    count: i64,
+    sum: Vec<i64>,
+}
+
+/// The length of a unit vector in that sum.
+const UNIT: f64 = 1_048_576.0;
+
+impl MeanVector {
+    pub(crate) fn add(&mut self, values: &[i8]) {
+        self.add_scaled(values, 1);
+    }
+
+    pub(super) fn subtract(&mut self, values: &[i8]) {
+        self.add_scaled(values, -1);
+    }
+
+    fn add_scaled(&mut self, values: &[i8], by: i64) {
+        let squares = fast_dot(values, values);
+        if squares == 0 {
+            return;
+        }
+        self.count += by;
+        self.sum.resize(values.len(), 0);
+        let scale = UNIT / f64::from(squares).sqrt();
+        Arch::new().dispatch(AddScaled { sum: &mut self.sum, values, by, scale });
+    }
+
+    pub(crate) fn mean_similarity<'a>(all: impl IntoIterator<Item = &'a Self>, query: &Embedding) -> f64 {
+        let length = f64::from(dot(query.values(), query.values())).sqrt();
+        let (mut count, mut product) = (0, 0);
+        for MeanVector { count: own_count, sum } in all {
+            if sum.len() == query.values().len() {
+                count += own_count;
+                product += sum.iter().zip(query.values()).map(|(sum, value)| sum * i64::from(*value)).sum::<i64>();
+            }
+        }
+        if count == 0 || length == 0.0 { 0.0 } else { product as f64 / UNIT / length / count as f64 }
+    }
+}
+
+struct AddScaled<'a> {
+    sum: &'a mut [i64],
+    values: &'a [i8],
+    by: i64,
+    scale: f64,
+}
+
+impl NullaryFnOnce for AddScaled<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for (sum, value) in self.sum.iter_mut().zip(self.values) {
+            *sum += self.by * i64::from((f64::from(*value) * self.scale).round_ties_even() as i32);
+        }
+    }
+}

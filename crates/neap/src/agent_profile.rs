@@ -1,0 +1,70 @@
+//! Loads an agent's identity and frames from its folder in the data directory.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use neap_core::memory::frame::{Frame, FrameSet};
+use neap_core::memory::knowledge::AgentProfile;
+use neap_model::bpe::counter_for;
+use neap_store::bounded_lines;
+use serde::Deserialize;
+
+use crate::env::DataDir;
+use crate::out::Failure;
+
+const IDENTITY_TOKENS_MAX: u64 = 2_000;
+const FILE_BYTES_MAX: u64 = 256 * 1_024;
+const ENCODING: &str = "o200k_base";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FramesFile {
+    #[serde(default)]
+    frame: Vec<Frame>,
+}
+
+/// Missing files yield an empty identity and the built-in frames.
+pub(crate) fn load(data: &DataDir) -> Result<AgentProfile, Failure> {
+    let folder = data.agent_folder();
+    let identity = read_identity(&folder.join("identity.md"))?;
+    let frames = read_frames(&folder.join("frames.toml"))?;
+    Ok(AgentProfile { identity, frames, ..AgentProfile::default() })
+}
+
+fn read_identity(path: &Path) -> Result<String, Failure> {
+    let Some(text) = read_text(path)? else { return Ok(String::new()) };
+    let tokens = counter_for(ENCODING).count(&text);
+    if tokens.0 > IDENTITY_TOKENS_MAX {
+        return Err(Failure::new(format!(
+            "{} has {} tokens; {IDENTITY_TOKENS_MAX} is the most",
+            path.display(),
+            tokens.0
+        ))
+        .hint("it stands in every context: say who the agent is, and have it remember the rest"));
+    }
+    Ok(text)
+}
+
+fn read_frames(path: &Path) -> Result<FrameSet, Failure> {
+    let Some(text) = read_text(path)? else { return Ok(FrameSet::built_in()) };
+    let hint = "each frame is a [[frame]] with a name, words and questions; `neap memory frames decision --json` shows one";
+    let file: FramesFile = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        Failure::new(format!("line {line} of {}: {}", path.display(), error.message())).hint(hint)
+    })?;
+    FrameSet::with_custom(file.frame)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display())).hint(hint))
+}
+
+pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
+    let failed = |error: std::io::Error| Failure::new(format!("cannot read {}: {error}", path.display()));
+    let Some(file) = bounded_lines::open_regular(path).map_err(failed)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Failure::new(format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()))
+            .hint("make it shorter: it is read whenever the agent is"));
+    }
+    let not_text = |_| Failure::new(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8");
+    String::from_utf8(bytes).map(Some).map_err(not_text)
+}

@@ -1,0 +1,84 @@
+//! Arguments of `neap import`, `install` and `hook`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Source of conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportSource {
+    /// Transcripts of Claude Code [default path: ~/.claude/projects]
+    ClaudeCode,
+    /// Transcripts of Codex [default path: ~/.codex/sessions]
+    Codex,
+    /// `conversations.json` of a ChatGPT export
+    Chatgpt,
+    /// `conversations.json` of a Claude.ai export
+    ClaudeAi,
+    /// A session folder made by another tool
+    Folder,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConversationImportArgs {
+    /// Source of the conversations
+    #[arg(value_enum, value_name = "FROM")]
+    pub(crate) from: ImportSource,
+    /// Files, or folders to search
+    #[arg(value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only report what would be imported
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// The agent that calls a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HookClient {
+    /// Claude Code
+    ClaudeCode,
+    /// Codex
+    Codex,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArgs {
+    /// Agent that calls [default: read from the event]
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) client: Option<HookClient>,
+    /// Show recent errors
+    #[arg(long)]
+    pub(crate) log: bool,
+    /// Record the events that earlier calls could not, and read none
+    #[arg(long, hide = true, conflicts_with = "log")]
+    pub(crate) catch_up: bool,
+}
+
+/// An agent that Neap can be installed into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum InstallTarget {
+    /// Claude Code: hooks and the MCP server
+    ClaudeCode,
+    /// Codex: hooks and the MCP server
+    Codex,
+    /// Copilot CLI: the MCP server
+    Copilot,
+    /// opencode: the MCP server
+    Opencode,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallArgs {
+    /// Agent to connect
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) into: InstallTarget,
+    /// Only show the change
+    #[arg(long)]
+    pub(crate) print: bool,
+    /// Remove Neap from the agent's files
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+    /// Make the change without asking
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+}

@@ -1,0 +1,199 @@
+//! `neap memory export` and `import`: memories as JSON, one per line.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use neap_core::memory::learn::{MemoryCommand, MemoryResponse};
+use neap_core::memory::{Author, Body, Memory, MemoryDraft, MemoryId, MemoryKind, Provenance};
+use neap_engine::Agent;
+use neap_store::bounded_lines::{self, BoundedLine, BoundedLines};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::app;
+use crate::cli::{MemoryExportArgs, MemoryImportArgs};
+use crate::env::DataDir;
+use crate::files;
+use crate::out::{self, DIM, Failure};
+
+/// Longest line of an import, in bytes; a memory is far shorter.
+const LINE_BYTES_MAX: usize = 1_024 * 1_024;
+const RECORDS_MAX: usize = 200_000;
+const PROGRESS_EVERY: usize = 500;
+const REFUSALS_SHOWN: usize = 10;
+
+pub(super) async fn export(data: &DataDir, args: &MemoryExportArgs, json: bool) -> Result<ExitCode, Failure> {
+    let agent = app::existing_agent(data).await?;
+    let records = super::all_records(&agent).await?;
+    let mut sink: Box<dyn Write> = match &args.output {
+        // An export never replaces a file.
+        Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
+            Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
+        })?)),
+        None => Box::new(std::io::stdout().lock()),
+    };
+    // Oldest first, in the order they were recorded.
+    for memory in records.iter().rev() {
+        writeln!(sink, "{}", out::json_text(memory)?)?;
+    }
+    sink.flush()?;
+    match &args.output {
+        Some(path) if json => out::print_json(&json!({"records": records.len(), "output": path}))?,
+        Some(path) => {
+            out::print_line(format!("wrote {} to {}", out::count(records.len() as u64, "record"), path.display()));
+        }
+        None => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, Default, Serialize)]
+struct ImportCounts {
+    new: u64,
+    confirmed: u64,
+    superseded: u64,
+    contested: u64,
+    known: u64,
+    refused: Vec<String>,
+    /// Retired where they come from.
+    out_of_use: u64,
+    /// Pinned where they come from, but not here.
+    always_elsewhere: u64,
+}
+
+pub(super) async fn import(data: &DataDir, args: &MemoryImportArgs, json: bool) -> Result<ExitCode, Failure> {
+    let mut records = read_records(&args.file)?;
+    // Facts first: decisions refer to them, by ids that are new here.
+    records.sort_by_key(|memory| memory.kind() != MemoryKind::Fact);
+    let name = args.file.file_name().map_or_else(|| "-".to_owned(), |name| name.to_string_lossy().into_owned());
+    let mut agent = app::agent(data).await?;
+    let mut counts = ImportCounts::default();
+    let mut ids: BTreeMap<MemoryId, MemoryId> = BTreeMap::new();
+    let (all, shows_progress) = (records.len(), std::io::stderr().is_terminal());
+    for (at, memory) in records.into_iter().enumerate() {
+        if shows_progress && at > 0 && at.is_multiple_of(PROGRESS_EVERY) {
+            out::print_notice(format!("{at} of {all} records"));
+        }
+        import_record(&mut agent, memory, &name, &mut ids, &mut counts).await?;
+    }
+    if json {
+        out::print_json(&counts)?;
+    } else {
+        out::print_text(render(&counts));
+    }
+    let all_refused = all > 0 && counts.refused.len() == all;
+    Ok(if all_refused { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+async fn import_record(
+    agent: &mut Agent,
+    memory: Memory,
+    file: &str,
+    ids: &mut BTreeMap<MemoryId, MemoryId>,
+    counts: &mut ImportCounts,
+) -> Result<(), Failure> {
+    let old_id = memory.id;
+    if !memory.status.is_current() {
+        counts.out_of_use += 1;
+        return Ok(());
+    }
+    counts.always_elsewhere += u64::from(memory.pinned);
+    let mut body = memory.body;
+    if let Body::Decision(decision) = &mut body {
+        decision.rests_on = decision.rests_on.iter().filter_map(|fact| ids.get(fact).copied()).collect();
+    }
+    let source = Some(format!("{file} {old_id}"));
+    let mut draft = MemoryDraft::new(body, Provenance { source, ..Provenance::from_author(Author::Import) });
+    (draft.tags, draft.domain) = (memory.tags, memory.domain);
+    (draft.valid_from, draft.valid_until) = (memory.valid_from, memory.valid_until);
+    match agent.run_command(MemoryCommand::Remember(Box::new(draft))).await? {
+        MemoryResponse::Remembered { id, outcome, .. } => {
+            ids.insert(old_id, id);
+            *counts.counter_for(outcome) += 1;
+        }
+        MemoryResponse::Refused(refusal) => counts.refused.push(format!("{old_id}: {}", refusal.error)),
+        MemoryResponse::Changed { .. }
+        | MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Full { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. } => {}
+    }
+    Ok(())
+}
+
+impl ImportCounts {
+    fn counter_for(&mut self, outcome: neap_core::memory::DraftOutcome) -> &mut u64 {
+        use neap_core::memory::DraftOutcome;
+        match outcome {
+            DraftOutcome::New => &mut self.new,
+            DraftOutcome::Confirmed => &mut self.confirmed,
+            DraftOutcome::Superseded => &mut self.superseded,
+            DraftOutcome::Contested => &mut self.contested,
+            DraftOutcome::Known => &mut self.known,
+        }
+    }
+}
+
+fn render(counts: &ImportCounts) -> String {
+    let ImportCounts { new, confirmed, superseded, contested, known, refused, out_of_use, always_elsewhere } =
+        counts;
+    let mut text = format!(
+        "imported: {new} new, {confirmed} confirmed, {superseded} in the place of others, {contested} contested, \
+         {known} known already, {} refused\n",
+        refused.len()
+    );
+    for line in refused.iter().take(REFUSALS_SHOWN) {
+        text.push_str(&format!("  {}\n", out::shorten(line, 120)));
+    }
+    if refused.len() > REFUSALS_SHOWN {
+        text.push_str(&format!("  and {} more\n", refused.len() - REFUSALS_SHOWN));
+    }
+    let mut note = |n: u64, what: &str| {
+        if n > 0 {
+            text.push_str(&format!("{DIM}note:{DIM:#} {} {what}\n", out::count(n, "record")));
+        }
+    };
+    note(*out_of_use, "that were out of use were left out");
+    note(*always_elsewhere, "always loaded elsewhere are not here; `neap memory edit ID --always` makes one so");
+    text
+}
+
+fn read_records(path: &Path) -> Result<Vec<Memory>, Failure> {
+    let source: Box<dyn BufRead> = if path == Path::new("-") {
+        Box::new(BufReader::new(std::io::stdin()))
+    } else {
+        let failed = |error: &dyn std::fmt::Display| {
+            Failure::new(format!("cannot read {}: {error}", path.display()))
+                .hint("name a file written by `neap memory export`, or - for standard input")
+        };
+        let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
+        Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?))
+    };
+    let mut records = Vec::new();
+    for (at, line) in BoundedLines::new(source, LINE_BYTES_MAX).enumerate() {
+        let invalid = |error: String| {
+            Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
+                .hint("nothing was imported; only files written by `neap memory export` can be")
+        };
+        let line = match line.map_err(|error| invalid(error.to_string()))? {
+            BoundedLine::Whole(line) if line.trim_ascii().is_empty() => continue,
+            BoundedLine::Whole(line) => line,
+            BoundedLine::TooLong { bytes } => {
+                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+            }
+        };
+        let memory: Memory =
+            serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?;
+        if memory.kind() != memory.body.kind() {
+            return Err(invalid(format!("{} says that it is a {}", memory.id, memory.body.kind())));
+        }
+        records.push(memory);
+        if records.len() > RECORDS_MAX {
+            return Err(invalid(format!("there are more than {RECORDS_MAX} records")));
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,88 @@
+//! The bearer token for `/mcp`, from a file or the environment. Never from the command line, which everybody on
+//! the machine can read (`ps`), and never printed.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use crate::env::{self, DataDir, NEAP_MCP_TOKEN, NEAP_MCP_TOKEN_FILE};
+use crate::files;
+use crate::keys;
+use crate::out::Failure;
+
+/// Shorter tokens can be guessed, and may occur in ordinary text by chance.
+const CHARS_MIN: usize = 16;
+const BYTES: usize = 32;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TokenSource {
+    Named(PathBuf),
+    Environment,
+    /// The file in the data directory, created on first use.
+    Own(PathBuf),
+}
+
+pub(crate) struct McpToken {
+    pub(crate) text: String,
+    pub(crate) source: TokenSource,
+}
+
+/// The first of: a named file, the environment, and, unless the server is local, our own file, created if missing.
+pub(crate) fn resolve(data: &DataDir, named: Option<&Path>, is_local: bool) -> Result<Option<McpToken>, Failure> {
+    let (text, source) = if let Some(path) = named.filter(|path| !path.as_os_str().is_empty()) {
+        let text = read_token_file(path)?.ok_or_else(|| {
+            Failure::new(format!("there is no token file {}", path.display()))
+                .hint(format!("write one: `openssl rand -hex 32 > {}`, mode 0600", path.display()))
+        })?;
+        (text, TokenSource::Named(path.to_owned()))
+    } else if let Some(text) = env::var(NEAP_MCP_TOKEN) {
+        (text, TokenSource::Environment)
+    } else if !is_local {
+        let path = data.own_token_file();
+        (load_or_create(&path)?, TokenSource::Own(path))
+    } else {
+        return Ok(None);
+    };
+    let text = text.trim().to_owned();
+    if text.chars().count() < CHARS_MIN || text.chars().any(char::is_whitespace) {
+        return Err(Failure::new(format!("the token for /mcp has fewer than {CHARS_MIN} characters, or a space in it"))
+            .hint(format!("make one with `openssl rand -hex 32`, in {NEAP_MCP_TOKEN} or in a file that {NEAP_MCP_TOKEN_FILE} names")));
+    }
+    Ok(Some(McpToken { text, source }))
+}
+
+/// An existing token from any source; creates none.
+pub(crate) fn load_existing(data: &DataDir) -> Result<Option<String>, Failure> {
+    let named = env::var(NEAP_MCP_TOKEN_FILE).map(PathBuf::from);
+    if let Some(token) = resolve(data, named.as_deref(), true)? {
+        return Ok(Some(token.text));
+    }
+    Ok(read_token_file(&data.own_token_file())?.map(|text| text.trim().to_owned()))
+}
+
+pub(crate) fn argument_refused() -> Failure {
+    Failure::new("a token on the command line can be read by everybody on this machine, so it is not taken")
+        .hint(format!("put it into a file of mode 0600 and name that with --mcp-token-file, or into {NEAP_MCP_TOKEN}; choose a new one"))
+}
+
+fn read_token_file(path: &Path) -> Result<Option<String>, Failure> {
+    keys::read_private_file(path, "token", "write another one into it")
+}
+
+fn load_or_create(path: &Path) -> Result<String, Failure> {
+    if let Some(text) = read_token_file(path)? {
+        return Ok(text);
+    }
+    let mut random = [0; BYTES];
+    getrandom::fill(&mut random).map_err(|error| Failure::new(format!("cannot make a token: {error}")))?;
+    let mut text = String::new();
+    random.iter().for_each(|byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    });
+    if let Some(folder) = path.parent() {
+        files::create_dir(folder)?;
+    }
+    // If another process was first, its token wins.
+    files::create_atomic(path, format!("{text}\n").as_bytes())?;
+    read_token_file(path)?.ok_or_else(|| Failure::new(format!("{} was removed while it was made", path.display())))
+}

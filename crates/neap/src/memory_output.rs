@@ -1,0 +1,126 @@
+//! Prints the outcome of memory commands, as text or JSON.
+
+use std::process::ExitCode;
+
+use neap_core::memory::learn::{MemoryHit, MemoryResponse};
+use neap_core::memory::{Body, CensorPattern, DraftOutcome, Memory};
+use neap_engine::Agent;
+use serde_json::json;
+
+use crate::out::{self, BOLD, DIM, Failure};
+
+/// Longest memory on one line, in characters.
+const LINE_CHARS_MAX: usize = 100;
+
+/// Prints an outcome; a refusal becomes a failure.
+pub(crate) async fn print_outcome(
+    agent: &Agent,
+    response: MemoryResponse,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    match response {
+        MemoryResponse::Refused(refusal) => {
+            let failure = Failure::from_refusal(&refusal);
+            let has_hint = refusal.hint.is_some();
+            return Err(if has_hint {
+                failure
+            } else {
+                failure.hint("`neap memory history ID` tells how it came about")
+            });
+        }
+        MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
+            let memory = agent.get(id).await?;
+            if json {
+                let value = json!({
+                    "id": id, "status": outcome.as_str(), "note": note, "superseded": superseded,
+                    "similar": similar, "memory": memory,
+                });
+                out::print_json(&value)?;
+            } else {
+                out::print_text(render_learnt(outcome, &note, &similar, memory.as_ref()));
+            }
+        }
+        MemoryResponse::Changed { memory, how, note } => {
+            if json {
+                out::print_json(&json!({"id": memory.id, "status": how, "note": note, "memory": memory}))?;
+            } else {
+                out::print_line(format!("{BOLD}{}{BOLD:#} {how}: {}", memory.id, memory_line(&memory)));
+                out::print_line(format!("{DIM}it is now {}{DIM:#}", memory.status.as_str()));
+                if !note.is_empty() {
+                    out::print_line(note);
+                }
+            }
+        }
+        other @ (MemoryResponse::Counted
+        | MemoryResponse::Found { .. }
+        | MemoryResponse::Full { .. }
+        | MemoryResponse::Status(_)
+        | MemoryResponse::Swept { .. }) => out::print_line(out::escape_control(&other.to_json())),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn render_learnt(outcome: DraftOutcome, note: &str, similar: &[MemoryHit], memory: Option<&Memory>) -> String {
+    let mut text = String::new();
+    if let Some(memory) = memory {
+        text.push_str(&format!(
+            "{BOLD}{}{BOLD:#} {}: {}\n",
+            memory.id,
+            outcome_label(outcome),
+            memory_line(memory)
+        ));
+        if memory.masked > 0 {
+            let secrets = out::count(u64::from(memory.masked), "secret");
+            text.push_str(&format!("  {secrets} masked before anything was stored\n"));
+        }
+    }
+    if !note.is_empty() && outcome != DraftOutcome::New {
+        text.push_str(&format!("  {DIM}{}{DIM:#}\n", out::escape_control(note)));
+    }
+    if !similar.is_empty() {
+        text.push_str("  decided before:\n");
+        similar.iter().for_each(|hit| text.push_str(&format!("    {}\n", strip_marker(&hit.text))));
+    }
+    text
+}
+
+fn outcome_label(outcome: DraftOutcome) -> &'static str {
+    match outcome {
+        DraftOutcome::New => "new",
+        DraftOutcome::Confirmed => "confirmed",
+        DraftOutcome::Superseded => "in the place of another",
+        DraftOutcome::Contested => "contested",
+        DraftOutcome::Known => "known already",
+    }
+}
+
+pub(crate) fn memory_line(memory: &Memory) -> String {
+    out::shorten(&memory_text(memory), LINE_CHARS_MAX)
+}
+
+pub(crate) fn memory_text(memory: &Memory) -> String {
+    match &memory.body {
+        Body::Decision(decision) => decision.description.clone(),
+        Body::Fact(fact) => fact.content.clone(),
+        Body::Procedure(procedure) => {
+            let first = procedure.core_patterns.iter().chain(&procedure.steps).next();
+            first.map_or_else(|| procedure.name.clone(), |first| format!("{}: {first}", procedure.name))
+        }
+        Body::Episode(episode) => episode.summary.clone(),
+        Body::Censor(censor) => format!("{} — {}", pattern_text(&censor.pattern), censor.reason),
+    }
+}
+
+pub(crate) fn pattern_text(pattern: &CensorPattern) -> String {
+    match pattern {
+        CensorPattern::Words(text) => text.clone(),
+        CensorPattern::Regex(text) => format!("/{text}/"),
+        CensorPattern::Like(text) => format!("like \"{text}\""),
+    }
+}
+
+/// A memory's own line without its list marker.
+pub(crate) fn strip_marker(line: &str) -> String {
+    let text = line.trim_start_matches("- ").trim_start_matches("## ");
+    out::escape_control(text.trim_end()).replace('\n', " ")
+}

@@ -1,0 +1,142 @@
+//! Errors of the proxy, in the error format of the provider that the client believes it talks to.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::body::BODY_BYTES_MAX;
+use super::route::Provider;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ProxyError {
+    /// The origin check or the caller's address refuses it.
+    Forbidden(&'static str),
+    /// It addresses a path of Neap's own that is not served here.
+    NotFound,
+    Upgrade,
+    TooLarge,
+    /// Other requests use all memory for bodies.
+    Busy,
+    BodyTimeout,
+    /// It contains the token for `/mcp`, which no provider may see.
+    OwnToken,
+    /// Its body is incomplete, or not what its headers say.
+    Unreadable(String),
+    UnsupportedEncoding(String),
+    /// It has passed through this proxy before.
+    Loop,
+    ContextFull(String),
+    /// It contains a compaction item that Neap did not issue.
+    InvalidCompaction(String),
+    Unreachable(String),
+}
+
+impl ProxyError {
+    fn status(&self) -> StatusCode {
+        match self {
+            ProxyError::Forbidden(_) => StatusCode::FORBIDDEN,
+            ProxyError::NotFound => StatusCode::NOT_FOUND,
+            ProxyError::Upgrade => StatusCode::UPGRADE_REQUIRED,
+            ProxyError::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ProxyError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            ProxyError::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            ProxyError::OwnToken => StatusCode::FORBIDDEN,
+            ProxyError::Unreadable(_) | ProxyError::ContextFull(_) | ProxyError::InvalidCompaction(_) => {
+                StatusCode::BAD_REQUEST
+            }
+            ProxyError::UnsupportedEncoding(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ProxyError::Loop => StatusCode::LOOP_DETECTED,
+            ProxyError::Unreachable(_) => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    fn message(&self) -> String {
+        match self {
+            ProxyError::Forbidden(why) => format!("neap refuses this request: {why}"),
+            ProxyError::NotFound => {
+                "neap does not serve this here; over MCP it is called at /mcp of neap serve".to_owned()
+            }
+            ProxyError::Upgrade => "neap speaks HTTP only".to_owned(),
+            ProxyError::TooLarge => format!("the request is longer than {BODY_BYTES_MAX} bytes"),
+            ProxyError::Busy => "neap holds as much of other requests as it may; send it again in a moment".to_owned(),
+            ProxyError::BodyTimeout => "the request did not come in time; send it again".to_owned(),
+            ProxyError::OwnToken => {
+                "neap's own token for /mcp is in this request, and goes to no provider; bring it to /mcp alone, and the provider's key here"
+                    .to_owned()
+            }
+            ProxyError::Unreadable(why) => format!("the request cannot be read: {why}"),
+            ProxyError::UnsupportedEncoding(name) => format!("neap does not know the content encoding '{name}'"),
+            ProxyError::Loop => "neap is its own upstream".to_owned(),
+            ProxyError::ContextFull(why) | ProxyError::InvalidCompaction(why) => why.clone(),
+            ProxyError::Unreachable(why) => format!("neap cannot reach the provider: {why}"),
+        }
+    }
+
+    /// OpenAI's error type and code, and Anthropic's error type.
+    fn error_kinds(&self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            ProxyError::Forbidden(_) => ("invalid_request_error", "forbidden", "permission_error"),
+            ProxyError::NotFound => ("invalid_request_error", "not_found", "not_found_error"),
+            ProxyError::Upgrade => ("invalid_request_error", "upgrade_required", "invalid_request_error"),
+            ProxyError::TooLarge => ("invalid_request_error", "request_too_large", "request_too_large"),
+            ProxyError::Busy => ("server_error", "overloaded", "overloaded_error"),
+            ProxyError::BodyTimeout => ("invalid_request_error", "request_timeout", "invalid_request_error"),
+            ProxyError::OwnToken => ("invalid_request_error", "own_token", "permission_error"),
+            ProxyError::Unreadable(_) => ("invalid_request_error", "unreadable", "invalid_request_error"),
+            ProxyError::UnsupportedEncoding(_) => {
+                ("invalid_request_error", "unsupported_encoding", "invalid_request_error")
+            }
+            ProxyError::Loop => ("invalid_request_error", "loop_detected", "invalid_request_error"),
+            ProxyError::ContextFull(_) => {
+                ("invalid_request_error", "context_length_exceeded", "invalid_request_error")
+            }
+            ProxyError::InvalidCompaction(_) => {
+                ("invalid_request_error", "invalid_encrypted_content", "invalid_request_error")
+            }
+            ProxyError::Unreachable(_) => ("server_error", "upstream_unreachable", "api_error"),
+        }
+    }
+
+    pub(crate) fn body(&self, provider: Provider) -> Value {
+        let (message, (kind, code, anthropic)) = (self.message(), self.error_kinds());
+        match provider {
+            Provider::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": code}}),
+            Provider::Anthropic => json!({"type": "error", "error": {"type": anthropic, "message": message}}),
+        }
+    }
+
+    pub(crate) fn response(&self, provider: Provider) -> Response {
+        let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
+        let mut response = (self.status(), kind, self.body(provider).to_string()).into_response();
+        if *self == ProxyError::Upgrade {
+            response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
+        }
+        // Retrying does not help where we refused.
+        if !matches!(self, ProxyError::Unreachable(_) | ProxyError::BodyTimeout | ProxyError::Busy) {
+            response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_in_the_providers_shape() {
+        assert_eq!(
+            ProxyError::TooLarge.body(Provider::OpenAi),
+            json!({"error": {"message": "the request is longer than 16777216 bytes", "type": "invalid_request_error",
+                "param": null, "code": "request_too_large"}})
+        );
+        assert_eq!(
+            ProxyError::Unreachable("refused".into()).body(Provider::Anthropic),
+            json!({"type": "error", "error": {"type": "api_error",
+                "message": "neap cannot reach the provider: refused"}})
+        );
+        let response = ProxyError::Upgrade.response(Provider::OpenAi);
+        assert_eq!(response.status().as_u16(), 426);
+        assert!(response.headers().contains_key("upgrade"));
+    }
+}

@@ -1,0 +1,73 @@
+//! Finds the prompts in requests that are not histories Neap reads, so that a budget can be applied to them.
+
+use neap_model::wire::json::{Object, find_member};
+
+use super::path::normalized_readings;
+
+/// Endpoints whose bodies no chat model reads as its context.
+const NO_PROMPT_PATHS: [&str; 17] = [
+    "/embeddings",
+    "/files",
+    "/uploads",
+    "/batches",
+    "/moderations",
+    "/audio/",
+    "/images/",
+    "/videos",
+    "/vector_stores",
+    "/fine_tuning",
+    "/rerank",
+    "/tokenize",
+    "/evals",
+    "/containers",
+    "/organization",
+    "/conversations",
+    "/realtime",
+];
+
+/// The prompts in a body: usually all of it, one per request of a batch, none for [`NO_PROMPT_PATHS`]. An endpoint
+/// counts as such only if every reading of the path agrees.
+pub(crate) fn prompt_texts<'a>(path: &str, body: &'a str) -> Vec<&'a str> {
+    let readings = normalized_readings(path);
+    if readings.iter().all(|path| path.ends_with("/messages/batches")) {
+        return batch_requests(body).unwrap_or_else(|| vec![body]);
+    }
+    let has_no_prompt = readings.iter().all(|path| NO_PROMPT_PATHS.iter().any(|name| path.contains(name)));
+    if has_no_prompt { Vec::new() } else { vec![body] }
+}
+
+fn batch_requests(body: &str) -> Option<Vec<&str>> {
+    let requests = find_member(body, "requests")?;
+    // Rejects a body that is not one JSON object.
+    Object::parse(body).ok()?;
+    let values: Vec<&serde_json::value::RawValue> = serde_json::from_str(requests).ok()?;
+    Some(values.into_iter().map(serde_json::value::RawValue::get).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_model_would_read_is_looked_at() {
+        let body = r#"{"prompt":"x"}"#;
+        for path in [
+            "/v1/completions",
+            "/v1/something/new",
+            "/model/some/invoke",
+            "/v1/threads/t/messages",
+            "/v1/files/../completions",
+            "/v1/files%2F..%2Fcompletions",
+        ] {
+            assert_eq!(prompt_texts(path, body), [body], "{path}");
+        }
+        for path in ["/v1/embeddings", "/V1//Embeddings/", "/v1/files", "/v1/audio/transcriptions", "/v1/batches"]
+        {
+            assert!(prompt_texts(path, body).is_empty(), "{path}");
+        }
+        let batch = r#"{"requests":[{"custom_id":"a","params":{}},{"custom_id":"b"}]}"#;
+        let each = [r#"{"custom_id":"a","params":{}}"#, r#"{"custom_id":"b"}"#];
+        assert_eq!(prompt_texts("/v1/messages/batches", batch), each);
+        assert_eq!(prompt_texts("/v1/messages/batches", "{broken"), ["{broken"]);
+    }
+}

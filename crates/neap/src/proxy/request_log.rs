@@ -1,0 +1,127 @@
+//! The latest responses, served to programs on this machine only: figures and session names, never text.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::extract::{ConnectInfo, RawQuery, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+
+use super::Proxy;
+use super::error::ProxyError;
+use super::response_recorder::CompletedResponse;
+use super::route::Provider;
+
+const LOGGED_MAX: usize = 512;
+
+/// Headers that a reverse proxy adds; with one of them a request is not local.
+const FORWARDED: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
+
+pub(crate) const PATH: &str = "/neap/recent";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct LoggedRequest {
+    /// Increases by one with each entry.
+    pub(crate) number: u64,
+    /// When it completed, in milliseconds since the epoch.
+    pub(crate) at: i64,
+    pub(crate) asks: String,
+    pub(crate) session: Option<String>,
+    pub(crate) class: String,
+    pub(crate) verdict: Option<String>,
+    /// Tokens received and forwarded, by Neap's count.
+    pub(crate) tokens_in: u64,
+    pub(crate) tokens_sent: u64,
+    pub(crate) changes: usize,
+    /// Items of the history that were not forwarded.
+    pub(crate) left_out: usize,
+    pub(crate) epoch: u64,
+    /// As the provider reports it.
+    pub(crate) used: Option<RequestUsage>,
+    pub(crate) is_whole: bool,
+    pub(crate) took_ms: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct RequestUsage {
+    pub(crate) input: u64,
+    pub(crate) cached: u64,
+    pub(crate) output: u64,
+}
+
+/// The response body of [`PATH`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RequestLogPage {
+    /// Requests that wait for the head of their response.
+    pub(crate) waiting: u64,
+    pub(crate) requests: Vec<LoggedRequest>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct RequestLog(Mutex<(u64, VecDeque<LoggedRequest>)>);
+
+impl RequestLog {
+    pub(crate) fn add(&self, completed: &CompletedResponse, at: i64) {
+        let Some(plan) = &completed.decision.plan else { return };
+        let CompletedResponse { response, name, began, .. } = completed;
+        let used = response.usage.map(|usage| RequestUsage {
+            input: usage.input.0,
+            cached: usage.cached.0,
+            output: usage.output.0,
+        });
+        let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.0 += 1;
+        let entry = LoggedRequest {
+            number: log.0,
+            at,
+            asks: (*name).to_owned(),
+            session: plan.session.as_ref().map(ToString::to_string),
+            class: plan.class.as_str().to_owned(),
+            verdict: plan.verdict.map(|verdict| verdict.as_str().to_owned()),
+            tokens_in: plan.tokens_in.0,
+            tokens_sent: plan.tokens_sent.0,
+            changes: plan.changes.total(),
+            left_out: plan.changes.dropped,
+            epoch: plan.epoch,
+            used,
+            is_whole: response.is_complete,
+            took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        };
+        log.1.push_back(entry);
+        if log.1.len() > LOGGED_MAX {
+            log.1.pop_front();
+        }
+    }
+
+    fn after(&self, number: u64) -> Vec<LoggedRequest> {
+        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        log.1.iter().filter(|entry| entry.number > number).cloned().collect()
+    }
+}
+
+/// Serves the entries after a number, to programs on this machine only.
+pub(super) async fn serve_log(
+    State(proxy): State<Arc<Proxy>>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    RawQuery(query): RawQuery,
+) -> Response {
+    let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
+    let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.origin_check.is_local_host(&headers);
+    let elsewhere = (!is_local).then_some("it does not come from this machine");
+    match proxy.origin_check.refusal_reason(&headers).or(elsewhere) {
+        Some(reason) => ProxyError::Forbidden(reason).response(Provider::OpenAi),
+        None => {
+            let query = query.unwrap_or_default();
+            let after = query.strip_prefix("after=").and_then(|number| number.parse().ok()).unwrap_or(0);
+            let page = RequestLogPage {
+                waiting: proxy.request_metrics.waiting(),
+                requests: proxy.request_log.after(after),
+            };
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            (kind, serde_json::to_string(&page).unwrap_or_default()).into_response()
+        }
+    }
+}
