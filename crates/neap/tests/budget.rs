@@ -103,8 +103,8 @@ fn no_hostile_request_reaches_the_provider_over_its_budget() {
                 if is_paired && !unpaired.is_empty() {
                     fail(format!("not paired: {unpaired:?}"));
                 }
-                if request.body.as_bytes() != body && empty_texts(&request.body) > 0 {
-                    fail("a text is empty".to_owned());
+                if empty_texts(&request.body) > empty_texts(&String::from_utf8_lossy(&body)) {
+                    fail("a text was emptied".to_owned());
                 }
             }
             (400, []) => {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::base::ids::EffortId;
 use crate::session::effort::Effort;
 use crate::session::state::SessionState;
-use crate::text::reference::keywords;
+use crate::text::reference::{each_keyword, keywords};
 
 /// Concluded efforts that a turn referenced: named or recognised in either message, or used in a tool call.
 pub fn referenced_efforts(
@@ -24,18 +24,22 @@ pub fn referenced_efforts(
             policy.keyword_efforts_max,
         ));
         // Expanded efforts are few and in view, so every keyword counts for them, however common.
-        let words = keywords(text);
-        let recognised = |effort: &&Effort| shared_keywords(effort, &words) >= policy.min_keyword_overlap;
+        let recognised = |effort: &&Effort| shared_keywords(effort, text) >= policy.min_keyword_overlap;
         found.extend(state.expanded_efforts().filter(recognised).map(|effort| effort.id.clone()));
     }
     found.retain(|id| state.effort(id).is_some_and(|effort| effort.is_concluded()));
     found.into_iter().collect()
 }
 
-/// The number of `words` that occur in the effort's summary.
-fn shared_keywords(effort: &Effort, words: &BTreeSet<String>) -> u64 {
+/// How many keywords of the effort's summary occur in a text.
+fn shared_keywords(effort: &Effort, text: &str) -> u64 {
     let summary = effort.summary.as_ref().map_or("", |summary| summary.text.as_str());
-    keywords(summary).intersection(words).count() as u64
+    let mut unseen = keywords(summary);
+    let all = unseen.len();
+    for keyword in each_keyword(text) {
+        unseen.remove(&keyword);
+    }
+    (all - unseen.len()) as u64
 }
 
 /// Expansions unreferenced for at least `decay_threshold` turns, with the number of those turns.

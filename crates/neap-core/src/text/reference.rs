@@ -27,35 +27,44 @@ pub fn is_unspaced(c: char) -> bool {
 
 /// Splits a run of letters and digits into words. Scripts without spaces give each pair of neighbouring
 /// characters, so a word is found inside a sentence; everything else stays whole.
-pub(crate) fn word_segments(run: &str) -> Vec<String> {
-    let mut out = Vec::new();
-    let mut rest = run;
-    while let Some(first) = rest.chars().next() {
-        let unspaced = is_unspaced(first);
-        let end = rest.find(|c: char| is_unspaced(c) != unspaced).unwrap_or(rest.len());
-        let (part, after) = rest.split_at(end);
-        rest = after;
-        let chars: Vec<char> = part.chars().collect();
-        if unspaced && chars.len() > 1 {
-            out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
-        } else {
-            out.push(part.to_owned());
+pub(crate) fn word_segments(run: &str) -> impl Iterator<Item = &str> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = &run[at..];
+        let first = rest.chars().next()?;
+        if !is_unspaced(first) {
+            let end = rest.find(is_unspaced).unwrap_or(rest.len());
+            at += end;
+            return Some(&rest[..end]);
         }
-    }
-    out
+        let mut after = rest.char_indices().skip(1);
+        let Some((second, _)) = after.next().filter(|(_, c)| is_unspaced(*c)) else {
+            at += first.len_utf8();
+            return Some(&rest[..first.len_utf8()]);
+        };
+        let end = after.next().map_or(rest.len(), |(third, _)| third);
+        // The last character of a stretch begins no pair.
+        let ends_stretch = rest[end..].chars().next().is_none_or(|c| !is_unspaced(c));
+        at += if ends_stretch { end } else { second };
+        Some(&rest[..end])
+    })
 }
 
-/// The salient words of a text: lower case, split at white space, punctuation trimmed, at least three characters,
-/// no stop words. Inner hyphens stay (seed 001, Keyword Extraction). Scripts without spaces give pairs of
-/// characters.
+/// The distinct salient words of a text.
 pub fn keywords(text: &str) -> BTreeSet<String> {
+    each_keyword(text).collect()
+}
+
+/// The salient words of a text, in order, repetitions included: lower case, split at white space, punctuation
+/// trimmed, at least three characters, no stop words. Inner hyphens stay (seed 001, Keyword Extraction). Scripts
+/// without spaces give pairs of characters.
+pub fn each_keyword(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
+        .flat_map(word_segments)
+        .filter(|word| word.chars().nth(2).is_some() || word.chars().any(is_unspaced))
         .map(str::to_lowercase)
-        .flat_map(|word| if word.chars().any(is_unspaced) { word_segments(&word) } else { vec![word] })
-        .filter(|word| word.chars().count() >= 3 || word.chars().any(is_unspaced))
         .filter(|word| !is_stop_word(word))
-        .collect()
 }
 
 /// All words of a text in order, split at everything that is not a letter or a digit, and folded as ids are, so
@@ -96,8 +105,16 @@ mod tests {
 
     #[test]
     fn scripts_without_spaces_give_pairs() {
-        assert_eq!(word_segments("修复登录v2"), ["修复", "复登", "登录", "v2"]);
+        assert_eq!(word_segments("修复登录v2").collect::<Vec<_>>(), ["修复", "复登", "登录", "v2"]);
         assert_eq!(keywords("登录失败。").into_iter().collect::<Vec<_>>(), ["失败", "录失", "登录"]);
+    }
+
+    #[test]
+    fn stretches_of_both_kinds_are_split_where_they_meet() {
+        let split = |run| word_segments(run).collect::<Vec<_>>();
+        assert_eq!(split("v2修v3复登"), ["v2", "修", "v3", "复登"]);
+        assert_eq!(split("修"), ["修"]);
+        assert_eq!(split(""), [""; 0]);
     }
 
     #[test]

@@ -30,7 +30,7 @@ fn each_term(text: &str, take: &mut dyn FnMut(String) -> ControlFlow<()>) -> Con
     for run in text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty()) {
         if run.chars().any(is_unspaced) {
             for piece in word_segments(run) {
-                emit_term(&stemmer, take, &piece)?;
+                emit_term(&stemmer, take, piece)?;
             }
             continue;
         }

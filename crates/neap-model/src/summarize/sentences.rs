@@ -54,7 +54,7 @@ fn split_message(at: usize, message: &Message, out: &mut Vec<Sentence>) {
             continue;
         }
         let item = strip_list_mark(trimmed);
-        let is_wrapped = paragraph.chars().count() >= WRAPPED_CHARS_MIN
+        let is_wrapped = paragraph.chars().nth(WRAPPED_CHARS_MIN - 1).is_some()
             && item.len() == trimmed.len()
             && trimmed.starts_with(char::is_lowercase);
         if !is_wrapped {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::ids::EffortId;
 use crate::session::effort::Effort;
-use crate::text::reference::{folded_words, is_unspaced, keywords};
+use crate::text::reference::{each_keyword, folded_words, is_unspaced, keywords};
 
 /// Ids of concluded efforts, and the keywords of their summaries.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -44,9 +44,10 @@ impl KeywordIndex {
     pub(crate) fn mentioned_efforts(&self, text: &str, overlap_min: u64, efforts_max: u64) -> BTreeSet<EffortId> {
         let mut found = self.named_efforts(text);
         let mut overlap: BTreeMap<&EffortId, u64> = BTreeMap::new();
-        for keyword in keywords(text) {
-            let Some(ids) = self.by_keyword.get(&keyword) else { continue };
-            if ids.len() as u64 > efforts_max {
+        let mut seen = BTreeSet::new();
+        for keyword in each_keyword(text) {
+            let Some((keyword, ids)) = self.by_keyword.get_key_value(&keyword) else { continue };
+            if ids.len() as u64 > efforts_max || !seen.insert(keyword) {
                 continue;
             }
             for id in ids {
