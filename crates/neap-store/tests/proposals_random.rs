@@ -228,7 +228,7 @@ fn every_backend_proposes_the_same() {
     }
 }
 
-/// So many that another thread looks for the nearest, by their signs first: all of them agree enough here, as so many are wanted.
+/// So many that another thread scans their signs; so many are wanted that all are then compared exactly.
 #[test]
 fn every_backend_proposes_the_same_of_many() {
     let dir = tempfile::tempdir().unwrap();
@@ -249,7 +249,7 @@ fn every_backend_proposes_the_same_of_many() {
             let mut query = query(dice, std::slice::from_ref(&told.id));
             query.embedding = Some(letter_embedding(&dice.says()));
             query.model = MODELS[0].to_owned();
-            query.limits.semantic_max = 600;
+            query.limits.semantic_max = 1_500;
             let proposed = both.mem.find_candidates(&query).await.unwrap();
             assert_eq!(proposed, both.sqlite.find_candidates(&query).await.unwrap(), "{query:?}");
         }

@@ -173,7 +173,7 @@ fn a_newer_format_is_left_alone() {
     sql(&path, "PRAGMA user_version = 99");
     let before = tree(dir.path());
     let opened = SqliteStore::open(&path);
-    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 9, .. })));
+    assert!(matches!(opened, Err(StoreError::Newer { found: 99, supported: 10, .. })));
     assert_eq!(tree(dir.path()), before);
 }
 

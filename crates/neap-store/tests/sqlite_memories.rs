@@ -121,7 +121,7 @@ fn lost_rows_of_memories_are_found_and_mended() {
 fn without_memories(path: &Path) {
     let older = "DROP TABLE memories; DROP TABLE memory_events; DROP TABLE blocks; DROP TABLE shelves;
         DROP TABLE cards; DROP TABLE frequencies; DROP TABLE counts; DROP TABLE models; DROP TABLE vectors;
-        DROP TABLE embedded; DROP TABLE unembedded; DROP TABLE withheld; DROP TABLE links; PRAGMA user_version = 2;";
+        DROP TABLE vector_index; DROP TABLE embedded; DROP TABLE unembedded; DROP TABLE withheld; DROP TABLE links; PRAGMA user_version = 2;";
     Connection::open(path).unwrap().execute_batch(older).unwrap();
 }
 

@@ -12,7 +12,8 @@ use neap_core::session::log::LogRequest;
 use neap_core::session::state::{SessionHead, SessionState};
 use neap_core::text::terms::query_terms;
 use neap_store::contract::{
-    TestStream, effort, effort_concluded, effort_opened, faults, tools_called, turn_completed, turn_started,
+    TestStream, effort, effort_concluded, effort_opened, embed_all, embedded_query, faults, memory, tools_called,
+    turn_completed, turn_started,
 };
 use neap_store::sqlite::SqliteStore;
 use neap_store::{Store, StoredEvent};
@@ -135,7 +136,7 @@ PRAGMA user_version = 5;
 ";
 
 const OLD: [i64; 5] = [1, 2, 3, 4, 5];
-const TODAY: i64 = 9;
+const TODAY: i64 = 10;
 
 /// What an older version would have written: the rows of a store of today's that has no blocks yet. Before the fifth none
 /// knew what was last asked for.
@@ -281,6 +282,76 @@ fn an_old_store_is_brought_up_in_place() {
     }
 }
 
+/// Puts embeddings where the sixth to the ninth version had them: in one table, with all that is known of them.
+fn with_vectors_in_one_table(db: &Connection) {
+    db.execute_batch(
+        "CREATE TABLE vectors_9(
+           id INTEGER PRIMARY KEY AUTOINCREMENT,
+           text INTEGER NOT NULL UNIQUE,
+           model INTEGER NOT NULL,
+           sum INTEGER NOT NULL,
+           kind INTEGER NOT NULL,
+           at INTEGER NOT NULL,
+           vector BLOB
+         );
+         INSERT INTO vectors_9 SELECT id, text, model, sum, kind, at, vector
+         FROM vector_index LEFT JOIN vectors USING (text);
+         CREATE TABLE embedded_9(
+           model INTEGER NOT NULL,
+           scope INTEGER NOT NULL,
+           texts INTEGER NOT NULL,
+           PRIMARY KEY(model, scope)
+         ) WITHOUT ROWID;
+         INSERT INTO embedded_9 SELECT model, scope, texts FROM embedded;
+         DROP TABLE vector_index; DROP TABLE vectors; DROP TABLE embedded;
+         ALTER TABLE vectors_9 RENAME TO vectors;
+         ALTER TABLE embedded_9 RENAME TO embedded;",
+    )
+    .unwrap();
+}
+
+/// The embeddings of the ninth version are taken over: nothing is embedded again, and every answer is the same.
+#[test]
+fn embeddings_of_an_older_store_are_kept() {
+    const MODEL: &str = "letters";
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("neap.db");
+    let answers = async |store: &SqliteStore| {
+        let mut all = Vec::new();
+        for question in ["login", "apples fall", "zebra"] {
+            all.push(store.find_candidates(&embedded_query(question)).await.unwrap());
+        }
+        all
+    };
+    let store = SqliteStore::open(&path).unwrap();
+    let before = block_on(async {
+        let mut main = TestStream::create(&store, "main").await;
+        main.add_turn(&store, "the login fails", "since when?", Scope::Ambient).await;
+        main.append(&store, vec![effort_opened("a", TurnNo(1))]).await.unwrap();
+        main.append(&store, vec![effort_concluded("a", "a login", TurnNo(1))]).await.unwrap();
+        let mut newton = TestStream::create_agent(&store, "newton").await;
+        newton.add_memory(&store, &memory("f1", "apples fall", 1)).await;
+        embed_all(&store, MODEL).await;
+        // What is removed leaves a row that says so.
+        main.append(&store, vec![effort_concluded("a", "another login", TurnNo(1))]).await.unwrap();
+        embed_all(&store, MODEL).await;
+        answers(&store).await
+    });
+    drop(store);
+    assert!(before.iter().any(|found| found.items.len() > 2 && found.mean_similarity != 0.0), "the scene is set");
+    let db = Connection::open(&path).unwrap();
+    with_vectors_in_one_table(&db);
+    db.execute_batch("PRAGMA user_version = 9;").unwrap();
+    drop(db);
+    let store = SqliteStore::open(&path).unwrap();
+    block_on(async {
+        assert_eq!(answers(&store).await, before);
+        assert_eq!(store.unembedded(MODEL, 9).await.unwrap(), []);
+        assert_eq!(faults(&store).await, []);
+    });
+    assert_eq!(format(&path), TODAY);
+}
+
 /// The sixth version had all but what clients said: that table is made, and nothing else is touched.
 #[test]
 fn a_store_without_links_gets_them() {
@@ -293,6 +364,7 @@ fn a_store_without_links_gets_them() {
         told
     });
     let db = Connection::open(&path).unwrap();
+    with_vectors_in_one_table(&db);
     db.execute_batch("DROP TABLE links; PRAGMA user_version = 6;").unwrap();
     drop(db);
     let store = SqliteStore::open(&path).unwrap();

@@ -181,6 +181,8 @@ fn each_loss_is_found_and_mended() {
         "UPDATE counts SET length = 99",
         "INSERT INTO withheld(stream, turn) VALUES (1, 1)",
         "DELETE FROM vectors",
+        "DELETE FROM vector_index",
+        "UPDATE embedded SET directions = x'00'",
         "DELETE FROM unembedded",
         "UPDATE embedded SET texts = 99",
         "INSERT INTO unembedded(text) VALUES (7)",
@@ -262,7 +264,17 @@ fn an_index_that_is_deleted_and_made_anew_gives_the_same_answers() {
     });
     drop(store);
     assert!(before.iter().any(|proposed| proposed.items.len() > 5 && proposed.mean_similarity != 0.0));
-    let tables = ["cards", "frequencies", "counts", "vectors", "embedded", "unembedded", "withheld", "models"];
+    let tables = [
+        "cards",
+        "frequencies",
+        "counts",
+        "vectors",
+        "vector_index",
+        "embedded",
+        "unembedded",
+        "withheld",
+        "models",
+    ];
     let db = Connection::open(&path).unwrap();
     for table in tables {
         db.execute(&format!("DELETE FROM {table}"), []).unwrap();

@@ -139,7 +139,7 @@ impl MemState {
             }
         });
         let mean_similarity =
-            embedding.as_ref().map_or(0.0, |embedding| MeanVector::mean_similarity([&sum], embedding));
+            embedding.as_ref().map_or(0.0, |embedding| MeanVector::mean_similarity([sum], embedding));
         Candidates {
             items,
             text_count: texts,

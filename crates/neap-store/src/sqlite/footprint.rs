@@ -66,7 +66,8 @@ fn cards(db: &Connection, stream: i64) -> rusqlite::Result<u64> {
     for row in [
         "{ROW} + coalesce(octet_length(who), 0) + octet_length(terms)) FROM cards",
         // An index also holds the rowid.
-        "2 * {ROW} + coalesce(octet_length(vector), 0)) FROM vectors",
+        "2 * {ROW} + coalesce(octet_length(signs), 0)) FROM vector_index",
+        "{ROW} + octet_length(vector)) FROM vectors",
         "{ROW}) FROM unembedded",
     ] {
         let query = format!("SELECT sum({row} WHERE text BETWEEN ? AND ?");

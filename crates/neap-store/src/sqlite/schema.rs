@@ -5,11 +5,11 @@
 
 use rusqlite::Connection;
 
-use super::{derived_rows, log, progress, rebuild, task};
+use super::{derived_rows, log, progress, rebuild, task, vectors};
 
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
-pub(super) const FORMAT: i64 = 9;
+pub(super) const FORMAT: i64 = 10;
 const FORMAT_WITH_MEMORIES: i64 = 3;
 const FORMAT_WITH_BLOCKS: i64 = 4;
 /// Also the first with shelf counts. A task is what the user last asked for, in the session's row.
@@ -19,6 +19,8 @@ const FORMAT_WITH_LINKS: i64 = 7;
 const FORMAT_WITH_UNDO: i64 = 8;
 /// Also the first with checksums of derived texts.
 const FORMAT_WITH_PROGRESS: i64 = 9;
+/// Embeddings are apart from their sign bits, which a search reads.
+const FORMAT_WITH_VECTOR_INDEX: i64 = 10;
 /// Tables whose rows have a checksum of their text since then.
 const CHECKSUMMED_TABLES: [&str; 3] = ["sessions", "efforts", "memories"];
 
@@ -155,21 +157,6 @@ CREATE TABLE models(
   dimensions INTEGER NOT NULL,
   UNIQUE(name, dimensions)
 );
-CREATE TABLE vectors(
-  id INTEGER PRIMARY KEY AUTOINCREMENT,
-  text INTEGER NOT NULL UNIQUE,
-  model INTEGER NOT NULL,
-  sum INTEGER NOT NULL,
-  kind INTEGER NOT NULL,
-  at INTEGER NOT NULL,
-  vector BLOB
-);
-CREATE TABLE embedded(
-  model INTEGER NOT NULL,
-  scope INTEGER NOT NULL,
-  texts INTEGER NOT NULL,
-  PRIMARY KEY(model, scope)
-) WITHOUT ROWID;
 CREATE TABLE unembedded(
   text INTEGER PRIMARY KEY
 );
@@ -177,6 +164,30 @@ CREATE TABLE withheld(
   stream INTEGER NOT NULL,
   turn INTEGER NOT NULL,
   PRIMARY KEY(stream, turn)
+) WITHOUT ROWID;
+";
+
+const VECTORS: &str = "
+CREATE TABLE vector_index(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  text INTEGER NOT NULL UNIQUE,
+  model INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  replaces INTEGER NOT NULL,
+  signs BLOB
+);
+CREATE TABLE vectors(
+  text INTEGER PRIMARY KEY,
+  vector BLOB NOT NULL
+);
+CREATE TABLE embedded(
+  model INTEGER NOT NULL,
+  scope INTEGER NOT NULL,
+  texts INTEGER NOT NULL,
+  directions BLOB NOT NULL,
+  PRIMARY KEY(model, scope)
 ) WITHOUT ROWID;
 ";
 
@@ -207,6 +218,7 @@ pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
     db.execute_batch(BLOCKS)?;
     db.execute_batch(SHELVES)?;
     db.execute_batch(CARDS)?;
+    db.execute_batch(VECTORS)?;
     db.execute_batch(LINKS)?;
     db.execute_batch(progress::TABLE)?;
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -283,6 +295,7 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
     }
     if format(db)? < FORMAT_WITH_CARDS {
         db.execute_batch(CARDS)?;
+        db.execute_batch(VECTORS)?;
         rebuild::reindex_all(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_CARDS)?;
     }
@@ -299,6 +312,15 @@ pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
         db.execute_batch(&progress::TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))?;
         progress::initialize(db)?;
         db.pragma_update(None, "user_version", FORMAT_WITH_PROGRESS)?;
+    }
+    if format(db)? < FORMAT_WITH_VECTOR_INDEX {
+        if !has_table(db, "vector_index")? {
+            db.execute_batch("ALTER TABLE vectors RENAME TO vectors_9; DROP TABLE embedded;")?;
+            db.execute_batch(VECTORS)?;
+            vectors::take_over(db, "vectors_9")?;
+            db.execute_batch("DROP TABLE vectors_9")?;
+        }
+        db.pragma_update(None, "user_version", FORMAT_WITH_VECTOR_INDEX)?;
     }
     Ok(())
 }
@@ -325,6 +347,10 @@ pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
     }
     if !has_cards(db)? {
         db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    if format(db)? < FORMAT_WITH_VECTOR_INDEX {
+        // Until it is upgraded, such a store is searched by words.
+        db.execute_batch(&VECTORS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
     for table in CHECKSUMMED_TABLES {
         if has_table(db, table)? && !has_checksums(db, table)? {

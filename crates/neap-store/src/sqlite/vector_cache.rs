@@ -1,10 +1,9 @@
-//! The embeddings of one model, in memory: loaded on first use, then refreshed incrementally.
+//! The sign bits of one model's embeddings, in memory: loaded on first use, then refreshed incrementally.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::base::ids::Stamp;
-use neap_core::recall::Embedding;
 use rusqlite::{Connection, params};
 
 use super::cards;
@@ -17,7 +16,7 @@ pub(super) struct VectorCache(RwLock<Option<LoadedVectors>>);
 
 pub(super) struct LoadedVectors {
     model: i64,
-    /// The last row of `vectors` that was read.
+    /// The last row of `vector_index` that was read.
     last: i64,
     dimensions: usize,
     /// By counting scope: sessions together, each agent separately.
@@ -27,11 +26,11 @@ pub(super) struct LoadedVectors {
 impl VectorCache {
     pub(super) fn size(&self) -> (usize, usize) {
         let guard = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let sizes = guard.iter().flat_map(|loaded| loaded.scopes.values()).map(VectorIndex::size);
-        sizes.fold((0, 0), |(a, b), (entries, bytes)| (a + entries, b + bytes))
+        let indexes = guard.iter().flat_map(|loaded| loaded.scopes.values());
+        indexes.fold((0, 0), |(texts, bytes), index| (texts + index.len(), bytes + index.bytes()))
     }
 
-    /// Passes a model's current embeddings to `visit`.
+    /// Passes the index of a model's current embeddings to `visit`.
     pub(super) fn with_vectors<T>(
         &self,
         db: &Connection,
@@ -40,7 +39,7 @@ impl VectorCache {
         visit: impl FnOnce(&LoadedVectors) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<T> {
         let last: Option<i64> =
-            db.prepare_cached("SELECT max(id) FROM vectors")?.query_row([], |row| row.get(0))?;
+            db.prepare_cached("SELECT max(id) FROM vector_index")?.query_row([], |row| row.get(0))?;
         let last = last.unwrap_or(0);
         let guard = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = guard.as_ref().filter(|loaded| loaded.model == model && loaded.last >= last) {
@@ -71,24 +70,12 @@ impl LoadedVectors {
         scopes.iter().filter_map(|scope| self.scopes.get(scope))
     }
 
-    /// The similarity of each text that has an embedding here.
-    pub(super) fn similarities(&self, query: &Embedding, texts: impl Iterator<Item = i64>) -> HashMap<i64, f64> {
-        let mut by_scope: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
-        for text in texts {
-            // No session shares its number with an agent's stream.
-            let stream = rowids::stream_of(text);
-            let scope = if self.scopes.contains_key(&stream) { stream } else { cards::SESSIONS_SCOPE };
-            by_scope.entry(scope).or_default().push(text);
-        }
-        let of_scope =
-            |(scope, texts): (i64, Vec<i64>)| Some(self.scopes.get(&scope)?.similarities(query, &texts));
-        by_scope.into_iter().filter_map(of_scope).flatten().collect()
-    }
-
     fn refresh(&mut self, db: &Connection) -> rusqlite::Result<()> {
         let agents = cards::agent_streams(db)?;
+        // Nothing is replaced in an empty index.
+        let is_first = self.last == 0;
         let mut statement = db.prepare_cached(
-            "SELECT id, text, kind, at, vector, model = ?2 FROM vectors
+            "SELECT id, text, kind, at, replaces, iif(model = ?2, signs, NULL) FROM vector_index
              WHERE id > ?1 ORDER BY id",
         )?;
         let mut rows = statement.query(params![self.last, self.model])?;
@@ -96,14 +83,13 @@ impl LoadedVectors {
             let (id, text): (i64, i64) = (row.get(0)?, row.get(1)?);
             let stream = rowids::stream_of(text);
             let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
-            let vectors = self.scopes.entry(scope).or_insert_with(|| VectorIndex::new(self.dimensions));
+            let index = self.scopes.entry(scope).or_insert_with(|| VectorIndex::new(self.dimensions));
+            if !is_first && row.get(4)? {
+                index.remove(text);
+            }
             let kind = kind_from_number(row.get(2)?);
-            let (bytes, is_own_model) = (row.get_ref(4)?.as_blob_or_null()?, row.get::<_, bool>(5)?);
-            match (kind, bytes) {
-                (Some(kind), Some(bytes)) if is_own_model => {
-                    vectors.put(VectorEntry { text, kind, at: Stamp(row.get(3)?) }, bytes);
-                }
-                (Some(_) | None, Some(_) | None) => vectors.remove(text),
+            if let (Some(kind), Some(signs)) = (kind, row.get_ref(5)?.as_blob_or_null()?) {
+                index.push(VectorEntry { text, kind, at: Stamp(row.get(3)?) }, signs);
             }
             self.last = id;
         }

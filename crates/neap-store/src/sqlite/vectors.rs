@@ -1,10 +1,11 @@
 //! Embeddings of texts, and which texts lack one.
 //!
-//! A text has at most one row in `vectors`, and its `id` grows with every change: a cache reads the rows above the
-//! last `id` it knows. Where an embedding was removed, a row without one stays and says so. An embedding is
-//! current while its checksum equals the card's.
+//! `vectors` has the embedding of each text, `vector_index` its sign bits and what a search filters by. The `id` of a
+//! row there grows with every change, so a cache reads the rows above the last `id` it knows. Where an embedding was
+//! removed, a row without signs stays and says so. An embedding is current while its checksum equals the card's.
+//! `embedded` counts and adds up the embeddings of each model and scope.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use neap_core::recall::{Embedding, TextId};
@@ -15,6 +16,7 @@ use super::derived_rows::to_sql;
 use super::{cards, progress, texts};
 use crate::card::{kind_number, text_checksum};
 use crate::rowids;
+use crate::vectors::{MeanVector, sign_bytes, similarity};
 
 /// Ensures that a text has a current embedding, or is queued for one, or that nothing is left if the text is gone.
 /// `rowids` are all that a memory may have had; its embedding moves with it.
@@ -33,11 +35,11 @@ pub(super) fn sync_vector(db: &Connection, scope: i64, rowids: &[i64]) -> rusqli
             Some((own, (_, _, checksum))) if checksum == sum && !has_vector => {
                 has_vector = true;
                 if own != text {
-                    drop_vector(db, scope, text, model)?;
+                    drop_vector(db, scope, text, model, &vector)?;
                     put(db, scope, own, model, &vector)?;
                 }
             }
-            Some(_) | None => drop_vector(db, scope, text, model)?,
+            Some(_) | None => drop_vector(db, scope, text, model, &vector)?,
         }
     }
     for text in rowids {
@@ -57,7 +59,7 @@ pub(super) fn sync_stream(db: &Connection, scope: i64, stream: i64) -> rusqlite:
     let (first, last) = rowids::text_range(stream);
     let mut statement = db.prepare_cached(
         "SELECT text FROM cards WHERE text BETWEEN ?1 AND ?2
-         UNION SELECT text FROM vectors WHERE text BETWEEN ?1 AND ?2 AND vector IS NOT NULL
+         UNION SELECT text FROM vectors WHERE text BETWEEN ?1 AND ?2
          UNION SELECT text FROM unembedded WHERE text BETWEEN ?1 AND ?2",
     )?;
     let all: Vec<i64> = statement.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -72,40 +74,70 @@ pub(super) fn repair_counts(db: &Connection) -> rusqlite::Result<()> {
         [],
         |row| row.get(0),
     )?;
-    if !differ {
+    if !differ && embedded_sums(db)?.values().all(|(_, directions)| directions.is_some()) {
         return Ok(());
     }
     db.execute_batch(
         "DELETE FROM unembedded WHERE text NOT IN (SELECT text FROM cards);
          DELETE FROM embedded;
-         INSERT OR REPLACE INTO vectors(text, model, sum, kind, at) SELECT text, 0, 0, 0, 0 FROM vectors
-         WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards);",
+         DELETE FROM vectors WHERE text NOT IN (SELECT text FROM cards)
+             OR text NOT IN (SELECT text FROM vector_index WHERE signs IS NOT NULL);
+         INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces) SELECT text, 0, 0, 0, 0, 1
+         FROM vector_index WHERE signs IS NOT NULL AND text NOT IN (SELECT text FROM vectors);
+         INSERT OR IGNORE INTO unembedded(text) SELECT text FROM cards
+         WHERE text NOT IN (SELECT text FROM vectors);",
     )?;
-    recount(db)?.into_iter().try_for_each(|((model, scope), texts)| count(db, model, scope, texts))
+    for ((model, scope), (texts, directions)) in recount(db)? {
+        put_sums(db, model, scope, texts, &directions.unwrap_or_default())?;
+    }
+    Ok(())
 }
 
-fn recount(db: &Connection) -> rusqlite::Result<BTreeMap<(i64, i64), i64>> {
+/// By model and scope: how many embeddings, and the sum of their directions, `None` if it is damaged.
+type EmbeddedSums = BTreeMap<(i64, i64), (i64, Option<MeanVector>)>;
+
+fn recount(db: &Connection) -> rusqlite::Result<EmbeddedSums> {
     let agents = cards::agent_streams(db)?;
     let mut statement = db.prepare_cached(
-        "SELECT model, text >> 32, count(*) FROM vectors WHERE vector IS NOT NULL GROUP BY model, text >> 32",
+        "SELECT model, text, vector FROM vector_index JOIN vectors USING (text) WHERE signs IS NOT NULL",
     )?;
     let mut rows = statement.query([])?;
-    let mut counts = BTreeMap::new();
+    let mut sums = EmbeddedSums::new();
     while let Some(row) = rows.next()? {
-        let stream: i64 = row.get(1)?;
+        let stream = rowids::stream_of(row.get(1)?);
         let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
-        *counts.entry((row.get(0)?, scope)).or_default() += row.get::<_, i64>(2)?;
+        let (texts, directions) = sums.entry((row.get(0)?, scope)).or_default();
+        *texts += 1;
+        directions.get_or_insert_default().add(&as_values(row.get_ref(2)?.as_blob()?));
     }
-    Ok(counts)
+    Ok(sums)
 }
 
-/// Whether a text has neither embedding nor queue entry (or both), a row has no text, or a count is wrong.
+fn embedded_sums(db: &Connection) -> rusqlite::Result<EmbeddedSums> {
+    let mut statement =
+        db.prepare_cached("SELECT model, scope, texts, directions FROM embedded WHERE texts <> 0")?;
+    let mut rows = statement.query([])?;
+    let mut sums = EmbeddedSums::new();
+    while let Some(row) = rows.next()? {
+        let directions = MeanVector::from_bytes(row.get_ref(3)?.as_blob()?);
+        sums.insert((row.get(0)?, row.get(1)?), (row.get(2)?, directions));
+    }
+    Ok(sums)
+}
+
+/// Whether a text has neither embedding nor queue entry (or both), a row has no text, or a sum is wrong.
 pub(super) fn has_inconsistencies(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(has_stray_rows(db)? || embedded_sums(db)? != recount(db)?)
+}
+
+fn has_stray_rows(db: &Connection) -> rusqlite::Result<bool> {
     let checks = [
-        "SELECT 1 FROM cards LEFT JOIN vectors ON vectors.text = cards.text AND vector IS NOT NULL
+        "SELECT 1 FROM cards LEFT JOIN vector_index ON vector_index.text = cards.text AND signs IS NOT NULL
          LEFT JOIN unembedded ON unembedded.text = cards.text
-         WHERE (vectors.text IS NULL) <> (unembedded.text IS NOT NULL) OR vectors.sum <> cards.sum",
-        "SELECT 1 FROM vectors WHERE vector IS NOT NULL AND text NOT IN (SELECT text FROM cards)",
+         WHERE (vector_index.text IS NULL) <> (unembedded.text IS NOT NULL) OR vector_index.sum <> cards.sum",
+        "SELECT 1 FROM vector_index WHERE signs IS NOT NULL AND text NOT IN (SELECT text FROM cards)",
+        "SELECT 1 FROM vector_index WHERE signs IS NOT NULL AND text NOT IN (SELECT text FROM vectors)",
+        "SELECT 1 FROM vectors WHERE text NOT IN (SELECT text FROM vector_index WHERE signs IS NOT NULL)",
         "SELECT 1 FROM unembedded WHERE text NOT IN (SELECT text FROM cards)",
     ];
     for query in checks {
@@ -113,40 +145,152 @@ pub(super) fn has_inconsistencies(db: &Connection) -> rusqlite::Result<bool> {
             return Ok(true);
         }
     }
-    let mut statement = db.prepare_cached("SELECT model, scope, texts FROM embedded WHERE texts <> 0")?;
-    let rows = statement.query_map([], |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))?;
-    Ok(rows.collect::<Result<BTreeMap<_, _>, _>>()? != recount(db)?)
+    Ok(false)
 }
 
 /// A text's embedding: model, checksum of the embedded text, bytes.
 fn stored_vector(db: &Connection, text: i64) -> rusqlite::Result<Option<(i64, u32, Vec<u8>)>> {
-    db.prepare_cached("SELECT model, sum, vector FROM vectors WHERE text = ? AND vector IS NOT NULL")?
-        .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()
+    db.prepare_cached(
+        "SELECT model, sum, vector FROM vector_index JOIN vectors USING (text) WHERE text = ? AND signs IS NOT NULL",
+    )?
+    .query_row([text], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+    .optional()
 }
 
 fn put(db: &Connection, scope: i64, text: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
     let Some((kind, at, sum)) = cards::text_meta(db, text)? else { return Ok(()) };
     db.prepare_cached(
-        "INSERT OR REPLACE INTO vectors(text, model, sum, kind, at, vector) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces, signs)
+         VALUES (?1, ?2, ?3, ?4, ?5, EXISTS (SELECT 1 FROM vector_index WHERE text = ?1), ?6)",
     )?
-    .execute(params![text, model, sum, kind_number(kind), at.0, vector])?;
+    .execute(params![text, model, sum, kind_number(kind), at.0, sign_bytes(&as_values(vector))])?;
+    db.prepare_cached("INSERT OR REPLACE INTO vectors(text, vector) VALUES (?, ?)")?
+        .execute(params![text, vector])?;
     db.prepare_cached("DELETE FROM unembedded WHERE text = ?")?.execute([text])?;
-    count(db, model, scope, 1)
+    change_sums(db, model, scope, 1, |directions| directions.add(&as_values(vector)))
 }
 
-fn drop_vector(db: &Connection, scope: i64, text: i64, model: i64) -> rusqlite::Result<()> {
-    db.prepare_cached("INSERT OR REPLACE INTO vectors(text, model, sum, kind, at) VALUES (?, 0, 0, 0, 0)")?
-        .execute([text])?;
-    count(db, model, scope, -1)
-}
-
-fn count(db: &Connection, model: i64, scope: i64, by: i64) -> rusqlite::Result<()> {
+fn drop_vector(db: &Connection, scope: i64, text: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
     db.prepare_cached(
-        "INSERT INTO embedded(model, scope, texts) VALUES (?1, ?2, ?3)
-         ON CONFLICT(model, scope) DO UPDATE SET texts = texts + ?3",
+        "INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces) VALUES (?, 0, 0, 0, 0, 1)",
     )?
-    .execute([model, scope, by])?;
+    .execute([text])?;
+    db.prepare_cached("DELETE FROM vectors WHERE text = ?")?.execute([text])?;
+    subtract(db, scope, model, vector)
+}
+
+fn subtract(db: &Connection, scope: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
+    change_sums(db, model, scope, -1, |directions| directions.subtract(&as_values(vector)))
+}
+
+fn change_sums(
+    db: &Connection,
+    model: i64,
+    scope: i64,
+    by: i64,
+    change: impl FnOnce(&mut MeanVector),
+) -> rusqlite::Result<()> {
+    let stored = db
+        .prepare_cached("SELECT texts, directions FROM embedded WHERE model = ? AND scope = ?")?
+        .query_row([model, scope], |row| {
+            Ok((row.get::<_, i64>(0)?, MeanVector::from_bytes(row.get_ref(1)?.as_blob()?)))
+        })
+        .optional()?;
+    let (texts, directions) = stored.unwrap_or_default();
+    let mut directions = directions.unwrap_or_default();
+    change(&mut directions);
+    put_sums(db, model, scope, texts + by, &directions)
+}
+
+fn put_sums(db: &Connection, model: i64, scope: i64, texts: i64, directions: &MeanVector) -> rusqlite::Result<()> {
+    db.prepare_cached("INSERT OR REPLACE INTO embedded(model, scope, texts, directions) VALUES (?, ?, ?, ?)")?
+        .execute(params![model, scope, texts, directions.to_bytes()])?;
+    Ok(())
+}
+
+fn as_values(bytes: &[u8]) -> Vec<i8> {
+    bytes.iter().map(|byte| byte.cast_signed()).collect()
+}
+
+/// The similarity of each of these texts that has an embedding of this model.
+pub(super) fn similarities(
+    db: &Connection,
+    query: &Embedding,
+    model: i64,
+    texts: impl Iterator<Item = i64>,
+) -> rusqlite::Result<HashMap<i64, f64>> {
+    let mut texts: Vec<i64> = texts.collect();
+    // Neighbouring rows are on the same page.
+    texts.sort_unstable();
+    let other_models: bool = db
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM embedded WHERE model <> ? AND texts > 0)")?
+        .query_row([model], |row| row.get(0))?;
+    let query_sql = if other_models {
+        "SELECT vector FROM vectors JOIN vector_index USING (text) WHERE text = ?1 AND model = ?2"
+    } else {
+        "SELECT vector FROM vectors WHERE text = ?1 AND ?2 = ?2"
+    };
+    let mut statement = db.prepare_cached(query_sql)?;
+    let mut found = HashMap::with_capacity(texts.len());
+    for text in texts {
+        let mut rows = statement.query([text, model])?;
+        if let Some(row) = rows.next()? {
+            found.insert(text, similarity(query, &as_values(row.get_ref(0)?.as_blob()?)));
+        }
+    }
+    Ok(found)
+}
+
+/// The mean similarity of a query to the embeddings of these scopes.
+pub(super) fn mean_similarity(
+    db: &Connection,
+    query: &Embedding,
+    model: i64,
+    scopes: &[i64],
+) -> rusqlite::Result<f64> {
+    let mut statement = db.prepare_cached("SELECT directions FROM embedded WHERE model = ? AND scope = ?")?;
+    let mut sums = Vec::with_capacity(scopes.len());
+    for scope in scopes {
+        let read = |row: &rusqlite::Row<'_>| Ok(MeanVector::from_bytes(row.get_ref(0)?.as_blob()?));
+        sums.extend(statement.query_row([model, *scope], read).optional()?.flatten());
+    }
+    Ok(MeanVector::mean_similarity(sums, query))
+}
+
+/// Copies the embeddings of a table of the previous format, with their ids.
+pub(super) fn take_over(db: &Connection, table: &str) -> rusqlite::Result<()> {
+    let agents = cards::agent_streams(db)?;
+    let mut statement =
+        db.prepare(&format!("SELECT id, text, model, sum, kind, at, vector FROM {table} ORDER BY id"))?;
+    let mut rows = statement.query([])?;
+    let mut sums = EmbeddedSums::new();
+    while let Some(row) = rows.next()? {
+        let (text, model): (i64, i64) = (row.get(1)?, row.get(2)?);
+        let vector: Option<Vec<u8>> = row.get(6)?;
+        let values = vector.as_deref().map(as_values);
+        db.prepare_cached(
+            "INSERT INTO vector_index(id, text, model, sum, kind, at, replaces, signs) VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
+        )?
+        .execute(params![
+            row.get::<_, i64>(0)?,
+            text,
+            model,
+            row.get::<_, i64>(3)?,
+            row.get::<_, i64>(4)?,
+            row.get::<_, i64>(5)?,
+            values.as_deref().map(sign_bytes)
+        ])?;
+        let (Some(vector), Some(values)) = (vector, values) else { continue };
+        db.prepare_cached("INSERT INTO vectors(text, vector) VALUES (?, ?)")?.execute(params![text, vector])?;
+        let stream = rowids::stream_of(text);
+        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
+        let (texts, directions) = sums.entry((model, scope)).or_default();
+        *texts += 1;
+        directions.get_or_insert_default().add(&values);
+    }
+    for ((model, scope), (texts, directions)) in sums {
+        put_sums(db, model, scope, texts, &directions.unwrap_or_default())?;
+    }
     Ok(())
 }
 
@@ -186,8 +330,8 @@ pub(super) fn put_embeddings(
                 |row| row.get(0),
             )?,
         };
-        if let Some((old, _, _)) = stored_vector(&transaction, rowid)? {
-            count(&transaction, old, scope, -1)?;
+        if let Some((old, _, vector)) = stored_vector(&transaction, rowid)? {
+            subtract(&transaction, scope, old, &vector)?;
         }
         put(&transaction, scope, rowid, model, &embedding.to_bytes())?;
     }
@@ -199,7 +343,7 @@ pub(super) fn put_embeddings(
 /// Texts without any embedding, by rowid.
 const UNEMBEDDED_SQL: &str = "SELECT text, text FROM unembedded WHERE text > ?1 ORDER BY text LIMIT ?2";
 /// Texts embedded by another model, in the order in which it did.
-const OTHER_MODELS_SQL: &str = "SELECT id, text FROM vectors WHERE id > ?1 AND vector IS NOT NULL
+const OTHER_MODELS_SQL: &str = "SELECT id, text FROM vector_index WHERE id > ?1 AND signs IS NOT NULL
      AND model NOT IN (SELECT model FROM models WHERE name = ?3) ORDER BY id LIMIT ?2";
 
 pub(super) fn unembedded(db: &Connection, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, DbError> {

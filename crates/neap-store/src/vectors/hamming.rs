@@ -123,7 +123,7 @@ mod tests {
         for dimensions in [70, 384] {
             let mut all = SignBits::new(dimensions);
             let value = |at: usize| vector(at as i64, dimensions);
-            (0..3_000).for_each(|at| all.put(at, value(at).values()));
+            (0..3_000).for_each(|at| all.put(at, sign_words(value(at).values())));
             let query = value(77_777);
             let bits: Vec<u64> = sign_words(query.values()).collect();
             for (range, wanted) in [(0..3_000, 1), (0..3_000, 40), (256..2_999, 40), (512..700, 500)] {

@@ -6,7 +6,7 @@ use pulp::{Arch, NullaryFnOnce};
 use super::fast_dot;
 
 /// The sum of directions as integers: the order of additions and subtractions does not matter.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct MeanVector {
     count: i64,
     sum: Vec<i64>,
@@ -20,7 +20,7 @@ impl MeanVector {
         self.add_scaled(values, 1);
     }
 
-    pub(super) fn subtract(&mut self, values: &[i8]) {
+    pub(crate) fn subtract(&mut self, values: &[i8]) {
         self.add_scaled(values, -1);
     }
 
@@ -35,7 +35,26 @@ impl MeanVector {
         Arch::new().dispatch(AddScaled { sum: &mut self.sum, values, by, scale });
     }
 
-    pub(crate) fn mean_similarity<'a>(all: impl IntoIterator<Item = &'a Self>, query: &Embedding) -> f64 {
+    /// As stored: the count, the sum of each dimension, a checksum.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let values = std::iter::once(&self.count).chain(&self.sum);
+        let mut bytes: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
+        bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
+        bytes
+    }
+
+    /// `None` if the bytes are damaged.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
+        if crc32fast::hash(bytes).to_le_bytes() != *checksum {
+            return None;
+        }
+        let (values, _) = bytes.as_chunks::<8>();
+        let mut values = values.iter().map(|bytes| i64::from_le_bytes(*bytes));
+        Some(Self { count: values.next()?, sum: values.collect() })
+    }
+
+    pub(crate) fn mean_similarity(all: impl IntoIterator<Item = Self>, query: &Embedding) -> f64 {
         let length = f64::from(dot(query.values(), query.values())).sqrt();
         let (mut count, mut product) = (0, 0);
         for MeanVector { count: own_count, sum } in all {

@@ -1,4 +1,4 @@
-//! One scan for the nearest embeddings; several threads may share it.
+//! One scan for the embeddings whose signs are closest to a query; several threads may share it.
 
 use std::mem::take;
 use std::ops::Range;
@@ -9,19 +9,22 @@ use neap_core::recall::Embedding;
 
 use super::hamming::HammingTopK;
 use super::sign_bits::sign_words;
-use super::{VectorEntry, VectorIndex, by_similarity_of};
+use super::sign_estimate::SignEstimate;
+use super::{VectorEntry, VectorIndex};
 
-/// Up to this many are compared exactly; beyond, comparing the signs of ten times as many is faster.
-const EXACT_MAX: usize = SCAN_STEP;
-/// Above `EXACT_MAX`, this many times `max` are compared exactly, but at least `RERANK_MIN`.
-const RERANK_FACTOR: usize = 8;
-const RERANK_MIN: usize = 1_000;
+/// So many times `max` are taken by their signs, but at least `HAMMING_MIN`; of those, so many times `max` by their
+/// estimate, but at least `CLOSEST_MIN`. The caller compares the latter exactly.
+const HAMMING_FACTOR: usize = 8;
+const HAMMING_MIN: usize = 1_000;
+const CLOSEST_FACTOR: usize = 3;
+const CLOSEST_MIN: usize = 256;
 /// Embeddings per step; threads take steps in turn.
 const SCAN_STEP: usize = 4_096;
 
 pub(crate) type VectorFilter<'a> = &'a (dyn Fn(&VectorEntry) -> bool + Sync);
 
-/// Finds the nearest `max` that match the filter. The result is the same however many threads run it.
+/// Finds what may be among the nearest `max` that match the filter. The result is the same however many threads run
+/// it.
 pub(crate) struct VectorScan<'a> {
     index: &'a VectorIndex,
     query: &'a Embedding,
@@ -36,9 +39,8 @@ pub(crate) struct VectorScan<'a> {
 #[derive(Default)]
 struct ScanResults {
     seen: usize,
-    /// Candidates for the exact comparison.
     top_k: Vec<HammingTopK>,
-    nearest: Vec<(usize, f64)>,
+    closest: Vec<i64>,
 }
 
 impl<'a> VectorScan<'a> {
@@ -50,17 +52,17 @@ impl<'a> VectorScan<'a> {
     ) -> Self {
         let is_possible = max > 0 && index.dimensions > 0 && query.values().len() == index.dimensions;
         // If impossible, nothing is scanned.
-        let next = AtomicUsize::new(if is_possible { 0 } else { index.texts.len() });
+        let next = AtomicUsize::new(if is_possible { 0 } else { index.len() });
         let signs = sign_words(query.values()).collect();
         Self { index, query, signs, max, filter, next, found: Mutex::default() }
     }
 
     pub(crate) fn is_large(&self) -> bool {
-        self.index.texts.len() > SCAN_STEP
+        self.index.len() > SCAN_STEP
     }
 
-    /// Takes steps until none is left. Other threads may still be running then; the last to finish compares the
-    /// candidates of all exactly.
+    /// Takes steps until none is left. Other threads may still be running then; the last to finish merges the
+    /// candidates of all.
     pub(crate) fn run(&self) {
         let (mut top_k, mut seen) = (self.new_top_k(), 0);
         while let Some(step) = self.next_range() {
@@ -73,29 +75,29 @@ impl<'a> VectorScan<'a> {
         let mut found = self.found();
         found.seen += seen;
         found.top_k.push(top_k);
-        if found.seen == self.index.texts.len() {
+        if found.seen == self.index.len() {
             let merged = take(&mut found.top_k).into_iter().fold(self.new_top_k(), HammingTopK::merge);
-            found.nearest = self.rank_exact(&merged.finish());
+            found.closest = self.closest_by_estimate(merged.finish());
         }
     }
 
-    /// Most similar first, then newer. All threads must have finished.
-    pub(crate) fn nearest(self) -> Vec<(i64, f64)> {
-        let nearest = take(&mut self.found().nearest);
-        nearest.into_iter().map(|(at, similarity)| (self.index.texts[at].text, similarity)).collect()
+    /// The texts to compare exactly, in any order. All threads must have finished.
+    pub(crate) fn closest(self) -> Vec<i64> {
+        take(&mut self.found().closest)
     }
 
-    /// The nearest at these indexes, in order.
-    fn rank_exact(&self, places: &[usize]) -> Vec<(usize, f64)> {
-        let text = |at: &usize| self.index.texts[*at].text;
-        let nearer = |a: &(usize, f64), b: &(usize, f64)| by_similarity_of(text, a, b);
-        let mut nearest = self.index.exact_similarities(self.query.values(), places);
-        if nearest.len() > self.max {
-            nearest.select_nth_unstable_by(self.max, nearer);
-            nearest.truncate(self.max);
+    fn closest_by_estimate(&self, places: Vec<usize>) -> Vec<i64> {
+        let wanted = self.max.saturating_mul(CLOSEST_FACTOR).max(CLOSEST_MIN);
+        let text = |at: usize| self.index.texts[at];
+        if places.len() <= wanted {
+            return places.into_iter().map(text).collect();
         }
-        nearest.sort_unstable_by(nearer);
-        nearest
+        let estimate = SignEstimate::new(self.query.values());
+        let mut ranked: Vec<(i32, i64)> =
+            places.into_iter().map(|at| (estimate.of(&self.index.signs, at), text(at))).collect();
+        ranked.select_nth_unstable_by(wanted, |a, b| b.cmp(a));
+        ranked.truncate(wanted);
+        ranked.into_iter().map(|(_, text)| text).collect()
     }
 
     fn found(&self) -> MutexGuard<'_, ScanResults> {
@@ -103,18 +105,15 @@ impl<'a> VectorScan<'a> {
     }
 
     fn next_range(&self) -> Option<Range<usize>> {
-        let (start, end) = (self.next.fetch_add(SCAN_STEP, Relaxed), self.index.texts.len());
+        let (start, end) = (self.next.fetch_add(SCAN_STEP, Relaxed), self.index.len());
         (start < end).then(|| start..end.min(start + SCAN_STEP))
     }
 
     fn admits(&self, at: usize) -> bool {
-        self.filter.is_none_or(|filter| filter(&self.index.texts[at]))
+        self.filter.is_none_or(|filter| filter(&self.index.entry(at)))
     }
 
     fn new_top_k(&self) -> HammingTopK {
-        let count = self.index.texts.len();
-        let wanted =
-            if count <= EXACT_MAX { count } else { self.max.saturating_mul(RERANK_FACTOR).max(RERANK_MIN) };
-        HammingTopK::new(self.index.dimensions, wanted)
+        HammingTopK::new(self.index.dimensions, self.max.saturating_mul(HAMMING_FACTOR).max(HAMMING_MIN))
     }
 }

@@ -25,13 +25,21 @@ impl SignBits {
         self.all.capacity() * size_of::<u64>()
     }
 
-    /// `at` may be at most one past the last embedding.
-    pub(super) fn put(&mut self, at: usize, values: &[i8]) {
+    /// Expects as many words as an embedding has; `at` may be at most one past the last embedding.
+    pub(super) fn put(&mut self, at: usize, words: impl Iterator<Item = u64>) {
         self.all.resize(self.all.len().max((at / LANES + 1) * self.words * LANES), 0);
-        for (word, bits) in sign_words(values).enumerate() {
+        for (word, bits) in words.take(self.words).enumerate() {
             let index = self.word_index(at, word);
             self.all[index] = bits;
         }
+    }
+
+    pub(super) fn words(&self, at: usize) -> impl Iterator<Item = u64> {
+        (0..self.words).map(move |word| self.all[self.word_index(at, word)])
+    }
+
+    pub(super) fn words_per_embedding(&self) -> usize {
+        self.words
     }
 
     /// Removes the embedding at `at`; the one at `last` takes its slot.
@@ -60,6 +68,11 @@ impl SignBits {
     fn word_index(&self, at: usize, word: usize) -> usize {
         (at / LANES * self.words + word) * LANES + at % LANES
     }
+}
+
+/// The sign bits of an embedding as they are stored.
+pub(crate) fn sign_bytes(values: &[i8]) -> Vec<u8> {
+    sign_words(values).flat_map(u64::to_le_bytes).collect()
 }
 
 /// One bit per value: whether it is positive.
@@ -118,7 +131,7 @@ mod tests {
                     all.remove(at, stored.len());
                 } else {
                     let next = vector(step as i64, dimensions);
-                    all.put(stored.len(), next.values());
+                    all.put(stored.len(), sign_words(next.values()));
                     stored.push(next);
                 }
                 let mut found = vec![0; stored.len().next_multiple_of(LANES)];

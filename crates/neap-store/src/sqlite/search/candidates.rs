@@ -7,9 +7,9 @@ use neap_core::recall::{Candidates, Query, SearchLimits};
 use super::super::db_error::DbError;
 use super::super::{cards, vectors};
 use super::searched_streams::SearchedStreams;
-use super::{CardsByRowid, QueryContext};
+use super::{CardsByRowid, QueryContext, QueryEmbedding};
 use crate::candidates::{TermSearch, top_scored};
-use crate::vectors::{MeanVector, VectorEntry, VectorFilter, VectorIndex, VectorScan, by_similarity};
+use crate::vectors::{VectorEntry, VectorFilter, VectorScan, by_similarity};
 
 impl QueryContext<'_> {
     pub(in super::super) fn find_candidates(&self) -> Result<Candidates, DbError> {
@@ -22,38 +22,34 @@ impl QueryContext<'_> {
             proposed.items = self.to_cards(found, &HashMap::new())?;
             return Ok(proposed);
         };
-        self.vector_cache.with_vectors(
-            db,
-            query_embedding.model,
-            query_embedding.embedding.values().len(),
-            |loaded| {
-                let SearchLimits { semantic_max, .. } = query.limits;
-                let admits = |entry: &VectorEntry| {
-                    query.filter.matches(entry.kind, entry.at) && searched.is_allowed(entry.text)
-                };
-                let admits_here = |entry: &VectorEntry| searched.is_searched(entry.text) && admits(entry);
-                let filter: Option<VectorFilter<'_>> = match &searched.streams {
-                    None if query.filter.matches_all() => None,
-                    None => Some(&admits),
-                    Some(_) => Some(&admits_here),
-                };
-                let scopes = || loaded.in_scopes(&searched.scopes);
-                let scans: Vec<VectorScan<'_>> = scopes()
-                    .map(|index| index.scan_nearest(query_embedding.embedding, semantic_max, filter))
-                    .collect();
-                scan_while(&scans, || self.read_cards(self.by_terms(&searched, &proposed)?, &mut found))?;
-                let mut similarities = loaded.similarities(query_embedding.embedding, found.keys().copied());
-                let mut nearest: Vec<(i64, f64)> = scans.into_iter().flat_map(VectorScan::nearest).collect();
-                nearest.sort_unstable_by(by_similarity);
-                nearest.truncate(semantic_max);
-                self.read_cards(nearest.iter().map(|(text, _)| *text).collect(), &mut found)?;
-                similarities.extend(nearest);
-                proposed.mean_similarity =
-                    MeanVector::mean_similarity(scopes().map(VectorIndex::mean_vector), query_embedding.embedding);
-                proposed.items = self.to_cards(found, &similarities)?;
-                Ok(())
-            },
-        )?;
+        let QueryEmbedding { embedding, model } = *query_embedding;
+        let SearchLimits { semantic_max, .. } = query.limits;
+        let closest = self.vector_cache.with_vectors(db, model, embedding.values().len(), |loaded| {
+            let admits = |entry: &VectorEntry| {
+                query.filter.matches(entry.kind, entry.at) && searched.is_allowed(entry.text)
+            };
+            let admits_here = |entry: &VectorEntry| searched.is_searched(entry.text) && admits(entry);
+            let filter: Option<VectorFilter<'_>> = match &searched.streams {
+                None if query.filter.matches_all() => None,
+                None => Some(&admits),
+                Some(_) => Some(&admits_here),
+            };
+            let scans: Vec<VectorScan<'_>> = loaded
+                .in_scopes(&searched.scopes)
+                .map(|index| index.scan_closest(embedding, semantic_max, filter))
+                .collect();
+            scan_while(&scans, || self.read_cards(self.by_terms(&searched, &proposed)?, &mut found))?;
+            Ok(scans.into_iter().flat_map(VectorScan::closest).collect::<Vec<_>>())
+        })?;
+        let mut nearest: Vec<(i64, f64)> =
+            vectors::similarities(db, embedding, model, closest.into_iter())?.into_iter().collect();
+        nearest.sort_unstable_by(by_similarity);
+        nearest.truncate(semantic_max);
+        let mut similarities = vectors::similarities(db, embedding, model, found.keys().copied())?;
+        self.read_cards(nearest.iter().map(|(text, _)| *text).collect(), &mut found)?;
+        similarities.extend(nearest);
+        proposed.mean_similarity = vectors::mean_similarity(db, embedding, model, &searched.scopes)?;
+        proposed.items = self.to_cards(found, &similarities)?;
         Ok(proposed)
     }
 

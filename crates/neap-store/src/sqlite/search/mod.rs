@@ -74,6 +74,7 @@ impl<'a> QueryContext<'a> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct QueryEmbedding<'a> {
     embedding: &'a Embedding,
     model: i64,

@@ -6,26 +6,19 @@ use std::ops::RangeInclusive;
 use neap_core::recall::{Candidate, NeighbourQuery};
 use rusqlite::Rows;
 
-use super::super::cards;
 use super::super::db_error::DbError;
 use super::super::derived_rows::to_sql;
-use super::{CardsByRowid, QueryContext};
+use super::super::{cards, vectors};
+use super::{CardsByRowid, QueryContext, QueryEmbedding};
 use crate::rowids;
 
 impl QueryContext<'_> {
     pub(in super::super) fn neighbours(&self, around: &NeighbourQuery) -> Result<Vec<Candidate>, DbError> {
         let found = self.find_neighbours(around)?;
         let Some(query_embedding) = &self.embedding else { return Ok(self.to_cards(found, &HashMap::new())?) };
-        let cards = self.vector_cache.with_vectors(
-            self.db,
-            query_embedding.model,
-            query_embedding.embedding.values().len(),
-            |loaded| {
-                let similarities = loaded.similarities(query_embedding.embedding, found.keys().copied());
-                self.to_cards(found, &similarities)
-            },
-        )?;
-        Ok(cards)
+        let QueryEmbedding { embedding, model } = *query_embedding;
+        let similarities = vectors::similarities(self.db, embedding, model, found.keys().copied())?;
+        Ok(self.to_cards(found, &similarities)?)
     }
 
     fn find_neighbours(&self, around: &NeighbourQuery) -> rusqlite::Result<CardsByRowid> {
