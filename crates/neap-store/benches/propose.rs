@@ -18,7 +18,7 @@ use neap_store::contract::{TestStream, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
 
 const TEXTS_PER_SESSION: usize = 1_000;
-const DIMENSIONS: usize = 256;
+const DIMENSIONS: usize = 384;
 const WORDS: usize = 40;
 const VOCABULARY: f64 = 200_000.0;
 const ASKED: usize = 300;
@@ -121,7 +121,7 @@ async fn append(store: &Arc<SqliteStore>, writers: usize, turns: usize) -> f64 {
     for writer in 0..writers {
         let store = store.clone();
         waiting.push(tokio::spawn(async move {
-            let mut told = TestStream::create(store.as_ref(), &format!("writer {writer}")).await;
+            let mut told = TestStream::create(store.as_ref(), &format!("writer {writer} of {writers}")).await;
             for n in 0..turns {
                 let (turn, text) = (TurnNo(n as u64 + 1), 9_000_000 + writer * 10_000 + n * 2);
                 let (asked, said) = (says(text), says(text + 1));
