@@ -21,7 +21,7 @@ use neap_core::session::state::SessionState;
 use neap_core::session::validate::validate_imported;
 use neap_core::session::window::Span;
 use neap_core::turn::tools::ToolSet;
-use neap_core::turn::{Input, Step, TurnContext, Upkeep, UpkeepStep};
+use neap_core::turn::{Input, Machine, Progress, Step, TurnContext, Upkeep};
 
 /// A session of which only the rules are there.
 struct Bare {
@@ -109,7 +109,7 @@ impl Bare {
                 agent: None,
                 now,
             };
-            let UpkeepStep::Ask(step) = tending.step(&mut desk, input) else { return made };
+            let Progress::Perform(step) = tending.step(&mut desk, input) else { return made };
             input = if let Step::LoadLogs(requests) = step {
                 Input::LogsLoaded(requests.into_iter().map(|r| (r.scope.clone(), self.load(&r))).collect())
             } else if let Step::Summarize(request) = step {

@@ -5,10 +5,7 @@ use neap_core::memory::RecallResponse;
 use neap_core::memory::knowledge::changed_memory;
 use neap_core::memory::learn::MemoryQueryResult;
 use neap_core::session::event::RecordedEvent;
-use neap_core::turn::{
-    Input, ModelReply, ModelRequest, StandaloneOutcome, StandaloneStep, StandaloneToolCall, Step, Turn,
-    TurnContext, TurnOutcome, Upkeep, UpkeepStep,
-};
+use neap_core::turn::{Input, Machine, ModelReply, ModelRequest, Progress, Step, Turn, TurnContext, TurnOutcome};
 use neap_model::ModelError;
 use neap_model::compute::run_in_place;
 
@@ -33,79 +30,39 @@ impl Driver<'_> {
     pub(crate) async fn run_turn(
         &self,
         stream: &mut OpenStream,
-        mut turn: Turn,
+        turn: Turn,
         observer: &mut dyn TurnObserver,
     ) -> Result<TurnOutcome, EngineError> {
         let mut run = DriverRun::new(observer);
-        let mut announced = 0;
-        // A reply that a censor must check first is shown at the end.
-        let mut is_buffered = false;
+        let outcome = self.run(stream, turn, &mut run).await?;
+        if let (true, Ok(reply)) = (run.is_buffered, &outcome.reply) {
+            run.watch.on_text(reply);
+        }
+        announce_rest(run.watch, &outcome.banners, run.announced);
+        Ok(*outcome)
+    }
+
+    /// Takes a machine to its end: the only loop that performs steps.
+    pub(crate) async fn run<M: Machine>(
+        &self,
+        stream: &mut OpenStream,
+        mut machine: M,
+        run: &mut DriverRun<'_>,
+    ) -> Result<M::Outcome, EngineError> {
         let mut input = Input::Begin;
-        let bytes = turn.bytes();
+        let bytes = machine.bytes();
         loop {
             // Most steps scan the messages.
-            let step = run_in_place(bytes, || turn.step(&mut self.turn_context(stream), input));
-            announce(run.watch, turn.banners(), &mut announced);
-            input = match step {
-                Step::CallModel(request) => {
-                    is_buffered = request.buffer_output;
-                    let answer = self.call_model(&request, run.watch).await;
-                    run.model_answered();
-                    answer
-                }
-                Step::Done(outcome) => {
-                    if let (true, Ok(reply)) = (is_buffered, &outcome.reply) {
-                        run.watch.on_text(reply);
-                    }
-                    announce_rest(run.watch, &outcome.banners, &turn.banners()[..announced]);
-                    return Ok(*outcome);
-                }
-                Step::Commit(_)
-                | Step::LoadLogs(_)
-                | Step::Fetch(_)
-                | Step::Search(_)
-                | Step::Summarize(_)
-                | Step::Recall(_)
-                | Step::CommitMemories(_)
-                | Step::CallTool(_) => match self.perform(stream, step, &mut run).await {
+            let progress = run_in_place(bytes, || machine.step(&mut self.turn_context(stream), input));
+            announce(run, machine.banners());
+            input = match progress {
+                Progress::Done(outcome) => return Ok(outcome),
+                Progress::Perform(step) => match self.perform(stream, step, run).await {
                     Ok(input) => input,
-                    // The reply is durable: a memory update that failed does not withhold it.
-                    Err(_) if turn.is_answered() => Input::MemoriesFailed,
+                    // A memory update that failed does not withhold a reply that is durable.
+                    Err(_) if machine.may_fail() => Input::MemoriesFailed,
                     Err(error) => return Err(error),
                 },
-            };
-        }
-    }
-
-    pub(crate) async fn run_standalone_call(
-        &self,
-        stream: &mut OpenStream,
-        mut call: StandaloneToolCall,
-        observer: &mut dyn TurnObserver,
-    ) -> Result<StandaloneOutcome, EngineError> {
-        let mut run = DriverRun::new(observer);
-        let mut input = Input::Begin;
-        loop {
-            input = match call.step(&mut self.turn_context(stream), input) {
-                StandaloneStep::Ask(step) => self.perform(stream, step, &mut run).await?,
-                StandaloneStep::Done(outcome) => return Ok(outcome),
-            };
-        }
-    }
-
-    /// Returns how many summaries were made.
-    pub(crate) async fn run_upkeep(
-        &self,
-        stream: &mut OpenStream,
-        mut upkeep: Upkeep,
-        observer: &mut dyn TurnObserver,
-    ) -> Result<usize, EngineError> {
-        let mut run = DriverRun::new(observer);
-        let mut input = Input::Begin;
-        loop {
-            input = match upkeep.step(&mut self.turn_context(stream), input) {
-                UpkeepStep::Ask(step) => self.perform(stream, step, &mut run).await?,
-                UpkeepStep::Done(made) => return Ok(made),
             };
         }
     }
@@ -148,7 +105,13 @@ impl Driver<'_> {
             },
             Step::CommitMemories(events) => self.commit_memories(stream, events, run).await?,
             Step::CallTool(call) => self.call_host_tool(stream, &call).await,
-            Step::CallModel(_) | Step::Done(_) => unreachable!("performed by the turn itself"),
+            Step::CallModel(request) => {
+                // A reply that a censor must check first is shown at the end.
+                run.is_buffered = request.buffer_output;
+                let answer = self.call_model(&request, run.watch).await;
+                run.model_answered();
+                answer
+            }
         })
     }
 
@@ -232,18 +195,18 @@ impl Driver<'_> {
 }
 
 /// Announces new banners; a conclusion waits for the end, after the reply.
-fn announce(observer: &mut dyn TurnObserver, banners: &[Banner], announced: &mut usize) {
-    for banner in &banners[*announced..] {
+fn announce(run: &mut DriverRun<'_>, banners: &[Banner]) {
+    for banner in &banners[run.announced..] {
         if !matches!(banner, Banner::Concluded { .. }) {
-            observer.on_banner(banner);
+            run.watch.on_banner(banner);
         }
     }
-    *announced = banners.len();
+    run.announced = banners.len();
 }
 
-fn announce_rest(observer: &mut dyn TurnObserver, all: &[Banner], announced: &[Banner]) {
+fn announce_rest(observer: &mut dyn TurnObserver, all: &[Banner], announced: usize) {
     for (at, banner) in all.iter().enumerate() {
-        if at >= announced.len() || matches!(banner, Banner::Concluded { .. }) {
+        if at >= announced || matches!(banner, Banner::Concluded { .. }) {
             observer.on_banner(banner);
         }
     }

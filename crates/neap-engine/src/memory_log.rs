@@ -13,12 +13,16 @@ use crate::observer::TurnObserver;
 pub(crate) struct DriverRun<'w> {
     pub(crate) watch: &'w mut dyn TurnObserver,
     pub(crate) conflicts: usize,
+    /// How many of the machine's banners were announced.
+    pub(crate) announced: usize,
+    /// Whether the last reply is held back until the end.
+    pub(crate) is_buffered: bool,
     since: Instant,
 }
 
 impl<'w> DriverRun<'w> {
     pub(crate) fn new(watch: &'w mut dyn TurnObserver) -> Self {
-        Self { watch, conflicts: 0, since: Instant::now() }
+        Self { watch, conflicts: 0, announced: 0, is_buffered: false, since: Instant::now() }
     }
 
     /// Restarts the timer, so that it does not count the model's time.

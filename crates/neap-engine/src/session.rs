@@ -20,6 +20,7 @@ use neap_store::StoreError;
 
 use crate::driver::Driver;
 use crate::error::EngineError;
+use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver, TurnObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
@@ -142,7 +143,8 @@ impl Session {
             arguments: arguments.to_owned(),
         };
         let (driver, stream) = self.driver();
-        let outcome = driver.run_standalone_call(stream, StandaloneToolCall::new(call.clone()), observer).await?;
+        let outcome =
+            driver.run(stream, StandaloneToolCall::new(call.clone()), &mut DriverRun::new(observer)).await?;
         let StandaloneOutcome { text, banner, refusal } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
         let envelope = keyring.seal(&call_binding(self.live.id.as_str(), &call), text.clone(), now)?;
@@ -196,7 +198,7 @@ impl Session {
     pub async fn run_upkeep_watched(&mut self, observer: &mut dyn TurnObserver) -> Result<usize, EngineError> {
         self.recover().await?;
         let (driver, stream) = self.driver();
-        let made = driver.run_upkeep(stream, Upkeep::default(), observer).await?;
+        let made = driver.run(stream, Upkeep::default(), &mut DriverRun::new(observer)).await?;
         driver.run_agent_upkeep(stream).await?;
         Ok(made)
     }

@@ -1,8 +1,7 @@
 //! Applies censors to user messages, model replies and tool calls.
 
 use super::context::TurnContext;
-use super::step::Step;
-use super::{Phase, Turn};
+use super::{Phase, Turn, TurnProgress};
 use crate::base::message::{CountedMessage, Incomplete, Message, ToolCall, ToolRound};
 use crate::base::prompt;
 use crate::base::refusal::Refusal;
@@ -95,7 +94,7 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         text: &str,
         whole: &str,
-    ) -> Result<Option<Incomplete>, Box<Step>> {
+    ) -> Result<Option<Incomplete>, Box<TurnProgress>> {
         let hits = find_hits(cx, CensorSide::Output, whole);
         self.record_hits(cx, CensorSide::Output, &hits);
         let Some(hit) = hits.first().filter(|hit| hit.action > CensorAction::Steer) else { return Ok(None) };
@@ -156,7 +155,7 @@ impl Turn {
     }
 
     /// Keeps the refused reply and the reason in this turn, for the model to read.
-    fn ask_again(&mut self, cx: &mut TurnContext<'_>, text: &str, note: &str) -> Step {
+    fn ask_again(&mut self, cx: &mut TurnContext<'_>, text: &str, note: &str) -> TurnProgress {
         let assistant = cx.mask_and_count(Message::assistant(text));
         let notes: Vec<CountedMessage> = vec![cx.mask_and_count(Message::user(note))];
         let round = ToolRound { assistant, results: Vec::new(), seals: Vec::new(), notes };

@@ -1,7 +1,7 @@
 //! The end of a turn: route, references, decay and eviction, in one commit.
 
 use super::context::TurnContext;
-use super::step::{Step, TurnEnd, TurnOutcome};
+use super::step::{Progress, Step, TurnEnd, TurnOutcome, TurnProgress};
 use super::tool_execution::collapse_event;
 use super::{Phase, Turn, limits};
 use crate::base::message::{CountedMessage, Incomplete, Message, Scope};
@@ -14,11 +14,11 @@ use crate::session::state::PendingTurn;
 use crate::turn::tools::Banner;
 
 impl Turn {
-    pub(super) fn finish(&mut self, cx: &mut TurnContext<'_>, reply: CountedMessage) -> Step {
+    pub(super) fn finish(&mut self, cx: &mut TurnContext<'_>, reply: CountedMessage) -> TurnProgress {
         let requests = cx.missing_logs(&Selection::of(cx.state));
         if !requests.is_empty() && cx.state.expanded_efforts().next().is_some() {
             self.phase = Phase::ReloadingLogs { reply };
-            return Step::LoadLogs(requests);
+            return Progress::Perform(Step::LoadLogs(requests));
         }
         self.restart_if_closed(cx);
         let (turn, scope) = (self.turn, self.scope(cx));
@@ -40,7 +40,7 @@ impl Turn {
     }
 
     /// Ends the turn without a reply; the user's message stays in the log it was routed to.
-    pub(super) fn abandon(&mut self, cx: &mut TurnContext<'_>, reason: AbandonReason) -> Step {
+    pub(super) fn abandon(&mut self, cx: &mut TurnContext<'_>, reason: AbandonReason) -> TurnProgress {
         self.restart_if_closed(cx);
         let scope = self.scope(cx);
         let event = Event::TurnAbandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
@@ -55,12 +55,12 @@ impl Turn {
         self.commit(Phase::Abandoning { reason, ended })
     }
 
-    pub(super) fn interrupt(&mut self, cx: &mut TurnContext<'_>, partial: &str) -> Step {
+    pub(super) fn interrupt(&mut self, cx: &mut TurnContext<'_>, partial: &str) -> TurnProgress {
         self.finish_partial(cx, partial, Incomplete::Interrupted, AbandonReason::Interrupted)
     }
 
     /// The model failed. Partial output was already read by the user, so it is stored, marked as incomplete.
-    pub(super) fn fail(&mut self, cx: &mut TurnContext<'_>, message: &str, partial: &str) -> Step {
+    pub(super) fn fail(&mut self, cx: &mut TurnContext<'_>, message: &str, partial: &str) -> TurnProgress {
         let message = limits::truncate_error(&cx.mask(message));
         let why = Incomplete::BrokenOff { reason: message.clone() };
         self.finish_partial(cx, partial, why, AbandonReason::ModelFailed { message })
@@ -73,7 +73,7 @@ impl Turn {
         partial: &str,
         why: Incomplete,
         reason: AbandonReason,
-    ) -> Step {
+    ) -> TurnProgress {
         let partial = cx.mask(partial);
         // Buffered output that a censor would have refused is dropped.
         let whole = self.full_reply_text(partial.clone());

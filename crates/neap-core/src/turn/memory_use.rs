@@ -2,7 +2,7 @@
 
 use super::context::TurnContext;
 use super::memory_calls::{learn_input, memory_outcome};
-use super::step::{Input, Step, TurnOutcome};
+use super::step::{Input, Progress, Step, TurnOutcome, TurnProgress};
 use super::{Phase, Turn};
 use crate::context::memory_budget;
 use crate::memory::knowledge::{LoadCause, MemoryLoad};
@@ -16,7 +16,7 @@ const STANDING_SUBJECT: &str = "standing instruction";
 
 impl Turn {
     /// Searches for memories relevant to the message, unless the loaded ones are.
-    pub(super) fn recall_memories(&mut self, cx: &mut TurnContext<'_>) -> Step {
+    pub(super) fn recall_memories(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
         if let Some(reason) = self.check_input(cx) {
             return self.abandon(cx, reason);
         }
@@ -25,7 +25,7 @@ impl Turn {
         match cx.agent.as_mut().and_then(|agent| agent.plan_load(state, &text, now)) {
             Some((cause, query)) => {
                 self.phase = Phase::Recalling { cause };
-                Step::Recall(query)
+                Progress::Perform(Step::Recall(query))
             }
             None => self.load_logs(cx),
         }
@@ -37,7 +37,7 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         cause: LoadCause,
         result: MemoryQueryResult,
-    ) -> Step {
+    ) -> TurnProgress {
         let MemoryQueryResult::Records(recalled) = result else { panic!("the driver gave versions for a search") };
         let text = self.message.message.content.clone();
         let room = memory_budget(cx.state.policy(), cx.tools, cx.counter);
@@ -69,7 +69,7 @@ impl Turn {
     }
 
     /// After the turn is durable: counts its memory uses and records the person's standing instructions.
-    pub(super) fn learn_from_turn(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> Step {
+    pub(super) fn learn_from_turn(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> TurnProgress {
         let uses = std::mem::take(&mut self.memory_uses);
         self.memory_commands.extend((!uses.is_empty()).then_some(MemoryCommand::CountUses(uses)));
         if cx.agent.is_some() && outcome.reply.is_ok() {
@@ -78,12 +78,12 @@ impl Turn {
         self.learn_next(cx, outcome)
     }
 
-    fn learn_next(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> Step {
+    fn learn_next(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> TurnProgress {
         match self.memory_commands.pop_front() {
             Some(command) => {
                 self.step_learning(cx, Box::new(LearnMachine::new(command)), outcome, LearnInput::Begin)
             }
-            None => Step::Done(outcome),
+            None => Progress::Done(outcome),
         }
     }
 
@@ -109,7 +109,7 @@ impl Turn {
         learning: Box<LearnMachine>,
         outcome: Box<TurnOutcome>,
         input: Input,
-    ) -> Step {
+    ) -> TurnProgress {
         self.step_learning(cx, learning, outcome, learn_input(input))
     }
 
@@ -119,11 +119,11 @@ impl Turn {
         mut learning: Box<LearnMachine>,
         mut outcome: Box<TurnOutcome>,
         input: LearnInput,
-    ) -> Step {
-        let Some(mut agent) = cx.learn_context() else { return Step::Done(outcome) };
+    ) -> TurnProgress {
+        let Some(mut agent) = cx.learn_context() else { return Progress::Done(outcome) };
         let step = match learning.step(&mut agent, input) {
-            LearnStep::Query(query) => Step::Recall(query),
-            LearnStep::Commit(events) => Step::CommitMemories(events),
+            LearnStep::Query(query) => Progress::Perform(Step::Recall(query)),
+            LearnStep::Commit(events) => Progress::Perform(Step::CommitMemories(events)),
             LearnStep::Done(response) => {
                 outcome.banners.extend(memory_outcome(&response).banner);
                 return self.learn_next(cx, outcome);

@@ -33,10 +33,11 @@ use std::sync::Arc;
 
 pub use context::TurnContext;
 pub use limits::truncate_message;
-pub use standalone::{StandaloneOutcome, StandaloneStep, StandaloneToolCall};
-pub use step::{Input, ModelReply, ModelRequest, Step, TurnEnd, TurnError, TurnOutcome};
+pub use standalone::{StandaloneOutcome, StandaloneToolCall};
+use step::TurnProgress;
+pub use step::{Input, Machine, ModelReply, ModelRequest, Progress, Step, TurnEnd, TurnError, TurnOutcome};
 pub use undo_turn::undo_turn;
-pub use upkeep::{Upkeep, UpkeepStep};
+pub use upkeep::Upkeep;
 
 use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
@@ -142,6 +143,87 @@ enum Phase {
     Done,
 }
 
+impl Machine for Turn {
+    type Outcome = Box<TurnOutcome>;
+
+    fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> TurnProgress {
+        if matches!(input, Input::Stale) {
+            self.batch.clear();
+            // These were found along the way and are not decided again.
+            for event in self.retry_events.clone() {
+                self.record(cx, event);
+            }
+        } else if matches!(input, Input::Committed) {
+            self.retry_events.clear();
+        }
+        match (std::mem::replace(&mut self.phase, Phase::Done), input) {
+            (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(cx),
+            (Phase::Accepting, Input::Committed) => {
+                self.is_accepted = true;
+                self.recall_memories(cx)
+            }
+            (Phase::Recalling { cause }, Input::Recalled(result)) => self.select_memories(cx, cause, result),
+            (Phase::RetryingReply { round }, Input::Committed) => {
+                self.rounds.push((*round, RoundVisibility::ThisTurn));
+                self.load_logs(cx)
+            }
+            (Phase::RetryingReply { round }, Input::Stale) => {
+                let event = Event::ToolsCalled {
+                    turn: self.turn,
+                    round: (*round).clone(),
+                    visibility: RoundVisibility::ThisTurn,
+                };
+                self.record(cx, event);
+                self.commit(Phase::RetryingReply { round })
+            }
+            (Phase::Learning { outcome, .. }, Input::MemoriesFailed) => Progress::Done(outcome),
+            (Phase::Learning { learning, outcome }, input) => self.continue_learning(cx, learning, outcome, input),
+            (Phase::LoadingLogs, Input::LogsLoaded(loaded)) => {
+                cx.cache_logs(loaded);
+                self.call_model(cx)
+            }
+            (Phase::Compacting(compaction), input) => self.step_compaction(cx, compaction, input),
+            (Phase::CommittingSpan, Input::Committed | Input::Stale) => self.load_logs(cx),
+            (Phase::CallingModel, Input::Replied(reply)) => self.receive_reply(cx, reply),
+            (Phase::CallingModel, Input::ModelFailed { message, partial }) => self.fail(cx, &message, &partial),
+            (Phase::CallingModel, Input::Interrupted { partial }) => self.interrupt(cx, &partial),
+            (Phase::CallingTools(round), input) => self.step_call(cx, round, input),
+            (Phase::CommittingRound(round), Input::Committed) => self.finish_round(cx, *round),
+            (Phase::CommittingRound(round), Input::Stale) => self.restart_round(cx, *round),
+            (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
+                let TurnEnd { scope, exchange, outcome } = *ended;
+                self.append_reply(cx, &exchange);
+                cx.logs.push(&scope, Arc::new(exchange), cx.state.policy().context_budget());
+                self.learn_from_turn(cx, Box::new(outcome))
+            }
+            (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
+                self.accept(cx)
+            }
+            (Phase::Completing { reply, .. }, Input::Stale) => self.finish(cx, reply),
+            (Phase::ReloadingLogs { reply }, Input::LogsLoaded(loaded)) => {
+                cx.cache_logs(loaded);
+                self.finish(cx, reply)
+            }
+            (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(cx, reason),
+            (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
+        }
+    }
+
+    fn banners(&self) -> &[Banner] {
+        &self.banners
+    }
+
+    fn may_fail(&self) -> bool {
+        matches!(self.phase, Phase::Learning { .. })
+    }
+
+    /// Length of the message and the host's reply.
+    fn bytes(&self) -> usize {
+        let reply_bytes = self.host_reply.as_ref().map_or(0, |reply| reply.message.content.len());
+        self.message.message.content.len() + reply_bytes
+    }
+}
+
 impl Turn {
     /// A turn in which Neap calls the model.
     pub fn new(
@@ -209,85 +291,8 @@ impl Turn {
         })
     }
 
-    /// Length of the message and the host's reply.
-    pub fn bytes(&self) -> usize {
-        let reply_bytes = self.host_reply.as_ref().map_or(0, |reply| reply.message.content.len());
-        self.message.message.content.len() + reply_bytes
-    }
-
-    /// Takes the result of the last step and returns the next one.
-    ///
-    /// # Panics
-    /// If the input does not answer the last step, which is a bug in the driver.
-    pub fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Step {
-        if matches!(input, Input::Stale) {
-            self.batch.clear();
-            // These were found along the way and are not decided again.
-            for event in self.retry_events.clone() {
-                self.record(cx, event);
-            }
-        } else if matches!(input, Input::Committed) {
-            self.retry_events.clear();
-        }
-        match (std::mem::replace(&mut self.phase, Phase::Done), input) {
-            (Phase::Accepting, Input::Begin | Input::Stale) => self.accept(cx),
-            (Phase::Accepting, Input::Committed) => {
-                self.is_accepted = true;
-                self.recall_memories(cx)
-            }
-            (Phase::Recalling { cause }, Input::Recalled(result)) => self.select_memories(cx, cause, result),
-            (Phase::RetryingReply { round }, Input::Committed) => {
-                self.rounds.push((*round, RoundVisibility::ThisTurn));
-                self.load_logs(cx)
-            }
-            (Phase::RetryingReply { round }, Input::Stale) => {
-                let event = Event::ToolsCalled {
-                    turn: self.turn,
-                    round: (*round).clone(),
-                    visibility: RoundVisibility::ThisTurn,
-                };
-                self.record(cx, event);
-                self.commit(Phase::RetryingReply { round })
-            }
-            (Phase::Learning { outcome, .. }, Input::MemoriesFailed) => Step::Done(outcome),
-            (Phase::Learning { learning, outcome }, input) => self.continue_learning(cx, learning, outcome, input),
-            (Phase::LoadingLogs, Input::LogsLoaded(loaded)) => {
-                cx.cache_logs(loaded);
-                self.call_model(cx)
-            }
-            (Phase::Compacting(compaction), input) => self.step_compaction(cx, compaction, input),
-            (Phase::CommittingSpan, Input::Committed | Input::Stale) => self.load_logs(cx),
-            (Phase::CallingModel, Input::Replied(reply)) => self.receive_reply(cx, reply),
-            (Phase::CallingModel, Input::ModelFailed { message, partial }) => self.fail(cx, &message, &partial),
-            (Phase::CallingModel, Input::Interrupted { partial }) => self.interrupt(cx, &partial),
-            (Phase::CallingTools(round), input) => self.step_call(cx, round, input),
-            (Phase::CommittingRound(round), Input::Committed) => self.finish_round(cx, *round),
-            (Phase::CommittingRound(round), Input::Stale) => self.restart_round(cx, *round),
-            (Phase::Completing { ended, .. } | Phase::Abandoning { ended, .. }, Input::Committed) => {
-                let TurnEnd { scope, exchange, outcome } = *ended;
-                self.append_reply(cx, &exchange);
-                cx.logs.push(&scope, Arc::new(exchange), cx.state.policy().context_budget());
-                self.learn_from_turn(cx, Box::new(outcome))
-            }
-            (Phase::Completing { .. } | Phase::Abandoning { .. }, Input::Stale) if !self.is_accepted => {
-                self.accept(cx)
-            }
-            (Phase::Completing { reply, .. }, Input::Stale) => self.finish(cx, reply),
-            (Phase::ReloadingLogs { reply }, Input::LogsLoaded(loaded)) => {
-                cx.cache_logs(loaded);
-                self.finish(cx, reply)
-            }
-            (Phase::Abandoning { reason, .. }, Input::Stale) => self.abandon(cx, reason),
-            (phase, input) => panic!("the driver answered {phase:?} with {input:?}"),
-        }
-    }
-
-    pub fn banners(&self) -> &[Banner] {
-        &self.banners
-    }
-
     /// Makes the message durable before any model is called (I2).
-    fn accept(&mut self, cx: &mut TurnContext<'_>) -> Step {
+    fn accept(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
         self.begin_turn(cx, self.turn_id.clone());
         if self.host_reply.is_some() {
             return self.load_logs(cx);
@@ -301,7 +306,7 @@ impl Turn {
         self.record(cx, Event::TurnStarted { turn: self.turn, message, turn_id, author });
     }
 
-    fn load_logs(&mut self, cx: &mut TurnContext<'_>) -> Step {
+    fn load_logs(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
         let selection = Selection::of(cx.state);
         let wanted: BTreeSet<Scope> = selection.scopes().collect();
         cx.logs.retain(|scope| wanted.contains(scope));
@@ -310,15 +315,10 @@ impl Turn {
             return self.call_model(cx);
         }
         self.phase = Phase::LoadingLogs;
-        Step::LoadLogs(requests)
+        Progress::Perform(Step::LoadLogs(requests))
     }
 
-    /// Whether the reply is durable, so that all remaining steps may fail without harm.
-    pub fn is_answered(&self) -> bool {
-        matches!(self.phase, Phase::Learning { .. })
-    }
-
-    fn finish_host_turn(&mut self, cx: &mut TurnContext<'_>) -> Step {
+    fn finish_host_turn(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
         self.check_host_turn(cx);
         let reply = self.host_reply.clone().unwrap_or_else(|| cx.mask_and_count(Message::assistant("")));
         self.finish(cx, reply)
@@ -329,7 +329,7 @@ impl Turn {
         (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
     }
 
-    fn receive_reply(&mut self, cx: &mut TurnContext<'_>, mut reply: ModelReply) -> Step {
+    fn receive_reply(&mut self, cx: &mut TurnContext<'_>, mut reply: ModelReply) -> TurnProgress {
         self.add_reply_cost(cx, &reply);
         // Calls stay unmasked: a host's tool needs its real arguments. What is recorded is masked later.
         reply.text = cx.mask(&reply.text);
@@ -351,7 +351,12 @@ impl Turn {
     }
 
     /// Checks the model's final reply against the censors and ends the turn.
-    fn accept_reply(&mut self, cx: &mut TurnContext<'_>, text: String, incomplete: Option<Incomplete>) -> Step {
+    fn accept_reply(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        text: String,
+        incomplete: Option<Incomplete>,
+    ) -> TurnProgress {
         let whole = self.full_reply_text(text.clone());
         let reply = match self.check_output(cx, &text, &whole) {
             Ok(None) => limits::reply_message(whole, incomplete),
@@ -392,9 +397,9 @@ impl Turn {
         self.batch.push(cx.state.record(cx.now, event));
     }
 
-    fn commit(&mut self, then: Phase) -> Step {
+    fn commit(&mut self, then: Phase) -> TurnProgress {
         self.phase = then;
-        Step::Commit(std::mem::take(&mut self.batch))
+        Progress::Perform(Step::Commit(std::mem::take(&mut self.batch)))
     }
 
     fn exchange(&self, reply: Option<CountedMessage>) -> Exchange {

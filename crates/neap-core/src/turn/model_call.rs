@@ -3,7 +3,7 @@
 use super::censor_checks::needs_buffering;
 use super::context::TurnContext;
 use super::span_compaction::{CompactionProgress, SpanCompaction};
-use super::step::{Input, ModelReply, ModelRequest, Step};
+use super::step::{Input, ModelReply, ModelRequest, Progress, Step, TurnProgress};
 use super::{Phase, Turn};
 use crate::base::cost::Cost;
 use crate::base::message::{Exchange, Message, Role, ToolRound, message_tokens};
@@ -18,7 +18,7 @@ use crate::text::render;
 const COMPACTIONS_MAX: usize = 16;
 
 impl Turn {
-    pub(super) fn call_model(&mut self, cx: &mut TurnContext<'_>) -> Step {
+    pub(super) fn call_model(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
         let draft = match self.draft_prompt(cx) {
             Ok(draft) => draft,
             // A turn that a host completed is stored, whether or not a context fits here.
@@ -47,12 +47,12 @@ impl Turn {
         self.ledger = context.ledger.clone();
         self.phase = Phase::CallingModel;
         let may_call_tools = self.may_call_tools(cx);
-        Step::CallModel(ModelRequest {
+        Progress::Perform(Step::CallModel(ModelRequest {
             messages: context.request_messages(),
             tools: context.tools,
             may_call_tools,
             buffer_output: *self.buffer_output.get_or_insert_with(|| needs_buffering(cx)),
-        })
+        }))
     }
 
     fn draft_prompt(&self, cx: &TurnContext<'_>) -> Result<PromptDraft, BudgetTooSmall> {
@@ -80,7 +80,7 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         mut compaction: Box<SpanCompaction>,
         input: Input,
-    ) -> Step {
+    ) -> TurnProgress {
         let progress = compaction.step(cx, input);
         self.apply_compaction(cx, compaction, progress)
     }
@@ -90,11 +90,11 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         compaction: Box<SpanCompaction>,
         progress: CompactionProgress,
-    ) -> Step {
+    ) -> TurnProgress {
         match progress {
             CompactionProgress::Ask(step) => {
                 self.phase = Phase::Compacting(compaction);
-                step
+                Progress::Perform(step)
             }
             CompactionProgress::Finished(Some(event)) => {
                 self.compactions += 1;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::censor_checks::CallVerdict;
 use super::context::TurnContext;
 use super::limits;
-use super::step::{Input, Step};
+use super::step::{Input, Progress, TurnProgress};
 use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use super::{Phase, Turn};
 use crate::base::message::{Message, ToolCall, ToolRound};
@@ -43,7 +43,7 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         mut round: Box<PendingRound>,
         mut input: Input,
-    ) -> Step {
+    ) -> TurnProgress {
         let execution = round.execution.as_mut().expect("a call is being performed in this phase");
         if let Input::ToolAnswered { text, seal } = &mut input {
             let bytes = text.len();
@@ -55,7 +55,11 @@ impl Turn {
         self.apply_progress(cx, round, progress)
     }
 
-    pub(super) fn start_next_call(&mut self, cx: &mut TurnContext<'_>, mut round: Box<PendingRound>) -> Step {
+    pub(super) fn start_next_call(
+        &mut self,
+        cx: &mut TurnContext<'_>,
+        mut round: Box<PendingRound>,
+    ) -> TurnProgress {
         let at = round.outcomes.len();
         if let Some(outcome) = round.side_effect_outcomes.get(&at).cloned() {
             return self.apply_progress(cx, round, ToolProgress::Finished(outcome));
@@ -80,11 +84,11 @@ impl Turn {
         cx: &mut TurnContext<'_>,
         mut round: Box<PendingRound>,
         progress: ToolProgress,
-    ) -> Step {
+    ) -> TurnProgress {
         let outcome = match progress {
             ToolProgress::Ask(step) => {
                 self.phase = Phase::CallingTools(round);
-                return step;
+                return Progress::Perform(step);
             }
             ToolProgress::Finished(outcome) => outcome,
         };
@@ -105,7 +109,7 @@ impl Turn {
     }
 
     /// Counts a committed round.
-    pub(super) fn finish_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> Step {
+    pub(super) fn finish_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> TurnProgress {
         self.rounds.push(self.tool_round(cx, &round));
         self.calls_made += round.calls.len() as u64;
         for outcome in round.outcomes {
@@ -116,7 +120,7 @@ impl Turn {
         self.load_logs(cx)
     }
 
-    pub(super) fn restart_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> Step {
+    pub(super) fn restart_round(&mut self, cx: &mut TurnContext<'_>, round: PendingRound) -> TurnProgress {
         self.start_next_call(
             cx,
             Box::new(PendingRound { execution: None, outcomes: Vec::new(), notes: Vec::new(), ..round }),

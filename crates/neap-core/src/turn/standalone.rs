@@ -2,18 +2,11 @@
 
 use super::censor_checks::check_standalone_call;
 use super::context::TurnContext;
-use super::step::{Input, Step};
+use super::step::{Input, Machine, Progress, Step};
 use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use crate::base::message::{Message, ToolCall, ToolRound};
 use crate::session::event::{Event, RoundVisibility};
 use crate::turn::tools::Banner;
-
-#[derive(Debug)]
-pub enum StandaloneStep {
-    /// Perform this as in a turn.
-    Ask(Step),
-    Done(StandaloneOutcome),
-}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandaloneOutcome {
@@ -34,8 +27,34 @@ impl StandaloneToolCall {
         Self { call, execution: None, outcome: None }
     }
 
-    /// Takes the result of the last step and returns the next one.
-    pub fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> StandaloneStep {
+    fn finish(&mut self, cx: &mut TurnContext<'_>, outcome: ToolOutcome) -> Progress<StandaloneOutcome> {
+        let turn = cx.state.turn();
+        let touched = outcome.touched_effort.clone().filter(|_| outcome.event.is_none());
+        let mut events: Vec<Event> = outcome.event.clone().into_iter().collect();
+        let concluded = touched.filter(|id| cx.state.effort(id).is_some_and(|e| e.is_concluded()));
+        events.extend(concluded.map(|id| Event::EffortsReferenced { turn, ids: vec![id] }));
+        if events.is_empty() {
+            return Progress::Done(standalone_outcome(outcome));
+        }
+        let assistant = Message { tool_calls: vec![self.call.clone()], ..Message::assistant("") };
+        let result = cx.mask_and_count(Message::tool(self.call.id.as_str(), outcome.text.as_str()));
+        let round = ToolRound {
+            assistant: cx.mask_and_count(assistant),
+            results: vec![result],
+            seals: Vec::new(),
+            notes: Vec::new(),
+        };
+        events.push(Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn });
+        let batch = events.into_iter().map(|event| cx.state.record(cx.now, event)).collect();
+        self.outcome = Some(outcome);
+        Progress::Perform(Step::Commit(batch))
+    }
+}
+
+impl Machine for StandaloneToolCall {
+    type Outcome = StandaloneOutcome;
+
+    fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Progress<StandaloneOutcome> {
         let progress = match (&mut self.execution, input) {
             (_, Input::Begin | Input::Stale) => {
                 if let Some((refusal, event)) = check_standalone_call(cx, &self.call) {
@@ -52,38 +71,15 @@ impl StandaloneToolCall {
             }
             (_, Input::Committed) => {
                 let outcome = self.outcome.take().expect("a commit follows a performed call");
-                return StandaloneStep::Done(standalone_outcome(outcome));
+                return Progress::Done(standalone_outcome(outcome));
             }
             (Some(execution), input) => execution.step(cx, input),
             (None, input) => panic!("the driver began a call with {input:?}"),
         };
         match progress {
-            ToolProgress::Ask(step) => StandaloneStep::Ask(step),
+            ToolProgress::Ask(step) => Progress::Perform(step),
             ToolProgress::Finished(outcome) => self.finish(cx, outcome),
         }
-    }
-
-    fn finish(&mut self, cx: &mut TurnContext<'_>, outcome: ToolOutcome) -> StandaloneStep {
-        let turn = cx.state.turn();
-        let touched = outcome.touched_effort.clone().filter(|_| outcome.event.is_none());
-        let mut events: Vec<Event> = outcome.event.clone().into_iter().collect();
-        let concluded = touched.filter(|id| cx.state.effort(id).is_some_and(|e| e.is_concluded()));
-        events.extend(concluded.map(|id| Event::EffortsReferenced { turn, ids: vec![id] }));
-        if events.is_empty() {
-            return StandaloneStep::Done(standalone_outcome(outcome));
-        }
-        let assistant = Message { tool_calls: vec![self.call.clone()], ..Message::assistant("") };
-        let result = cx.mask_and_count(Message::tool(self.call.id.as_str(), outcome.text.as_str()));
-        let round = ToolRound {
-            assistant: cx.mask_and_count(assistant),
-            results: vec![result],
-            seals: Vec::new(),
-            notes: Vec::new(),
-        };
-        events.push(Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn });
-        let batch = events.into_iter().map(|event| cx.state.record(cx.now, event)).collect();
-        self.outcome = Some(outcome);
-        StandaloneStep::Ask(Step::Commit(batch))
     }
 }
 

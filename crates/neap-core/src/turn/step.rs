@@ -14,6 +14,42 @@ use crate::session::log::{Log, LogRequest};
 use crate::session::summary::SummaryRequest;
 use crate::turn::tools::{Banner, ToolSpec};
 
+use super::context::TurnContext;
+
+/// A rule that needs the world: each step names one action, whose result is the next step's input.
+pub trait Machine {
+    type Outcome;
+
+    /// Takes the result of the last step and returns the next one.
+    ///
+    /// # Panics
+    /// If the input does not answer the last step, which is a bug in the driver.
+    fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Progress<Self::Outcome>;
+
+    /// Lines for the person so far, in order.
+    fn banners(&self) -> &[Banner] {
+        &[]
+    }
+
+    /// Whether the outcome is durable, so that all remaining steps may fail without harm.
+    fn may_fail(&self) -> bool {
+        false
+    }
+
+    /// How much text a step scans.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+#[derive(Debug)]
+pub enum Progress<T> {
+    Perform(Step),
+    Done(T),
+}
+
+pub(super) type TurnProgress = Progress<Box<TurnOutcome>>;
+
 #[derive(Debug)]
 pub enum Step {
     /// Commit these events atomically. → [`Input::Committed`] or [`Input::Stale`].
@@ -34,7 +70,6 @@ pub enum Step {
     CommitMemories(Vec<RecordedEvent>),
     /// Have the host run one of its own tools. → [`Input::ToolAnswered`].
     CallTool(ToolCall),
-    Done(Box<TurnOutcome>),
 }
 
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::context::TurnContext;
 use super::effort_summary::{EffortSummarization, EffortSummary};
 use super::span_compaction::{CompactionProgress, SpanCompaction};
-use super::step::{Input, Step};
+use super::step::{Input, Machine, Progress, Step};
 use super::summarization;
 use crate::base::ids::{EffortId, TurnNo};
 use crate::base::message::{CountedMessage, Scope};
@@ -21,14 +21,6 @@ use crate::session::window::CompactionRequest;
 
 /// Most summaries made in one run.
 const SUMMARIES_MAX: usize = 16;
-
-#[derive(Debug)]
-pub enum UpkeepStep {
-    /// Perform this as in a turn.
-    Ask(Step),
-    /// Nothing is left to do; the number of summaries made.
-    Done(usize),
-}
 
 /// Upkeep in progress. It may be dropped at any time: what it committed stays, nothing else was changed.
 #[derive(Debug)]
@@ -68,27 +60,11 @@ impl Default for Upkeep {
     }
 }
 
-impl Upkeep {
-    /// For a conversation that a host records message by message and shows within `room`.
-    pub fn for_host_log(room: Tokens, summarizer: SummarizerKind, in_flight: Vec<CountedMessage>) -> Self {
-        Self::new(UpkeepTarget::HostLog { room, in_flight }, summarizer)
-    }
+impl Machine for Upkeep {
+    /// The number of summaries made.
+    type Outcome = usize;
 
-    /// For a client's history: summarises what is left out of it.
-    pub fn for_client_history(coverage: SummaryCoverage, summarizer: SummarizerKind) -> Self {
-        Self::new(UpkeepTarget::ClientHistory(coverage), summarizer)
-    }
-
-    fn new(target: UpkeepTarget, summarizer: SummarizerKind) -> Self {
-        let (uncompactable, unsummarizable) = (BTreeSet::new(), BTreeSet::new());
-        Self { target, summarizer, task: None, uncompactable, unsummarizable, summaries_made: 0, is_loaded: false }
-    }
-
-    /// Takes the result of the last step and returns the next one.
-    ///
-    /// # Panics
-    /// If the input does not answer the last step, which is a bug in the driver.
-    pub fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> UpkeepStep {
+    fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Progress<usize> {
         match (self.task.take(), input) {
             (_, Input::Begin | Input::Stale) => {
                 self.is_loaded = false;
@@ -113,20 +89,37 @@ impl Upkeep {
             (None, input) => panic!("the driver answered upkeep with {input:?}"),
         }
     }
+}
 
-    fn next(&mut self, cx: &mut TurnContext<'_>) -> UpkeepStep {
+impl Upkeep {
+    /// For a conversation that a host records message by message and shows within `room`.
+    pub fn for_host_log(room: Tokens, summarizer: SummarizerKind, in_flight: Vec<CountedMessage>) -> Self {
+        Self::new(UpkeepTarget::HostLog { room, in_flight }, summarizer)
+    }
+
+    /// For a client's history: summarises what is left out of it.
+    pub fn for_client_history(coverage: SummaryCoverage, summarizer: SummarizerKind) -> Self {
+        Self::new(UpkeepTarget::ClientHistory(coverage), summarizer)
+    }
+
+    fn new(target: UpkeepTarget, summarizer: SummarizerKind) -> Self {
+        let (uncompactable, unsummarizable) = (BTreeSet::new(), BTreeSet::new());
+        Self { target, summarizer, task: None, uncompactable, unsummarizable, summaries_made: 0, is_loaded: false }
+    }
+
+    fn next(&mut self, cx: &mut TurnContext<'_>) -> Progress<usize> {
         let unfinished = if self.summaries_made < SUMMARIES_MAX { self.next_provisional(cx) } else { None };
         if let Some((id, turn)) = unfinished {
             let (summarization, step) = EffortSummarization::start(cx, id, Vec::new(), self.summarizer);
             self.task = Some(UpkeepTask::Conclusion(summarization, turn));
-            return UpkeepStep::Ask(step);
+            return Progress::Perform(step);
         }
         let missing = self.missing_logs(cx);
         if !missing.is_empty() && !self.is_loaded {
-            return UpkeepStep::Ask(Step::LoadLogs(missing));
+            return Progress::Perform(Step::LoadLogs(missing));
         }
         let request = if self.summaries_made < SUMMARIES_MAX { self.next_compaction(cx) } else { None };
-        let Some(request) = request else { return UpkeepStep::Done(self.summaries_made) };
+        let Some(request) = request else { return Progress::Done(self.summaries_made) };
         let (compaction, progress) = SpanCompaction::start(cx, request, self.summarizer);
         self.apply_compaction(cx, compaction, progress)
     }
@@ -136,14 +129,14 @@ impl Upkeep {
         cx: &mut TurnContext<'_>,
         compaction: SpanCompaction,
         progress: CompactionProgress,
-    ) -> UpkeepStep {
+    ) -> Progress<usize> {
         match progress {
             CompactionProgress::Ask(step) => {
                 self.task = Some(UpkeepTask::Compaction(compaction));
-                UpkeepStep::Ask(step)
+                Progress::Perform(step)
             }
             CompactionProgress::Finished(Some(event)) => {
-                UpkeepStep::Ask(Step::Commit(vec![cx.state.record(cx.now, event)]))
+                Progress::Perform(Step::Commit(vec![cx.state.record(cx.now, event)]))
             }
             CompactionProgress::Finished(None) => {
                 self.uncompactable.insert(compaction.scope().clone());
@@ -174,15 +167,15 @@ impl Upkeep {
         mut summarization: EffortSummarization,
         turn: TurnNo,
         input: Input,
-    ) -> UpkeepStep {
+    ) -> Progress<usize> {
         match summarization.step(cx, input) {
             summarization::SummaryProgress::Ask(step) => {
                 self.task = Some(UpkeepTask::Conclusion(summarization, turn));
-                UpkeepStep::Ask(step)
+                Progress::Perform(step)
             }
             summarization::SummaryProgress::Ready(Ok(EffortSummary { id, summary, receipt })) => {
                 let event = Event::EffortSummarized { id, summary, turn, receipt: Some(receipt) };
-                UpkeepStep::Ask(Step::Commit(vec![cx.state.record(cx.now, event)]))
+                Progress::Perform(Step::Commit(vec![cx.state.record(cx.now, event)]))
             }
             summarization::SummaryProgress::Ready(Err(_)) => {
                 self.unsummarizable.insert(summarization.id().clone());

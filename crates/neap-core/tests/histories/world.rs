@@ -19,8 +19,8 @@ use neap_core::session::state::SessionState;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
 use neap_core::turn::tools::{ToolSet, ToolSpec};
 use neap_core::turn::{
-    Input, ModelReply, ModelRequest, StandaloneStep, StandaloneToolCall, Step, Turn, TurnContext, TurnOutcome,
-    Upkeep, UpkeepStep,
+    Input, Machine, ModelReply, ModelRequest, Progress, StandaloneToolCall, Step, Turn, TurnContext, TurnOutcome,
+    Upkeep,
 };
 
 use crate::check::Checks;
@@ -107,18 +107,21 @@ impl World {
         }
         let text = self.dice.text(self.state.policy().context_tokens_max);
         let told = self.dice.one_in(25);
-        let mut turn = match told {
+        let turn = match told {
             true => Turn::from_host(&self.desk(), Author::Model, &text, "told", None),
             false => Turn::new(&self.desk(), Author::Person, &text, None),
         }
         .expect("the budget is above the floor");
+        *self.run(turn)
+    }
+
+    fn run<M: Machine>(&mut self, mut machine: M) -> M::Outcome {
         let mut input = Input::Begin;
         loop {
-            let step = turn.step(&mut self.desk(), input);
-            if let Step::Done(outcome) = step {
-                return *outcome;
-            }
-            input = self.perform(step);
+            input = match machine.step(&mut self.desk(), input) {
+                Progress::Perform(step) => self.perform(step),
+                Progress::Done(outcome) => return outcome,
+            };
         }
     }
 
@@ -144,25 +147,12 @@ impl World {
 
     /// A person's command between turns.
     pub(crate) fn command(&mut self) {
-        let mut call = StandaloneToolCall::new(self.call("lone".into()));
-        let mut input = Input::Begin;
-        loop {
-            input = match call.step(&mut self.desk(), input) {
-                StandaloneStep::Ask(step) => self.perform(step),
-                StandaloneStep::Done(_) => return,
-            };
-        }
+        let call = StandaloneToolCall::new(self.call("lone".into()));
+        self.run(call);
     }
 
     pub(crate) fn tend(&mut self) {
-        let mut tending = Upkeep::default();
-        let mut input = Input::Begin;
-        loop {
-            input = match tending.step(&mut self.desk(), input) {
-                UpkeepStep::Ask(step) => self.perform(step),
-                UpkeepStep::Done(_) => return,
-            };
-        }
+        self.run(Upkeep::default());
     }
 
     /// The process ends, and another goes on.
@@ -207,7 +197,6 @@ impl World {
             Step::CallTool(_) => {
                 Input::ToolAnswered { text: self.dice.text(self.state.policy().context_tokens_max), seal: None }
             }
-            Step::Done(_) => unreachable!("taken by the caller"),
         }
     }
 

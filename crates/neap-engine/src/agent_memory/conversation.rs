@@ -22,6 +22,7 @@ use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle_lookup::fetch_exchanges;
+use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
@@ -175,7 +176,7 @@ impl ConversationLog {
                 tools: &self.tools,
                 interrupt: &self.interrupt,
             };
-            let made = driver.run_upkeep(&mut self.live, upkeep, &mut NullObserver).await?;
+            let made = driver.run(&mut self.live, upkeep, &mut DriverRun::new(&mut NullObserver)).await?;
             total += made;
             if made == 0 {
                 return Ok(total);

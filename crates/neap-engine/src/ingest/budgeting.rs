@@ -27,6 +27,7 @@ use super::session_cache::ProxySession;
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::retrieval::{CurrentSession, RetrievalRequest};
@@ -175,15 +176,8 @@ impl RequestBudgeter<'_> {
         let (counter, tools) = (counter_for(&stream.state.head().encoding), ToolSet::none());
         let interrupt = Interrupt::default();
         let driver = Driver { parts: self.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
-        while driver
-            .run_upkeep(
-                stream,
-                Upkeep::for_client_history(coverage.clone(), SummarizerKind::BuiltIn),
-                &mut NullObserver,
-            )
-            .await?
-            > 0
-        {}
+        let upkeep = || Upkeep::for_client_history(coverage.clone(), SummarizerKind::BuiltIn);
+        while driver.run(stream, upkeep(), &mut DriverRun::new(&mut NullObserver)).await? > 0 {}
         Ok(())
     }
 

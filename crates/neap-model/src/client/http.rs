@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::future::Future;
+use std::sync::Once;
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
@@ -19,6 +20,14 @@ use crate::{ModelError, OnText};
 
 const ERROR_BYTES_MAX: usize = 64 << 10;
 const OBJECT_BYTES_MAX: usize = 64 << 20;
+
+/// Builds HTTP clients; the first call chooses how the program encrypts.
+#[allow(clippy::disallowed_methods, reason = "the one place that makes clients")]
+pub fn http_client() -> reqwest::ClientBuilder {
+    static PROVIDER: Once = Once::new();
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    reqwest::Client::builder()
+}
 
 #[derive(Debug)]
 pub(crate) struct Http {
@@ -65,7 +74,7 @@ impl Http {
                 .ok_or_else(|| ModelError::Refused("the key holds characters that no key has".to_owned()))?;
             headers.insert(name, value);
         }
-        let mut client = reqwest::Client::builder()
+        let mut client = http_client()
             .default_headers(headers)
             .user_agent(concat!("neap/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(timeouts.connect)

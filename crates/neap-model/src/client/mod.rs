@@ -30,6 +30,7 @@ use neap_core::turn::{ModelReply, ModelRequest};
 pub use api::{Api, BaseUrl};
 use decoder::DecodedReply;
 pub(crate) use http::Http;
+pub use http::http_client;
 pub use key::ApiKey;
 use outgoing::{OutgoingRequest, RequestOptions};
 use reasoning_cache::ReasoningCache;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use neap_core::base::ids::Stamp;
+use neap_model::client::http_client;
 use reqwest::Client;
 
 use crate::cli::WatchArgs;
@@ -17,7 +18,7 @@ const HEADER_EVERY_ROWS: usize = 40;
 
 pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure> {
     let url = format!("{}{RECENT}", args.url.trim_end_matches('/').trim_end_matches("/v1"));
-    let client = Client::builder().no_proxy().timeout(REQUEST_TIMEOUT).build();
+    let client = http_client().no_proxy().timeout(REQUEST_TIMEOUT).build();
     let client = client.map_err(|error| Failure::new(format!("cannot ask anybody: {error}")))?;
     let mut page = fetch_log(&client, &url, 0).await?;
     let mut sum = Totals::default();

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use neap_model::client::{Api, BaseUrl};
+use neap_model::client::{Api, BaseUrl, http_client};
 use reqwest::Url;
 use reqwest::redirect::Policy;
 
@@ -153,7 +153,7 @@ pub(crate) struct HttpClients {
 impl HttpClients {
     pub(crate) fn new() -> Result<Self, Failure> {
         let builder = || {
-            let client = reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT);
+            let client = http_client().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT);
             // Redirects are the client's to follow.
             client.redirect(Policy::none())
         };
