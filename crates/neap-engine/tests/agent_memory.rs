@@ -12,7 +12,7 @@ use neap_core::session::summary::SummaryRequest;
 use neap_engine::agent_memory::{AgentMemory, BUDGET_MIN, Handle, Role, SessionId, Stamp, Tokens, WindowMemory};
 use neap_engine::{Engine, EngineError, SessionOptions};
 use neap_model::{ModelError, Summarizer};
-use neap_store::{SqliteStore, Store, StoredEvent};
+use neap_store::{EventStore, SqliteStore, StoredEvent};
 use proptest::prelude::*;
 
 /// Chats for so many turns and checks every prompt; returns what was said.

@@ -16,7 +16,7 @@ use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
 use neap_model::envelope::Keyring;
 use neap_model::wire::request::{CachedCounter, ToolOffer, WireRequest};
-use neap_store::{Commit, MemStore, Store, StoredEvent};
+use neap_store::{Commit, EventStore, Maintenance, MemStore, Store, StoredEvent};
 use serde_json::{Value, json};
 
 use super::compaction::{message, send};

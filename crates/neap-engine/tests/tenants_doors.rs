@@ -1,6 +1,8 @@
 //! Doors beside a proxy of several callers (I11).
 #![allow(clippy::unwrap_used, reason = "in a test a panic is a result")]
 
+use neap_store::EventStore;
+use neap_store::Maintenance;
 use std::sync::Arc;
 
 use neap_core::base::ids::SessionId;

@@ -7,7 +7,8 @@ use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenancy, Tenant
 use neap_core::session::event::Event;
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::wire::request::ToolOffer;
-use neap_store::Store;
+use neap_store::EventStore;
+use neap_store::Maintenance;
 use serde_json::{Value, json};
 
 use crate::tenants::{Client, Shared, chain, engine, events, of_old, owner, put, run};

@@ -17,7 +17,10 @@ use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
 use neap_core::turn::ModelRequest;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
+use neap_store::{
+    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
+    StoreError, StoredEvent,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plant {
@@ -121,11 +124,7 @@ impl PlantedStore {
 }
 
 #[async_trait]
-impl Store for PlantedStore {
-    fn masking(&self) -> Masking {
-        self.inner.masking()
-    }
-
+impl EventStore for PlantedStore {
     async fn commit(&self, mut commit: Commit) -> Result<(), StoreError> {
         self.flush().await?;
         let nth = self.commits.fetch_add(1, Ordering::Relaxed);
@@ -153,6 +152,10 @@ impl Store for PlantedStore {
             Err(StoreError::Conflict { .. }) if self.plant == Plant::ConflictAsSuccess => Ok(()),
             other => other,
         }
+    }
+
+    fn masking(&self) -> Masking {
+        self.inner.masking()
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
@@ -205,6 +208,24 @@ impl Store for PlantedStore {
         Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
     }
 
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.flush().await?;
+        self.inner.turn_by_id(session, turn_id).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        self.flush().await?;
+        self.inner.turn_span(session, turn).await
+    }
+
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.flush().await?;
+        self.inner.sessions_by_digest(digests).await
+    }
+}
+
+#[async_trait]
+impl SearchStore for PlantedStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.flush().await?;
         let mut candidates = self.inner.find_candidates(query).await?;
@@ -217,6 +238,11 @@ impl Store for PlantedStore {
     async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
         self.flush().await?;
         self.inner.neighbours(around, query).await
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        self.flush().await?;
+        self.inner.texts(ids).await
     }
 
     async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
@@ -233,11 +259,6 @@ impl Store for PlantedStore {
         self.inner.scopes(ids).await
     }
 
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.flush().await?;
-        self.inner.texts(ids).await
-    }
-
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
         self.flush().await?;
         self.inner.unembedded(model, max).await
@@ -251,15 +272,10 @@ impl Store for PlantedStore {
         self.flush().await?;
         self.inner.put_embeddings(model, batch).await
     }
+}
 
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.inner.sessions().await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.inner.agents().await
-    }
-
+#[async_trait]
+impl MemoryStore for PlantedStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.flush().await?;
         if self.plant == Plant::RepeatedWrite {
@@ -298,20 +314,16 @@ impl Store for PlantedStore {
         self.flush().await?;
         self.inner.memory_history(agent, id).await
     }
+}
 
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.flush().await?;
-        self.inner.sessions_by_digest(digests).await
+#[async_trait]
+impl Maintenance for PlantedStore {
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.inner.sessions().await
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.flush().await?;
-        self.inner.turn_by_id(session, turn_id).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        self.flush().await?;
-        self.inner.turn_span(session, turn).await
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.inner.agents().await
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {

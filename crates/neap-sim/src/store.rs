@@ -15,7 +15,10 @@ use neap_core::session::event::Event;
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
+use neap_store::{
+    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
+    StoreError, StoredEvent,
+};
 
 use crate::rng::Rng;
 use crate::trace::{Fault, Trace};
@@ -80,11 +83,7 @@ impl FaultyStore {
 }
 
 #[async_trait]
-impl Store for FaultyStore {
-    fn masking(&self) -> Masking {
-        self.inner.masking()
-    }
-
+impl EventStore for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         // No rival before a session's first event: it has no session to use yet.
         let is_creation =
@@ -106,6 +105,10 @@ impl Store for FaultyStore {
             return Err(StoreError::Failed("crashed after durability".to_owned()));
         }
         Ok(())
+    }
+
+    fn masking(&self) -> Masking {
+        self.inner.masking()
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
@@ -137,6 +140,21 @@ impl Store for FaultyStore {
         self.inner.log(session, request).await
     }
 
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.inner.turn_by_id(session, turn_id).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        self.inner.turn_span(session, turn).await
+    }
+
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.inner.sessions_by_digest(digests).await
+    }
+}
+
+#[async_trait]
+impl SearchStore for FaultyStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.maybe_fail_read()?;
         self.inner.find_candidates(query).await
@@ -147,6 +165,11 @@ impl Store for FaultyStore {
         self.inner.neighbours(around, query).await
     }
 
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        self.maybe_fail_read()?;
+        self.inner.texts(ids).await
+    }
+
     async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
         self.maybe_fail_read()?;
         self.inner.search(search).await
@@ -155,11 +178,6 @@ impl Store for FaultyStore {
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
         self.maybe_fail_read()?;
         self.inner.scopes(ids).await
-    }
-
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.maybe_fail_read()?;
-        self.inner.texts(ids).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
@@ -175,15 +193,10 @@ impl Store for FaultyStore {
         self.maybe_fail_read()?;
         self.inner.put_embeddings(model, batch).await
     }
+}
 
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.inner.sessions().await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.inner.agents().await
-    }
-
+#[async_trait]
+impl MemoryStore for FaultyStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.maybe_fail_read()?;
         self.inner.recall(agent, request).await
@@ -211,17 +224,16 @@ impl Store for FaultyStore {
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         self.inner.memory_history(agent, id).await
     }
+}
 
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.inner.sessions_by_digest(digests).await
+#[async_trait]
+impl Maintenance for FaultyStore {
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.inner.sessions().await
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.inner.turn_by_id(session, turn_id).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        self.inner.turn_span(session, turn).await
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.inner.agents().await
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {

@@ -16,7 +16,7 @@ use neap_core::session::project::{TurnsInFlight, project};
 use neap_core::session::state::SessionState;
 use neap_store::contract::{session, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Commit, Store};
+use neap_store::{Commit, EventStore, Maintenance};
 
 const TURNS: u64 = 5_000;
 const SYLLABLES: [&str; 16] =

@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "in a bench a panic is a result")]
 #![allow(clippy::print_stdout, reason = "figures are what this is for")]
 
+use neap_store::EventStore;
+use neap_store::Maintenance;
+use neap_store::SearchStore;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,7 +14,6 @@ use neap_core::recall::Query;
 use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_core::text::terms::query_terms;
-use neap_store::Store;
 use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, turn_completed, turn_started};
 use neap_store::folder::{FolderViews, rewrite_folder};
 use neap_store::sqlite::SqliteStore;

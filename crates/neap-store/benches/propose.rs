@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "in a bench a panic is a result")]
 #![allow(clippy::print_stdout, reason = "figures are what this is for")]
 
+use neap_store::Maintenance;
+use neap_store::SearchStore;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +15,6 @@ use neap_core::base::ids::{Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::recall::{Embedding, Filter, NeighbourQuery, Query, TextId};
 use neap_core::text::terms::query_terms;
-use neap_store::Store;
 use neap_store::contract::{TestStream, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
 

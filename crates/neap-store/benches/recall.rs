@@ -2,12 +2,14 @@
 #![allow(clippy::unwrap_used, reason = "in a bench a panic is a result")]
 #![allow(clippy::print_stdout, reason = "figures are what this is for")]
 
+use neap_store::EventStore;
+use neap_store::Maintenance;
+use neap_store::MemoryStore;
 use std::time::{Duration, Instant};
 
 use neap_core::base::ids::Stamp;
 use neap_core::memory::{MemoryKind, MemoryWrite, RecallRequest};
 use neap_core::text::terms::query_terms;
-use neap_store::Store;
 use neap_store::contract::{TestStream, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
 

@@ -25,7 +25,10 @@ use crate::derived::{Derived, Fold, turn_id};
 use crate::examine::{differences, losses};
 use crate::exchange::exchange;
 use crate::footprint::{Footprint, message_bytes};
-use crate::{AgentInfo, Commit, Finding, SessionInfo, Store, StoreError, StoredEvent};
+use crate::{
+    AgentInfo, Commit, EventStore, Finding, Maintenance, MemoryStore, SearchStore, SessionInfo, StoreError,
+    StoredEvent,
+};
 use search::StoredVector;
 
 #[derive(Default)]
@@ -119,11 +122,7 @@ fn json_len<T: serde::Serialize>(value: &T) -> u64 {
 }
 
 #[async_trait]
-impl Store for MemStore {
-    fn masking(&self) -> Masking {
-        self.masking
-    }
-
+impl EventStore for MemStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         crate::check_commit(&commit);
         let mut all = self.state();
@@ -145,6 +144,10 @@ impl Store for MemStore {
         stream.events.extend(commit.events);
         all.drop_stale_vectors();
         Ok(())
+    }
+
+    fn masking(&self) -> Masking {
+        self.masking
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
@@ -207,12 +210,44 @@ impl Store for MemStore {
         Ok(Log::new(exchanges))
     }
 
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        Ok(self.state().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        let all = self.state();
+        let sessions = &all.sessions;
+        let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
+        Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
+    }
+
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        let all = self.state();
+        let sessions_with = |digest: &Digest| {
+            let mut found: Vec<(i64, SessionId, TurnNo)> = Vec::new();
+            for (id, stream) in &all.sessions {
+                found.extend(stream.derived.links.get(digest).map(|turn| (stream.number, id.clone(), *turn)));
+            }
+            found.sort();
+            found.into_iter().map(|(_, id, turn)| (id, turn)).collect()
+        };
+        Ok(digests.iter().map(sessions_with).collect())
+    }
+}
+
+#[async_trait]
+impl SearchStore for MemStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         Ok(self.state().find_candidates(query))
     }
 
     async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
         Ok(self.state().neighbours(around, query))
+    }
+
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        let all = self.state();
+        Ok(ids.iter().map(|id| all.text(id, false)).collect())
     }
 
     async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError> {
@@ -229,11 +264,6 @@ impl Store for MemStore {
         Ok(ids.iter().map(|id| all.scope(id)).collect())
     }
 
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        let all = self.state();
-        Ok(ids.iter().map(|id| all.text(id, false)).collect())
-    }
-
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
         Ok(self.state().unembedded(model, max))
     }
@@ -246,25 +276,10 @@ impl Store for MemStore {
         self.state().embed(model, batch);
         Ok(())
     }
+}
 
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        let all = self.state();
-        let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &MemStream)| {
-            SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
-        };
-        Ok(sessions.iter().filter(|(id, _)| id.agent().is_none()).map(info).collect())
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        let all = self.state();
-        let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &MemStream)| {
-            Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
-        };
-        Ok(sessions.iter().filter_map(info).collect())
-    }
-
+#[async_trait]
+impl MemoryStore for MemStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
@@ -312,29 +327,26 @@ impl Store for MemStore {
         let seqs = stream.derived.memory_history(id).iter();
         Ok(seqs.flat_map(|seq| stream.events_between(*seq, *seq)).collect())
     }
+}
 
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        let all = self.state();
-        let sessions_with = |digest: &Digest| {
-            let mut found: Vec<(i64, SessionId, TurnNo)> = Vec::new();
-            for (id, stream) in &all.sessions {
-                found.extend(stream.derived.links.get(digest).map(|turn| (stream.number, id.clone(), *turn)));
-            }
-            found.sort();
-            found.into_iter().map(|(_, id, turn)| (id, turn)).collect()
-        };
-        Ok(digests.iter().map(sessions_with).collect())
-    }
-
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        Ok(self.state().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+#[async_trait]
+impl Maintenance for MemStore {
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
-        Ok(rows.find(|row| row.turn == turn).map(|row| (row.first_seq, row.last_seq)))
+        let info = |(id, stream): (&SessionId, &MemStream)| {
+            SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
+        };
+        Ok(sessions.iter().filter(|(id, _)| id.agent().is_none()).map(info).collect())
+    }
+
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        let all = self.state();
+        let sessions = &all.sessions;
+        let info = |(id, stream): (&SessionId, &MemStream)| {
+            Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
+        };
+        Ok(sessions.iter().filter_map(info).collect())
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {

@@ -6,7 +6,7 @@ use neap_core::base::ids::Stamp;
 use neap_core::memory::{Memory, MemoryKind, RecallRequest, Status};
 use neap_store::contract::{TestStream, faults, memory, memory_id, memory_moved};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{MemStore, Store};
+use neap_store::{EventStore, Maintenance, MemStore, MemoryStore};
 
 /// Chance that gives the same every time.
 struct Dice(u64);

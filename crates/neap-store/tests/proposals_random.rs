@@ -17,7 +17,7 @@ use neap_store::contract::{
     tools_called, turn_completed, turn_started,
 };
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Commit, MemStore, Store};
+use neap_store::{Commit, EventStore, Maintenance, MemStore, SearchStore};
 
 /// Chance that gives the same every time.
 struct Dice(u64);

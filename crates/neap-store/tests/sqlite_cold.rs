@@ -13,7 +13,7 @@ use neap_core::text::terms::query_terms;
 use neap_store::contract::{TestStream, faults, tools_called, turn_completed, turn_started};
 use neap_store::folder::rewrite_folder;
 use neap_store::sqlite::SqliteStore;
-use neap_store::{MemStore, Severity, Store, StoreError, StoredEvent};
+use neap_store::{EventStore, Maintenance, MemStore, SearchStore, Severity, Store, StoreError, StoredEvent};
 use rusqlite::Connection;
 
 /// Events at the end of a stream that are never packed.

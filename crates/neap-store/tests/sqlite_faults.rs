@@ -11,7 +11,7 @@ use neap_core::base::tokens::Tokens;
 use neap_core::session::log::LogRequest;
 use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, faults, turn_started};
 use neap_store::sqlite::{OpenOptions, SqliteStore};
-use neap_store::{Severity, Store, StoreError, StoredEvent};
+use neap_store::{EventStore, Maintenance, Severity, StoreError, StoredEvent};
 use rusqlite::Connection;
 
 fn fresh() -> (tempfile::TempDir, PathBuf) {

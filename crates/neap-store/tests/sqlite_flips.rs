@@ -18,7 +18,9 @@ use neap_core::session::log::LogRequest;
 use neap_core::text::terms::query_terms;
 use neap_store::contract::{TestStream, effort, effort_concluded, effort_opened, memory, memory_id};
 use neap_store::sqlite::{OpenOptions, SqliteStore, find_mismatch, salvage};
-use neap_store::{Severity, Store, StoreError, StoredEvent, folder};
+use neap_store::{
+    EventStore, Maintenance, MemoryStore, SearchStore, Severity, Store, StoreError, StoredEvent, folder,
+};
 
 const FLIPS: u64 = 120;
 /// Of the events of one stream, at most so many are packed together.

@@ -8,7 +8,7 @@ use crate::scene::{block_on, tree};
 use neap_core::base::message::Scope;
 use neap_store::contract::{TestStream, session};
 use neap_store::sqlite::{OpenOptions, SqliteStore};
-use neap_store::{Store, StoreError};
+use neap_store::{EventStore, Maintenance, StoreError};
 
 fn beside(path: &Path, end: &str) -> PathBuf {
     PathBuf::from(format!("{}{end}", path.display()))

@@ -9,7 +9,7 @@ use neap_core::memory::{Body, Change, Memory, MemoryKind, MemoryWrite, RecallReq
 use neap_core::text::terms::query_terms;
 use neap_store::contract::{TestStream, agent, faults, memory, memory_id};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Severity, Store};
+use neap_store::{EventStore, Maintenance, MemoryStore, Severity};
 use rusqlite::Connection;
 
 const CANARY: &str = "xyzzycanard";

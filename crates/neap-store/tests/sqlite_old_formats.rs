@@ -16,7 +16,7 @@ use neap_store::contract::{
     turn_completed, turn_started,
 };
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Store, StoredEvent};
+use neap_store::{EventStore, Maintenance, SearchStore, StoredEvent};
 use rusqlite::Connection;
 
 /// The tables as the first version made them.

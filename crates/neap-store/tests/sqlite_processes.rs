@@ -10,7 +10,7 @@ use neap_core::base::message::Scope;
 use neap_core::session::event::Event;
 use neap_store::contract::{TestStream, faults, session, turn_completed, turn_started};
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Store, StoreError, StoredEvent};
+use neap_store::{EventStore, Maintenance, StoreError, StoredEvent};
 
 const WRITERS: u64 = 6;
 const TURNS: u64 = 25;

@@ -12,7 +12,7 @@ use neap_store::contract::{
     memory, memory_id, session, term_query, turn_started,
 };
 use neap_store::sqlite::SqliteStore;
-use neap_store::{Severity, Store};
+use neap_store::{Maintenance, SearchStore, Severity};
 use rusqlite::Connection;
 
 const MODEL: &str = "letters";

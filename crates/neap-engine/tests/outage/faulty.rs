@@ -15,7 +15,10 @@ use neap_core::recall::{
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
-use neap_store::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
+use neap_store::{
+    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
+    StoreError, StoredEvent,
+};
 use tokio::sync::Notify;
 
 /// How it fails.
@@ -100,11 +103,7 @@ impl FaultyStore {
 }
 
 #[async_trait]
-impl Store for FaultyStore {
-    fn masking(&self) -> Masking {
-        self.inner.masking()
-    }
-
+impl EventStore for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         match self.fault() {
             Some(Fault::FailedAfter) => {
@@ -118,6 +117,10 @@ impl Store for FaultyStore {
             Some(fault) => Err(fault.error()),
             None => self.inner.commit(commit).await,
         }
+    }
+
+    fn masking(&self) -> Masking {
+        self.inner.masking()
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
@@ -146,6 +149,21 @@ impl Store for FaultyStore {
         self.read()?.log(session, request).await
     }
 
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        self.read()?.turn_by_id(session, turn_id).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        self.read()?.turn_span(session, turn).await
+    }
+
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.read()?.sessions_by_digest(digests).await
+    }
+}
+
+#[async_trait]
+impl SearchStore for FaultyStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.read()?.find_candidates(query).await
     }
@@ -154,16 +172,16 @@ impl Store for FaultyStore {
         self.read()?.neighbours(around, query).await
     }
 
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        self.read()?.texts(ids).await
+    }
+
     async fn search(&self, consult: &RankedSearch) -> Result<RankedResults, StoreError> {
         self.read()?.search(consult).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
         self.read()?.scopes(ids).await
-    }
-
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.read()?.texts(ids).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
@@ -177,15 +195,10 @@ impl Store for FaultyStore {
     ) -> Result<(), StoreError> {
         self.write()?.put_embeddings(model, batch).await
     }
+}
 
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.read()?.sessions().await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.read()?.agents().await
-    }
-
+#[async_trait]
+impl MemoryStore for FaultyStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.read()?.recall(agent, request).await
     }
@@ -211,17 +224,16 @@ impl Store for FaultyStore {
     async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         self.read()?.memory_history(agent, id).await
     }
+}
 
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.read()?.sessions_by_digest(digests).await
+#[async_trait]
+impl Maintenance for FaultyStore {
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.read()?.sessions().await
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.read()?.turn_by_id(session, turn_id).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        self.read()?.turn_span(session, turn).await
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.read()?.agents().await
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {

@@ -58,7 +58,10 @@ use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
 
 use crate::folder::{FolderCursor, FolderCursors};
-use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, Store, StoreError, StoredEvent};
+use crate::{
+    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo,
+    StoreError, StoredEvent,
+};
 use connect::{BUSY_TIMEOUT, OpenMode, StoreLocation};
 use marker::Marker;
 use pool::ReaderPool;
@@ -191,14 +194,14 @@ pub fn set_aside(path: &Path, folders: Option<&Path>, now: Stamp) -> Result<Vec<
 }
 
 #[async_trait]
-impl Store for SqliteStore {
-    fn masking(&self) -> Masking {
-        self.masking
-    }
-
+impl EventStore for SqliteStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         let prepared = PreparedCommit::new(commit).await?;
         self.writer.commit(prepared).await
+    }
+
+    fn masking(&self) -> Masking {
+        self.masking
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
@@ -242,6 +245,24 @@ impl Store for SqliteStore {
         self.readers.read(move |db| log::log(db, &session, &request)).await
     }
 
+    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+        let (session, turn_id) = (session.clone(), turn_id.to_owned());
+        self.readers.read(move |db| read::turn_by_id(db, &session, &turn_id)).await
+    }
+
+    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+        let session = session.clone();
+        self.readers.read(move |db| read::turn_span(db, &session, turn)).await
+    }
+
+    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        let digests = digests.to_vec();
+        self.readers.read(move |db| links::sessions_by_digest(db, &digests)).await
+    }
+}
+
+#[async_trait]
+impl SearchStore for SqliteStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         let (cache, query) = (self.vector_cache.clone(), query.clone());
         self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.find_candidates()).await
@@ -252,6 +273,11 @@ impl Store for SqliteStore {
         self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.neighbours(&around)).await
     }
 
+    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
+        let ids = ids.to_vec();
+        self.readers.read(move |db| Ok(texts::texts(db, &mut IdCache::default(), &ids)?)).await
+    }
+
     async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError> {
         let (cache, request) = (self.vector_cache.clone(), request.clone());
         self.readers.read(move |db| search::search(db, &cache, &request)).await
@@ -260,11 +286,6 @@ impl Store for SqliteStore {
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
         let ids = ids.to_vec();
         self.readers.read(move |db| texts::scopes(db, &ids)).await
-    }
-
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        let ids = ids.to_vec();
-        self.readers.read(move |db| Ok(texts::texts(db, &mut IdCache::default(), &ids)?)).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
@@ -279,15 +300,10 @@ impl Store for SqliteStore {
     ) -> Result<(), StoreError> {
         self.writer.embed(model.to_owned(), batch).await
     }
+}
 
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.readers.read(read::sessions).await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.readers.read(read::agents).await
-    }
-
+#[async_trait]
+impl MemoryStore for SqliteStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let (agent, request) = (agent.clone(), request.clone());
         self.readers.read(move |db| memory_recall::recall(db, &agent, &request)).await
@@ -318,20 +334,16 @@ impl Store for SqliteStore {
         let agent = agent.clone();
         self.readers.read(move |db| memories::history(db, &agent, id)).await
     }
+}
 
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        let digests = digests.to_vec();
-        self.readers.read(move |db| links::sessions_by_digest(db, &digests)).await
+#[async_trait]
+impl Maintenance for SqliteStore {
+    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
+        self.readers.read(read::sessions).await
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        let (session, turn_id) = (session.clone(), turn_id.to_owned());
-        self.readers.read(move |db| read::turn_by_id(db, &session, &turn_id)).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        let session = session.clone();
-        self.readers.read(move |db| read::turn_span(db, &session, turn)).await
+    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
+        self.readers.read(read::agents).await
     }
 
     async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {

@@ -8,7 +8,7 @@ use neap_core::base::ids::SessionId;
 use neap_engine::verify_results;
 use neap_model::envelope::Keyring;
 use neap_store::sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
-use neap_store::{AgentInfo, Finding, SessionInfo, Severity, Store, StoreError, folder};
+use neap_store::{AgentInfo, Finding, Maintenance, SessionInfo, Severity, StoreError, folder};
 use serde_json::{Value, json};
 
 use crate::app;

@@ -8,7 +8,7 @@ use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_engine::{Clock, SystemClock};
 use neap_store::folder::{self, FolderRebuild};
 use neap_store::sqlite::{self, FileMismatch, salvage};
-use neap_store::{AgentInfo, Finding, Severity, SqliteStore, Store, StoreError};
+use neap_store::{AgentInfo, Finding, Maintenance, Severity, SqliteStore, StoreError};
 use serde_json::json;
 
 use super::doctor;

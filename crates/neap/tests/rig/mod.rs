@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use neap_core::base::ids::Seq;
-use neap_store::{SqliteStore, Store as _, StoredEvent};
+use neap_store::{EventStore, Maintenance, SqliteStore, StoredEvent};
 use serde_json::Value;
 use tempfile::TempDir;
 
