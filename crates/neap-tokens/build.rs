@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use bpe_openai::Tokenizer;
 use regex_syntax::hir::{Class, HirKind};
 
 #[path = "src/hash.rs"]
@@ -12,8 +11,8 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/hash.rs");
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo names the folder"));
-    write(&folder, "o200k.table", &table(bpe_openai::o200k_base()));
-    write(&folder, "cl100k.table", &table(bpe_openai::cl100k_base()));
+    write(&folder, "o200k.table", &table(include_bytes!("tokens/o200k")));
+    write(&folder, "cl100k.table", &table(include_bytes!("tokens/cl100k")));
     write(&folder, "classes", &classes());
 }
 
@@ -22,23 +21,35 @@ fn write(folder: &Path, name: &str, bytes: &[u8]) {
     std::fs::write(folder.join(name), bytes).expect("the folder can be written to");
 }
 
+/// The tokens of an encoding by number. Packed: deflated, each token after its length in one byte.
+fn unpack(packed: &[u8]) -> Vec<Vec<u8>> {
+    let plain = miniz_oxide::inflate::decompress_to_vec(packed).expect("the file is whole");
+    let (mut rest, mut tokens) = (plain.as_slice(), Vec::new());
+    while let [length, after @ ..] = rest {
+        let (token, after) = after.split_at(usize::from(*length));
+        tokens.push(token.to_vec());
+        rest = after;
+    }
+    tokens
+}
+
 /// Number of tokens, number of slots, pairs of ASCII characters, slots, where each token begins and the last ends, the tokens' bytes.
-fn table(tokenizer: &Tokenizer) -> Vec<u8> {
-    let count = tokenizer.bpe.num_tokens();
+fn table(packed: &[u8]) -> Vec<u8> {
+    let tokens = unpack(packed);
+    let count = tokens.len();
     assert!(count < 1 << hash::NUMBER_BITS, "the numbers fit their bits");
     let mut slots = vec![0_u32; (count * 2).next_power_of_two()];
     let shift = 64 - slots.len().trailing_zeros();
     let (mut starts, mut bytes) = (vec![0_u32], Vec::new());
     let mut pairs = vec![0_u32; hash::PAIRS];
-    for number in 0..count as u32 {
-        let token = tokenizer.bpe.token_bytes(number);
+    for (number, token) in (0_u32..).zip(&tokens) {
         let hash = hash::hash(token);
         let mut at = (hash >> shift) as usize;
         while slots[at] != 0 {
             at = (at + 1) % slots.len();
         }
         slots[at] = hash::mark(hash) | (number + 1);
-        if let [a, b] = token
+        if let [a, b] = token.as_slice()
             && let Some(pair) = hash::pair(*a, *b)
         {
             pairs[pair] = number + 1;

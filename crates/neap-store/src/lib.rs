@@ -8,6 +8,8 @@
 pub mod bounded_lines;
 mod candidates;
 mod card;
+/// What every backend must do, as tests.
+#[cfg(feature = "contract")]
 pub mod contract;
 mod derived;
 mod error;

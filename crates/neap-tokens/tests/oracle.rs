@@ -16,6 +16,25 @@ fn check(text: &str) {
     }
 }
 
+/// The tokens in `tokens/`, as they are packed there; `NEAP_WRITE_TOKENS=1` writes them anew.
+#[test]
+fn the_tokens_are_those_of_the_encodings() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tokens");
+    for (name, (_, theirs)) in ["o200k", "cl100k"].into_iter().zip(both()) {
+        let number = |number| theirs.bpe.token_bytes(number);
+        let tokens = (0..theirs.bpe.num_tokens() as u32).map(number);
+        let plain: Vec<u8> = tokens.flat_map(|token| [&[token.len() as u8], token].concat()).collect();
+        if std::env::var_os("NEAP_WRITE_TOKENS").is_some() {
+            let packed = miniz_oxide::deflate::compress_to_vec(&plain, 10);
+            #[allow(clippy::disallowed_methods, reason = "a person asked for it and sees the difference")]
+            std::fs::write(folder.join(name), packed).expect("the folder can be written to");
+        }
+        let packed = std::fs::read(folder.join(name)).expect("the file is there");
+        let unpacked = miniz_oxide::inflate::decompress_to_vec(&packed).expect("the file is whole");
+        assert!(unpacked == plain, "{name}");
+    }
+}
+
 /// Each character there is, where its kind decides: alone, inside and beside words, numbers, signs and white space.
 #[test]
 fn every_character_is_of_the_same_kind() {
