@@ -2,9 +2,9 @@
 //! SDKs.
 
 use std::path::Path;
-use std::process::Command;
 
 use crate::root;
+use crate::test::{make_once, run_ok};
 
 /// Includes Node.js: the suite and the inspector need a newer one than many machines have.
 const NPM_PACKAGES: [&str; 4] = [
@@ -18,21 +18,12 @@ const PYTHON_PACKAGE: &str = "mcp==2.3.0";
 /// Runs once. If it fails, the tests that need these tools say so.
 pub(crate) fn install() {
     let folder = root().join("target/mcp");
-    if folder.join("ready").exists() {
-        return;
-    }
-    let run_ok = |program: &Path, args: &[&str]| {
-        println!("── {} {}", program.display(), args.join(" "));
-        Command::new(program).args(args).status().is_ok_and(|status| status.success())
-    };
     let (prefix, python) = (folder.to_string_lossy().into_owned(), folder.join("venv"));
     let pip = ["-m", "pip", "install", "--quiet", PYTHON_PACKAGE];
-    let has_library = run_ok(Path::new("python3"), &["-m", "venv", &python.to_string_lossy()])
-        && run_ok(&python.join("bin/python"), &pip);
     let npm = ["install", "--prefix", &prefix, "--no-save", "--no-audit", "--no-fund", "--silent"];
-    let has_packages = run_ok(Path::new("npm"), &[&npm[..], &NPM_PACKAGES].concat());
-    if has_packages && has_library {
-        // A missing marker only means another try next time.
-        let _ = std::fs::create_dir(folder.join("ready"));
-    }
+    make_once(&folder, || {
+        run_ok(Path::new("python3"), &["-m", "venv", &python.to_string_lossy()])
+            && run_ok(&python.join("bin/python"), &pip)
+            && run_ok(Path::new("npm"), &[&npm[..], &NPM_PACKAGES].concat())
+    });
 }
