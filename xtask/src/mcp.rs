@@ -21,9 +21,9 @@ pub(crate) fn install() {
     let (prefix, python) = (folder.to_string_lossy().into_owned(), folder.join("venv"));
     let pip = ["-m", "pip", "install", "--quiet", PYTHON_PACKAGE];
     let npm = ["install", "--prefix", &prefix, "--no-save", "--no-audit", "--no-fund", "--silent"];
-    make_once(&folder, || {
+    make_once(&folder, || run_ok(Path::new("npm"), &[&npm[..], &NPM_PACKAGES].concat()));
+    make_once(&python, || {
         run_ok(Path::new("python3"), &["-m", "venv", &python.to_string_lossy()])
             && run_ok(&python.join("bin/python"), &pip)
-            && run_ok(Path::new("npm"), &[&npm[..], &NPM_PACKAGES].concat())
     });
 }

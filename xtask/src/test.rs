@@ -42,7 +42,7 @@ pub(crate) fn run() -> Result<()> {
 fn check_installed() -> Result<()> {
     let has =
         |program: &str| Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success());
-    let needs = [("sdk", &["python3"][..]), ("sdk-js", &["npm"]), ("mcp", &["python3", "npm"])];
+    let needs = [("sdk", &["python3"][..]), ("sdk-js", &["npm"]), ("mcp", &["npm"]), ("mcp/venv", &["python3"])];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
     };

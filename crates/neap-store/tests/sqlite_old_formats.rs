@@ -343,6 +343,9 @@ fn embeddings_of_an_older_store_are_kept() {
     with_vectors_in_one_table(&db);
     db.execute_batch("PRAGMA user_version = 9;").unwrap();
     drop(db);
+    let store = SqliteStore::open_to_examine(&path).unwrap();
+    assert_eq!(block_on(faults(&store)), [], "until it is upgraded, nothing is wrong with it");
+    drop(store);
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
         assert_eq!(answers(&store).await, before);

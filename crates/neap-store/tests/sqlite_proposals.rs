@@ -182,6 +182,8 @@ fn each_loss_is_found_and_mended() {
         "INSERT INTO withheld(stream, turn) VALUES (1, 1)",
         "DELETE FROM vectors",
         "DELETE FROM vector_index",
+        "UPDATE vectors SET vector = zeroblob(26) WHERE text = (SELECT min(text) FROM vectors)",
+        "UPDATE embedded SET directions = 'text'",
         "UPDATE embedded SET directions = x'00'",
         "DELETE FROM unembedded",
         "UPDATE embedded SET texts = 99",

@@ -195,6 +195,8 @@ fn tools_are_called_without_a_handshake() {
 #[tokio::test]
 async fn a_client_library_calls_the_tools() {
     let proxy = Proxy::start(NOWHERE);
+    // The client library encrypts as the program does.
+    let _ = neap_model::client::http_client();
     let transport = StreamableHttpClientTransport::from_uri(format!("http://{}/mcp", proxy.address));
     let client = ().serve(transport).await.expect("it connects");
     let tools = client.list_all_tools().await.expect("a list");

@@ -62,8 +62,8 @@ pub fn each_keyword(text: &str) -> impl Iterator<Item = String> {
     text.split_whitespace()
         .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()))
         .flat_map(word_segments)
-        .filter(|word| word.chars().nth(2).is_some() || word.chars().any(is_unspaced))
         .map(str::to_lowercase)
+        .filter(|word| word.chars().nth(2).is_some() || word.chars().any(is_unspaced))
         .filter(|word| !is_stop_word(word))
 }
 

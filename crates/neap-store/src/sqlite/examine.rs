@@ -63,7 +63,7 @@ fn count_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
         findings
             .push(store_finding(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
     }
-    if vectors::has_inconsistencies(db)? {
+    if schema::has_vector_index(db)? && vectors::has_inconsistencies(db)? {
         findings.push(store_finding(
             Severity::Repairable,
             "embeddings of texts are not as they are counted".to_owned(),

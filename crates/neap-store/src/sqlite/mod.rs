@@ -154,7 +154,8 @@ impl SqliteStore {
         Ok(Self { readers, writer, vector_cache: Arc::default(), folders: None, masking })
     }
 
-    /// Embeddings in memory, and their bytes: about 600 for 384 dimensions. Grows with the store, by design.
+    /// Embeddings whose sign bits are in memory, and their bytes: 65 each for 384 dimensions, and what is reserved for
+    /// more. Grows with the store, by design.
     pub fn vector_cache_size(&self) -> (usize, usize) {
         self.vector_cache.size()
     }

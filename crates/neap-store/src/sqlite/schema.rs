@@ -247,6 +247,11 @@ pub(super) fn has_links(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_LINKS)
 }
 
+/// If false (a read-only store of an older format), embeddings are not read.
+pub(super) fn has_vector_index(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_VECTOR_INDEX)
+}
+
 /// Upgrades an older database, inside the caller's transaction.
 pub(super) fn upgrade(db: &Connection) -> rusqlite::Result<()> {
     // First, because later steps write such rows. Existing rows have no checksum until they change.
@@ -348,7 +353,7 @@ pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
     if !has_cards(db)? {
         db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
-    if format(db)? < FORMAT_WITH_VECTOR_INDEX {
+    if !has_vector_index(db)? {
         // Until it is upgraded, such a store is searched by words.
         db.execute_batch(&VECTORS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }

@@ -1,6 +1,6 @@
 //! The sign bits of one model's embeddings, in memory: loaded on first use, then refreshed incrementally.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{PoisonError, RwLock, RwLockWriteGuard};
 
 use neap_core::base::ids::Stamp;
@@ -72,10 +72,9 @@ impl LoadedVectors {
 
     fn refresh(&mut self, db: &Connection) -> rusqlite::Result<()> {
         let agents = cards::agent_streams(db)?;
-        // Nothing is replaced in an empty index.
-        let is_first = self.last == 0;
+        self.remove_replaced(db)?;
         let mut statement = db.prepare_cached(
-            "SELECT id, text, kind, at, replaces, iif(model = ?2, signs, NULL) FROM vector_index
+            "SELECT id, text, kind, at, iif(model = ?2, signs, NULL) FROM vector_index
              WHERE id > ?1 ORDER BY id",
         )?;
         let mut rows = statement.query(params![self.last, self.model])?;
@@ -84,14 +83,24 @@ impl LoadedVectors {
             let stream = rowids::stream_of(text);
             let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
             let index = self.scopes.entry(scope).or_insert_with(|| VectorIndex::new(self.dimensions));
-            if !is_first && row.get(4)? {
-                index.remove(text);
-            }
             let kind = kind_from_number(row.get(2)?);
-            if let (Some(kind), Some(signs)) = (kind, row.get_ref(5)?.as_blob_or_null()?) {
+            if let (Some(kind), Some(signs)) = (kind, row.get_ref(4)?.as_blob_or_null()?) {
                 index.push(VectorEntry { text, kind, at: Stamp(row.get(3)?) }, signs);
             }
             self.last = id;
+        }
+        Ok(())
+    }
+    /// Every text has one row, so what is left of it in the index is older.
+    fn remove_replaced(&mut self, db: &Connection) -> rusqlite::Result<()> {
+        if self.scopes.is_empty() {
+            return Ok(());
+        }
+        let mut statement = db.prepare_cached("SELECT text FROM vector_index WHERE id > ? AND replaces")?;
+        let replaced: HashSet<i64> =
+            statement.query_map([self.last], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        if !replaced.is_empty() {
+            self.scopes.values_mut().for_each(|index| index.remove_all(&replaced));
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use neap_core::recall::{Embedding, TextId};
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 
 use super::db_error::DbError;
 use super::derived_rows::to_sql;
@@ -42,6 +42,16 @@ pub(super) fn sync_vector(db: &Connection, scope: i64, rowids: &[i64]) -> rusqli
             Some(_) | None => drop_vector(db, scope, text, model, &vector)?,
         }
     }
+    let keeps_vector = |text: i64| has_vector && card.is_some_and(|(own, _)| own == text);
+    for text in rowids.iter().filter(|text| !keeps_vector(**text)) {
+        // Where one of the two rows was lost, the other is no embedding, but must not stay.
+        db.prepare_cached("DELETE FROM vectors WHERE text = ?")?.execute([text])?;
+        db.prepare_cached(
+            "INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces)
+             SELECT text, 0, 0, 0, 0, 1 FROM vector_index WHERE text = ? AND signs IS NOT NULL",
+        )?
+        .execute([text])?;
+    }
     for text in rowids {
         let is_queued = !has_vector && card.is_some_and(|(own, _)| own == *text);
         let change = if is_queued {
@@ -60,21 +70,17 @@ pub(super) fn sync_stream(db: &Connection, scope: i64, stream: i64) -> rusqlite:
     let mut statement = db.prepare_cached(
         "SELECT text FROM cards WHERE text BETWEEN ?1 AND ?2
          UNION SELECT text FROM vectors WHERE text BETWEEN ?1 AND ?2
+         UNION SELECT text FROM vector_index WHERE text BETWEEN ?1 AND ?2 AND signs IS NOT NULL
          UNION SELECT text FROM unembedded WHERE text BETWEEN ?1 AND ?2",
     )?;
     let all: Vec<i64> = statement.query_map([first, last], |row| row.get(0))?.collect::<Result<_, _>>()?;
     all.into_iter().try_for_each(|text| sync_vector(db, scope, &[text]))
 }
 
-/// Every text has an embedding or is queued: if the sums disagree, removes rows without a text and recounts.
+/// Every text has an embedding or is queued, and the sums are those of the embeddings: otherwise removes rows
+/// without a text and recounts.
 pub(super) fn repair_counts(db: &Connection) -> rusqlite::Result<()> {
-    let differ: bool = db.query_row(
-        "SELECT (SELECT coalesce(sum(texts), 0) FROM embedded) + (SELECT count(*) FROM unembedded)
-             <> (SELECT count(*) FROM cards)",
-        [],
-        |row| row.get(0),
-    )?;
-    if !differ && embedded_sums(db)?.values().all(|(_, directions)| directions.is_some()) {
+    if !has_inconsistencies(db)? {
         return Ok(());
     }
     db.execute_batch(
@@ -108,7 +114,7 @@ fn recount(db: &Connection) -> rusqlite::Result<EmbeddedSums> {
         let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
         let (texts, directions) = sums.entry((row.get(0)?, scope)).or_default();
         *texts += 1;
-        directions.get_or_insert_default().add(&as_values(row.get_ref(2)?.as_blob()?));
+        directions.get_or_insert_default().add(&as_values(blob(row, 2)?.unwrap_or_default()));
     }
     Ok(sums)
 }
@@ -119,7 +125,7 @@ fn embedded_sums(db: &Connection) -> rusqlite::Result<EmbeddedSums> {
     let mut rows = statement.query([])?;
     let mut sums = EmbeddedSums::new();
     while let Some(row) = rows.next()? {
-        let directions = MeanVector::from_bytes(row.get_ref(3)?.as_blob()?);
+        let directions = blob(row, 3)?.and_then(MeanVector::from_bytes);
         sums.insert((row.get(0)?, row.get(1)?), (row.get(2)?, directions));
     }
     Ok(sums)
@@ -193,7 +199,7 @@ fn change_sums(
     let stored = db
         .prepare_cached("SELECT texts, directions FROM embedded WHERE model = ? AND scope = ?")?
         .query_row([model, scope], |row| {
-            Ok((row.get::<_, i64>(0)?, MeanVector::from_bytes(row.get_ref(1)?.as_blob()?)))
+            Ok((row.get::<_, i64>(0)?, blob(row, 1)?.and_then(MeanVector::from_bytes)))
         })
         .optional()?;
     let (texts, directions) = stored.unwrap_or_default();
@@ -206,6 +212,11 @@ fn put_sums(db: &Connection, model: i64, scope: i64, texts: i64, directions: &Me
     db.prepare_cached("INSERT OR REPLACE INTO embedded(model, scope, texts, directions) VALUES (?, ?, ?, ?)")?
         .execute(params![model, scope, texts, directions.to_bytes()])?;
     Ok(())
+}
+
+/// `None` if a damaged column is no blob.
+fn blob<'a>(row: &'a Row<'_>, column: usize) -> rusqlite::Result<Option<&'a [u8]>> {
+    Ok(row.get_ref(column)?.as_blob().ok())
 }
 
 fn as_values(bytes: &[u8]) -> Vec<i8> {
@@ -235,7 +246,7 @@ pub(super) fn similarities(
     for text in texts {
         let mut rows = statement.query([text, model])?;
         if let Some(row) = rows.next()? {
-            found.insert(text, similarity(query, &as_values(row.get_ref(0)?.as_blob()?)));
+            found.extend(blob(row, 0)?.map(|vector| (text, similarity(query, &as_values(vector)))));
         }
     }
     Ok(found)
@@ -251,7 +262,7 @@ pub(super) fn mean_similarity(
     let mut statement = db.prepare_cached("SELECT directions FROM embedded WHERE model = ? AND scope = ?")?;
     let mut sums = Vec::with_capacity(scopes.len());
     for scope in scopes {
-        let read = |row: &rusqlite::Row<'_>| Ok(MeanVector::from_bytes(row.get_ref(0)?.as_blob()?));
+        let read = |row: &rusqlite::Row<'_>| Ok(blob(row, 0)?.and_then(MeanVector::from_bytes));
         sums.extend(statement.query_row([model, *scope], read).optional()?.flatten());
     }
     Ok(MeanVector::mean_similarity(sums, query))

@@ -25,12 +25,12 @@ impl MeanVector {
     }
 
     fn add_scaled(&mut self, values: &[i8], by: i64) {
+        self.sum.resize(values.len(), 0);
         let squares = fast_dot(values, values);
         if squares == 0 {
             return;
         }
         self.count += by;
-        self.sum.resize(values.len(), 0);
         let scale = UNIT / f64::from(squares).sqrt();
         Arch::new().dispatch(AddScaled { sum: &mut self.sum, values, by, scale });
     }

@@ -15,6 +15,7 @@ mod sign_bits;
 mod sign_estimate;
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 
 use neap_core::base::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
@@ -61,13 +62,16 @@ impl VectorIndex {
         self.times.push(entry.at);
     }
 
-    /// Takes as long as there are texts: few are ever removed. The last takes the freed slot.
-    pub(crate) fn remove(&mut self, text: i64) {
-        let Some(at) = self.texts.iter().position(|one| *one == text) else { return };
-        self.texts.swap_remove(at);
-        self.kinds.swap_remove(at);
-        self.times.swap_remove(at);
-        self.signs.remove(at, self.texts.len());
+    /// One pass, however many are removed. The last takes each freed slot.
+    pub(crate) fn remove_all(&mut self, removed: &HashSet<i64>) {
+        for at in (0..self.texts.len()).rev() {
+            if removed.contains(&self.texts[at]) {
+                self.texts.swap_remove(at);
+                self.kinds.swap_remove(at);
+                self.times.swap_remove(at);
+                self.signs.remove(at, self.texts.len());
+            }
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -195,7 +199,7 @@ mod tests {
         let (mut vectors, mut stored) = (VectorIndex::new(70), BTreeMap::new());
         for step in 0..400_i64 {
             let text = (step * 37) % 50;
-            vectors.remove(text);
+            vectors.remove_all(&HashSet::from([text]));
             stored.remove(&text);
             if step % 3 != 2 {
                 vectors.push(entry(text), &sign_bytes(vector(step, 70).values()));
