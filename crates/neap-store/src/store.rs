@@ -30,7 +30,7 @@ use crate::{AgentInfo, Commit, Finding, Footprint, SessionInfo, StoreError, Stor
 /// - *Any number of processes* may use one store at once.
 /// - *Cost does not grow with a session's length*: [`load`](EventStore::load) costs as much as there are efforts,
 ///   [`log`](EventStore::log) as much as is requested.
-/// - *An agent's stream is stored like a session's*, under [`AgentId::stream`]. Lists and searches of sessions
+/// - *An agent's stream is stored like a session's*, under [`AgentId::stream`](neap_core::base::ids::AgentId::stream). Lists and searches of sessions
 ///   leave agents' streams out, and no agent ever sees another's memories.
 pub trait Store: EventStore + SearchStore + MemoryStore + Maintenance {}
 
