@@ -35,16 +35,16 @@ pub(super) fn sync_vector(db: &Connection, scope: i64, rowids: &[i64]) -> rusqli
             Some((own, (_, _, checksum))) if checksum == sum && !has_vector => {
                 has_vector = true;
                 if own != text {
-                    drop_vector(db, scope, text, model, &vector)?;
+                    subtract(db, scope, model, &vector)?;
                     put(db, scope, own, model, &vector)?;
                 }
             }
-            Some(_) | None => drop_vector(db, scope, text, model, &vector)?,
+            Some(_) | None => subtract(db, scope, model, &vector)?,
         }
     }
     let keeps_vector = |text: i64| has_vector && card.is_some_and(|(own, _)| own == text);
     for text in rowids.iter().filter(|text| !keeps_vector(**text)) {
-        // Where one of the two rows was lost, the other is no embedding, but must not stay.
+        // Also where one of the two rows was lost: what is left of an embedding must not stay.
         db.prepare_cached("DELETE FROM vectors WHERE text = ?")?.execute([text])?;
         db.prepare_cached(
             "INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces)
@@ -93,6 +93,10 @@ pub(super) fn repair_counts(db: &Connection) -> rusqlite::Result<()> {
          INSERT OR IGNORE INTO unembedded(text) SELECT text FROM cards
          WHERE text NOT IN (SELECT text FROM vectors);",
     )?;
+    write_sums(db)
+}
+
+fn write_sums(db: &Connection) -> rusqlite::Result<()> {
     for ((model, scope), (texts, directions)) in recount(db)? {
         put_sums(db, model, scope, texts, &directions.unwrap_or_default())?;
     }
@@ -174,15 +178,6 @@ fn put(db: &Connection, scope: i64, text: i64, model: i64, vector: &[u8]) -> rus
         .execute(params![text, vector])?;
     db.prepare_cached("DELETE FROM unembedded WHERE text = ?")?.execute([text])?;
     change_sums(db, model, scope, 1, |directions| directions.add(&as_values(vector)))
-}
-
-fn drop_vector(db: &Connection, scope: i64, text: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
-    db.prepare_cached(
-        "INSERT OR REPLACE INTO vector_index(text, model, sum, kind, at, replaces) VALUES (?, 0, 0, 0, 0, 1)",
-    )?
-    .execute([text])?;
-    db.prepare_cached("DELETE FROM vectors WHERE text = ?")?.execute([text])?;
-    subtract(db, scope, model, vector)
 }
 
 fn subtract(db: &Connection, scope: i64, model: i64, vector: &[u8]) -> rusqlite::Result<()> {
@@ -270,39 +265,20 @@ pub(super) fn mean_similarity(
 
 /// Copies the embeddings of a table of the previous format, with their ids.
 pub(super) fn take_over(db: &Connection, table: &str) -> rusqlite::Result<()> {
-    let agents = cards::agent_streams(db)?;
     let mut statement =
-        db.prepare(&format!("SELECT id, text, model, sum, kind, at, vector FROM {table} ORDER BY id"))?;
+        db.prepare(&format!("SELECT text, vector FROM {table} WHERE vector IS NOT NULL ORDER BY text"))?;
+    db.execute_batch(&format!(
+        "INSERT INTO vector_index(id, text, model, sum, kind, at, replaces)
+         SELECT id, text, model, sum, kind, at, 1 FROM {table} ORDER BY id"
+    ))?;
     let mut rows = statement.query([])?;
-    let mut sums = EmbeddedSums::new();
     while let Some(row) = rows.next()? {
-        let (text, model): (i64, i64) = (row.get(1)?, row.get(2)?);
-        let vector: Option<Vec<u8>> = row.get(6)?;
-        let values = vector.as_deref().map(as_values);
-        db.prepare_cached(
-            "INSERT INTO vector_index(id, text, model, sum, kind, at, replaces, signs) VALUES (?, ?, ?, ?, ?, ?, 1, ?)",
-        )?
-        .execute(params![
-            row.get::<_, i64>(0)?,
-            text,
-            model,
-            row.get::<_, i64>(3)?,
-            row.get::<_, i64>(4)?,
-            row.get::<_, i64>(5)?,
-            values.as_deref().map(sign_bytes)
-        ])?;
-        let (Some(vector), Some(values)) = (vector, values) else { continue };
+        let (text, vector): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        db.prepare_cached("UPDATE vector_index SET signs = ? WHERE text = ?")?
+            .execute(params![sign_bytes(&as_values(&vector)), text])?;
         db.prepare_cached("INSERT INTO vectors(text, vector) VALUES (?, ?)")?.execute(params![text, vector])?;
-        let stream = rowids::stream_of(text);
-        let scope = if agents.binary_search(&stream).is_ok() { stream } else { cards::SESSIONS_SCOPE };
-        let (texts, directions) = sums.entry((model, scope)).or_default();
-        *texts += 1;
-        directions.get_or_insert_default().add(&values);
     }
-    for ((model, scope), (texts, directions)) in sums {
-        put_sums(db, model, scope, texts, &directions.unwrap_or_default())?;
-    }
-    Ok(())
+    write_sums(db)
 }
 
 /// How many texts of a scope have an embedding of one model, or of any.
