@@ -90,6 +90,25 @@ fn an_embedding_that_is_replaced_is_in_no_row() {
     });
 }
 
+/// However often a text changes, memory holds one entry for it.
+#[test]
+fn a_text_that_is_embedded_again_and_again_is_in_memory_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&dir.path().join("neap.db")).unwrap();
+    block_on(async {
+        let mut told = TestStream::create(&store, "main").await;
+        told.append(&store, vec![turn_started(TurnNo(1), "go", None), effort_opened("a", TurnNo(1))])
+            .await
+            .unwrap();
+        for n in 0..6 {
+            told.append(&store, vec![effort_concluded("a", &format!("apple {n}"), TurnNo(1))]).await.unwrap();
+            embed_all(&store, MODEL).await;
+            let found = store.find_candidates(&embedded_query("apple")).await.unwrap();
+            assert_eq!(store.vector_cache_size().0 as u64, found.text_count, "change {n}");
+        }
+    });
+}
+
 /// Another process sees what is stored, embedded, changed and erased at once.
 #[test]
 fn another_process_sees_it_at_once() {
