@@ -114,7 +114,7 @@ impl Engine {
             transcript.records.remove(0);
         } else {
             let nth = self.next_occurrence(prompt, seen).await?;
-            transcript.records[0].keys = vec![prompt.nth_key(nth), deliveries[0]];
+            transcript.records[0].keys = vec![prompt.nth_key(nth), deliveries[0], deliveries[1]];
         }
         self.import_transcript(&transcript).await
     }

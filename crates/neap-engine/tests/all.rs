@@ -9,6 +9,7 @@ mod envelopes;
 mod faults;
 mod frames;
 mod golden;
+mod hook_events;
 mod ingest;
 mod memories;
 mod memories_kept;

@@ -1,0 +1,64 @@
+//! Prompts that hooks report without an id: deliveries of one event are one message, in whatever order and however closely they are
+//! recorded.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use std::sync::Arc;
+
+use neap_core::base::ids::{Seq, Stamp};
+use neap_core::client::hook::HookEvent;
+use neap_engine::Engine;
+use neap_store::{EventStore as _, MemStore};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// When a prompt is said, how much later each delivery arrives, and whether they are recorded at once or one by one.
+#[derive(Debug, Clone)]
+struct Case {
+    at: i64,
+    apart: Vec<i64>,
+    together: bool,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (1_700_000_000_000..1_700_000_020_000_i64, prop::collection::vec(0..5_000_i64, 1..4), any::<bool>())
+        .prop_map(|(at, apart, together)| Case { at, apart, together })
+}
+
+async fn stored_prompts(case: &Case) -> usize {
+    let store = Arc::new(MemStore::default());
+    let event = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "go on"});
+    let event = HookEvent::parse(None, &event.to_string()).unwrap();
+    // Each delivery is another process.
+    let record = |apart: &i64| {
+        let (engine, hook) =
+            (Engine::builder(store.clone()).build(), event.to_transcript(Stamp(case.at + apart)).unwrap());
+        async move { engine.import_hook_event(&hook, 0).await.map(drop) }
+    };
+    if case.together {
+        let tasks: Vec<_> = case.apart.iter().map(|apart| tokio::spawn(record(apart))).collect();
+        for task in tasks {
+            task.await.unwrap().unwrap();
+        }
+    } else {
+        for apart in &case.apart {
+            record(apart).await.unwrap();
+        }
+    }
+    let events = store.events(&event.session_id(), Seq(0), 1_000).await.unwrap();
+    events.iter().filter(|stored| format!("{stored:?}").contains("go on")).count()
+}
+
+proptest! {
+    #[test]
+    fn deliveries_of_one_prompt_are_stored_once(case in cases()) {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        prop_assert_eq!(runtime.block_on(stored_prompts(&case)), 1);
+    }
+
+    #[test]
+    fn the_same_words_much_later_are_another_prompt(case in cases()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let case = Case { apart: vec![0, case.apart[0] + 10_000], together: false, ..case };
+        prop_assert_eq!(runtime.block_on(stored_prompts(&case)), 2);
+    }
+}
