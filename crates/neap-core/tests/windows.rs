@@ -97,10 +97,12 @@ impl Bare {
         let tools = ToolSet::none();
         let (mut logs, mut sent, mut is_stale) = (LogCache::default(), SentPrompt::default(), is_stale);
         let mut tending = Upkeep::default();
+        let id = SessionId::from_name("talk").expect("a name");
         let (mut made, mut committed, mut input) = (Vec::new(), self.state.clone(), Input::Begin);
         loop {
             let (state, counter, now) = (&mut self.state, &WordCounter, Stamp(9));
             let mut desk = TurnContext {
+                id: &id,
                 state,
                 logs: &mut logs,
                 sent_prompt: &mut sent,

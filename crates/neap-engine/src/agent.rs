@@ -74,7 +74,7 @@ impl Agent {
 
     /// All versions of a record, oldest first.
     pub async fn history(&self, id: MemoryId) -> Result<Vec<MemoryVersion>, EngineError> {
-        match lookup(&self.parts, &self.live, MemoryQuery::History(id)).await? {
+        match lookup(&self.parts, &self.live.id, MemoryQuery::History(id)).await? {
             MemoryQueryResult::History { versions, .. } | MemoryQueryResult::Versions(versions) => Ok(versions),
             MemoryQueryResult::Records(_) => Ok(Vec::new()),
         }

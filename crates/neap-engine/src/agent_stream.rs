@@ -3,25 +3,28 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use neap_core::base::ids::{AgentId, Seq};
+use neap_core::base::ids::{AgentId, Seq, SessionId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::memory::knowledge::{AgentContext, AgentProfile, LoadedMemories};
 use neap_core::memory::learn::{
-    Amendment, LearnContext, LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQuery, MemoryQueryResult,
-    MemoryResponse, MemoryVersion,
+    Amendment, LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
 };
 use neap_core::memory::{
     Author, Memory, MemoryId, MemoryKind, Provenance, RecallResponse, RenderedMemory, SUMMARY_TOKENS_MAX,
 };
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
 
+use crate::driver::Driver;
 use crate::error::EngineError;
+use crate::memory_log::DriverRun;
+use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::OpenStream;
 
 /// Records per kind, newest first, that upkeep checks for rewording.
 const REWORDED_MAX: usize = 4;
@@ -142,34 +145,20 @@ pub(crate) async fn run_command(
     stream: &mut OpenStream,
     command: MemoryCommand,
 ) -> Result<MemoryResponse, EngineError> {
-    let store = parts.store.as_ref();
-    let (mut machine, mut input, mut conflicts) = (LearnMachine::new(command), LearnInput::Begin, 0);
-    if stream.is_ahead_of_store() {
-        stream.reload(store).await?;
-    }
-    loop {
-        let now = parts.clock.now();
-        let mut context = LearnContext { id: &stream.id, agent: &mut stream.state, counter, now };
-        input = match machine.step(&mut context, input) {
-            LearnStep::Query(query) => LearnInput::QueryResult(lookup(parts, stream, query).await?),
-            LearnStep::Commit(events) => match stream.commit(store, events).await {
-                Ok(()) => LearnInput::Committed,
-                Err(error) => {
-                    reload_on_conflict(stream, store, error, &mut conflicts).await?;
-                    LearnInput::Stale
-                }
-            },
-            LearnStep::Done(response) => return Ok(*response),
-        };
-    }
+    stream.drop_uncommitted(parts.store.as_ref()).await?;
+    let (tools, interrupt) = (ToolSet::none(), Interrupt::default());
+    let driver = Driver { parts, counter, tools: &tools, interrupt: &interrupt };
+    let response =
+        driver.run(stream, LearnMachine::new(command), &mut DriverRun::new(parts, &mut NullObserver)).await?;
+    Ok(*response)
 }
 
 pub(crate) async fn lookup(
     parts: &Parts,
-    stream: &OpenStream,
+    agent: &SessionId,
     query: MemoryQuery,
 ) -> Result<MemoryQueryResult, StoreError> {
-    let (store, agent) = (parts.store.as_ref(), &stream.id);
+    let store = parts.store.as_ref();
     Ok(match query {
         MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(agent, &request).await?),
         MemoryQuery::Search { request, question } => {

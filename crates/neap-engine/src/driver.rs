@@ -1,9 +1,7 @@
 //! Runs the core's state machines: performs each step and returns its result to the machine. Nothing is decided
 //! here: an `if` about memory in this file belongs in the core.
 
-use neap_core::memory::RecallResponse;
 use neap_core::memory::knowledge::changed_memory;
-use neap_core::memory::learn::MemoryQueryResult;
 use neap_core::session::event::RecordedEvent;
 use neap_core::turn::{Input, Machine, ModelReply, ModelRequest, Progress, Step, Turn, TurnContext, TurnOutcome};
 use neap_model::ModelError;
@@ -15,7 +13,7 @@ use crate::memory_log::{DriverRun, memory_ops};
 use crate::observer::{Interrupt, TurnObserver};
 use crate::parts::Parts;
 use crate::retrieval::find_texts;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::OpenStream;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::turn::tools::{Banner, ToolSet};
 
@@ -33,7 +31,7 @@ impl Driver<'_> {
         turn: Turn,
         observer: &mut dyn TurnObserver,
     ) -> Result<TurnOutcome, EngineError> {
-        let mut run = DriverRun::new(observer);
+        let mut run = DriverRun::new(self.parts, observer);
         let outcome = self.run(stream, turn, &mut run).await?;
         if let (true, Ok(reply)) = (run.is_buffered, &outcome.reply) {
             run.watch.on_text(reply);
@@ -47,7 +45,7 @@ impl Driver<'_> {
         &self,
         stream: &mut OpenStream,
         mut machine: M,
-        run: &mut DriverRun<'_>,
+        run: &mut DriverRun<'_, '_>,
     ) -> Result<M::Outcome, EngineError> {
         let mut input = Input::Begin;
         let bytes = machine.bytes();
@@ -78,7 +76,7 @@ impl Driver<'_> {
         &self,
         stream: &mut OpenStream,
         step: Step,
-        run: &mut DriverRun<'_>,
+        run: &mut DriverRun<'_, '_>,
     ) -> Result<Input, EngineError> {
         let store = self.parts.store.as_ref();
         Ok(match step {
@@ -99,10 +97,11 @@ impl Driver<'_> {
                 let made = self.parts.summarize(&request).await;
                 Input::Summarized(made.map_err(|error| error.to_string()))
             }
-            Step::Recall(query) => match &stream.agent {
-                Some(agent) => Input::Recalled(lookup(self.parts, &agent.live, query).await?),
-                None => Input::Recalled(MemoryQueryResult::Records(RecallResponse::default())),
-            },
+            // Without an agent the stream is an agent's own, or has no memories.
+            Step::Recall(query) => {
+                let agent = stream.agent.as_ref().map_or(&stream.id, |agent| &agent.live.id);
+                Input::Recalled(lookup(self.parts, agent, query).await?)
+            }
             Step::CommitMemories(events) => self.commit_memories(stream, events, run).await?,
             Step::CallTool(call) => self.call_host_tool(stream, &call).await,
             Step::CallModel(request) => {
@@ -119,44 +118,31 @@ impl Driver<'_> {
         &self,
         stream: &mut OpenStream,
         events: Vec<RecordedEvent>,
-        run: &mut DriverRun<'_>,
+        run: &mut DriverRun<'_, '_>,
     ) -> Result<Input, EngineError> {
-        let store = self.parts.store.as_ref();
         let ops = memory_ops(&events, stream.sent.tokens());
-        match stream.commit(store, events).await {
-            Ok(()) => {
-                self.parts.mark_changed(&stream.id);
-                run.committed(&stream.id, &ops);
-                Ok(Input::Committed)
-            }
-            Err(error) => {
-                reload_on_conflict(stream, store, error, &mut run.conflicts).await?;
-                Ok(Input::Stale)
-            }
+        if !run.recorder.commit(stream, events).await? {
+            return Ok(Input::Stale);
         }
+        run.committed(&stream.id, &ops);
+        Ok(Input::Committed)
     }
 
     async fn commit_memories(
         &self,
         stream: &mut OpenStream,
         events: Vec<RecordedEvent>,
-        run: &mut DriverRun<'_>,
+        run: &mut DriverRun<'_, '_>,
     ) -> Result<Input, EngineError> {
-        let store = self.parts.store.as_ref();
         let Some(agent) = &mut stream.agent else { return Ok(Input::MemoriesCommitted) };
         let ops = memory_ops(&events, Tokens::ZERO);
         let changed: Vec<_> = events.iter().filter_map(|recorded| changed_memory(&recorded.event)).collect();
-        match agent.live.commit(store, events).await {
-            Ok(()) => {
-                agent.memories.mark_changed(&changed);
-                run.committed(&agent.live.id, &ops);
-                Ok(Input::MemoriesCommitted)
-            }
-            Err(error) => {
-                reload_on_conflict(&mut agent.live, store, error, &mut run.conflicts).await?;
-                Ok(Input::MemoriesStale)
-            }
+        if !run.recorder.commit(&mut agent.live, events).await? {
+            return Ok(Input::MemoriesStale);
         }
+        agent.memories.mark_changed(&changed);
+        run.committed(&agent.live.id, &ops);
+        Ok(Input::MemoriesCommitted)
     }
 
     async fn call_model(&self, request: &ModelRequest, observer: &mut dyn TurnObserver) -> Input {
@@ -184,6 +170,7 @@ impl Driver<'_> {
     pub(crate) fn turn_context<'a>(&'a self, stream: &'a mut OpenStream) -> TurnContext<'a> {
         TurnContext {
             agent: stream.agent.as_mut().map(|agent| agent.context()),
+            id: &stream.id,
             state: &mut stream.state,
             logs: &mut stream.logs,
             sent_prompt: &mut stream.sent,
@@ -195,7 +182,7 @@ impl Driver<'_> {
 }
 
 /// Announces new banners; a conclusion waits for the end, after the reply.
-fn announce(run: &mut DriverRun<'_>, banners: &[Banner]) {
+fn announce(run: &mut DriverRun<'_, '_>, banners: &[Banner]) {
     for banner in &banners[run.announced..] {
         if !matches!(banner, Banner::Concluded { .. }) {
             run.watch.on_banner(banner);

@@ -7,8 +7,9 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::{AgentId, SessionId, TurnNo};
 use neap_core::base::message::Message;
 use neap_core::base::policy::Policy;
+use neap_core::base::tokens::TokenCounter;
 use neap_core::client::Tenancy;
-use neap_core::context::agent_tools;
+use neap_core::context::{agent_tools, check_budget};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::recall::Filter;
 use neap_core::session::event::{Event, RecordedEvent};
@@ -21,7 +22,7 @@ use neap_model::offline::OfflineModel;
 use neap_model::summarize::ExtractiveSummarizer;
 use neap_model::{ChatModel, Embedder, Summarizer};
 use neap_store::folder::FolderViews;
-use neap_store::{SessionInfo, Store, StoreError, StoredEvent};
+use neap_store::{SessionInfo, Store, StoredEvent};
 
 use crate::agent::Agent;
 use crate::agent_stream::{AgentConfig, AgentStream};
@@ -34,7 +35,7 @@ use crate::handle_lookup::fetch_exchanges;
 use crate::ingest::{Backlog, SessionCache};
 use crate::parts::{HostTools, NoHostTools, Parts};
 use crate::session::Session;
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
 
 const DEFAULT_ENCODING: &str = "o200k_base";
 
@@ -189,19 +190,18 @@ impl Engine {
     /// Opens a session to continue it, or creates it. As after a restart, expansions are gone and an interrupted
     /// turn is closed.
     pub async fn resume(&self, id: &SessionId, options: &SessionOptions) -> Result<Session, EngineError> {
+        let mut stream = self.load_visible(id).await?;
+        self.load_agent(&mut stream, self.parts.agent.as_ref()).await?;
+        let mut recorder = Recorder::new(&self.parts);
         loop {
-            let mut stream = self.load_visible(id).await?;
+            self.check_visible(&stream)?;
             let mut policy = stream.state.policy().clone();
             policy.set_all(options.set.iter().map(|(key, value)| (key.as_str(), value.as_str())))?;
-            let events = self.opening_events(&stream, policy);
-            let now = self.parts.clock.now();
-            let decided = events.into_iter().map(|event| stream.state.record(now, event)).collect();
-            let mut session = self.open_session(stream).await?;
-            session.check_budget()?;
-            match session.commit(decided).await {
-                Ok(()) => return Ok(session),
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+            let decided = self.opening_events(&mut stream, policy);
+            let (tools, counter) = self.tools_for(&stream);
+            check_budget(stream.state.policy(), &tools, counter.as_ref())?;
+            if recorder.commit(&mut stream, decided).await? {
+                return Ok(self.session_of(stream));
             }
         }
     }
@@ -241,9 +241,14 @@ impl Engine {
 
     async fn load_visible(&self, id: &SessionId) -> Result<OpenStream, EngineError> {
         let stream = OpenStream::load(self.parts.store.as_ref(), id.clone()).await?;
+        self.check_visible(&stream)?;
+        Ok(stream)
+    }
+
+    fn check_visible(&self, stream: &OpenStream) -> Result<(), EngineError> {
         match self.parts.is_visible(stream.state.head().tenant) {
-            true => Ok(stream),
-            false => Err(EngineError::NoSession(id.clone())),
+            true => Ok(()),
+            false => Err(EngineError::NoSession(stream.id.clone())),
         }
     }
 
@@ -298,13 +303,14 @@ impl Engine {
         }
     }
 
-    fn opening_events(&self, stream: &OpenStream, policy: Policy) -> Vec<Event> {
-        if stream.state.head().session.is_none() {
-            let (session, encoding) = (stream.id.clone(), self.parts.encoding.clone());
-            return vec![Event::SessionCreated { session, encoding, policy, imported_from: None }];
+    fn opening_events(&self, stream: &mut OpenStream, policy: Policy) -> Vec<RecordedEvent> {
+        let now = self.parts.clock.now();
+        if let Some(created) = stream.create_if_new(&self.parts.encoding, policy.clone(), now) {
+            return vec![created];
         }
         let changed = (policy != *stream.state.policy()).then_some(Event::PolicyChanged { policy });
-        resume(&stream.state).into_iter().chain(changed).collect()
+        let events = resume(&stream.state).into_iter().chain(changed);
+        events.map(|event| stream.state.record(now, event)).collect()
     }
 
     pub(crate) async fn open_session(&self, stream: OpenStream) -> Result<Session, EngineError> {
@@ -316,18 +322,32 @@ impl Engine {
         mut stream: OpenStream,
         agent: Option<&AgentConfig>,
     ) -> Result<Session, EngineError> {
+        self.load_agent(&mut stream, agent).await?;
+        Ok(self.session_of(stream))
+    }
+
+    async fn load_agent(&self, stream: &mut OpenStream, agent: Option<&AgentConfig>) -> Result<(), EngineError> {
+        if let Some(agent) = agent {
+            stream.agent = Some(Box::new(AgentStream::load(&self.parts, agent).await?));
+        }
+        Ok(())
+    }
+
+    fn session_of(&self, stream: OpenStream) -> Session {
+        let (tools, counter) = self.tools_for(&stream);
+        Session::new(self.parts.clone(), stream, counter, tools)
+    }
+
+    fn tools_for(&self, stream: &OpenStream) -> (ToolSet, Arc<dyn TokenCounter>) {
         let counter = counter_for(&stream.state.head().encoding);
         let host = self.parts.host_tools.specs();
-        let tools = match agent {
+        let tools = match &stream.agent {
             Some(agent) => {
-                let agent_stream = AgentStream::load(&self.parts, agent).await?;
-                let head = agent_stream.live.state.head().agent.as_deref();
-                let tools = agent_tools(stream.state.policy(), head, &host, counter.as_ref());
-                stream.agent = Some(Box::new(agent_stream));
-                tools
+                let head = agent.live.state.head().agent.as_deref();
+                agent_tools(stream.state.policy(), head, &host, counter.as_ref())
             }
             None => ToolSet::with_efforts(counter.as_ref(), host),
         };
-        Ok(Session::new(self.parts.clone(), stream, counter, tools))
+        (tools, counter)
     }
 }

@@ -13,7 +13,7 @@ use neap_model::bpe::counter_for;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
 
 /// The outcome of an import.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -50,8 +50,7 @@ impl Engine {
         let events = folder_events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
         // One commit: a folder is imported as a whole, or not at all.
         let recorded = events.into_iter().map(|(at, event)| stream.state.record(at, event)).collect();
-        stream.commit(store, recorded).await?;
-        self.parts.mark_changed(id);
+        Recorder::new(&self.parts).commit(&mut stream, recorded).await?;
         Ok(Imported {
             session: id.clone(),
             turns: stream.state.turn().0,
@@ -124,8 +123,7 @@ impl Engine {
         if let Some(violation) = stream.state.violations().into_iter().next() {
             return Err(ImportEventsError::InvalidEvents(violation));
         }
-        stream.commit(store, recorded).await.map_err(EngineError::from)?;
-        self.parts.mark_changed(&id);
+        Recorder::new(&self.parts).commit(&mut stream, recorded).await?;
         let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len() as u64);
         let note =
             || format!("tool results without their seals, which are for a session of another name: {seals}");

@@ -9,10 +9,12 @@ use neap_core::session::event::RecordedEvent;
 use neap_core::session::memory_op::MemoryOp;
 
 use crate::observer::TurnObserver;
+use crate::parts::Parts;
+use crate::stream::Recorder;
 
-pub(crate) struct DriverRun<'w> {
+pub(crate) struct DriverRun<'p, 'w> {
+    pub(crate) recorder: Recorder<'p>,
     pub(crate) watch: &'w mut dyn TurnObserver,
-    pub(crate) conflicts: usize,
     /// How many of the machine's banners were announced.
     pub(crate) announced: usize,
     /// Whether the last reply is held back until the end.
@@ -20,9 +22,9 @@ pub(crate) struct DriverRun<'w> {
     since: Instant,
 }
 
-impl<'w> DriverRun<'w> {
-    pub(crate) fn new(watch: &'w mut dyn TurnObserver) -> Self {
-        Self { watch, conflicts: 0, announced: 0, is_buffered: false, since: Instant::now() }
+impl<'p, 'w> DriverRun<'p, 'w> {
+    pub(crate) fn new(parts: &'p Parts, watch: &'w mut dyn TurnObserver) -> Self {
+        Self { recorder: Recorder::new(parts), watch, announced: 0, is_buffered: false, since: Instant::now() }
     }
 
     /// Restarts the timer, so that it does not count the model's time.

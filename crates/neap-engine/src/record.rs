@@ -8,7 +8,6 @@ use neap_core::base::policy::Policy;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::context::host_log::append_message;
 use neap_core::memory::Author;
-use neap_core::session::event::Event;
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::mask_message;
 use neap_model::bpe::counter_for;
@@ -16,7 +15,7 @@ use neap_model::compute::run_blocking;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::{OpenStream, Recorder};
 
 const COMMIT_MESSAGES_MAX: usize = 256;
 
@@ -40,19 +39,13 @@ impl Engine {
         author: Author,
         messages: &[(Stamp, Message)],
     ) -> Result<(), EngineError> {
-        let store = self.parts.store.as_ref();
-        let mut stream = OpenStream::load(store, id.clone()).await?;
-        let mut conflicts = 0;
+        let mut stream = OpenStream::load(self.parts.store.as_ref(), id.clone()).await?;
+        let mut recorder = Recorder::new(&self.parts);
         for chunk in messages.chunks(COMMIT_MESSAGES_MAX) {
             loop {
-                let mut decided = Vec::new();
-                if stream.state.head().session.is_none() {
-                    let at = chunk.first().map_or_else(|| self.parts.clock.now(), |(at, _)| *at);
-                    let (session, encoding) = (id.clone(), self.parts.encoding.clone());
-                    let policy = Policy::default();
-                    let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
-                    decided.push(stream.state.record(at, created));
-                }
+                let at = chunk.first().map_or_else(|| self.parts.clock.now(), |(at, _)| *at);
+                let created = stream.create_if_new(&self.parts.encoding, Policy::default(), at);
+                let mut decided: Vec<_> = created.into_iter().collect();
                 let counter = counter_for(&stream.state.head().encoding);
                 for (at, message) in chunk {
                     let counted = prepare_message(&stream.state, &counter, message.clone()).await;
@@ -60,13 +53,11 @@ impl Engine {
                         decided.push(stream.state.record(*at, event));
                     }
                 }
-                match stream.commit(store, decided).await {
-                    Ok(()) => break,
-                    Err(error) => reload_on_conflict(&mut stream, store, error, &mut conflicts).await?,
+                if recorder.commit(&mut stream, decided).await? {
+                    break;
                 }
             }
         }
-        self.parts.mark_changed(id);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolC
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
-use neap_core::session::event::{AbandonReason, Event, RecordedEvent};
+use neap_core::session::event::{AbandonReason, Event};
 use neap_core::session::report::{Report, report};
 use neap_core::session::resume::abandon;
 use neap_core::session::state::SessionState;
@@ -24,7 +24,7 @@ use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver, TurnObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
 use crate::tool_answer::call_binding;
 
 /// The outcome of a turn.
@@ -143,8 +143,9 @@ impl Session {
             arguments: arguments.to_owned(),
         };
         let (driver, stream) = self.driver();
-        let outcome =
-            driver.run(stream, StandaloneToolCall::new(call.clone()), &mut DriverRun::new(observer)).await?;
+        let outcome = driver
+            .run(stream, StandaloneToolCall::new(call.clone()), &mut DriverRun::new(driver.parts, observer))
+            .await?;
         let StandaloneOutcome { text, banner, refusal } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
         let envelope = keyring.seal(&call_binding(self.live.id.as_str(), &call), text.clone(), now)?;
@@ -198,7 +199,7 @@ impl Session {
     pub async fn run_upkeep_watched(&mut self, observer: &mut dyn TurnObserver) -> Result<usize, EngineError> {
         self.recover().await?;
         let (driver, stream) = self.driver();
-        let made = driver.run(stream, Upkeep::default(), &mut DriverRun::new(observer)).await?;
+        let made = driver.run(stream, Upkeep::default(), &mut DriverRun::new(driver.parts, observer)).await?;
         driver.run_agent_upkeep(stream).await?;
         Ok(made)
     }
@@ -230,29 +231,20 @@ impl Session {
 
     /// Changes a setting for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
+        self.recover().await?;
+        let Self { parts, live, tools, counter, .. } = self;
+        let mut recorder = Recorder::new(parts);
         loop {
-            self.recover().await?;
-            let mut policy = self.live.state.policy().clone();
+            let mut policy = live.state.policy().clone();
             policy.set(key, value)?;
-            check_budget(&policy, &self.tools, self.counter.as_ref())?;
-            let decided = vec![self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy })];
-            match self.commit(decided).await {
-                Ok(()) => break,
-                // Another process came first: decide again on its state.
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+            check_budget(&policy, tools, counter.as_ref())?;
+            let decided = vec![live.state.record(parts.clock.now(), Event::PolicyChanged { policy })];
+            if recorder.commit(live, decided).await? {
+                // The logs in memory were cut to the old budget.
+                live.forget_logs();
+                return Ok(());
             }
         }
-        // The logs in memory were cut to the old budget.
-        self.live.logs.clear();
-        self.live.sent.invalidate();
-        Ok(())
-    }
-
-    pub(crate) async fn commit(&mut self, events: Vec<RecordedEvent>) -> Result<(), StoreError> {
-        self.live.commit(self.parts.store.as_ref(), events).await?;
-        self.parts.mark_changed(&self.live.id);
-        Ok(())
     }
 
     async fn prepare_message(&self, message: Message) -> CountedMessage {
@@ -264,10 +256,6 @@ impl Session {
             Some(text) => Some(self.prepare_message(Message::user(text)).await),
             None => None,
         }
-    }
-
-    pub(crate) fn check_budget(&self) -> Result<(), EngineError> {
-        Ok(check_budget(self.live.state.policy(), &self.tools, self.counter.as_ref())?)
     }
 
     async fn run_turn(
@@ -329,26 +317,21 @@ impl Session {
             // An erased memory must not be sent again.
             self.live.sent.invalidate();
         }
-        loop {
-            if self.live.is_ahead_of_store() {
-                self.live.reload(self.parts.store.as_ref()).await?;
-            }
-            let Some(turn) = self.live.turn else { return Ok(()) };
-            let Some(event) = abandon(&self.live.state, turn, AbandonReason::Interrupted) else {
-                self.live.turn = None;
-                return Ok(());
+        let Self { parts, live, .. } = self;
+        live.drop_uncommitted(parts.store.as_ref()).await?;
+        let mut recorder = Recorder::new(parts);
+        while let Some(turn) = live.turn {
+            let Some(event) = abandon(&live.state, turn, AbandonReason::Interrupted) else {
+                live.turn = None;
+                break;
             };
-            let decided = vec![self.live.state.record(self.parts.clock.now(), event)];
-            match self.commit(decided).await {
+            let decided = vec![live.state.record(parts.clock.now(), event)];
+            if recorder.commit(live, decided).await? {
                 // The log in memory lacks the turn, and the prompt has it without an end.
-                Ok(()) => {
-                    self.live.logs.clear();
-                    self.live.sent.invalidate();
-                }
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+                live.forget_logs();
             }
         }
+        Ok(())
     }
 
     async fn load_logs(&mut self) -> Result<(), EngineError> {

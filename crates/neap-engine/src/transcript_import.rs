@@ -11,6 +11,7 @@ use neap_core::client::transcript::{
 };
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
 use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::state::NewSession;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_in_place;
 use serde::Serialize;
@@ -18,7 +19,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle_lookup::fetch_exchanges;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::{OpenStream, Recorder};
 
 const COMMIT_STEPS_MAX: usize = 128;
 /// Occurrences of one prompt: how many are looked up at once, and how many there may be.
@@ -72,24 +73,14 @@ impl Engine {
         };
         let mut stream = OpenStream::load(store, transcript.session.clone()).await?;
         let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len());
-        let mut conflicts = 0;
-        loop {
-            let fresh = self.new_records(transcript).await?;
-            if conflicts == 0 {
-                imported.new = fresh.len() as u64;
-                imported.known = transcript.records.len() as u64 - imported.new;
-            }
-            if fresh.is_empty() {
-                break;
-            }
-            match self.import_steps(&mut stream, transcript, &group_records(&fresh), &mut imported).await {
-                Ok(()) => break,
-                // Another process came first, and may have imported the same records.
-                Err(EngineError::Store(error)) => {
-                    reload_on_conflict(&mut stream, store, error, &mut conflicts).await?
-                }
-                Err(error) => return Err(error),
-            }
+        let fresh = self.new_records(transcript).await?;
+        imported.new = fresh.len() as u64;
+        imported.known = transcript.records.len() as u64 - imported.new;
+        let mut recorder = Recorder::new(&self.parts);
+        let mut steps = group_records(&fresh);
+        while !self.import_steps(&mut stream, &mut recorder, transcript, &steps, &mut imported).await? {
+            // The other process may have imported the same records.
+            steps = group_records(&self.new_records(transcript).await?);
         }
         imported.turns = stream.state.turn().0.saturating_sub(turns);
         imported.efforts = stream.state.efforts().len().saturating_sub(efforts) as u64;
@@ -152,13 +143,18 @@ impl Engine {
         Ok(transcript.records.iter().filter(is_unknown).collect())
     }
 
+    /// Returns `false` if another process committed first.
     async fn import_steps(
         &self,
         stream: &mut OpenStream,
+        recorder: &mut Recorder<'_>,
         transcript: &Transcript,
         steps: &[TranscriptStep],
         imported: &mut ImportedTranscript,
-    ) -> Result<(), EngineError> {
+    ) -> Result<bool, EngineError> {
+        if steps.is_empty() {
+            return Ok(true);
+        }
         let store = self.parts.store.as_ref();
         let prompt = match stream.state.head().pending.last_key_value() {
             Some((turn, _)) => {
@@ -175,7 +171,9 @@ impl Engine {
         let mut last: Option<&TranscriptStep> = None;
         for step in steps {
             if importer.should_conclude(&stream.state, last, Some(step)) {
-                self.commit_batch(stream, &mut batch).await?;
+                if !self.commit_batch(stream, recorder, &mut batch).await? {
+                    return Ok(false);
+                }
                 self.conclude_effort(stream).await?;
             }
             self.begin_session(stream, transcript, step, &mut batch);
@@ -184,7 +182,9 @@ impl Engine {
             let apply = || importer.apply(&mut stream.state, counter.as_ref(), step, transcript.author, now);
             batch.events.extend(run_in_place(step.bytes(), apply));
             if let RecordBody::Compacted(summary) = &step.body {
-                self.commit_batch(stream, &mut batch).await?;
+                if !self.commit_batch(stream, recorder, &mut batch).await? {
+                    return Ok(false);
+                }
                 let exchanges = self.exchanges_since_compaction(stream).await?;
                 if let Some(event) = compaction_event(&stream.state, counter.as_ref(), &exchanges, summary) {
                     batch.events.push(stream.state.record(step.at.unwrap_or(now), event));
@@ -192,17 +192,19 @@ impl Engine {
             }
             batch.keys.extend(&step.keys);
             batch.steps += 1;
-            if batch.steps >= COMMIT_STEPS_MAX {
-                self.commit_batch(stream, &mut batch).await?;
+            if batch.steps >= COMMIT_STEPS_MAX && !self.commit_batch(stream, recorder, &mut batch).await? {
+                return Ok(false);
             }
             last = Some(step);
         }
-        self.commit_batch(stream, &mut batch).await?;
+        if !self.commit_batch(stream, recorder, &mut batch).await? {
+            return Ok(false);
+        }
         if importer.should_conclude(&stream.state, last, None) {
             self.conclude_effort(stream).await?;
         }
         imported.masked += importer.masked_count;
-        Ok(())
+        Ok(true)
     }
 
     fn begin_session(
@@ -212,19 +214,20 @@ impl Engine {
         step: &TranscriptStep,
         batch: &mut ImportBatch,
     ) {
-        if stream.state.head().session.is_some() {
-            return;
-        }
         let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
-        let (session, encoding) = (stream.id.clone(), self.parts.encoding.clone());
-        let imported_from = Some(transcript.source.clone());
-        let created = Event::SessionCreated { session, encoding, policy, imported_from };
+        let (encoding, imported_from) = (self.parts.encoding.as_str(), Some(transcript.source.clone()));
         let at = step.at.unwrap_or_else(|| self.parts.clock.now());
-        batch.events.push(stream.state.record(at, created));
+        let new = NewSession { id: &stream.id, encoding, policy, imported_from };
+        batch.events.extend(stream.state.create_if_new(at, new));
     }
 
     /// Commits a batch with the keys that identify its records.
-    async fn commit_batch(&self, stream: &mut OpenStream, batch: &mut ImportBatch) -> Result<(), EngineError> {
+    async fn commit_batch(
+        &self,
+        stream: &mut OpenStream,
+        recorder: &mut Recorder<'_>,
+        batch: &mut ImportBatch,
+    ) -> Result<bool, EngineError> {
         let ImportBatch { mut events, keys, .. } = std::mem::take(batch);
         let turn = stream.state.turn();
         if let Some(end) = keys.last() {
@@ -233,7 +236,7 @@ impl Engine {
             let at = events.last().map_or_else(|| stream.state.head().updated, |recorded| recorded.at);
             events.push(stream.state.record(at, Event::HistoryLinked { turn, links, line, tenant: None }));
         }
-        Ok(stream.commit(self.parts.store.as_ref(), events).await?)
+        recorder.commit(stream, events).await
     }
 
     async fn conclude_effort(&self, stream: &mut OpenStream) -> Result<(), EngineError> {

@@ -6,7 +6,7 @@ use neap_core::session::event::Event;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::{OpenStream, Recorder};
 
 impl Engine {
     /// Whether the session `old`, whose id is a truncated name, belongs to `name`. The first name that asks owns
@@ -16,7 +16,7 @@ impl Engine {
         let claimed = Digest::of("a name was cut", &[old.as_str().as_bytes()]);
         let full_name = Digest::of("the whole name", &[old.as_str().as_bytes(), name.as_str().as_bytes()]);
         let mut stream = OpenStream::load(store, old.clone()).await?;
-        let mut conflicts = 0;
+        let mut recorder = Recorder::new(&self.parts);
         loop {
             if stream.state.head().session.is_none() {
                 return Ok(false);
@@ -34,9 +34,8 @@ impl Engine {
             let line = head.unwrap_or_else(|| HistoryHead { asked: full_name, answered: Vec::new() });
             let linked = Event::HistoryLinked { turn, links, line, tenant: None };
             let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
-            match stream.commit(store, decided).await {
-                Ok(()) => return Ok(true),
-                Err(error) => reload_on_conflict(&mut stream, store, error, &mut conflicts).await?,
+            if recorder.commit(&mut stream, decided).await? {
+                return Ok(true);
             }
         }
     }

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use neap_core::base::ids::{Seq, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::refusal::Refusal;
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::turn::undo_turn;
-use neap_store::{StoreError, StoredEvent};
+use neap_store::{Store, StoreError, StoredEvent};
 
 use crate::error::EngineError;
 use crate::session::Session;
-use crate::stream::reload_on_conflict;
+use crate::stream::Recorder;
 
 const TURN_END_KINDS: [&str; 4] = ["turn_completed", "turn_abandoned", "turn_closed", "turn_taken_back"];
 const PAGE: usize = 32;
@@ -30,54 +30,50 @@ impl Session {
     /// Takes back the turn that ended last and is not taken back yet: no context shows it, no search finds it. It
     /// stays stored and its handle leads to it; what its tools did stays done.
     pub async fn undo_turn(&mut self) -> Result<Result<UndoneTurn, Refusal>, EngineError> {
-        let mut conflicts = 0;
+        self.recover().await?;
+        let Self { parts, live, .. } = self;
+        let (store, mut recorder) = (parts.store.as_ref(), Recorder::new(parts));
         loop {
-            self.recover().await?;
-            let Some((turn, scope)) = self.last_turn().await? else {
+            let Some((turn, scope)) = last_turn(store, &live.id).await? else {
                 return Ok(Err(Refusal::new("Nothing has been said that could be taken back.")));
             };
-            let log = self.parts.store.log(&self.live.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
-            let event = match undo_turn(&self.live.state, turn, &scope, log.size().tokens) {
+            let log = store.log(&live.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
+            let event = match undo_turn(&live.state, turn, &scope, log.size().tokens) {
                 Ok(event) => event,
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            let decided = vec![self.live.state.record(self.parts.clock.now(), event)];
-            match self.commit(decided).await {
-                Ok(()) => {
-                    self.live.logs.clear();
-                    self.live.sent.invalidate();
-                    let first = log.exchanges().next().and_then(|exchange| exchange.messages.first());
-                    let user_text = first.map_or_else(String::new, |counted| counted.message.content.to_string());
-                    return Ok(Ok(UndoneTurn { turn, user_text }));
-                }
-                Err(error) => {
-                    reload_on_conflict(&mut self.live, self.parts.store.as_ref(), error, &mut conflicts).await?;
-                }
+            let decided = vec![live.state.record(parts.clock.now(), event)];
+            if !recorder.commit(live, decided).await? {
+                continue;
             }
+            live.forget_logs();
+            let first = log.exchanges().next().and_then(|exchange| exchange.messages.first());
+            let user_text = first.map_or_else(String::new, |counted| counted.message.content.to_string());
+            return Ok(Ok(UndoneTurn { turn, user_text }));
         }
     }
+}
 
-    async fn last_turn(&self) -> Result<Option<(TurnNo, Scope)>, StoreError> {
-        let mut undone = BTreeSet::new();
-        let mut before: Option<Seq> = None;
-        loop {
-            let page = self.parts.store.events_of_kinds(&self.live.id, &TURN_END_KINDS, before, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(None) };
-            before = Some(match last {
-                StoredEvent::Whole(recorded) => recorded.seq,
-                StoredEvent::Damaged { seq, .. } => *seq,
-            });
-            for stored in page {
-                let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { continue };
-                if let Event::TurnTakenBack { turn, .. } = event {
-                    undone.insert(turn);
-                } else if let Event::TurnCompleted { turn, scope, .. }
-                | Event::TurnAbandoned { turn, scope, .. }
-                | Event::TurnClosed { turn, scope } = event
-                    && !undone.contains(&turn)
-                {
-                    return Ok(Some((turn, scope)));
-                }
+async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<Option<(TurnNo, Scope)>, StoreError> {
+    let mut undone = BTreeSet::new();
+    let mut before: Option<Seq> = None;
+    loop {
+        let page = store.events_of_kinds(session, &TURN_END_KINDS, before, PAGE).await?;
+        let Some(last) = page.last() else { return Ok(None) };
+        before = Some(match last {
+            StoredEvent::Whole(recorded) => recorded.seq,
+            StoredEvent::Damaged { seq, .. } => *seq,
+        });
+        for stored in page {
+            let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { continue };
+            if let Event::TurnTakenBack { turn, .. } = event {
+                undone.insert(turn);
+            } else if let Event::TurnCompleted { turn, scope, .. }
+            | Event::TurnAbandoned { turn, scope, .. }
+            | Event::TurnClosed { turn, scope } = event
+                && !undone.contains(&turn)
+            {
+                return Ok(Some((turn, scope)));
             }
         }
     }

@@ -26,6 +26,7 @@ pub mod memory_tool;
 mod overflow;
 mod own_tools;
 mod phrase;
+mod recording;
 mod request;
 mod request_class;
 mod shorten;
@@ -55,6 +56,7 @@ pub use forward::{Bounds, ForwardDecision, decide_forward};
 pub use mask_item::mask_item;
 pub use overflow::Overflow;
 pub use own_tools::{HiddenToolTurns, is_effort_tool, offered_tools};
+pub use recording::{EffortTracker, ItemRecording, LinkedItem, PreparedItem, Resumed, TurnAccount};
 pub use request::{
     ClientRequest, ContentBlock, Endpoint, HistoryItem, ProviderReply, Speaker, WireApi, items_to_first_message,
     items_to_first_reply,

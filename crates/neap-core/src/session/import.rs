@@ -13,7 +13,7 @@ use crate::memory::Author;
 use crate::session::decay;
 use crate::session::effort::{EffortStatus, Summary};
 use crate::session::event::{AbandonReason, Event};
-use crate::session::state::SessionState;
+use crate::session::state::{NewSession, SessionState};
 use crate::text::secrets::{Masking, UniqueIds};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,13 +103,14 @@ pub fn folder_events(
     }
     let began = queue.first().map_or(now, |exchange| exchange.at);
     let mut builder = EventBuilder { events: Vec::new(), state: SessionState::default() };
-    let created = Event::SessionCreated {
-        session: session.clone(),
-        encoding: counter.encoding().to_owned(),
+    let new = NewSession {
+        id: session,
+        encoding: counter.encoding(),
         policy: policy.clone(),
         imported_from: Some(source.to_owned()),
     };
-    builder.push(began, created);
+    let created = builder.state.create_if_new(began, new);
+    builder.events.extend(created.map(|created| (began, created.event)));
     for exchange in queue.drain(..) {
         let effort = exchange.scope.effort().and_then(|id| by_id.get(id).copied());
         let at = exchange.at;

@@ -1,6 +1,6 @@
 //! What the turn machines work on.
 
-use crate::base::ids::Stamp;
+use crate::base::ids::{SessionId, Stamp};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
@@ -12,6 +12,7 @@ use crate::session::state::SessionState;
 use crate::turn::tools::ToolSet;
 
 pub struct TurnContext<'a> {
+    pub id: &'a SessionId,
     /// Decisions are applied to it at once.
     pub state: &'a mut SessionState,
     /// The logs in play.

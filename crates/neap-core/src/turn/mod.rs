@@ -13,6 +13,7 @@ mod context;
 mod effort_search;
 mod effort_summary;
 mod finish;
+mod learning;
 mod limits;
 mod memory_calls;
 mod memory_use;

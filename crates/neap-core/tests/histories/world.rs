@@ -27,6 +27,7 @@ use crate::check::Checks;
 use crate::dice::Dice;
 
 pub(crate) struct World {
+    id: SessionId,
     pub(crate) dice: Dice,
     pub(crate) state: SessionState,
     pub(crate) logs: LogCache,
@@ -55,6 +56,7 @@ impl World {
         };
         let policy = policy(&mut dice, &tools);
         let mut world = Self {
+            id: SessionId::parse("s").expect("a slug"),
             dice,
             state: SessionState::default(),
             logs: LogCache::default(),
@@ -66,7 +68,7 @@ impl World {
             checks: Checks::default(),
             now: 0,
         };
-        let session = SessionId::parse("s").expect("a slug");
+        let session = world.id.clone();
         let encoding = "words".to_owned();
         let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
         let recorded = world.state.record(Stamp(0), created);
@@ -90,6 +92,7 @@ impl World {
     fn desk(&mut self) -> TurnContext<'_> {
         self.now += 1_000;
         TurnContext {
+            id: &self.id,
             state: &mut self.state,
             logs: &mut self.logs,
             sent_prompt: &mut self.sent,

@@ -10,13 +10,11 @@ use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::host_log::{HostLog, RenderedLog, TextChunk, append_message, best_chunks};
 use neap_core::memory::Author;
 use neap_core::recall::{Filter, ParsedQuestion, RankWeights, TextSearch};
-use neap_core::session::event::Event;
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::tools::ToolSet;
 use neap_core::turn::{TurnError, Upkeep};
 use neap_model::bpe::counter_for;
-use neap_store::StoreError;
 
 use crate::driver::Driver;
 use crate::engine::Engine;
@@ -27,7 +25,7 @@ use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
 use crate::retrieval::find_texts;
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
 
 const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
@@ -53,21 +51,15 @@ impl ConversationLog {
         log_tokens_max: Tokens,
     ) -> Result<Self, EngineError> {
         let parts = engine.parts.clone();
-        let live = loop {
-            let mut live = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
-            if live.state.head().session.is_some() {
-                break live;
-            }
+        let mut live = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
+        let mut recorder = Recorder::new(&parts);
+        loop {
             let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
-            let (session, encoding) = (id.clone(), parts.encoding.clone());
-            let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
-            let decided = vec![live.state.record(parts.clock.now(), created)];
-            match live.commit(parts.store.as_ref(), decided).await {
-                Ok(()) => break live,
-                Err(StoreError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
+            let created = live.create_if_new(&parts.encoding, policy, parts.clock.now());
+            if recorder.commit(&mut live, created.into_iter().collect()).await? {
+                break;
             }
-        };
+        }
         let (counter, tools) = (counter_for(&live.state.head().encoding), ToolSet::none());
         let (interrupt, in_flight) = (Interrupt::default(), Vec::new());
         let mut conversation = Self { parts, live, counter, tools, interrupt, in_flight, log_tokens_max };
@@ -100,23 +92,22 @@ impl ConversationLog {
         }
         let message =
             prepare_message(&self.live.state, &self.counter, Message { role, ..Message::user(content) }).await;
+        let parts = self.parts.clone();
+        let mut recorder = Recorder::new(&parts);
         loop {
             self.sync().await?;
-            let before = self.live.state.head().pending.clone();
+            let stream = &mut self.live;
+            let before = stream.state.head().pending.clone();
             // The host chooses the role, which proves no author; these memories pin nothing.
-            let events = append_message(&self.live.state, message.clone(), Author::Model);
-            let decided = events.into_iter().map(|event| self.live.state.record(at, event)).collect();
-            match self.live.commit(self.parts.store.as_ref(), decided).await {
-                Ok(()) => {
-                    self.parts.mark_changed(&self.live.id);
-                    let joined = before.contains_key(&self.live.state.turn());
-                    let closed = before.into_iter().map(|(turn, pending)| (turn, pending.at)).collect();
-                    self.track_appended(message, if joined { Vec::new() } else { closed });
-                    return Ok(());
-                }
-                Err(StoreError::Conflict { .. }) => self.reload().await?,
-                Err(error) => return Err(error.into()),
+            let events = append_message(&stream.state, message.clone(), Author::Model);
+            let decided = events.into_iter().map(|event| stream.state.record(at, event)).collect();
+            if recorder.commit(stream, decided).await? {
+                let joined = before.contains_key(&stream.state.turn());
+                let closed = before.into_iter().map(|(turn, pending)| (turn, pending.at)).collect();
+                self.track_appended(message, if joined { Vec::new() } else { closed });
+                return Ok(());
             }
+            self.load_in_flight().await?;
         }
     }
 
@@ -176,7 +167,8 @@ impl ConversationLog {
                 tools: &self.tools,
                 interrupt: &self.interrupt,
             };
-            let made = driver.run(&mut self.live, upkeep, &mut DriverRun::new(&mut NullObserver)).await?;
+            let made =
+                driver.run(&mut self.live, upkeep, &mut DriverRun::new(driver.parts, &mut NullObserver)).await?;
             total += made;
             if made == 0 {
                 return Ok(total);

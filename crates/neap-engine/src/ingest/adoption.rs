@@ -8,7 +8,7 @@ use neap_core::session::event::Event;
 use super::session_cache::{ProxySession, check_owner};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::reload_on_conflict;
+use crate::stream::Recorder;
 
 pub(super) struct EarlierIdentity {
     /// The digests of the request's history under the earlier identity.
@@ -32,10 +32,8 @@ impl Engine {
             .map(|items| (earlier.chain.prefix_digest(items), chain.prefix_digest(items)))
             .collect();
         let renewed = |digest: &Digest| new_digests.get(digest).copied();
-        let mut conflicts = 0;
-        if live.is_ahead_of_store() {
-            live.reload(store).await?;
-        }
+        live.drop_uncommitted(store).await?;
+        let mut recorder = Recorder::new(&self.parts);
         loop {
             check_owner(live, owner)?;
             let linked = store.sessions_by_digest(old_links).await?;
@@ -59,9 +57,8 @@ impl Engine {
             let tenant = live.state.head().tenant.is_none().then_some(*owner);
             let linked = Event::HistoryLinked { turn, links, line, tenant };
             let decided = vec![live.state.record(self.parts.clock.now(), linked)];
-            match live.commit(store, decided).await {
-                Ok(()) => return Ok(()),
-                Err(error) => reload_on_conflict(live, store, error, &mut conflicts).await?,
+            if recorder.commit(live, decided).await? {
+                return Ok(());
             }
         }
     }

@@ -20,7 +20,6 @@ use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::{CachedCounter, FixedParts, WireRequest};
-use neap_store::StoreError;
 
 use super::plan::RequestPlan;
 use super::session_cache::ProxySession;
@@ -31,7 +30,7 @@ use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::retrieval::{CurrentSession, RetrievalRequest};
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
 
 /// Bytes of a query that are searched for, from its end.
 const QUERY_BYTES_MAX: usize = 4_096;
@@ -177,7 +176,7 @@ impl RequestBudgeter<'_> {
         let interrupt = Interrupt::default();
         let driver = Driver { parts: self.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
         let upkeep = || Upkeep::for_client_history(coverage.clone(), SummarizerKind::BuiltIn);
-        while driver.run(stream, upkeep(), &mut DriverRun::new(&mut NullObserver)).await? > 0 {}
+        while driver.run(stream, upkeep(), &mut DriverRun::new(driver.parts, &mut NullObserver)).await? > 0 {}
         Ok(())
     }
 
@@ -223,12 +222,8 @@ impl RequestBudgeter<'_> {
     async fn note_epoch(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
         let event = Event::EpochBegan { turn: stream.state.turn(), cause: EpochCause::Full };
         let decided = vec![stream.state.record(self.parts.clock.now(), event)];
-        match stream.commit(self.parts.store.as_ref(), decided).await {
-            Ok(()) => Ok(()),
-            // Another process came first: the note is dropped, since nothing depends on it.
-            Err(StoreError::Conflict { .. }) => Ok(stream.reload(self.parts.store.as_ref()).await?),
-            Err(error) => Err(error.into()),
-        }
+        // If another process came first, the note is dropped, since nothing depends on it.
+        Recorder::new(&self.parts).commit(stream, decided).await.map(drop)
     }
 }
 

@@ -14,7 +14,7 @@ use neap_core::session::event::Event;
 use super::session_cache::check_owner;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::{OpenStream, Recorder};
 
 const AGENT: &str = "proxy";
 const FILES_NAME: &str = "memories";
@@ -45,9 +45,8 @@ impl Engine {
 
     /// Records an agent's owner, with several callers; [`EngineError::NoSession`] if it has another.
     async fn claim_agent(&self, agent: &AgentId, caller: &Caller) -> Result<(), EngineError> {
-        let store = self.parts.store.as_ref();
-        let mut stream = OpenStream::load(store, agent.stream()).await?;
-        let mut conflicts = 0;
+        let mut stream = OpenStream::load(self.parts.store.as_ref(), agent.stream()).await?;
+        let mut recorder = Recorder::new(&self.parts);
         loop {
             check_owner(&stream, &caller.tenant)?;
             if stream.state.head().tenant.is_some() || !caller.needs_proof() {
@@ -58,9 +57,8 @@ impl Engine {
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(caller.tenant));
             let claimed = Event::HistoryLinked { turn, links, line, tenant };
             let decided = vec![stream.state.record(self.parts.clock.now(), claimed)];
-            match stream.commit(store, decided).await {
-                Ok(()) => return Ok(()),
-                Err(error) => reload_on_conflict(&mut stream, store, error, &mut conflicts).await?,
+            if recorder.commit(&mut stream, decided).await? {
+                return Ok(());
             }
         }
     }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use neap_core::base::ids::TurnNo;
-use neap_core::client::{Digest, ProviderReply, RequestAccount};
+use neap_core::client::{Digest, ProviderReply, RequestAccount, TurnAccount};
 use tokio::runtime::Handle;
 
 use super::backlog::{BacklogEntry, DeferredRequest, RecordStep, RecordingStatus};
 use super::compaction::covered_items;
 use super::plan::ReplyTicket;
-use super::recording::{NewItems, TurnAccount};
+use super::recording::NewItems;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -145,7 +145,7 @@ impl Engine {
         let shared = self.parts.session_cache.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
         let ends_work = {
             let mut session = shared.lock().await;
-            std::mem::take(&mut session.is_effort_done) && session.live.state.active_effort().is_some()
+            std::mem::take(&mut session.efforts.is_effort_done) && session.live.state.active_effort().is_some()
         };
         if !ends_work {
             return Ok(());
@@ -156,7 +156,7 @@ impl Engine {
         };
         let concluded = concluded.await;
         // The next reply tries again.
-        shared.lock().await.is_effort_done |= concluded.is_err();
+        shared.lock().await.efforts.is_effort_done |= concluded.is_err();
         concluded
     }
 }

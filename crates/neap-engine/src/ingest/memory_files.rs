@@ -14,7 +14,7 @@ use neap_store::{Store, StoreError, StoredEvent};
 use super::session_cache::check_owner;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::stream::{OpenStream, reload_on_conflict};
+use crate::stream::{OpenStream, Recorder};
 
 const PAGE: usize = 256;
 
@@ -29,7 +29,7 @@ impl Engine {
         };
         let store = self.parts.store.as_ref();
         let mut stream = OpenStream::load(store, self.files_session_for(caller).await?).await?;
-        let mut conflicts = 0;
+        let mut recorder = Recorder::new(&self.parts);
         loop {
             check_owner(&stream, &caller.tenant)?;
             let mut files = load_files(store, &stream.id).await?;
@@ -39,9 +39,8 @@ impl Engine {
                 Err(why) => return Ok(why),
             };
             let decided = self.change_events(&mut stream, &caller.tenant, call, &reply);
-            match stream.commit(store, decided).await {
-                Ok(()) => return Ok(reply),
-                Err(error) => reload_on_conflict(&mut stream, store, error, &mut conflicts).await?,
+            if recorder.commit(&mut stream, decided).await? {
+                return Ok(reply);
             }
         }
     }
@@ -54,13 +53,8 @@ impl Engine {
         reply: &str,
     ) -> Vec<RecordedEvent> {
         let now = self.parts.clock.now();
-        let mut decided = Vec::new();
-        if stream.state.head().session.is_none() {
-            let (session, encoding) = (stream.id.clone(), self.parts.encoding.clone());
-            let created =
-                Event::SessionCreated { session, encoding, policy: Policy::default(), imported_from: None };
-            decided.push(stream.state.record(now, created));
-        }
+        let created = stream.create_if_new(&self.parts.encoding, Policy::default(), now);
+        let mut decided: Vec<_> = created.into_iter().collect();
         if stream.state.head().tenant.is_none() {
             // No history: the head is where every history of this caller begins.
             let line = HistoryHead { asked: *owner.digest(), answered: Vec::new() };

@@ -98,8 +98,14 @@ impl Engine {
         call: &ToolCall,
     ) -> Result<String, EngineError> {
         if is_effort_tool(&call.name) {
-            self.parts.session_cache.get(&self.parts, id, &caller.tenant).await?.lock().await.is_model_steered =
-                true;
+            self.parts
+                .session_cache
+                .get(&self.parts, id, &caller.tenant)
+                .await?
+                .lock()
+                .await
+                .efforts
+                .is_model_steered = true;
         }
         let stream = OpenStream::load(self.parts.store.as_ref(), id.clone()).await?;
         check_owner(&stream, &caller.tenant)?;

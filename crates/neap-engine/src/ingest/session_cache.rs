@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use neap_core::base::ids::{AgentId, SessionId};
-use neap_core::client::{CutPlan, HiddenToolTurns, Tenant, TopicTracker};
+use neap_core::client::{CutPlan, EffortTracker, HiddenToolTurns, Tenant, TopicTracker};
 use neap_model::bpe::counter_for;
 use neap_model::wire::request::CachedCounter;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore, SemaphorePermit};
@@ -23,15 +23,11 @@ const CONCURRENT_REQUESTS_MAX: usize = 8;
 pub(crate) struct ProxySession {
     pub(crate) live: OpenStream,
     pub(super) owner: Tenant,
-    pub(super) topics: TopicTracker,
-    /// Whether the latest message ends the active effort.
-    pub(super) is_effort_done: bool,
+    pub(super) efforts: EffortTracker,
     pub(crate) cut_plan: Option<CutPlan>,
     pub(super) epochs: u64,
     /// `None` if not known yet.
     pub(super) offers_tools: Option<bool>,
-    /// Whether the model manages its efforts itself.
-    pub(super) is_model_steered: bool,
     /// Turns with our tools, of which the client has only the answers.
     pub(crate) hidden_turns: Vec<HiddenToolTurns>,
 }
@@ -142,12 +138,10 @@ impl SessionCache {
         let session = ProxySession {
             live,
             owner: *owner,
-            topics,
-            is_effort_done: false,
+            efforts: EffortTracker { topics, ..EffortTracker::default() },
             cut_plan: None,
             epochs: 0,
             offers_tools: None,
-            is_model_steered: false,
             hidden_turns: Vec::new(),
         };
         let session = Arc::new(tokio::sync::Mutex::new(session));

@@ -13,7 +13,8 @@ use crate::memory::{
     AgentHead, Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
 };
-use crate::session::event::{Event, RecordedEvent};
+use crate::session::event::RecordedEvent;
+use crate::session::state::NewSession;
 use crate::text::receipt::receipt;
 use crate::text::terms::query_terms;
 
@@ -31,15 +32,12 @@ pub(super) fn agent_head<'a>(context: &'a LearnContext<'_>) -> Option<&'a AgentH
 
 /// Applies the changes in order, and creates the stream first if it does not exist.
 pub(super) fn record_writes(context: &mut LearnContext<'_>, writes: Vec<MemoryWrite>) -> Vec<RecordedEvent> {
-    let created = context.agent.head().session.is_none().then(|| Event::SessionCreated {
-        session: context.id.clone(),
-        encoding: context.counter.encoding().to_owned(),
-        policy: Policy::default(),
-        imported_from: None,
-    });
+    let encoding = context.counter.encoding();
+    let new = NewSession { id: context.id, encoding, policy: Policy::default(), imported_from: None };
     let (agent, now) = (&mut context.agent, context.now);
-    let events = created.into_iter().chain(writes.into_iter().map(MemoryWrite::into_event));
-    events.map(|event| agent.record(now, event)).collect()
+    let mut events: Vec<RecordedEvent> = agent.create_if_new(now, new).into_iter().collect();
+    events.extend(writes.into_iter().map(|write| agent.record(now, write.into_event())));
+    events
 }
 
 pub(super) fn refuse(refusal: Refusal) -> LearnStep {

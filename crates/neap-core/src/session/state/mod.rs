@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use head::{Metrics, PendingTurn, SessionHead};
 
-use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
+use crate::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::policy::Policy;
 use crate::base::tokens::TokenCounter;
@@ -21,6 +21,17 @@ use crate::session::mask_event;
 use crate::session::window::Window;
 use crate::text::secrets::{Masking, mask_message};
 use keywords::KeywordIndex;
+
+/// How a session begins.
+#[derive(Debug)]
+pub struct NewSession<'a> {
+    pub id: &'a SessionId,
+    /// The encoding in which its tokens are counted.
+    pub encoding: &'a str,
+    pub policy: Policy,
+    /// Where it was imported from, if it was.
+    pub imported_from: Option<String>,
+}
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SessionState {
@@ -51,6 +62,14 @@ impl SessionState {
             state.apply(recorded);
         }
         state
+    }
+
+    /// Creates the session, unless it exists.
+    pub fn create_if_new(&mut self, at: Stamp, new: NewSession<'_>) -> Option<RecordedEvent> {
+        let NewSession { id, encoding, policy, imported_from } = new;
+        let (session, encoding) = (id.clone(), encoding.to_owned());
+        let created = Event::SessionCreated { session, encoding, policy, imported_from };
+        self.head.session.is_none().then(|| self.record(at, created))
     }
 
     /// Applies an event as the next one of the stream and returns it as recorded.

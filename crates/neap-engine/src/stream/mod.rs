@@ -1,37 +1,20 @@
 //! A stream in memory: its state, its logs, and how far it is durable.
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+mod recorder;
+
+pub(crate) use recorder::Recorder;
+
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::policy::Policy;
 use neap_core::context::epoch::SentPrompt;
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::log::LogCache;
 use neap_core::session::project::{TurnsInFlight, project};
-use neap_core::session::state::SessionState;
+use neap_core::session::state::{NewSession, SessionState};
 use neap_model::envelope::ReplayGuard;
 use neap_store::{Commit, Store, StoreError};
 
 use crate::agent_stream::AgentStream;
-use crate::error::EngineError;
-
-/// Conflicts after which a commit is given up.
-const CONFLICTS_MAX: usize = 100;
-
-/// After a conflict with another process, reloads the stream, so that the commit can be decided again. Returns any
-/// other error, and [`EngineError::Contended`] after too many conflicts.
-pub(crate) async fn reload_on_conflict(
-    stream: &mut OpenStream,
-    store: &dyn Store,
-    error: StoreError,
-    conflicts: &mut usize,
-) -> Result<(), EngineError> {
-    if !matches!(error, StoreError::Conflict { .. }) {
-        return Err(error.into());
-    }
-    if *conflicts >= CONFLICTS_MAX {
-        return Err(EngineError::Contended(stream.id.clone()));
-    }
-    *conflicts += 1;
-    Ok(stream.reload(store).await?)
-}
 
 pub(crate) struct OpenStream {
     pub(crate) id: SessionId,
@@ -68,17 +51,29 @@ impl OpenStream {
         Ok(())
     }
 
+    /// Creates the session if it does not exist yet.
+    pub(crate) fn create_if_new(&mut self, encoding: &str, policy: Policy, at: Stamp) -> Option<RecordedEvent> {
+        self.state.create_if_new(at, NewSession { id: &self.id, encoding, policy, imported_from: None })
+    }
+
+    /// Forgets logs and prompt: a turn or a budget changed behind them.
+    pub(crate) fn forget_logs(&mut self) {
+        self.logs.clear();
+        self.sent.invalidate();
+    }
+
+    /// Drops what a cancelled operation applied but never committed.
+    pub(crate) async fn drop_uncommitted(&mut self, store: &dyn Store) -> Result<(), StoreError> {
+        if self.is_ahead_of_store() { self.reload(store).await } else { Ok(()) }
+    }
+
     /// Whether events were applied that never became durable: a turn was dropped midway.
     pub(crate) fn is_ahead_of_store(&self) -> bool {
         self.state.seq() != self.committed
     }
 
-    /// Commits events that are already applied to the state.
-    pub(crate) async fn commit(
-        &mut self,
-        store: &dyn Store,
-        events: Vec<RecordedEvent>,
-    ) -> Result<(), StoreError> {
+    /// Commits events that are already applied to the state. Only the [`Recorder`] calls this.
+    async fn commit(&mut self, store: &dyn Store, events: Vec<RecordedEvent>) -> Result<(), StoreError> {
         if events.is_empty() {
             return Ok(());
         }

@@ -1,0 +1,26 @@
+//! Runs a memory command on an agent's own stream, outside a conversation.
+
+use super::context::TurnContext;
+use super::step::{Input, Machine, Progress, Step};
+use crate::memory::learn::{LearnContext, LearnInput, LearnMachine, LearnStep, MemoryResponse};
+
+/// The context's stream is the agent's.
+impl Machine for LearnMachine {
+    type Outcome = Box<MemoryResponse>;
+
+    fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Progress<Self::Outcome> {
+        let input = match input {
+            Input::Begin => LearnInput::Begin,
+            Input::Recalled(result) => LearnInput::QueryResult(result),
+            Input::Committed => LearnInput::Committed,
+            Input::Stale => LearnInput::Stale,
+            other => panic!("the driver answered a memory command with {other:?}"),
+        };
+        let mut context = LearnContext { id: cx.id, agent: &mut *cx.state, counter: cx.counter, now: cx.now };
+        match LearnMachine::step(self, &mut context, input) {
+            LearnStep::Query(query) => Progress::Perform(Step::Recall(query)),
+            LearnStep::Commit(events) => Progress::Perform(Step::Commit(events)),
+            LearnStep::Done(response) => Progress::Done(response),
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Appends to streams: everything that is stored goes through here.
+//!
+//! Events are decided from a stream's state. If another process commits first, nothing is written: the stream is
+//! reloaded and the caller decides again, a bounded number of times.
+
+use neap_core::session::event::RecordedEvent;
+use neap_store::StoreError;
+
+use super::OpenStream;
+use crate::error::EngineError;
+use crate::parts::Parts;
+
+/// Conflicts after which a commit is given up.
+const CONFLICTS_MAX: usize = 100;
+
+pub(crate) struct Recorder<'a> {
+    parts: &'a Parts,
+    conflicts: usize,
+}
+
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(parts: &'a Parts) -> Self {
+        Self { parts, conflicts: 0 }
+    }
+
+    /// Commits events that are applied to the stream's state. Returns `false` if another process committed first:
+    /// then nothing is written, and the stream is reloaded for the events to be decided again.
+    pub(crate) async fn commit(
+        &mut self,
+        stream: &mut OpenStream,
+        events: Vec<RecordedEvent>,
+    ) -> Result<bool, EngineError> {
+        let store = self.parts.store.as_ref();
+        match stream.commit(store, events).await {
+            Ok(()) if stream.id.agent().is_none() => self.parts.mark_changed(&stream.id),
+            Ok(()) => {}
+            Err(StoreError::Conflict { .. }) if self.conflicts < CONFLICTS_MAX => {
+                self.conflicts += 1;
+                stream.reload(store).await?;
+                return Ok(false);
+            }
+            Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(stream.id.clone())),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(true)
+    }
+}
