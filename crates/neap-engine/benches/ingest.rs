@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{ProviderReply, Tenancy};
+use neap_core::client::ProviderReply;
 use neap_engine::{Engine, IncomingRequest};
 use neap_model::bpe::counter_for;
+use neap_model::caller::Tenancy;
 use neap_model::wire::request::{CachedCounter, WireRequest};
 use neap_store::SqliteStore;
 

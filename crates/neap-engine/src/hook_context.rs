@@ -3,7 +3,7 @@
 use neap_core::base::handle::Handle;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::ledger::Layer;
-use neap_core::client::hook::{
+use neap_core::client::hook_reply::{
     HOOK_LAYERS, HookBudgets, OpenEffort, is_relevant, join_parts, render_efforts, render_open_efforts,
 };
 use neap_core::client::transcript::render_loss;

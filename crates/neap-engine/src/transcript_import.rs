@@ -4,7 +4,7 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::message::Exchange;
 use neap_core::base::policy::Policy;
-use neap_core::client::hook::HookTranscript;
+use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{
     PromptFingerprint, RecordBody, Transcript, TranscriptImporter, TranscriptRecord, TranscriptStep,
     compaction_event, group_records,

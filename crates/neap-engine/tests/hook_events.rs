@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use neap_core::base::ids::{Seq, Stamp};
-use neap_core::client::hook::HookEvent;
 use neap_engine::Engine;
+use neap_model::hook::HookEvent;
 use neap_store::{EventStore as _, MemStore};
 use proptest::prelude::*;
 use serde_json::json;

@@ -7,13 +7,12 @@ use std::sync::Arc;
 use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{
-    Caller, Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenancy, Tenant, offered_tools,
-};
+use neap_core::client::{Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenant, offered_tools};
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
+use neap_model::caller::{Caller, Tenancy};
 use neap_model::envelope::Keyring;
 use neap_model::wire::request::{CachedCounter, ToolOffer, WireRequest};
 use neap_store::{Commit, EventStore, Maintenance, MemStore, Store, StoredEvent};

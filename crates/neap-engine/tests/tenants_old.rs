@@ -3,9 +3,10 @@
 
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::base::message::ToolCall;
-use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenancy, Tenant, offered_tools};
+use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenant, offered_tools};
 use neap_core::session::event::Event;
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
+use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
 use neap_store::EventStore;
 use neap_store::Maintenance;

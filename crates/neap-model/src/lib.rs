@@ -7,11 +7,14 @@
 //! ([`wire`]) with the proxy.
 
 pub mod bpe;
+pub mod caller;
 pub mod client;
 pub mod compute;
 pub mod embed;
 pub mod envelope;
 mod error;
+pub mod hook;
+pub mod memory_tool;
 pub mod offline;
 pub mod profile;
 pub mod scripted;

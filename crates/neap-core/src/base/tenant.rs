@@ -22,7 +22,7 @@ impl Tenant {
     }
 
     /// Each credential is its location, name and value; their order does not matter.
-    pub(crate) fn from_credentials(mut parts: Vec<[&str; 3]>) -> Self {
+    pub fn from_credentials(mut parts: Vec<[&str; 3]>) -> Self {
         parts.sort_unstable();
         parts.dedup();
         let parts: Vec<&[u8]> = parts.iter().flatten().map(|part| part.as_bytes()).collect();

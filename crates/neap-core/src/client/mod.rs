@@ -8,21 +8,16 @@
 
 mod append;
 mod blocks;
-mod caller;
 mod canonical;
 mod chain;
 mod checkpoint;
 mod compaction;
-mod credential_names;
-mod credential_values;
-mod credentials;
 mod cut;
 mod cut_plan;
 mod cut_points;
 mod forward;
-pub mod hook;
+pub mod hook_reply;
 mod mask_item;
-pub mod memory_tool;
 mod overflow;
 mod own_tools;
 mod phrase;
@@ -44,12 +39,10 @@ pub use crate::session::request_account::{
 };
 pub use append::{append_routed_message, enter_effort, item_messages};
 pub use blocks::ContentBlocks;
-pub use caller::{Caller, Tenancy};
 pub use canonical::canonical_bytes;
 pub use chain::Chain;
 pub use checkpoint::render_checkpoint;
 pub use compaction::{compact_history, compaction_budget};
-pub use credentials::{percent_decoded, percent_decoded_bytes, target_path};
 pub use cut::HistoryCut;
 pub use cut_plan::{Changes, CutInputs, CutPlan, HistoryPart, JsonTokenCounter, RenderedHistory};
 pub use forward::{Bounds, ForwardDecision, decide_forward};
@@ -62,7 +55,7 @@ pub use request::{
     items_to_first_reply,
 };
 pub use request_class::classify;
-pub use signals::{BodySignals, Identity, IdentitySource, SessionName, Signals};
+pub use signals::{Identity, IdentitySource, SessionName, Signals};
 pub use topics::{TopicChange, TopicTracker, is_completion_claim};
 pub use verdict::judge_history;
 

@@ -1,4 +1,4 @@
-//! Finds the session that a request says it belongs to.
+//! Finds the session that a request says it belongs to, from the identifiers that its wire format carries.
 
 use super::chain::Chain;
 use crate::base::digest::Digest;
@@ -22,18 +22,6 @@ pub struct Signals {
     pub user: Option<String>,
     /// Whether a person sent it, if the program says so.
     pub by_person: Option<bool>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BodySignals {
-    /// `conversation`, or its id.
-    pub conversation: Option<String>,
-    /// `previous_response_id`.
-    pub previous_response: Option<String>,
-    /// `prompt_cache_key`.
-    pub cache_key: Option<String>,
-    /// `metadata.user_id`, or `user`.
-    pub user: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,32 +99,6 @@ impl SessionName {
 }
 
 impl Signals {
-    /// Header names ignore case.
-    pub fn from_request(path: &str, headers: &[(String, String)], body: BodySignals) -> Self {
-        let header = |name: &str| {
-            let value =
-                headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim());
-            value.filter(|value| !value.is_empty()).map(str::to_owned)
-        };
-        let (thread, session) = (header("thread-id"), header("session-id"));
-        let thread_apart = thread.clone().filter(|thread| session.as_ref().is_some_and(|own| own != thread));
-        let client_session = header("x-claude-code-session-id")
-            .map(|id| ("claude-code", id))
-            .or_else(|| session.or(thread).map(|id| ("codex", id)))
-            .or_else(|| header("x-session-id").map(|id| ("opencode", id)));
-        let subagent = header("x-claude-code-agent-id").or(thread_apart);
-        Self {
-            session_name: header("x-neap-session").or_else(|| path_session(path)),
-            client_session,
-            subagent,
-            conversation: body.conversation,
-            previous_response: body.previous_response,
-            cache_key: body.cache_key,
-            user: body.user.map(user_session),
-            by_person: header("x-initiator").map(|initiator| initiator != "agent"),
-        }
-    }
-
     /// The session that the signals name; none if only the history can tell.
     pub fn identity(&self, tenant: &Tenant) -> Option<Identity> {
         let (source, prefix, value) = if let Some(name) = &self.session_name {
@@ -168,17 +130,4 @@ impl Signals {
         let (legacy_label, label) = (label(value, agent), label(&mask_for_id(value), &mask_for_id(agent)));
         Some(Identity { source, name: SessionName { label, legacy_label, digest } })
     }
-}
-
-/// The name in `/s/<name>/v1/…`.
-fn path_session(path: &str) -> Option<String> {
-    let name = path.strip_prefix("/s/")?.split('/').next()?;
-    (!name.is_empty()).then(|| name.to_owned())
-}
-
-/// One program writes its session id into the user id, as JSON.
-fn user_session(user: String) -> String {
-    let value: Option<serde_json::Value> = serde_json::from_str(&user).ok();
-    let session = value.as_ref().and_then(|value| value.get("session_id")).and_then(serde_json::Value::as_str);
-    session.map_or_else(|| user.clone(), str::to_owned)
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use neap_core::client::{Caller, Tenancy, Tenant};
+use neap_core::client::Tenant;
+use neap_model::caller::{Caller, Tenancy};
 use neap_store::MemStore;
 
 use super::backlog::Backlog;

@@ -8,8 +8,9 @@
 use std::collections::BTreeSet;
 
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp};
-use neap_core::client::{Caller, HistoryHead};
+use neap_core::client::HistoryHead;
 use neap_core::session::event::Event;
+use neap_model::caller::Caller;
 
 use super::session_cache::check_owner;
 use crate::engine::Engine;

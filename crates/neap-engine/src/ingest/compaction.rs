@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use neap_core::base::ids::SessionId;
 use neap_core::client::{
-    Caller, Chain, ClientRequest, Digest, HistoryVerdict, Tenant, compact_history, compaction_budget,
+    Chain, ClientRequest, Digest, HistoryVerdict, Tenant, compact_history, compaction_budget,
 };
+use neap_model::caller::Caller;
 use neap_model::compute::run_in_place;
 use neap_model::envelope::{CallBinding, Envelope, EnvelopeError, Keyring};
 use neap_model::wire::request::{CachedCounter, CompactionInput, WireRequest};

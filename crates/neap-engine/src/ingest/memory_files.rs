@@ -1,14 +1,15 @@
 //! The files of Anthropic's memory tool: one stream for each tenant. The files are a fold of the recorded calls,
-//! by the rules of [`neap_core::client::memory_tool`]; none is a file on this machine.
+//! by the rules of [`neap_model::memory_tool`]; none is a file on this machine.
 
 use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::{CountedMessage, Message, ToolCall, ToolRound};
 use neap_core::base::policy::Policy;
-use neap_core::client::memory_tool::{FileCommand, MemoryFiles, perform};
-use neap_core::client::{Caller, HistoryHead, Tenant};
+use neap_core::client::{HistoryHead, Tenant};
 use neap_core::session::event::{Event, RecordedEvent, RoundVisibility};
 use neap_core::text::secrets::mask_call;
 use neap_model::bpe::counter_for;
+use neap_model::caller::Caller;
+use neap_model::memory_tool::{FileCommand, MemoryFiles, perform};
 use neap_store::{Store, StoreError, StoredEvent};
 
 use super::session_cache::check_owner;

@@ -26,9 +26,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use neap_core::client::{
-    Bounds, Caller, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
+    Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
     decide_forward,
 };
+use neap_model::caller::Caller;
 use neap_model::wire::request::WireRequest;
 
 pub(crate) use backlog::Backlog;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Caller, Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass,
-    RequestTotals, WireApi, classify,
+    Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals,
+    WireApi, classify,
 };
+use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
 
 use super::backlog::BacklogEntry;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Caller, Chain, Tenant, target_path};
+use neap_core::client::{Chain, Tenant};
+use neap_model::caller::{Caller, target_path};
 use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
 use neap_model::wire::json::NotJson;
 use neap_model::wire::request::{CachedCounter, WireRequest};

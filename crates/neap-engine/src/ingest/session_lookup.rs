@@ -8,9 +8,10 @@
 
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::client::{
-    Caller, Chain, ClientRequest, HistoryVerdict, SessionName, Tenant, items_to_first_message,
-    items_to_first_reply, judge_history,
+    Chain, ClientRequest, HistoryVerdict, SessionName, Tenant, items_to_first_message, items_to_first_reply,
+    judge_history,
 };
+use neap_model::caller::Caller;
 use neap_model::compute::run_in_place;
 use tokio::sync::OwnedMutexGuard;
 

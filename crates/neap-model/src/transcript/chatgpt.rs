@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::transcript::Program;
 use neap_core::base::message::ToolCall;
-use neap_core::client::transcript::{Program, RecordBody, TranscriptRecord};
+use neap_core::client::transcript::{RecordBody, TranscriptRecord};
 use neap_core::client::{ContentBlock, Speaker};
 
 use super::export::ExportFormat;

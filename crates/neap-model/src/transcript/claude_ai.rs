@@ -1,8 +1,9 @@
 //! Claude.ai exports (`conversations.json`): `chat_messages`, each with its text and, in newer exports, its
 //! content blocks.
 
+use crate::transcript::Program;
 use neap_core::base::message::ToolCall;
-use neap_core::client::transcript::{Program, RecordBody, TranscriptRecord};
+use neap_core::client::transcript::{RecordBody, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker, WireApi};
 
 use super::export::ExportFormat;

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::client::transcript::{Program, PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
+use crate::transcript::Program;
+use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker, WireApi};
 use neap_core::memory::Author;
 

@@ -1,7 +1,8 @@
 //! Codex sessions, `~/.codex/sessions/YYYY/MM/DD/rollout-<time>-<session>.jsonl`. Lines of kind `response_item`
 //! carry the conversation.
 
-use neap_core::client::transcript::{Program, PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
+use crate::transcript::Program;
+use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, Digest, Speaker, WireApi};
 use neap_core::memory::Author;
 

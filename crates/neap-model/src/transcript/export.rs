@@ -1,6 +1,7 @@
 //! `conversations.json` as exported from a web app: a list of complete conversations.
 
-use neap_core::client::transcript::{Program, Transcript, TranscriptRecord};
+use crate::transcript::Program;
+use neap_core::client::transcript::{Transcript, TranscriptRecord};
 use neap_core::memory::Author;
 
 use super::{ParsedTranscripts, Skipped};

@@ -8,6 +8,7 @@ mod claude_ai;
 mod claude_code;
 mod codex;
 mod export;
+mod program;
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +16,12 @@ use std::collections::BTreeMap;
 
 use neap_core::base::ids::Stamp;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::transcript::{Program, PromptOccurrences, Transcript};
+use neap_core::client::transcript::{PromptOccurrences, Transcript};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use serde::Serialize;
 
 use crate::wire::json::Object;
+pub use program::Program;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ParsedTranscripts {

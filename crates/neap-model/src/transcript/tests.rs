@@ -1,6 +1,7 @@
 //! Files as programs write them, and the records parsed from them.
 
-use neap_core::client::transcript::{Program, PromptFingerprint, RecordBody, TranscriptRecord};
+use crate::transcript::Program;
+use neap_core::client::transcript::{PromptFingerprint, RecordBody, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem};
 
 use super::*;

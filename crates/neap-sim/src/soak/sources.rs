@@ -3,11 +3,12 @@
 use async_trait::async_trait;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::tokens::Tokens;
-use neap_core::client::transcript::{Program, RecordBody, Transcript, TranscriptRecord};
+use neap_core::client::transcript::{RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, ProviderReply, Speaker};
 use neap_core::memory::Author;
 use neap_core::recall::Embedding;
 use neap_engine::{CacheSize, Engine, IncomingRequest, NullObserver, RetrievalRequest, Session, SessionOptions};
+use neap_model::transcript::Program;
 use neap_model::{Embedder, ModelError};
 use serde_json::{Value, json};
 

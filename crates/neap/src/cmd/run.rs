@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
-use neap_core::client::Tenancy;
+use neap_model::caller::Tenancy;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 

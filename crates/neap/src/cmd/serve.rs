@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Tenancy, offered_tools};
+use neap_core::client::offered_tools;
+use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
 
 use crate::app;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use neap_core::client::{percent_decoded, percent_decoded_bytes};
+use neap_model::caller::{percent_decoded, percent_decoded_bytes};
 use neap_model::wire::request::parse_endpoint;
 
 /// How many times a path is percent-decoded at most, counting the original.

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
-use neap_core::client::percent_decoded;
+use neap_model::caller::percent_decoded;
 
 /// Base64: standard and URL-safe.
 const ALPHABETS: [&[u8; 64]; 2] = [

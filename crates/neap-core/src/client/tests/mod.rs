@@ -1,10 +1,8 @@
 //! Tests of the rules for clients' requests, by what is known of real clients.
 
 mod bounds;
-mod callers;
 mod canon;
 mod classes;
-mod identities;
 mod random;
 mod shrinking;
 mod telling;

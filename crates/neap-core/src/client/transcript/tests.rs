@@ -28,7 +28,7 @@ fn answer(id: &str, text: &str) -> HistoryItem {
 }
 
 fn record(at: i64, message: Option<&str>, item: HistoryItem) -> TranscriptRecord {
-    let keys = vec![Program::Codex.record_key(&[&at.to_string()])];
+    let keys = vec![Digest::of("record", &[at.to_string().as_bytes()])];
     TranscriptRecord {
         keys,
         at: Some(Stamp(at)),

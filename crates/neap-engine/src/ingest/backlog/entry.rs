@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use neap_core::base::ids::TurnNo;
-use neap_core::client::{
-    Caller, Chain, ClientRequest, Digest, ProviderReply, RequestAccount, SessionName, Tenant,
-};
+use neap_core::client::{Chain, ClientRequest, Digest, ProviderReply, RequestAccount, SessionName, Tenant};
+use neap_model::caller::Caller;
 
 use crate::ingest::plan::ReplyTicket;
 

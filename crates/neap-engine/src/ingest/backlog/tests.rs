@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    BodySignals, Caller, Chain, ClientRequest, Endpoint, ProviderReply, RequestAccount, RequestClass, Signals,
-    Tenancy, Tenant, WireApi,
+    Chain, ClientRequest, Endpoint, ProviderReply, RequestAccount, RequestClass, Signals, Tenant, WireApi,
 };
+use neap_model::caller::{Caller, Tenancy};
 use neap_store::StoreError;
 
 use super::*;
@@ -29,7 +29,7 @@ fn entry_of(who: &str, name: &str, bytes: usize) -> Arc<BacklogEntry> {
     let client_request = ClientRequest {
         api: WireApi::Chat,
         endpoint: Endpoint::Generate,
-        signals: Signals::from_request("/", &[], BodySignals::default()),
+        signals: Signals::default(),
         system: String::new(),
         tool_count: 0,
         fixed_tokens: Tokens::ZERO,

@@ -9,6 +9,7 @@ mod parts;
 mod render;
 mod request_cache;
 mod responses;
+mod signals;
 mod splice;
 
 #[cfg(test)]
@@ -18,8 +19,7 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    BodySignals, ClientRequest, ContentBlocks, Endpoint, HistoryItem, HistoryPart, RenderedHistory, Signals,
-    Speaker, WireApi,
+    ClientRequest, ContentBlocks, Endpoint, HistoryItem, HistoryPart, RenderedHistory, Speaker, WireApi,
 };
 
 pub use cached_counter::CachedCounter;
@@ -87,7 +87,7 @@ impl WireRequest {
         let parsed = ClientRequest {
             api,
             endpoint,
-            signals: Signals::from_request(path, headers, body_signals(&body)),
+            signals: signals::from_request(path, headers, &body),
             system: content_text(body.get("system").or_else(|| body.get("instructions"))),
             tool_count: body.array("tools").map_or(0, |tools| tools.items().len()),
             fixed_tokens: fixed_tokens(&body, api, counts),
@@ -213,21 +213,6 @@ fn history_items(body: &Object, api: WireApi) -> Vec<Json> {
         // A plain string is one user message.
         Some(text) => vec![Object::new().with("role", "user").with("content", &text).to_json()],
         None => Array::from_json(history).map(|items| items.items().cloned().collect()).unwrap_or_default(),
-    }
-}
-
-fn body_signals(body: &Object) -> BodySignals {
-    let conversation = body.get("conversation").and_then(|conversation| {
-        conversation
-            .read::<String>()
-            .or_else(|| Object::from_json(conversation).and_then(|object| object.text_of("id")))
-    });
-    let user = body.object("metadata").and_then(|metadata| metadata.text_of("user_id"));
-    BodySignals {
-        conversation,
-        previous_response: body.text_of("previous_response_id"),
-        cache_key: body.text_of("prompt_cache_key"),
-        user: user.or_else(|| body.text_of("user")),
     }
 }
 

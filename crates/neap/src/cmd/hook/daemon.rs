@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use neap_core::client::transcript::Program;
 use neap_engine::Engine;
+use neap_model::transcript::Program;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 

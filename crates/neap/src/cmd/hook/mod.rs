@@ -18,8 +18,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use neap_core::client::transcript::Program;
 use neap_engine::Engine;
+use neap_model::transcript::Program;
 
 use crate::cli::{Cli, HiddenCommand, HookClient, TopLevel};
 use crate::env::{self, DataDir};

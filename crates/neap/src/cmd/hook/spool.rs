@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use neap_core::base::tokens::Tokens;
-use neap_core::client::hook::HookTranscript;
+use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
 use neap_core::memory::Author;

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use neap_core::base::ids::Stamp;
-use neap_core::client::hook::{HookEvent, HookKind, HookReply, HookTranscript};
-use neap_core::client::transcript::Program;
+use neap_core::client::transcript::HookTranscript;
 use neap_engine::{Clock, Engine, SystemClock};
+use neap_model::hook::{HookEvent, HookKind, HookReply};
+use neap_model::transcript::Program;
 use neap_store::folder::FolderViews;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

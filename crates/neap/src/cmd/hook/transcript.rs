@@ -6,8 +6,9 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use neap_core::client::transcript::{Program, PromptFingerprint, PromptOccurrences};
+use neap_core::client::transcript::{PromptFingerprint, PromptOccurrences};
 use neap_engine::Engine;
+use neap_model::transcript::Program;
 use neap_model::transcript::read_appended;
 use neap_store::bounded_lines;
 use serde::{Deserialize, Serialize};

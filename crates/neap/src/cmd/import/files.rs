@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use neap_core::client::transcript::Program;
+use neap_model::transcript::Program;
 
 use crate::out::Failure;
 

@@ -8,8 +8,8 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use neap_core::client::transcript::Program;
 use neap_engine::{Engine, EngineError, ImportedTranscript};
+use neap_model::transcript::Program;
 use neap_model::transcript::read;
 use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use neap_store::folder;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use neap_core::client::hook::HookKind;
+use neap_model::hook::HookKind;
 use serde_json::{Value, json};
 
 use super::json_edit;

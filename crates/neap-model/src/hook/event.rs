@@ -1,13 +1,14 @@
 //! Parses hook events. Claude Code and Codex use the same JSON.
 
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::tokens::Tokens;
+use neap_core::client::transcript::{HookTranscript, PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
+use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
+use neap_core::memory::Author;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::base::ids::{SessionId, Stamp};
-use crate::base::tokens::Tokens;
-use crate::client::transcript::{Program, PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
-use crate::client::{ContentBlock, Digest, HistoryItem, Speaker};
-use crate::memory::Author;
+use crate::transcript::Program;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookKind {
@@ -176,14 +177,6 @@ impl HookEvent {
         let transcript = Transcript { session: self.session_id(), source, author: Author::Person, records };
         (!transcript.records.is_empty()).then_some(HookTranscript { transcript, unkeyed_prompt, at: now })
     }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookTranscript {
-    pub transcript: Transcript,
-    /// The fingerprint of the first record if that is a prompt without an id; it has no key yet.
-    pub unkeyed_prompt: Option<PromptFingerprint>,
-    pub at: Stamp,
 }
 
 fn printable_name(name: &str) -> String {

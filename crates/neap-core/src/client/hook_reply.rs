@@ -1,4 +1,5 @@
-//! Renders hook replies: parts, each within its budget and marked as data.
+//! Renders replies to hooks: parts, each within its budget. A reply goes into an agent's context, so it is short,
+//! states facts and no commands, and is marked as data. Where there is nothing to say, it is empty.
 
 use crate::base::ids::{EffortId, SessionId, Stamp};
 use crate::base::ledger::Layer;
@@ -93,4 +94,41 @@ fn render_list(head: &str, lines: &[String], counter: &dyn TokenCounter, budget:
     let text =
         |count: usize| format!("{}\n{}{}", head.trim_end(), lines[..count].concat(), prompt::WORK_END.trim_end());
     (1..=lines.len()).rev().map(text).find(|text| counter.count(text) <= budget).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::testing::WordCounter;
+
+    #[test]
+    fn an_answer_stays_within_what_agents_take() {
+        let part = |c: char, n: usize| c.to_string().repeat(n);
+        assert_eq!(join_parts(&[]), "");
+        assert_eq!(join_parts(&[" ".into(), "a\n".into(), String::new(), "b".into()]), "a\n\nb");
+        // A part that does not fit is skipped; a shorter one may fit.
+        let text = join_parts(&[part('a', 9_000), part('b', 2_000), part('ü', 498)]);
+        assert_eq!(text.chars().count(), 9_500);
+        assert!(!text.contains('b'));
+    }
+
+    #[test]
+    fn open_work_is_listed_the_latest_first_within_its_room() {
+        let effort = |session: &str, id: &str, updated: i64| OpenEffort {
+            session: SessionId::from_name(session).expect("a name"),
+            id: EffortId::from_name(id).expect("a name"),
+            updated: Stamp(updated),
+        };
+        let efforts = vec![effort("a", "old work", 1), effort("b", "new work", 86_400_000)];
+        let text = render_open_efforts(efforts.clone(), &WordCounter, Tokens(100));
+        assert!(text.find("new-work (b, last 1970-01-02)") < text.find("old-work"), "{text}");
+        assert!(text.starts_with(prompt::MARK) && text.ends_with(']'), "{text}");
+        assert_eq!(render_open_efforts(Vec::new(), &WordCounter, Tokens(100)), "");
+        for room in 0..40 {
+            assert!(
+                WordCounter.count(&render_open_efforts(efforts.clone(), &WordCounter, Tokens(room)))
+                    <= Tokens(room)
+            );
+        }
+    }
 }

@@ -1,12 +1,11 @@
-//! Events of Claude Code and Codex, and the replies to them.
+//! Events of Claude Code and Codex.
+
+use neap_core::base::ids::Stamp;
+use neap_core::client::HistoryItem;
+use neap_core::client::transcript::{PromptFingerprint, RecordBody};
 
 use super::*;
-use crate::base::ids::{EffortId, SessionId, Stamp};
-use crate::base::prompt;
-use crate::base::testing::WordCounter;
-use crate::base::tokens::{TokenCounter as _, Tokens};
-use crate::client::HistoryItem;
-use crate::client::transcript::{Program, PromptFingerprint, RecordBody};
+use crate::transcript::Program;
 
 const CLAUDE: &str = r#"{"session_id":"2bd1","transcript_path":"/h/.claude/projects/p/2bd1.jsonl","cwd":"/h","prompt_id":"f8bc","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"do it"}"#;
 const CODEX: &str = r#"{"session_id":"01a1","turn_id":"t-1","transcript_path":"/h/.codex/sessions/2026/11/15/rollout-2026-11-15T22-38-11-01a1.jsonl","cwd":"/h","hook_event_name":"UserPromptSubmit","model":"gpt-5-codex","prompt":"hello"}"#;
@@ -97,36 +96,6 @@ fn only_two_moments_are_answered_and_the_last_only_notes() {
         assert_eq!(
             (actions.is_deferred, actions.imports),
             (kind == HookKind::SessionEnd, kind != HookKind::SessionEnd)
-        );
-    }
-}
-
-#[test]
-fn an_answer_stays_within_what_agents_take() {
-    let part = |c: char, n: usize| c.to_string().repeat(n);
-    assert_eq!(join_parts(&[]), "");
-    assert_eq!(join_parts(&[" ".into(), "a\n".into(), String::new(), "b".into()]), "a\n\nb");
-    // A part that does not fit is skipped; a shorter one may fit.
-    let text = join_parts(&[part('a', 9_000), part('b', 2_000), part('ü', 498)]);
-    assert_eq!(text.chars().count(), 9_500);
-    assert!(!text.contains('b'));
-}
-
-#[test]
-fn open_work_is_listed_the_latest_first_within_its_room() {
-    let effort = |session: &str, id: &str, updated: i64| OpenEffort {
-        session: SessionId::from_name(session).expect("a name"),
-        id: EffortId::from_name(id).expect("a name"),
-        updated: Stamp(updated),
-    };
-    let efforts = vec![effort("a", "old work", 1), effort("b", "new work", 86_400_000)];
-    let text = render_open_efforts(efforts.clone(), &WordCounter, Tokens(100));
-    assert!(text.find("new-work (b, last 1970-01-02)") < text.find("old-work"), "{text}");
-    assert!(text.starts_with(prompt::MARK) && text.ends_with(']'), "{text}");
-    assert_eq!(render_open_efforts(Vec::new(), &WordCounter, Tokens(100)), "");
-    for room in 0..40 {
-        assert!(
-            WordCounter.count(&render_open_efforts(efforts.clone(), &WordCounter, Tokens(room))) <= Tokens(room)
         );
     }
 }

@@ -1,26 +1,29 @@
 //! Sessions found by what a request says.
 
-use super::tenant;
-use crate::client::{BodySignals, IdentitySource, Signals, Tenant};
+use neap_core::base::tenant::Tenant;
+use neap_core::client::IdentitySource;
+use serde_json::{Value, json};
 
-fn signals(path: &str, headers: &[(&str, &str)], body: BodySignals) -> Signals {
-    let headers: Vec<(String, String)> = headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-    Signals::from_request(path, &headers, body)
+use super::*;
+
+fn tenant() -> Tenant {
+    Tenant::from_key(Some("sk-one"))
 }
 
-fn body() -> BodySignals {
-    BodySignals {
-        conversation: Some("conv_1".to_owned()),
-        previous_response: None,
-        cache_key: Some("key-1".to_owned()),
-        user: Some("ana".to_owned()),
-    }
+fn signals(path: &str, headers: &[(&str, &str)], body: Value) -> Signals {
+    let headers: Vec<(String, String)> = headers.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let body = Object::parse(&body.to_string()).expect("an object");
+    from_request(path, &headers, &body)
+}
+
+fn body() -> Value {
+    json!({"conversation": "conv_1", "prompt_cache_key": "key-1", "user": "ana"})
 }
 
 const CHAT: &str = "/v1/chat/completions";
 
 #[track_caller]
-fn check(path: &str, headers: &[(&str, &str)], body: BodySignals, want: Option<(IdentitySource, &str)>) {
+fn check(path: &str, headers: &[(&str, &str)], body: Value, want: Option<(IdentitySource, &str)>) {
     let identity = signals(path, headers, body).identity(&tenant());
     let got = identity.as_ref().map(|identity| {
         let name = identity.name.id();
@@ -43,19 +46,19 @@ fn the_first_signal_tells() {
     check("/v1/responses", &codex, body(), Some((IdentitySource::Client, "codex-01a1-b3")));
     check(CHAT, &[("x-session-id", "ses_e2")], body(), Some((IdentitySource::Client, "opencode-ses-e2")));
     check(CHAT, &[], body(), Some((IdentitySource::Conversation, "conversation-conv-1")));
-    let cached = BodySignals { conversation: None, ..body() };
-    check(CHAT, &[], cached.clone(), Some((IdentitySource::CacheKey, "cached-key-1")));
-    check(CHAT, &[], BodySignals { cache_key: None, ..cached.clone() }, Some((IdentitySource::User, "user-ana")));
-    check(CHAT, &[("x-neap-session", "  ")], BodySignals::default(), None);
+    let cached = json!({"prompt_cache_key": "key-1", "user": "ana"});
+    check(CHAT, &[], cached, Some((IdentitySource::CacheKey, "cached-key-1")));
+    check(CHAT, &[], json!({"user": "ana"}), Some((IdentitySource::User, "user-ana")));
+    check(CHAT, &[("x-neap-session", "  ")], json!({}), None);
     // A named response is found by its digest, before a cache key.
-    check(CHAT, &[], BodySignals { previous_response: Some("resp_1".to_owned()), ..cached }, None);
+    check(CHAT, &[], json!({"prompt_cache_key": "key-1", "previous_response_id": "resp_1"}), None);
 }
 
 #[test]
 fn a_session_in_the_users_id_is_that_session() {
     let user = r#"{"device_id":"d","session_id":"0d2f"}"#;
     let user_signal = |user: &str| {
-        let body = BodySignals { user: Some(user.to_owned()), ..BodySignals::default() };
+        let body = json!({"metadata": {"user_id": user}});
         signals("/v1/messages", &[], body).user
     };
     assert_eq!(user_signal(user).as_deref(), Some("0d2f"));
@@ -66,7 +69,7 @@ fn a_session_in_the_users_id_is_that_session() {
 fn a_helper_is_a_session_of_its_own() {
     let session = ("x-claude-code-session-id", "s1");
     let identify = |headers: &[(&str, &str)]| {
-        let signals = signals("/v1/messages", headers, BodySignals::default());
+        let signals = signals("/v1/messages", headers, json!({}));
         (signals.subagent.is_some(), signals.identity(&tenant()).expect("it is named").name.id())
     };
     let (main, helper) = (identify(&[session]), identify(&[session, ("x-claude-code-agent-id", "a92")]));
@@ -80,7 +83,7 @@ fn a_helper_is_a_session_of_its_own() {
 #[test]
 fn no_two_share_a_session_by_its_name() {
     let session_id = |tenant: &Tenant, name: &str| {
-        let signals = signals(CHAT, &[("x-neap-session", name)], BodySignals::default());
+        let signals = signals(CHAT, &[("x-neap-session", name)], json!({}));
         signals.identity(tenant).expect("it is named").name.id()
     };
     let (one, two) = (tenant(), Tenant::from_key(Some("sk-two")));
@@ -103,7 +106,7 @@ fn no_two_share_a_session_by_its_name() {
 #[test]
 fn ids_have_no_secrets() {
     let key = format!("gs{}_{}", "k", "aB3dE6gH9jK2mN5pQ8sT1vW4".repeat(2));
-    let signals = signals(CHAT, &[("x-neap-session", &key)], BodySignals::default());
+    let signals = signals(CHAT, &[("x-neap-session", &key)], json!({}));
     let name = signals.identity(&tenant()).expect("it is named").name;
     assert!(!name.id().as_str().contains("ab3de6"), "{}", name.id());
     assert!(name.legacy_id().as_str().contains("ab3de6"), "{}", name.legacy_id());
@@ -112,7 +115,7 @@ fn ids_have_no_secrets() {
 /// An id has the whole digest; the legacy id, which may collide, is still known.
 #[test]
 fn ids_carry_the_whole_digest() {
-    let signals = signals(CHAT, &[("x-claude-code-session-id", "0D2F-93")], BodySignals::default());
+    let signals = signals(CHAT, &[("x-claude-code-session-id", "0D2F-93")], json!({}));
     let name = signals.identity(&tenant()).expect("it is named").name;
     assert_eq!(name.id().as_str(), format!("claude-code-0d2f-93-{}", name.digest()));
     assert_eq!(name.digest().bytes().len(), 16);

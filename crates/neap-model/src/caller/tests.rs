@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::client::{Caller, Tenancy, Tenant, target_path};
+use super::*;
 
 type Headers = Vec<(String, String)>;
 

@@ -1,7 +1,15 @@
 //! Identifies the caller of a request.
 
-use super::credentials::{Credential, find_credentials, legacy_key};
-use crate::base::tenant::Tenant;
+mod credential_names;
+mod credential_values;
+mod credentials;
+#[cfg(test)]
+mod tests;
+
+use neap_core::base::tenant::Tenant;
+
+use credentials::{Credential, find_credentials, legacy_key};
+pub use credentials::{percent_decoded, percent_decoded_bytes, target_path};
 
 /// How many callers a proxy serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,16 +1,11 @@
-//! Decides what to do at each hook event of an agent that runs its own model, and what to reply. Agents run a
-//! command of ours with the event as JSON; its output goes into their context. So a reply is short, states facts
-//! and no commands, and is marked as data. Where there is nothing to say, it is empty.
+//! Hook events of agents that run their own model: agents run a command of ours with the event as JSON, and put its
+//! output into their context.
 
 mod event;
-mod reply;
 #[cfg(test)]
 mod tests;
 
-pub use event::{HookEvent, HookKind, HookTranscript};
-pub use reply::{
-    HOOK_LAYERS, HookBudgets, OpenEffort, is_relevant, join_parts, render_efforts, render_open_efforts,
-};
+pub use event::{HookEvent, HookKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookActions {
