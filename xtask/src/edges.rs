@@ -14,7 +14,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-tokens", &[]),
     ("neap-model", &["neap-core", "neap-tokens"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
-    ("neap", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
+    ("neap-server", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
+    ("neap", &["neap-core", "neap-store", "neap-model", "neap-engine", "neap-server"]),
     ("neap-sim", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
     ("xtask", &[]),
 ];

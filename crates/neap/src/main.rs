@@ -11,14 +11,12 @@ mod env;
 mod files;
 mod keys;
 mod log;
-mod mcp;
 mod mcp_token;
 mod memory_input;
 mod memory_output;
 mod model;
 mod out;
 mod progress;
-mod proxy;
 mod settings;
 
 use std::process::ExitCode;

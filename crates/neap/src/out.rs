@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use neap_core::base::refusal::Refusal;
 use neap_core::memory::Confidence;
+pub(crate) use neap_core::text::figures::{plural as count, thousands};
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
@@ -52,6 +53,12 @@ impl std::fmt::Display for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<neap_server::ServerError> for Failure {
+    fn from(error: neap_server::ServerError) -> Self {
+        Self { hint: error.hint, ..Self::new(error.message) }
     }
 }
 
@@ -185,23 +192,6 @@ pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
 
 pub(crate) fn two_decimals(confidence: Confidence) -> String {
     format!("{:.2}", confidence.value())
-}
-
-pub(crate) fn count(n: u64, noun: &str) -> String {
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", thousands(n))
-}
-
-pub(crate) fn thousands(n: u64) -> String {
-    let digits = n.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 pub(crate) fn time(at: neap_core::base::ids::Stamp) -> String {

@@ -2,6 +2,7 @@
 
 pub mod chunks;
 pub mod excerpt;
+pub mod figures;
 pub mod receipt;
 pub mod reference;
 pub mod render;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use neap_engine::Engine;
+use neap_server::mcp::{self, McpState, ServerDefaults};
 
 use super::hook;
 use crate::app;
@@ -12,7 +13,6 @@ use crate::cli::{McpArgs, ModelArgs};
 use crate::embedder;
 use crate::env::DataDir;
 use crate::files;
-use crate::mcp::{self, McpState, ServerDefaults};
 use crate::model;
 use crate::out::Failure;
 

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::process::{ExitCode, ExitStatus};
 
 use neap_model::caller::Tenancy;
+use neap_server::proxy::ProxyLimits;
 use tokio::process::Command;
 use tokio::sync::oneshot;
 
@@ -12,7 +13,6 @@ use crate::cli::RunArgs;
 use crate::env::DataDir;
 use crate::mcp_token;
 use crate::out::{self, Failure};
-use crate::proxy::ProxyLimits;
 
 /// Variables that clients read the provider's URL from, and the path to append.
 const CLIENT_URL_VARS: [(&str, &str); 5] = [

@@ -8,17 +8,17 @@ use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
+#[cfg(debug_assertions)]
+use neap_server::mcp::Fixture;
+use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
+use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
 use crate::app;
-use crate::cli::{CallersName, ProxyArgs, ServeArgs};
-use crate::env::DataDir;
-#[cfg(debug_assertions)]
-use crate::mcp::Fixture;
-use crate::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
+use crate::cli::{CallersName, OverBudget, ProxyArgs, ServeArgs};
+use crate::env::{self, DataDir};
 use crate::mcp_token;
 use crate::model;
 use crate::out::{self, Failure};
-use crate::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
 pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Failure> {
     let ServeArgs { listen, allow_host, user_words, callers, mcp_token_file, mcp_token, proxy, .. } = args;
@@ -85,7 +85,7 @@ fn mcp_service(
     limits: SessionLimits,
 ) -> McpHttp {
     #[cfg(debug_assertions)]
-    if crate::env::var(crate::env::NEAP_MCP_FIXTURE).is_some() {
+    if env::var(env::NEAP_MCP_FIXTURE).is_some() {
         return McpHttp::new(move || Fixture::new(Server::new(state.clone())), hosts, token, is_local, limits);
     }
     McpHttp::new(move || Server::new(state.clone()), hosts, token, is_local, limits)
@@ -93,7 +93,10 @@ fn mcp_service(
 
 pub(crate) async fn bind(listen: SocketAddr, args: &ProxyArgs) -> Result<BoundProxy, Failure> {
     let upstream = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
-    BoundProxy::bind(listen, Upstreams::new(upstream)?).await
+    let named = |variable: &str| upstream.map(str::to_owned).or_else(|| env::var(variable));
+    let (openai, anthropic) = (named(env::OPENAI_BASE_URL), named(env::ANTHROPIC_BASE_URL));
+    let upstreams = Upstreams::new(openai.as_deref(), anthropic.as_deref())?;
+    Ok(BoundProxy::bind(listen, upstreams, out::print_notice).await?)
 }
 
 pub(crate) fn build_server(
@@ -112,18 +115,17 @@ pub(crate) fn build_server(
     let tools = if *tools { offered_tools() } else { Vec::new() };
     let offer = ToolOffer { tools, has_memory_tool: *memory_tool };
     let offer = Some(offer).filter(|offer| offer.has_memory_tool || !offer.tools.is_empty());
-    let (budget, over_budget) = (budget.map(Tokens), *over_budget);
     let decider = Decider {
         engine,
         profiles,
-        budget,
-        over_budget,
+        budget: budget.map(Tokens),
+        passes_over_budget: *over_budget == OverBudget::Pass,
         shadow: *shadow,
         offer,
-        warnings: ThrottledLog::default(),
+        warnings: ThrottledLog::new(out::print_notice),
         _indexer,
     };
-    bound.into_server(hosts, decider, TokenGuard::new(token), limits)
+    Ok(bound.into_server(hosts, decider, TokenGuard::new(token), limits)?)
 }
 
 /// Resolves at the first signal to end; a second one exits at once.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use neap_core::base::ids::Stamp;
 use neap_model::client::http_client;
+use neap_server::proxy::{LoggedRequest, RECENT, RequestLogPage};
 use reqwest::Client;
 
 use crate::cli::WatchArgs;
 use crate::out::{self, BAD, DIM, Failure, thousands};
-use crate::proxy::{LoggedRequest, RECENT, RequestLogPage};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// A proxy on this machine responds at once.
@@ -60,7 +60,7 @@ async fn fetch_log(client: &Client, url: &str, after: u64) -> Result<RequestLogP
     };
     let response = client.get(format!("{url}?after={after}")).send().await;
     let response = response.and_then(reqwest::Response::error_for_status);
-    let response = response.map_err(|error| failed(crate::proxy::reason(&error)))?;
+    let response = response.map_err(|error| failed(neap_server::proxy::reason(&error)))?;
     let text = response.text().await.unwrap_or_default();
     serde_json::from_str(&text).map_err(|_| failed("what answers there is no proxy of ours".to_owned()))
 }
@@ -76,7 +76,7 @@ fn row(request: &LoggedRequest) -> String {
     let time = out::time(Stamp(request.at));
     let time = time.split(' ').nth(1).unwrap_or("?");
     let session = out::shorten(request.session.as_deref().unwrap_or("–"), 30);
-    let used = |format: &dyn Fn(&crate::proxy::RequestUsage) -> String| {
+    let used = |format: &dyn Fn(&neap_server::proxy::RequestUsage) -> String| {
         request.used.as_ref().map_or_else(|| "–".to_owned(), format)
     };
     let cached = used(&|used| format!("{} %", (used.cached * 100).checked_div(used.input).unwrap_or(0)));

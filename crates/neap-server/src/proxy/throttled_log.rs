@@ -1,15 +1,18 @@
-//! Throttled notices on standard error for whoever runs the proxy.
+//! Throttled notices for whoever runs the proxy.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::out;
+use crate::Notify;
 
 const INTERVAL: Duration = Duration::from_secs(60);
 
 /// Emits a notice at most once per [`INTERVAL`], accumulating `T` in between.
-#[derive(Debug, Default)]
-pub(crate) struct ThrottledLog<T>(Mutex<State<T>>);
+#[derive(Debug)]
+pub struct ThrottledLog<T> {
+    state: Mutex<State<T>>,
+    notify: Notify,
+}
 
 #[derive(Debug, Default)]
 struct State<T> {
@@ -18,6 +21,10 @@ struct State<T> {
 }
 
 impl<T: Default> ThrottledLog<T> {
+    pub fn new(notify: Notify) -> Self {
+        Self { state: Mutex::default(), notify }
+    }
+
     /// Accumulates; returns the notice if one is due.
     pub(super) fn record(
         &self,
@@ -25,7 +32,7 @@ impl<T: Default> ThrottledLog<T> {
         add: impl FnOnce(&mut T),
         format_notice: impl FnOnce(T) -> String,
     ) -> Option<String> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         add(&mut state.since);
         if state.last.is_some_and(|last| now.duration_since(last) < INTERVAL) {
             return None;
@@ -35,10 +42,16 @@ impl<T: Default> ThrottledLog<T> {
     }
 }
 
+impl<T> ThrottledLog<T> {
+    pub(super) fn notify(&self, notice: Option<String>) {
+        notice.into_iter().for_each(self.notify);
+    }
+}
+
 impl ThrottledLog<u64> {
     /// Warns, with the number of warnings suppressed since the last one.
     pub(crate) fn warn(&self, text: impl AsRef<str>) {
-        self.warning(text.as_ref(), Instant::now()).into_iter().for_each(out::print_notice);
+        self.notify(self.warning(text.as_ref(), Instant::now()));
     }
 
     fn warning(&self, text: &str, now: Instant) -> Option<String> {
@@ -56,7 +69,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_a_minute_with_how_often_it_was_not() {
-        let (complaints, start) = (ThrottledLog::default(), Instant::now());
+        let (complaints, start) = (ThrottledLog::new(drop), Instant::now());
         let said = |seconds: u64| complaints.warning("over", start + Duration::from_secs(seconds));
         assert_eq!(said(0).as_deref(), Some("warning: over"));
         assert_eq!((said(1), said(59)), (None, None));

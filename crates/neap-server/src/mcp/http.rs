@@ -47,7 +47,7 @@ impl AccessPolicy {
     }
 }
 
-pub(crate) struct McpHttp {
+pub struct McpHttp {
     pub(crate) router: Router,
     /// Ends streams that would stay open forever.
     pub(crate) shutdown: Box<dyn FnOnce() + Send>,
@@ -56,7 +56,7 @@ pub(crate) struct McpHttp {
 impl McpHttp {
     /// A server reachable under `hosts` with the token; without a token, only from this machine. `server` is
     /// called once per client.
-    pub(crate) fn new<S: ServerHandler>(
+    pub fn new<S: ServerHandler>(
         server: impl Fn() -> S + Send + Sync + 'static,
         hosts: Vec<String>,
         token: Option<&str>,

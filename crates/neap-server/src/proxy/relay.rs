@@ -264,7 +264,7 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The innermost error; outer ones name the URL, which may contain secrets.
-pub(crate) fn root_cause(error: &reqwest::Error) -> String {
+pub fn root_cause(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

@@ -36,27 +36,28 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Router, middleware};
+use neap_core::text::figures::plural;
 use neap_engine::RecordingStatus;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::mcp::McpHttp;
-use crate::out::{self, Failure};
-pub(crate) use decide::Decider;
+use crate::{Notify, ServerError};
+pub use decide::Decider;
 pub(crate) use drain_body::is_body_timeout;
-pub(crate) use limits::ProxyLimits;
+pub use limits::ProxyLimits;
 pub(crate) use origin_check::OriginCheck;
-pub(crate) use relay::root_cause as reason;
+pub use relay::root_cause as reason;
 use request_log::RequestLog;
-pub(crate) use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
+pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
 use response_recorder::CompletedResponse;
-pub(crate) use throttled_log::ThrottledLog;
-pub(crate) use token_guard::TokenGuard;
+pub use throttled_log::ThrottledLog;
+pub use token_guard::TokenGuard;
 use unrecorded::UnrecordedLog;
 use upstream::HttpClients;
-pub(crate) use upstream::Upstreams;
+pub use upstream::Upstreams;
 
 struct Proxy {
     origin_check: OriginCheck,
@@ -72,48 +73,51 @@ struct Proxy {
 }
 
 /// A bound proxy that does not serve yet.
-pub(crate) struct ProxyServer {
+pub struct ProxyServer {
     listener: TcpListener,
     address: SocketAddr,
     proxy: Arc<Proxy>,
     recorder: JoinHandle<()>,
     mcp: Option<McpHttp>,
     limits: ProxyLimits,
+    notify: Notify,
 }
 
-pub(crate) struct BoundProxy {
+pub struct BoundProxy {
     listener: TcpListener,
     address: SocketAddr,
     upstreams: Upstreams,
+    notify: Notify,
 }
 
 impl BoundProxy {
     /// Binds the socket first, so that a taken port fails before anything else is set up.
-    pub(crate) async fn bind(listen: SocketAddr, upstreams: Upstreams) -> Result<Self, Failure> {
+    pub async fn bind(listen: SocketAddr, upstreams: Upstreams, notify: Notify) -> Result<Self, ServerError> {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
-            Failure::new(format!("cannot listen at {listen}: {error}")).hint("name another place with --listen")
+            ServerError::new(format!("cannot listen at {listen}: {error}"))
+                .hint("name another place with --listen")
         })?;
         let address = listener.local_addr()?;
         upstreams.check_not_self(address)?;
-        Ok(Self { listener, address, upstreams })
+        Ok(Self { listener, address, upstreams, notify })
     }
 
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// `hosts` are the names accepted in `Host`, besides addresses and `localhost`.
-    pub(crate) fn into_server(
+    pub fn into_server(
         self,
         hosts: Vec<String>,
         decider: Decider,
         token_guard: TokenGuard,
         limits: ProxyLimits,
-    ) -> Result<ProxyServer, Failure> {
-        let Self { listener, address, upstreams } = self;
+    ) -> Result<ProxyServer, ServerError> {
+        let Self { listener, address, upstreams, notify } = self;
         let (completed, responses) = mpsc::unbounded_channel();
         let (decider, request_metrics) = (Arc::new(decider), Arc::new(ProxyMetrics::default()));
-        let (request_log, unrecorded) = (Arc::new(RequestLog::default()), Arc::new(UnrecordedLog::default()));
+        let (request_log, unrecorded) = (Arc::new(RequestLog::default()), Arc::new(UnrecordedLog::new(notify)));
         let recording = response_recorder::record_responses(
             responses,
             decider.clone(),
@@ -137,22 +141,22 @@ impl BoundProxy {
             completed,
             is_ending,
         };
-        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits })
+        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits, notify })
     }
 }
 
 impl ProxyServer {
-    pub(crate) fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    pub(crate) fn with_mcp(self, mcp: McpHttp) -> Self {
+    pub fn with_mcp(self, mcp: McpHttp) -> Self {
         Self { mcp: Some(mcp), ..self }
     }
 
     /// Serves until `end` resolves, then finishes open streams and records what is pending.
-    pub(crate) async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), Failure> {
-        let Self { listener, address: _, proxy, recorder, mcp, limits } = self;
+    pub async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        let Self { listener, address: _, proxy, recorder, mcp, limits, notify } = self;
         let (mcp_router, shutdown_mcp) =
             mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
         let decider = proxy.decider.clone();
@@ -174,13 +178,11 @@ impl ProxyServer {
         };
         listen::serve(listener, router, &limits, ending).await;
         // All senders are gone now: the recorder drains its queue and ends.
-        recorder.await.map_err(|error| Failure::new(error.to_string()))?;
+        recorder.await.map_err(|error| ServerError::new(error.to_string()))?;
         let left = decider.finish().await as u64;
         if left > 0 {
-            out::print_notice(format!(
-                "{} could not be recorded, and will come with its client's next request",
-                out::count(left, "request")
-            ));
+            let left = plural(left, "request");
+            notify(format!("{left} could not be recorded, and will come with its client's next request"));
         }
         Ok(())
     }

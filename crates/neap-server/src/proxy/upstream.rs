@@ -11,8 +11,7 @@ use reqwest::redirect::Policy;
 use super::error::ProxyError;
 use super::path::is_bare_endpoint;
 use super::route::{Provider, Route};
-use crate::env;
-use crate::out::Failure;
+use crate::ServerError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Between two chunks of a response; a model may think for long in silence.
@@ -33,7 +32,7 @@ const HOP_HEADERS: [&str; 11] = [
     "content-length",
 ];
 
-pub(crate) struct Upstreams {
+pub struct Upstreams {
     openai: Url,
     anthropic: Url,
     /// Our `Via` entry, by which a loop is recognised.
@@ -41,28 +40,24 @@ pub(crate) struct Upstreams {
 }
 
 impl Upstreams {
-    /// `named` serves both providers; without it, the environment or the provider's public URL does.
-    pub(crate) fn new(named: Option<&str>) -> Result<Self, Failure> {
-        let base_url = |variable: &str, api: Api| {
-            let text = named
-                .map(str::to_owned)
-                .or_else(|| env::var(variable))
-                .unwrap_or_else(|| api.default_base_url().to_owned());
-            let base = BaseUrl::parse(&text).map_err(|error| {
-                Failure::new(error).hint("write it as https://host/v1 or http://localhost:8080/v1")
+    /// Base URLs of the providers, by default their public ones.
+    pub fn new(openai: Option<&str>, anthropic: Option<&str>) -> Result<Self, ServerError> {
+        let base_url = |given: Option<&str>, api: Api| {
+            let base = BaseUrl::parse(given.unwrap_or(api.default_base_url())).map_err(|error| {
+                ServerError::new(error).hint("write it as https://host/v1 or http://localhost:8080/v1")
             })?;
-            Url::parse(&base.to_string()).map_err(|error| Failure::new(error.to_string()))
+            Url::parse(&base.to_string()).map_err(|error| ServerError::new(error.to_string()))
         };
         let mut random = [0; 8];
-        getrandom::fill(&mut random).map_err(|error| Failure::new(error.to_string()))?;
+        getrandom::fill(&mut random).map_err(|error| ServerError::new(error.to_string()))?;
         Ok(Self {
-            openai: base_url(env::OPENAI_BASE_URL, Api::OpenAi)?,
-            anthropic: base_url(env::ANTHROPIC_BASE_URL, Api::Anthropic)?,
+            openai: base_url(openai, Api::OpenAi)?,
+            anthropic: base_url(anthropic, Api::Anthropic)?,
             via_mark: format!("1.1 neap-{:016x}", u64::from_le_bytes(random)),
         })
     }
 
-    pub(crate) fn check_not_self(&self, own: SocketAddr) -> Result<(), Failure> {
+    pub(crate) fn check_not_self(&self, own: SocketAddr) -> Result<(), ServerError> {
         let is_own = |url: &Url| {
             let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
             let is_local = match host.parse::<IpAddr>() {
@@ -72,7 +67,7 @@ impl Upstreams {
             is_local && url.port_or_known_default() == Some(own.port())
         };
         match [&self.openai, &self.anthropic].into_iter().find(|url| is_own(url)) {
-            Some(url) => Err(Failure::new(format!("{url} is this proxy itself"))
+            Some(url) => Err(ServerError::new(format!("{url} is this proxy itself"))
                 .hint("name the provider with --upstream, or unset the variable that names this proxy")),
             None => Ok(()),
         }
@@ -151,13 +146,13 @@ pub(crate) struct HttpClients {
 }
 
 impl HttpClients {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub(crate) fn new() -> Result<Self, ServerError> {
         let builder = || {
             let client = http_client().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT);
             // Redirects are the client's to follow.
             client.redirect(Policy::none())
         };
-        let failed = |error: reqwest::Error| Failure::new(format!("cannot ask anybody: {error}"));
+        let failed = |error: reqwest::Error| ServerError::new(format!("cannot ask anybody: {error}"));
         let remote = builder().build().map_err(failed)?;
         Ok(Self { remote, local: builder().no_proxy().build().map_err(failed)? })
     }
@@ -173,7 +168,7 @@ mod tests {
     use super::*;
 
     fn at(base: &str) -> Upstreams {
-        Upstreams::new(Some(base)).expect("an address")
+        Upstreams::new(Some(base), Some(base)).expect("an address")
     }
 
     #[test]

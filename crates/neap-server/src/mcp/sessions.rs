@@ -12,11 +12,11 @@ use tokio::time::Instant;
 const SESSION_HEADER: &str = "mcp-session-id";
 
 #[derive(Debug, Clone)]
-pub(crate) struct SessionLimits {
+pub struct SessionLimits {
     /// Open at once; each takes some 80 KiB.
-    pub(crate) sessions_max: usize,
+    pub sessions_max: usize,
     /// A session idle for this long may be closed to make room for a new one.
-    pub(crate) idle: Duration,
+    pub idle: Duration,
 }
 
 impl Default for SessionLimits {

@@ -12,12 +12,12 @@ const ALPHABETS: [&[u8; 64]; 2] = [
 
 /// The byte forms of the token: plain, and in base64 (as in `Basic`) at each of the three alignments.
 #[derive(Default)]
-pub(crate) struct TokenGuard {
+pub struct TokenGuard {
     forms: Vec<Vec<u8>>,
 }
 
 impl TokenGuard {
-    pub(crate) fn new(token: Option<&str>) -> Self {
+    pub fn new(token: Option<&str>) -> Self {
         let Some(token) = token.filter(|token| !token.is_empty()) else { return Self::default() };
         let mut forms = vec![token.as_bytes().to_vec()];
         for alphabet in ALPHABETS {

@@ -5,15 +5,15 @@ use std::time::Duration;
 /// Limits on connections and requests. Responses have none here: a model may think
 /// long, and only its silence is limited (`upstream`).
 #[derive(Debug, Clone)]
-pub(crate) struct ProxyLimits {
+pub struct ProxyLimits {
     /// For a complete head; also how long a kept-alive connection may idle.
-    pub(crate) head_timeout: Duration,
+    pub head_timeout: Duration,
     /// Head including the request line.
-    pub(crate) head_bytes_max: usize,
+    pub head_bytes_max: usize,
     /// Between two frames of a body.
-    pub(crate) body_frame_timeout: Duration,
-    pub(crate) body_timeout: Duration,
-    pub(crate) connections_max: usize,
+    pub body_frame_timeout: Duration,
+    pub body_timeout: Duration,
+    pub connections_max: usize,
 }
 
 impl Default for ProxyLimits {

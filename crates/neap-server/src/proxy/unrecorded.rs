@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use neap_core::text::figures::plural;
+
 use super::throttled_log::ThrottledLog;
-use crate::out;
+use crate::Notify;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct UnrecordedCount {
@@ -24,7 +26,7 @@ impl AddAssign for UnrecordedCount {
 const ONE_REQUEST: UnrecordedCount = UnrecordedCount { requests: 1, replies: 0 };
 const ONE_REPLY: UnrecordedCount = UnrecordedCount { requests: 0, replies: 1 };
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct UnrecordedLog {
     total: Mutex<UnrecordedCount>,
     log: ThrottledLog<UnrecordedCount>,
@@ -32,17 +34,22 @@ pub(crate) struct UnrecordedLog {
 }
 
 impl UnrecordedLog {
+    pub(crate) fn new(notify: Notify) -> Self {
+        let log = ThrottledLog::new(notify);
+        Self { total: Mutex::default(), log, is_failure_logged: AtomicBool::new(false) }
+    }
+
     pub(crate) fn add_request(&self, reason: &str) {
-        self.add(ONE_REQUEST, reason, Instant::now()).into_iter().for_each(out::print_notice);
+        self.log.notify(self.add(ONE_REQUEST, reason, Instant::now()));
     }
 
     pub(crate) fn add_reply(&self, reason: &str) {
-        self.add(ONE_REPLY, reason, Instant::now()).into_iter().for_each(out::print_notice);
+        self.log.notify(self.add(ONE_REPLY, reason, Instant::now()));
     }
 
     /// A request was recorded before it was forwarded.
     pub(crate) fn mark_recorded(&self) {
-        self.recovery_line(Instant::now()).into_iter().for_each(out::print_notice);
+        self.log.notify(self.recovery_line(Instant::now()));
     }
 
     pub(crate) fn count(&self) -> UnrecordedCount {
@@ -54,7 +61,7 @@ impl UnrecordedLog {
         *self.total.lock().unwrap_or_else(PoisonError::into_inner) += more;
         let notice = |UnrecordedCount { requests, replies }| {
             self.is_failure_logged.store(true, Ordering::Relaxed);
-            let (requests, replies) = (out::count(requests, "request"), out::count(replies, "answer"));
+            let (requests, replies) = (plural(requests, "request"), plural(replies, "answer"));
             format!(
                 "not recorded: {reason} ({requests}, {replies}); they go on within the budget and are recorded when the store works again"
             )
@@ -82,7 +89,7 @@ mod tests {
 
     #[test]
     fn it_is_said_once_a_minute_with_how_many_there_were() {
-        let (told, start) = (UnrecordedLog::default(), Instant::now());
+        let (told, start) = (UnrecordedLog::new(drop), Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let line = told.add(ONE_REQUEST, "read-only", at(0)).expect("at once");
         assert!(line.starts_with("not recorded: read-only (1 request, 0 answers)"), "{line}");
@@ -99,7 +106,7 @@ mod tests {
 
     #[test]
     fn that_it_works_again_is_said_once_and_in_its_time() {
-        let (told, start) = (UnrecordedLog::default(), Instant::now());
+        let (told, start) = (UnrecordedLog::new(drop), Instant::now());
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         assert_eq!(told.recovery_line(at(0)), None, "nothing was wrong");
         told.add(ONE_REQUEST, "locked", at(0)).expect("a line");

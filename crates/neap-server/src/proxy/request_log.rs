@@ -19,44 +19,44 @@ const LOGGED_MAX: usize = 512;
 /// Headers that a reverse proxy adds; with one of them a request is not local.
 const FORWARDED: [&str; 4] = ["forwarded", "via", "x-forwarded-for", "x-real-ip"];
 
-pub(crate) const PATH: &str = "/neap/recent";
+pub const PATH: &str = "/neap/recent";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct LoggedRequest {
+pub struct LoggedRequest {
     /// Increases by one with each entry.
-    pub(crate) number: u64,
+    pub number: u64,
     /// When it completed, in milliseconds since the epoch.
-    pub(crate) at: i64,
-    pub(crate) asks: String,
-    pub(crate) session: Option<String>,
-    pub(crate) class: String,
-    pub(crate) verdict: Option<String>,
+    pub at: i64,
+    pub asks: String,
+    pub session: Option<String>,
+    pub class: String,
+    pub verdict: Option<String>,
     /// Tokens received and forwarded, by Neap's count.
-    pub(crate) tokens_in: u64,
-    pub(crate) tokens_sent: u64,
-    pub(crate) changes: usize,
+    pub tokens_in: u64,
+    pub tokens_sent: u64,
+    pub changes: usize,
     /// Items of the history that were not forwarded.
-    pub(crate) left_out: usize,
-    pub(crate) epoch: u64,
+    pub left_out: usize,
+    pub epoch: u64,
     /// As the provider reports it.
-    pub(crate) used: Option<RequestUsage>,
-    pub(crate) is_whole: bool,
-    pub(crate) took_ms: u64,
+    pub used: Option<RequestUsage>,
+    pub is_whole: bool,
+    pub took_ms: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct RequestUsage {
-    pub(crate) input: u64,
-    pub(crate) cached: u64,
-    pub(crate) output: u64,
+pub struct RequestUsage {
+    pub input: u64,
+    pub cached: u64,
+    pub output: u64,
 }
 
 /// The response body of [`PATH`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RequestLogPage {
+pub struct RequestLogPage {
     /// Requests that wait for the head of their response.
-    pub(crate) waiting: u64,
-    pub(crate) requests: Vec<LoggedRequest>,
+    pub waiting: u64,
+    pub requests: Vec<LoggedRequest>,
 }
 
 #[derive(Debug, Default)]

@@ -19,7 +19,6 @@ use super::error::ProxyError;
 use super::other_prompts::prompt_texts;
 use super::route::Provider;
 use super::throttled_log::ThrottledLog;
-use crate::cli::OverBudget;
 
 /// After this a request is forwarded without stored state.
 const STORE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -54,17 +53,18 @@ pub(crate) struct RequestDecision {
     pub(crate) usage: Arc<UsageMeter>,
 }
 
-pub(crate) struct Decider {
-    pub(crate) engine: Engine,
-    pub(crate) profiles: ModelProfiles,
-    pub(crate) budget: Option<Tokens>,
-    pub(crate) over_budget: OverBudget,
+pub struct Decider {
+    pub engine: Engine,
+    pub profiles: ModelProfiles,
+    pub budget: Option<Tokens>,
+    /// Forward a request that cannot be brought under its budget, instead of refusing it.
+    pub passes_over_budget: bool,
     /// Forward everything unchanged and only report what would be done.
-    pub(crate) shadow: bool,
-    pub(crate) offer: Option<ToolOffer>,
-    pub(crate) warnings: ThrottledLog<u64>,
+    pub shadow: bool,
+    pub offer: Option<ToolOffer>,
+    pub warnings: ThrottledLog<u64>,
     /// Embeds new text in the background; stops when the proxy is dropped.
-    pub(crate) _indexer: Indexer,
+    pub _indexer: Indexer,
 }
 
 impl Decider {
@@ -117,7 +117,7 @@ impl Decider {
         is_window_known: bool,
     ) -> Option<ProxyError> {
         let is_hard = self.budget.is_some() || is_window_known;
-        if self.over_budget == OverBudget::Refuse && is_hard {
+        if !self.passes_over_budget && is_hard {
             return Some(ProxyError::ContextFull(context_full_message(provider, overflow)));
         }
         self.warnings.warn(format!("{overflow}; it goes on as it came"));

@@ -41,16 +41,16 @@ use neap_core::memory::Author;
 use neap_engine::EngineError;
 
 #[cfg(debug_assertions)]
-pub(crate) use fixture::Fixture;
-pub(crate) use http::McpHttp;
-pub(crate) use session_resolver::ServerDefaults;
-pub(crate) use sessions::SessionLimits;
-pub(crate) use stdio::serve;
+pub use fixture::Fixture;
+pub use http::McpHttp;
+pub use session_resolver::ServerDefaults;
+pub use sessions::SessionLimits;
+pub use stdio::serve;
 
 /// Undelivered list changes per client; one that lags just learns that something changed.
 const LIST_EVENTS_MAX: usize = 16;
 
-pub(crate) struct McpState {
+pub struct McpState {
     engine: Engine,
     tools: Vec<Tool>,
     defaults: ServerDefaults,
@@ -62,7 +62,7 @@ pub(crate) struct McpState {
 }
 
 impl McpState {
-    pub(crate) fn new(engine: Engine, defaults: ServerDefaults, user_words: Author) -> Self {
+    pub fn new(engine: Engine, defaults: ServerDefaults, user_words: Author) -> Self {
         Self {
             engine,
             tools: tools::all_tools(),
@@ -122,7 +122,7 @@ impl McpState {
 }
 
 #[derive(Clone)]
-pub(crate) struct Server {
+pub struct Server {
     state: Arc<McpState>,
     watched: Arc<Mutex<BTreeMap<String, AbortHandle>>>,
     /// Whether this client already receives list changes.
@@ -130,7 +130,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new(state: Arc<McpState>) -> Self {
+    pub fn new(state: Arc<McpState>) -> Self {
         Self { state, watched: Arc::default(), is_notifying_lists: Arc::default() }
     }
 }

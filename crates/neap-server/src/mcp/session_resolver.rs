@@ -28,11 +28,11 @@ const LEGACY_FOLDER_DIGEST_CHARS: usize = 8;
 const LEGACY_ID_DIGEST_CHARS: usize = 24;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ServerDefaults {
-    pub(crate) session: Option<SessionId>,
+pub struct ServerDefaults {
+    pub session: Option<SessionId>,
     /// The working folder, if a client started the server.
-    pub(crate) folder: Option<PathBuf>,
-    pub(crate) agent: Option<AgentId>,
+    pub folder: Option<PathBuf>,
+    pub agent: Option<AgentId>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
