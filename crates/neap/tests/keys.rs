@@ -156,7 +156,7 @@ fn a_key_can_come_from_the_environment() {
     let file = key_file(&neap, &format!("# the same, in capitals\n{}\n", SECRET.to_uppercase()), 0o600);
     let same = neap.json(&["store", "keys", "list", "--key-file", &file]);
     assert_eq!((&told["source"], &told["keys"]), (&json!("NEAP_KEY"), &same["keys"]));
-    refused(&with(&["store", "keys", "rotate"], SECRET), "is given by NEAP_KEY", "NEAP_KEY_FILE");
+    refused(&with(&["store", "keys", "rotate"], SECRET), "comes from NEAP_KEY", "NEAP_KEY_FILE");
     for wrong in ["secret-word-of-mine", "0011", &SECRET[1..]] {
         let ran = with(&["store", "keys", "list"], wrong);
         refused(&ran, "NEAP_KEY is not a key", "openssl");

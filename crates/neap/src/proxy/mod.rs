@@ -91,7 +91,8 @@ impl BoundProxy {
     /// Binds the socket first, so that a taken port fails before anything else is set up.
     pub(crate) async fn bind(listen: SocketAddr, upstreams: Upstreams) -> Result<Self, Failure> {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
-            Failure::new(format!("cannot listen at {listen}: {error}")).hint("name another place with --listen")
+            Failure::new(format!("cannot listen at {listen}: {error}"))
+                .hint("choose another address with --listen")
         })?;
         let address = listener.local_addr()?;
         upstreams.check_not_self(address)?;
@@ -178,7 +179,7 @@ impl ProxyServer {
         let left = decider.finish().await as u64;
         if left > 0 {
             out::print_notice(format!(
-                "{} could not be recorded, and will come with its client's next request",
+                "{} could not be recorded; the clients' next requests contain them again",
                 out::count(left, "request")
             ));
         }
