@@ -100,7 +100,7 @@ fn cause_text(cause: LoadCause) -> &'static str {
         LoadCause::First => "none were loaded yet",
         LoadCause::FrameChanged => "the frame changed",
         LoadCause::NewTopic => "the message began a new topic",
-        LoadCause::BeforeAction => "the message asked for a decision or an action",
+        LoadCause::BeforeAction => "the message announced a decision or an action",
         LoadCause::Pressure => "there was less room",
         LoadCause::Changed => "the agent's memories changed",
     }
