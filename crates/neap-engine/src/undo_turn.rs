@@ -34,7 +34,7 @@ impl Session {
         loop {
             self.recover().await?;
             let Some((turn, scope)) = self.last_turn().await? else {
-                return Ok(Err(Refusal::new("Nothing has been said that could be taken back.")));
+                return Ok(Err(Refusal::new("There is no turn to undo.")));
             };
             let log = self.parts.store.log(&self.live.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
             let event = match undo_turn(&self.live.state, turn, &scope, log.size().tokens) {

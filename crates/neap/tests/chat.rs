@@ -300,7 +300,7 @@ fn what_was_said_last_is_taken_back_and_said_otherwise() {
         &said,
         &[
             "--- Undid turn 1; `neap session original t1` still shows it ---",
-            "Nothing has been said that could be taken back.",
+            "There is no turn to undo.",
             "--- Undid turn 2;",
             "--- Undid turn 3;",
             "my locker code is 4713",

@@ -267,7 +267,7 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     let ran = other.run(&["store", "doctor"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(
-        ran.out.contains("a session that the store does not have; `neap session import` takes it in"),
+        ran.out.contains("a session that the store does not have; `neap session import` imports it"),
         "{}",
         ran.out
     );

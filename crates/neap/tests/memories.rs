@@ -497,7 +497,7 @@ fn frames_are_listed_explained_and_configured() {
     refused(&neap.run(&["--agent", "cook", "memory", "frames"]), 2, "frames.toml: unknown field `wrods`");
     assert!(neap.run(&["--agent", "cook", "memory", "frames"]).err.contains("line 4 of"), "the line is named");
     write("frames.toml", "[[frame]]\nname = \"Cooking!\"\n");
-    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "no name for a frame");
+    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "not a name for a frame");
     write("frames.toml", "");
     write("identity.md", &"You are a cook. ".repeat(1_000));
     refused(&neap.run(&["--agent", "cook", "chat"]), 2, "the maximum is 2000");

@@ -65,10 +65,10 @@ fn faults_are_told_and_the_chat_goes_on() {
     let full = r#"{"error":{"message":"too long for me","code":"context_length_exceeded"}}"#;
     let refused = format!(r#"{{"error":{{"message":"no such key: {KEY}"}}}}"#);
     let table = [
-        (Reply::error(400, full), "the request is longer than the model takes: too long for me"),
+        (Reply::error(400, full), "the request exceeds the model's context: too long for me"),
         (Reply::error(401, &refused), "the model refused: no such key: … (status 401)"),
         (Reply::error(429, "{}").header("retry-after", "7200"), "the provider asks to wait 7200 s"),
-        (Reply::stream("data: ???\n\n"), "the provider's answer makes no sense"),
+        (Reply::stream("data: ???\n\n"), "the provider's answer is invalid"),
         (Reply::stream("").ending(End::Clean), "the stream ended before the answer did"),
     ];
     for (fault, want) in table {
