@@ -69,7 +69,7 @@ fn senseless_records_are_refused_in_words() {
     learn(&neap, &["remember", "Tim prefers Celsius"]);
     let by_arguments: [(&[&str], &str); 7] = [
         (&["remember", "x", "--confidence", "1.7"], "not between 0 and 1"),
-        (&["remember", "x", "--confidence", "sure"], "no number"),
+        (&["remember", "x", "--confidence", "sure"], "not a number"),
         (&["remember", "x", "--kind", "opinion"], "possible values: fact, procedure, episode, censor"),
         (&["remember", "x", "--valid-until", "2026-02-30"], "no day"),
         (&["recall", "x", "--kind", "feelings"], "no kind of memory"),
@@ -89,7 +89,7 @@ fn senseless_records_are_refused_in_words() {
         (&["recall", "the"], "no word to search for"),
         (&["recall", "--time", "when pigs fly"], "time is not understood"),
         (&["memory", "show", "f9"], "f9"),
-        (&["memory", "edit", "f1"], "nothing of f1 would change"),
+        (&["memory", "edit", "f1"], "the edit changes nothing in f1"),
         (&["memory", "retire", "f1"], "f1 is a fact"),
         (&["memory", "review", "f1", "success"], "only a decision can be reviewed"),
     ];

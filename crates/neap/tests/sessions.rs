@@ -194,7 +194,7 @@ fn a_folder_of_the_reference_system_is_taken_in_and_left_alone() {
 
     let twice = neap.run(&["session", "import", path]);
     assert_eq!(twice.code, 2);
-    assert!(twice.err.contains("exists already\nhint: choose another name with --session"), "{}", twice.err);
+    assert!(twice.err.contains("already exists\nhint: choose another name with --session"), "{}", twice.err);
     assert_eq!(neap.json(&["session", "import", path, "--session", "other"])["session"], "other");
 }
 
