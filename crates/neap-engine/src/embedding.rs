@@ -90,7 +90,7 @@ impl Parts {
     }
 
     async fn embed_masked(&self, question: &str) -> Result<Embedding, ModelError> {
-        let no_embedding = || ModelError::Refused("it makes nothing of the question".to_owned());
+        let no_embedding = || ModelError::Refused("there is no embedding of the question".to_owned());
         let embedder = self.embedder.as_ref().ok_or_else(no_embedding)?;
         // Stored texts are masked before they are embedded, so the query is masked here.
         let masked = masked_query(self.store.masking(), question);

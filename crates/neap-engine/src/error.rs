@@ -40,7 +40,7 @@ pub enum EngineError {
     #[error("there is no session '{0}'")]
     NoSession(SessionId),
     /// The session exists already.
-    #[error("a session '{0}' exists already")]
+    #[error("a session '{0}' already exists")]
     SessionExists(SessionId),
     /// The turn does not exist, or nothing is recorded of it.
     #[error("session '{session}' has no turn {turn}")]
@@ -59,7 +59,7 @@ pub enum EngineError {
         floor: Tokens,
     },
     /// A tool result could not be signed.
-    #[error("cannot sign what the tool answered: {0}")]
+    #[error("cannot sign the tool's result: {0}")]
     Key(#[from] KeyError),
     /// The frame does not exist.
     #[error("{0}")]
@@ -72,10 +72,10 @@ pub enum EngineError {
     #[error("not recorded yet: {0}")]
     NotRecorded(String),
     /// The store, or the machine, took longer than a request can wait.
-    #[error("nothing was decided in time")]
+    #[error("the store did not answer in time")]
     TimedOut,
     /// Other processes kept changing the session.
-    #[error("session '{0}' is changed by other processes faster than it can be read")]
+    #[error("other processes change session '{0}' faster than it can be read")]
     Contended(SessionId),
 }
 
@@ -112,7 +112,7 @@ impl EngineError {
             | EngineError::MemoryTooSmall { .. }
             | EngineError::Key(_)
             | EngineError::NoFrame(_)
-            | EngineError::Embedder(_) => "the session does not take it".to_owned(),
+            | EngineError::Embedder(_) => "the session refuses it".to_owned(),
         }
     }
 
@@ -124,18 +124,18 @@ impl EngineError {
                 "split the message, or put the text into a file and refer to it"
             }
             EngineError::Turn(TurnError::BudgetTooSmall(_)) => "raise context_tokens_max to at least that",
-            EngineError::NoReply { .. } => "what you said is stored; say it again or go on",
+            EngineError::NoReply { .. } => "your message is stored; send it again or continue",
             EngineError::StillAnswering { .. } => "send it again in a moment to get the same reply",
             EngineError::Policy(_) => "`neap store settings` lists all settings with their defaults",
-            EngineError::NoSession(_) => "`neap session list` shows the sessions there are",
+            EngineError::NoSession(_) => "`neap session list` lists all sessions",
             EngineError::SessionExists(_) => "choose another name with --session",
-            EngineError::NoTurn { .. } => "`neap session show` tells how many turns there are",
-            EngineError::MemoryTooSmall { .. } => "give the memory more room, or leave more of the budget to it",
-            EngineError::Key(_) => "what the tool did is stored; `neap store keys list` tells which key signs",
-            EngineError::NoFrame(_) => "`neap memory frames` shows the frames there are",
-            EngineError::Embedder(_) => "search goes by words alone until it works again",
-            EngineError::NotRecorded(_) => "it is recorded as soon as the store works again",
-            EngineError::TimedOut => "try again; if it lasts, look for what keeps the disk or the processor busy",
+            EngineError::NoTurn { .. } => "`neap session show` shows how many turns there are",
+            EngineError::MemoryTooSmall { .. } => "give the memory a larger budget",
+            EngineError::Key(_) => "the tool's effect is stored; `neap store keys list` shows which key signs",
+            EngineError::NoFrame(_) => "`neap memory frames` lists all frames",
+            EngineError::Embedder(_) => "search uses words alone until it works again",
+            EngineError::NotRecorded(_) => "Neap records it as soon as the store works again",
+            EngineError::TimedOut => "try again; if it persists, check what keeps the disk or the processor busy",
             EngineError::Contended(_) => "try again, or close the other programs that use this session",
         }
     }

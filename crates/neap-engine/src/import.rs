@@ -125,8 +125,7 @@ impl Engine {
         }
         Recorder::new(&self.parts).commit(&mut stream, recorded).await?;
         let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len() as u64);
-        let note =
-            || format!("tool results without their seals, which are for a session of another name: {seals}");
+        let note = || format!("tool results imported without their seals, which name another session: {seals}");
         let notes = (seals > 0).then(note).into_iter().collect();
         Ok(Imported { session: id, turns, efforts, masked, notes })
     }

@@ -70,7 +70,7 @@ impl Engine {
 fn lower_priority() {
     // On Linux this is per thread. Where it is not permitted, the priority stays.
     if let Err(error) = rustix::process::setpriority_process(None, NICE_LEVEL) {
-        tracing::debug!(target: "neap::recall", %error, "texts are embedded as urgently as all else");
+        tracing::debug!(target: "neap::recall", %error, "cannot lower the priority of the embedding thread");
     }
 }
 

@@ -35,7 +35,7 @@ impl Session {
         let (store, mut recorder) = (parts.store.as_ref(), Recorder::new(parts));
         loop {
             let Some((turn, scope)) = last_turn(store, &live.id).await? else {
-                return Ok(Err(Refusal::new("Nothing has been said that could be taken back.")));
+                return Ok(Err(Refusal::new("There is no turn to undo.")));
             };
             let log = store.log(&live.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
             let event = match undo_turn(&live.state, turn, &scope, log.size().tokens) {

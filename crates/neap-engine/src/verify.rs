@@ -41,7 +41,7 @@ pub async fn verify_results(
                     Err(_) => found.push(finding(
                         session,
                         Severity::Damaged,
-                        format!("event {seq}: the result of call {} is not the one that was sealed", seal.call_id),
+                        format!("event {seq}: the result of call {} does not match its seal", seal.call_id),
                     )),
                 }
             }
@@ -49,7 +49,7 @@ pub async fn verify_results(
     }
     found.extend(unknown.into_iter().map(|(key, count)| {
         let results = if count == 1 { "tool result is" } else { "tool results are" };
-        let what = format!("{count} {results} sealed with key {key}, which is not here: not verified");
+        let what = format!("{count} {results} sealed with key {key}, which is missing: not verified");
         finding(session, Severity::Note, what)
     }));
     Ok(found)

@@ -248,7 +248,7 @@ async fn a_plain_answer_is_sealed_where_it_enters_and_verifies_later() {
     let found = verify_results(store, &session("work"), &Keyring::generate().unwrap()).await.unwrap();
     assert_eq!(found.len(), 1);
     let key = place.keyring.current().id();
-    assert_eq!(found[0].what, format!("1 tool result is sealed with key {key}, which is not here: not verified"));
+    assert_eq!(found[0].what, format!("1 tool result is sealed with key {key}, which is missing: not verified"));
     assert_eq!(found[0].severity, Severity::Note);
 
     let ring = Keyring::from_keys(Key::generate(&SystemEntropy).unwrap(), [copy(&place.keyring)]);
@@ -280,7 +280,7 @@ async fn a_result_rewritten_in_the_store_is_found() {
     let found = verify_results(other.engine.store().as_ref(), &session("work"), &other.keyring).await.unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].severity, Severity::Damaged);
-    assert!(found[0].what.ends_with("the result of call c is not the one that was sealed"), "{}", found[0].what);
+    assert!(found[0].what.ends_with("the result of call c does not match its seal"), "{}", found[0].what);
 }
 
 /// A seal is for a session of one name; in a copy under another it would look like damage.
@@ -294,7 +294,7 @@ async fn a_copy_under_another_name_leaves_its_seals_behind_and_says_so() {
         StoredEvent::Damaged { .. } => None,
     });
     let imported = place.engine.import_events(events.collect(), Some(session("copy"))).await.unwrap();
-    assert_eq!(imported.notes, ["tool results without their seals, which are for a session of another name: 1"]);
+    assert_eq!(imported.notes, ["tool results imported without their seals, which name another session: 1"]);
     assert_eq!(place.rounds("copy").await[0].seals, []);
     let store = place.engine.store().as_ref();
     assert_eq!(verify_results(store, &session("copy"), &place.keyring).await.unwrap(), []);

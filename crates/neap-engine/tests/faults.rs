@@ -561,7 +561,7 @@ async fn a_reply_that_breaks_off_is_kept_and_told_beside_it() {
     let id = SessionId::parse("test").unwrap();
     let mut session = engine.resume(&id, &SessionOptions::default()).await.unwrap();
     let reply = session.turn(Author::Person, "which port?", &mut NullObserver).await.unwrap();
-    let mark = "[broken off: the provider's answer makes no sense: the stream ended]";
+    let mark = "[broken off: the provider's answer is invalid: the stream ended]";
     assert_eq!((reply.text.as_str(), reply.display_text()), ("The port is", format!("The port is {mark}")));
     let shown = session.assemble(Some("and now?")).await.unwrap().request_messages();
     let said: Vec<(Role, &str)> = shown[1..].iter().map(|message| (message.role, &*message.content)).collect();

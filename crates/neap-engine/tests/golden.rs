@@ -35,7 +35,7 @@ fn page(request: &ModelRequest) -> String {
     out
 }
 
-/// DESIGN, "Order of the context": every layer at once, and a tool round of this turn.
+/// The order of the context: every layer at once, and a tool round of this turn.
 #[tokio::test]
 async fn a_context_with_every_layer() {
     let mut stage = Stage::new().await;
@@ -72,7 +72,7 @@ async fn a_context_in_windows() {
     insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
 }
 
-/// DESIGN, decision 16: a prompt that has grown: effort tools stay where they were called, what was brought back
+/// docs/decisions/0002-windows.md: a prompt that has grown: effort tools stay where they were called, what was brought back
 /// stands at the end.
 #[tokio::test]
 async fn a_prompt_that_has_grown() {
@@ -153,7 +153,7 @@ async fn a_context_with_memories_at_its_end() {
     insta::assert_snapshot!(page(&stage.model.requests().pop().unwrap()));
 }
 
-/// DESIGN, decision 16: a topic comes up while a prompt grows: what is known of it joins at the end.
+/// docs/decisions/0003-memories.md: a topic comes up while a prompt grows, and its memories join at the end.
 #[tokio::test]
 async fn a_prompt_that_has_grown_with_memories() {
     let mut stage = newton(&[("epoch", "by-cost")], Placement::System).await;

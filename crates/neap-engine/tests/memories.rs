@@ -368,7 +368,7 @@ async fn no_word_passes_a_rule_beside_a_call_or_in_a_later_turn() {
     assert!(sent(&stage).contains("§[Withheld by rule c2]"), "{}", sent(&stage));
 }
 
-/// DESIGN, decision 25: what a model wants to be always loaded is a proposal, which nothing is told of until a person accepts it.
+/// docs/decisions/0006-trust.md: a model's request to have a memory always loaded is a proposal. It has no effect until a person accepts it.
 #[tokio::test]
 async fn a_models_standing_rule_waits_for_a_person() {
     let mut stage = agent_stage(&[]).await;

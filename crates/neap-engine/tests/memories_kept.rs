@@ -143,7 +143,7 @@ async fn calibration_is_told_from_five_reviews_on() {
     assert!(reply.ledger.tokens.get(Layer::Calibration).0 > 0);
 }
 
-/// DESIGN, decision 15: a question about a time is answered by time, by the page and by the tool.
+/// The page and the tool answer a question about a time by time, not by similarity.
 #[tokio::test]
 async fn a_question_about_a_time_is_answered_by_time() {
     let mut stage = agent_stage(&[]).await;
@@ -282,7 +282,7 @@ async fn a_session_counts_what_an_agent_knows_in_its_own_encoding() {
     }
 }
 
-/// DESIGN, decision 17: a tool is offered where it is of use, and our own text has a cap.
+/// docs/decisions/0003-memories.md: a tool is offered where it is useful, and Neap's own text has a cap.
 #[tokio::test]
 async fn tools_come_with_what_they_are_for_and_our_own_text_is_capped() {
     let mut stage = agent_stage(&[]).await;

@@ -112,7 +112,7 @@ async fn expand_and_collapse_return_to_exactly_the_baseline() {
     let expanded = stage.call("expand_effort", json!({"id": "auth-bug"})).await;
     let grown = stage.context().await;
     let loaded = serde_json::from_str::<serde_json::Value>(&expanded.text).unwrap()["tokens_loaded"].as_u64();
-    assert_eq!(loaded, Some(grown.tokens().0 - baseline.tokens().0), "decision 7: the exact growth");
+    assert_eq!(loaded, Some(grown.tokens().0 - baseline.tokens().0), "the banner names the exact growth");
     stage.call("collapse_effort", json!({"id": "auth-bug"})).await;
     assert_eq!(stage.context().await, baseline, "byte for byte");
     stage.call("expand_effort", json!({"id": "auth-bug"})).await;

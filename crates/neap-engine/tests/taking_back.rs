@@ -36,7 +36,7 @@ async fn what_is_taken_back_is_neither_shown_nor_found_and_its_handle_leads_to_i
     assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "the ferry leaves at ten");
     assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "the harbour is closed");
     let refusal = stage.session.undo_turn().await.unwrap().unwrap_err();
-    assert!(refusal.error.contains("Nothing has been said"), "{refusal:?}");
+    assert!(refusal.error.contains("There is no turn"), "{refusal:?}");
     let context = shown(&mut stage).await;
     assert!(!context.contains("harbour") && !context.contains("ferry"), "{context}");
 }
@@ -57,7 +57,7 @@ async fn what_something_was_made_of_is_not_taken_back() {
     stage.concluded("harbour", "the harbour is closed").await;
     let refusal = stage.session.undo_turn().await.unwrap().unwrap_err();
     assert!(refusal.error.contains("belongs to harbour, which is concluded"), "{refusal:?}");
-    assert!(refusal.hint.is_some_and(|hint| hint.contains("reopened")));
+    assert!(refusal.hint.is_some_and(|hint| hint.contains("reopen")));
     stage.call("reopen_effort", serde_json::json!({"id": "harbour"})).await;
     assert_eq!(stage.session.undo_turn().await.unwrap().unwrap().user_text, "done");
     assert!(stage.text().await.contains("More on it"));
@@ -83,5 +83,5 @@ async fn what_is_summarised_is_not_taken_back() {
         }
     };
     assert_eq!(taken, 30 - last);
-    assert!(refusal.error.contains(&format!("Turn {last} is part of a summary")), "{refusal:?}");
+    assert!(refusal.error.contains(&format!("Turn {last} is already part of a summary")), "{refusal:?}");
 }

@@ -303,7 +303,7 @@ fn an_old_stream_opens_for_who_shows_its_history() {
     });
 }
 
-/// DESIGN 26: on one's own machine a renewed token, or a second key, is the same caller.
+/// docs/decisions/0005-proxy.md: on one's own machine a renewed token, or a second key, is the same caller.
 #[test]
 fn one_caller_may_show_any_key() {
     run(async {

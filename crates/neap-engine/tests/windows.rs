@@ -36,7 +36,7 @@ fn causes(events: &[Event]) -> Vec<EpochCause> {
     events.iter().filter_map(cause).collect()
 }
 
-/// DESIGN, decision 16: within an epoch, the prompt of one turn is the beginning of the next one's; tools, expansions
+/// docs/decisions/0002-windows.md: within an epoch, the prompt of one turn is the beginning of the next one's; tools, expansions
 /// and conclusions on the way do not rewrite it.
 #[tokio::test]
 async fn within_an_epoch_a_prompt_only_grows() {
@@ -102,7 +102,7 @@ async fn an_expansion_is_seen_in_its_own_turn() {
     assert!(last.content.contains("user: The secret word was xylophone."), "{}", last.content);
 }
 
-/// The longest idle of many open efforts are shown in short, never closed (DESIGN, decision 8).
+/// The longest idle of many open efforts are shown in short, never closed (docs/decisions/0001-efforts.md).
 #[tokio::test]
 async fn idle_open_efforts_are_shown_in_short() {
     let mut stage = Stage::with(&[("open_raw_max", "2")]).await;

@@ -78,7 +78,7 @@ proptest! {
     }
 }
 
-/// DESIGN, decision 17: Neap's own prompt text is counted and capped.
+/// Neap's own prompt text is part of every request, so it is counted and capped.
 #[test]
 fn the_fixed_overhead_stays_small() {
     let counter = BpeCounter::o200k();

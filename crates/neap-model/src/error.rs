@@ -8,7 +8,7 @@ pub enum ModelError {
     #[error("the model refused: {0}")]
     Refused(String),
     /// A shorter request may pass.
-    #[error("the request is longer than the model takes: {0}")]
+    #[error("the request exceeds the model's context: {0}")]
     ContextFull(String),
     /// A later retry will help.
     #[error("the provider asks to wait{}: {message}", after(.retry_after))]
@@ -21,7 +21,7 @@ pub enum ModelError {
     #[error("no connection to the model: {0}")]
     Transport(String),
     /// The response violates the protocol, for example ends early: it may be incomplete.
-    #[error("the provider's answer makes no sense: {0}")]
+    #[error("the provider's answer is invalid: {0}")]
     Protocol(String),
     /// A retry may help.
     #[error("no answer within {0:?}")]
@@ -30,7 +30,7 @@ pub enum ModelError {
     #[error("{0}")]
     Unusable(String),
     /// A scripted model has no reply left.
-    #[error("the script is at its end")]
+    #[error("the script has no reply left")]
     ScriptEnded,
 }
 

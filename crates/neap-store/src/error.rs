@@ -65,13 +65,14 @@ impl StoreError {
             StoreError::DuplicateTurn { .. } => "use a new turn id for a new message",
             StoreError::Full { .. } => "free some disk space and send the message again; nothing stored was lost",
             StoreError::ReadOnly { .. } => "make the data directory writable, or choose another with --data-dir",
-            StoreError::Busy { .. } => "another process is writing; try again, or look for one that hangs",
+            StoreError::Busy { .. } => "another process is writing; try again, or check for one that hangs",
             StoreError::Unreadable { .. } => {
-                "nothing was changed: restore a backup of it, or choose another place with --data-dir"
+                "nothing was changed: restore a backup of it, or choose another directory with --data-dir"
             }
             StoreError::Lost { .. } => {
-                "nothing was changed: put back the files that belong together, or have `neap store rebuild --set-aside` keep what does not fit \
-                 under other names and go on with the rest; `neap store doctor` tells more"
+                "nothing was changed: restore the files that belong together, or run `neap store rebuild \
+                 --set-aside`, which renames the files that do not fit and continues with the rest; `neap store \
+                 doctor` shows more"
             }
             StoreError::Newer { .. } => "use the newer version of neap that wrote it",
             StoreError::Failed(_) => "check the disk, then run `neap store doctor`",

@@ -39,10 +39,10 @@ pub(crate) fn differences(session: &SessionId, stored: &Derived, folded: &Derive
     found.extend(differing("histories of memories", &stored.history, &folded.history, |a, b| a == b));
     found.extend(differing("cards of texts", &stored.cards, &folded.cards, |a, b| a == b));
     if stored.withheld_turns != folded.withheld_turns {
-        found.push("the turns that are withheld differ from the stream".to_owned());
+        found.push("the withheld turns differ from the stream".to_owned());
     }
     if stored.undone_turns != folded.undone_turns {
-        found.push("the turns that were taken back differ from the stream".to_owned());
+        found.push("the undone turns differ from the stream".to_owned());
     }
     // Not every backend can read the terms of a text back, so only the keys are compared.
     found.extend(differing("indexed texts", &stored.texts, &folded.texts, |_, _| true));

@@ -48,7 +48,7 @@ fn a_folder_of_another_tool_is_read() {
     let referenced: Vec<_> = folder.last_referenced.iter().map(|(id, turn)| (id.as_str(), *turn)).collect();
     assert_eq!(referenced, [("auth-bug", 14), ("guild-feature", 3)]);
     let notes = folder.notes.join("\n");
-    for part in ["3 lines cannot be understood", "(first: line 3)", "outside the folder", "no id", "unlisted"] {
+    for part in ["3 lines cannot be parsed", "(first: line 3)", "outside the folder", "no id", "unlisted"] {
         assert!(notes.contains(part), "{part} in {notes}");
     }
 }

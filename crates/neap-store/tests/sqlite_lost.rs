@@ -152,7 +152,7 @@ fn a_lost_log_is_missed() {
     std::fs::write(beside(&path, "-wal"), "").unwrap();
     refused(&path, &["has lost what was written last"]);
     std::fs::write(beside(&path, "-wal"), vec![0; 100_000]).unwrap();
-    refused(&path, &["neap.db-wal has 100000 bytes", "cannot be understood"]);
+    refused(&path, &["neap.db-wal has 100000 bytes", "cannot be parsed"]);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_damaged_log_is_refused_where_sqlite_would_pass_over_its_rest() {
     let mut flipped = whole;
     flipped[9] ^= 1;
     std::fs::write(beside(&path, "-wal"), flipped).unwrap();
-    refused(&path, &["cannot be understood"]);
+    refused(&path, &["cannot be parsed"]);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn an_older_or_other_database_in_the_place_of_a_newer_is_refused() {
     // Another store.
     let other = killed(dir.path(), "other", 30, 0);
     std::fs::copy(&other, &path).unwrap();
-    refused(&path, &["is another store than the one that was last here"]);
+    refused(&path, &["is not the store that was here last"]);
     // Its own again.
     std::fs::write(&path, newer).unwrap();
     assert_eq!(turns(&SqliteStore::open(&path).unwrap()), 5);

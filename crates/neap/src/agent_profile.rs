@@ -36,11 +36,11 @@ fn read_identity(path: &Path) -> Result<String, Failure> {
     let tokens = counter_for(ENCODING).count(&text);
     if tokens.0 > IDENTITY_TOKENS_MAX {
         return Err(Failure::new(format!(
-            "{} has {} tokens; {IDENTITY_TOKENS_MAX} is the most",
+            "{} has {} tokens; the maximum is {IDENTITY_TOKENS_MAX}",
             path.display(),
             tokens.0
         ))
-        .hint("it stands in every context: say who the agent is, and have it remember the rest"));
+        .hint("every context includes it: keep only who the agent is, and store the rest with `neap remember`"));
     }
     Ok(text)
 }
@@ -63,7 +63,7 @@ pub(crate) fn read_text(path: &Path) -> Result<Option<String>, Failure> {
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::new(format!("{} is larger than {FILE_BYTES_MAX} bytes", path.display()))
-            .hint("make it shorter: it is read whenever the agent is"));
+            .hint("make it shorter: Neap reads it whenever it loads the agent"));
     }
     let not_text = |_| Failure::new(format!("{} is not UTF-8 text", path.display())).hint("save it as UTF-8");
     String::from_utf8(bytes).map(Some).map_err(not_text)

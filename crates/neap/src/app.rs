@@ -58,7 +58,7 @@ pub(crate) fn check_store(data: &DataDir) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::new(format!("there is no store at {}", data.database_file().display()))
-        .hint("`neap chat` and `neap remember` make one; --data-dir names another place"))
+        .hint("`neap chat` and `neap remember` create one; --data-dir selects another directory"))
 }
 
 pub(crate) fn open_existing(data: &DataDir) -> Result<Arc<dyn Store>, Failure> {

@@ -20,7 +20,8 @@ fn parse(text: &str, days_after: i64) -> Result<Stamp, String> {
     if let Ok(moment) = text.parse::<Timestamp>() {
         return Ok(Stamp(moment.as_millisecond()));
     }
-    let invalid = || format!("'{text}' is no day; write it as YYYY-MM-DD, or a moment as 2026-05-01T09:30:00Z");
+    let invalid =
+        || format!("'{text}' is not a date; write YYYY-MM-DD, or a timestamp such as 2026-05-01T09:30:00Z");
     // A civil date would also accept a prefix of a longer text.
     let day: Date = if text.len() == 10 { text.parse().map_err(|_| invalid())? } else { return Err(invalid()) };
     let start = day.to_zoned(TimeZone::UTC).map_err(|_| invalid())?;

@@ -51,9 +51,11 @@ pub(crate) fn from_env() -> Result<Option<ChosenEmbedder>, Failure> {
         "none" => Ok(None),
         url if url.starts_with("http://") || url.starts_with("https://") => endpoint_embedder(url).map(Some),
         path if path.contains(['/', '\\']) => file_embedder(Path::new(path)).map(Some),
-        other => Err(Failure::new(format!("{} cannot be '{}'", env::NEAP_EMBEDDER, out::escape_control(other))).hint(
-            "it is 'built-in', an address as http://localhost:8080/v1, a file or folder as ./weights, or 'none' to search by words alone",
-        )),
+        other => Err(Failure::new(format!("{} cannot be '{}'", env::NEAP_EMBEDDER, out::escape_control(other)))
+            .hint(
+                "use 'built-in', a URL such as http://localhost:8080/v1, a file or folder such as ./weights, or \
+                 'none' to search by words alone",
+            )),
     }
 }
 
@@ -63,8 +65,8 @@ fn endpoint_embedder(url: &str) -> Result<ChosenEmbedder, Failure> {
     let model =
         env::var(env::NEAP_EMBEDDER_MODEL).map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     let model = model.ok_or_else(|| {
-        Failure::new("an embedder at an address needs the name of its model")
-            .hint(format!("put it into {}, e.g. nomic-embed-text", env::NEAP_EMBEDDER_MODEL))
+        Failure::new("an embedder at a URL needs the name of its model")
+            .hint(format!("set {}, e.g. to nomic-embed-text", env::NEAP_EMBEDDER_MODEL))
     })?;
     let name = format!("{model} at {base_url}");
     let mut options = EndpointOptions::new(base_url, model);
@@ -83,8 +85,8 @@ fn api_key(base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     if found.is_none()
         && BaseUrl::parse(Api::OpenAi.default_base_url()).is_ok_and(|home| home.host() == base_url.host())
     {
-        return Err(Failure::new(format!("{} wants a key", base_url.host())).hint(format!(
-            "put it into {} or {}",
+        return Err(Failure::new(format!("{} requires a key", base_url.host())).hint(format!(
+            "set {} or {}",
             env::NEAP_EMBEDDER_KEY,
             env::OPENAI_API_KEY
         )));
@@ -95,7 +97,7 @@ fn api_key(base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
 fn file_embedder(path: &Path) -> Result<ChosenEmbedder, Failure> {
     let embedder = FileEmbedder::new(path).map_err(|error| {
         Failure::new(format!("{}: {}", env::NEAP_EMBEDDER, out::escape_control(&error)))
-            .hint("docs/recall.md says what an embedder's files are")
+            .hint("docs/recall.md describes an embedder's files")
     })?;
     let name = embedder.path().display().to_string();
     Ok(ChosenEmbedder::local(embedder, name))

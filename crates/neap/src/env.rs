@@ -137,7 +137,7 @@ impl DataDir {
             .or_else(|| under(HOME, ".local/share/neap"))
             .map(|root| Self { root, key_file: key_file.filter(|path| !path.as_os_str().is_empty()), agent })
             .ok_or_else(|| {
-                Failure::new("there is no home directory to keep data in")
+                Failure::new("cannot choose a data directory: there is no home directory")
                     .hint(format!("name one with --data-dir or {NEAP_DATA_DIR}"))
             })?;
         data.check_is_directory()?;

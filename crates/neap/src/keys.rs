@@ -42,8 +42,9 @@ pub(crate) fn load_existing(data: &DataDir) -> Result<Option<Keyring>, Failure> 
     match KeySource::of(data) {
         KeySource::Named(path) => match read_key_file(&path)? {
             Some(text) => parse(&text, &path).map(Some),
-            None => Err(Failure::new(format!("there is no key file {}", path.display()))
-                .hint("leave out --key-file to have a key made, or write one: `openssl rand -hex 32`, mode 0600")),
+            None => Err(Failure::new(format!("there is no key file {}", path.display())).hint(
+                "leave out --key-file and Neap makes a key, or write one: `openssl rand -hex 32`, mode 0600",
+            )),
         },
         KeySource::Environment => from_environment().map(Some),
         KeySource::Own(path) => read_key_file(&path)?.map(|text| parse(&text, &path)).transpose(),
@@ -62,7 +63,8 @@ pub(crate) fn load_or_create(data: &DataDir) -> Result<Keyring, Failure> {
     let secret = format!("{}\n", key.expose_hex());
     // If another process was first, its key wins.
     files::create_atomic(&path, secret.as_bytes()).map_err(|error| unusable_file(&path, "key", &error))?;
-    load_existing(data)?.ok_or_else(|| Failure::new(format!("{} was removed while it was made", path.display())))
+    load_existing(data)?
+        .ok_or_else(|| Failure::new(format!("{} was removed while Neap created it", path.display())))
 }
 
 /// Makes a new key the signing key; returns its id.
@@ -70,7 +72,7 @@ pub(crate) fn rotate(data: &DataDir) -> Result<String, Failure> {
     let path = match KeySource::of(data) {
         KeySource::Named(path) | KeySource::Own(path) => path,
         KeySource::Environment => {
-            return Err(Failure::new(format!("the key is given by {NEAP_KEY} and cannot be changed here"))
+            return Err(Failure::new(format!("the key comes from {NEAP_KEY}, so Neap cannot rotate it"))
                 .hint(format!("put the keys into a file, the new one first, and name it with {NEAP_KEY_FILE}")));
         }
     };

@@ -12,7 +12,7 @@ use crate::out::Failure;
 pub(crate) fn init() -> Result<(), Failure> {
     let Some(name) = env::log_level() else { return Ok(()) };
     let level: LevelFilter = name.trim().parse().map_err(|_| {
-        Failure::new(format!("{NEAP_LOG}='{}' is not a level of detail", crate::out::escape_control(&name)))
+        Failure::new(format!("{NEAP_LOG}='{}' is not a log level", crate::out::escape_control(&name)))
             .hint("use error, warn, info, debug, trace or off")
     })?;
     tracing_subscriber::fmt().with_max_level(level).with_ansi(false).with_writer(|| MaskedStderr).init();

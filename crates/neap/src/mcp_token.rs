@@ -44,7 +44,7 @@ pub(crate) fn resolve(data: &DataDir, named: Option<&Path>, is_local: bool) -> R
     };
     let text = text.trim().to_owned();
     if text.chars().count() < CHARS_MIN || text.chars().any(char::is_whitespace) {
-        return Err(Failure::new(format!("the token for /mcp has fewer than {CHARS_MIN} characters, or a space in it"))
+        return Err(Failure::new(format!("the token for /mcp has fewer than {CHARS_MIN} characters, or a space"))
             .hint(format!("make one with `openssl rand -hex 32`, in {NEAP_MCP_TOKEN} or in a file that {NEAP_MCP_TOKEN_FILE} names")));
     }
     Ok(Some(McpToken { text, source }))
@@ -60,12 +60,12 @@ pub(crate) fn load_existing(data: &DataDir) -> Result<Option<String>, Failure> {
 }
 
 pub(crate) fn argument_refused() -> Failure {
-    Failure::new("a token on the command line can be read by everybody on this machine, so it is not taken")
+    Failure::new("neap accepts no token on the command line: everybody on this machine could read it")
         .hint(format!("put it into a file of mode 0600 and name that with --mcp-token-file, or into {NEAP_MCP_TOKEN}; choose a new one"))
 }
 
 fn read_token_file(path: &Path) -> Result<Option<String>, Failure> {
-    keys::read_private_file(path, "token", "write another one into it")
+    keys::read_private_file(path, "token", "write a new one into it")
 }
 
 fn load_or_create(path: &Path) -> Result<String, Failure> {
@@ -84,5 +84,6 @@ fn load_or_create(path: &Path) -> Result<String, Failure> {
     }
     // If another process was first, its token wins.
     files::create_atomic(path, format!("{text}\n").as_bytes())?;
-    read_token_file(path)?.ok_or_else(|| Failure::new(format!("{} was removed while it was made", path.display())))
+    read_token_file(path)?
+        .ok_or_else(|| Failure::new(format!("{} was removed while Neap created it", path.display())))
 }

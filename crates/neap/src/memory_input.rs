@@ -61,9 +61,9 @@ pub(crate) fn edit(memory: &Memory, args: MemoryEditArgs) -> Result<Edit, Failur
     apply_fields(&mut body, text, fields, decision);
     edit.body = (body != memory.body).then_some(body);
     if edit == Edit::new(Author::Person) {
-        return Err(Failure::from_refusal(&Refusal::new(format!("Nothing of {id} would change.")).hint(format!(
-            "say what it says from now on: neap memory edit {id} \"…\"; `neap memory edit --help` lists the options"
-        ))));
+        return Err(Failure::from_refusal(&Refusal::new(format!("The edit changes nothing in {id}.")).hint(
+            format!("give the new text: neap memory edit {id} \"…\"; `neap memory edit --help` lists the options"),
+        )));
     }
     Ok(edit)
 }
@@ -86,7 +86,7 @@ pub(crate) fn text_or_stdin(text: String) -> Result<String, Failure> {
     if bytes.len() as u64 > INPUT_BYTES_MAX {
         return Err(Failure::from_refusal(
             &Refusal::new(format!("Standard input has more than {INPUT_BYTES_MAX} bytes."))
-                .hint("keep what matters later"),
+                .hint("keep only what matters later"),
         ));
     }
     String::from_utf8(bytes).map_err(|_| Failure::new("standard input is not UTF-8 text").hint("save it as UTF-8"))
@@ -197,7 +197,7 @@ fn check_options(kind: MemoryKind, fields: &MemoryFields, more: &DecisionFields)
     let owners: Vec<&str> = kinds.iter().map(|kind| with_article(*kind)).collect();
     let mut hint = format!("it belongs to {}", owners.join(" or "));
     if *option == "--outcome" && kind == Decision {
-        hint = "how a decision came out is told by `neap memory review`".to_owned();
+        hint = "`neap memory review` records how a decision turned out".to_owned();
     }
     Err(Failure::from_refusal(
         &Refusal::new(format!("The option {option} is not for {}.", with_article(kind))).hint(hint),

@@ -25,7 +25,7 @@ pub(crate) async fn print_outcome(
             return Err(if has_hint {
                 failure
             } else {
-                failure.hint("`neap memory history ID` tells how it came about")
+                failure.hint("`neap memory history ID` lists its versions")
             });
         }
         MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
@@ -78,7 +78,7 @@ fn render_learnt(outcome: DraftOutcome, note: &str, similar: &[MemoryHit], memor
         text.push_str(&format!("  {DIM}{}{DIM:#}\n", out::escape_control(note)));
     }
     if !similar.is_empty() {
-        text.push_str("  decided before:\n");
+        text.push_str("  earlier decisions:\n");
         similar.iter().for_each(|hit| text.push_str(&format!("    {}\n", strip_marker(&hit.text))));
     }
     text
@@ -88,9 +88,9 @@ fn outcome_label(outcome: DraftOutcome) -> &'static str {
     match outcome {
         DraftOutcome::New => "new",
         DraftOutcome::Confirmed => "confirmed",
-        DraftOutcome::Superseded => "in the place of another",
+        DraftOutcome::Superseded => "supersedes another",
         DraftOutcome::Contested => "contested",
-        DraftOutcome::Known => "known already",
+        DraftOutcome::Known => "already known",
     }
 }
 

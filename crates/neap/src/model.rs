@@ -32,7 +32,7 @@ pub(crate) fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenMo
     let ModelArgs { model, base_url, api } = args;
     let Some(model) = model.as_deref().map(str::trim).filter(|name| !name.is_empty()) else {
         if model.is_none() && (base_url.is_some() || api.is_some()) {
-            return Err(Failure::new("an address is of no use without a model").hint("name one with --model"));
+            return Err(Failure::new("--base-url and --api need a model").hint("name one with --model"));
         }
         return Ok(None);
     };
@@ -78,7 +78,7 @@ impl ChosenModel {
         if budget > limit {
             session.set("context_tokens_max", &limit.0.to_string()).await?;
             out::print_notice(format!(
-                "this model takes {} tokens beside its reply: context_tokens_max was {} and is now that",
+                "this model accepts {} tokens besides its reply: context_tokens_max was {} and is now lowered",
                 thousands(limit.0),
                 thousands(budget.0)
             ));
@@ -109,7 +109,7 @@ impl ChosenModel {
             self.is_warned = true;
             let (theirs, ours) = (thousands(theirs.0), thousands(ours.0));
             out::print_notice(format!(
-                "the provider counts {theirs} tokens where we count {ours}: what is shown is less than what is paid"
+                "the provider counts {theirs} tokens where Neap counts {ours}: the real cost is higher than shown"
             ));
         }
         let budget = session.state().policy().context_budget();
@@ -117,7 +117,7 @@ impl ChosenModel {
         if let Some(fitting) = limit.and_then(|limit| fitting_budget(budget, ours, theirs, limit)) {
             session.set("context_tokens_max", &fitting.0.to_string()).await?;
             out::print_notice(format!(
-                "context_tokens_max is now {}, so that what the provider counts fits",
+                "context_tokens_max is now {}, so that prompts fit by the provider's count",
                 thousands(fitting.0)
             ));
         }
@@ -141,7 +141,7 @@ pub(crate) fn profiles(data: &DataDir) -> Result<ModelProfiles, Failure> {
     match read_text(&path)? {
         Some(table) => ModelProfiles::built_in().with_table(&table).map_err(|error| {
             Failure::new(format!("{}: {error}", path.display()))
-                .hint("each model is a [[model]] with a name; docs/models.md lists what can be said of it")
+                .hint("each model is a [[model]] with a name; docs/models.md lists its fields")
         }),
         None => Ok(ModelProfiles::built_in()),
     }
@@ -182,10 +182,8 @@ fn api_key(api: Api, base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     };
     let found = found.filter(|_| base_url.is_private());
     if found.is_none() && BaseUrl::parse(api.default_base_url()).is_ok_and(|home| home.host() == base_url.host()) {
-        return Err(Failure::new(format!("{} wants a key", base_url.host())).hint(format!(
-            "put it into {names} or {}, or name another place with --base-url",
-            env::NEAP_API_KEY
-        )));
+        return Err(Failure::new(format!("{} requires a key", base_url.host()))
+            .hint(format!("set {names} or {}, or choose another server with --base-url", env::NEAP_API_KEY)));
     }
     Ok(found)
 }

@@ -38,8 +38,8 @@ impl StoreSettings {
         };
         toml::from_str(&text).map_err(|error| {
             let reason = error.message().lines().next().unwrap_or_default().to_owned();
-            Failure::new(format!("{} cannot be understood: {}", path.display(), out::escape_control(&reason)))
-                .hint("it may have a line such as `mask_secrets = false`; without the file, the defaults hold")
+            Failure::new(format!("cannot parse {}: {}", path.display(), out::escape_control(&reason)))
+                .hint("it may have a line such as `mask_secrets = false`; without the file, the defaults apply")
         })
     }
 
@@ -66,7 +66,8 @@ impl StoreSettings {
             _ => {
                 return Err(Failure::new(format!("'{}' is not a setting of a store", out::escape_control(key)))
                     .hint(
-                        "of a store: mask_secrets; all others are of a session: --set key=value on `neap chat`",
+                        "the store's one setting is mask_secrets; all others belong to a session: --set \
+                         key=value on `neap chat`",
                     ));
             }
         }

@@ -197,7 +197,7 @@ fn what_is_over_its_budget_goes_on_only_if_somebody_says_so() {
     }
     assert_eq!(mock.requests().iter().filter(|request| request.body == body).count(), 2, "as it came");
     assert_eq!(passing.metric("neap_requests_over_budget_total "), Some(2));
-    passing.wait_for_log("it goes on as it came");
+    passing.wait_for_log("forwarding it unchanged");
 }
 
 /// Without a budget, only what a known model takes is a limit.

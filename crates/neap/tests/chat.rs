@@ -164,7 +164,7 @@ fn every_command_answers() {
         "login-failing-mobile summary\n",
         "The pool size was 5",
         "Nothing found for \"zebra\".\n",
-        "Name what to look for",
+        "Give the words to search for",
         "--- Expanded effort: login-failing-mobile (",
         "── expanded · ",
         "user: The pool size was 5",
@@ -200,14 +200,18 @@ fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
         "No effort with id 'nothing'.\nhint: ",
         "No effort with id 'nothing'.\nhint: ",
         "No active effort to close.\nhint: ",
-        "Name a turn by its number",
+        "Give the number of a turn",
         "Hello.",
     ];
     let neap = check(&lines, &promised);
     assert_eq!(neap.json(&["session", "show"])["turns"], 3);
     let unknown = neap.fed(&["chat"], "/frob it\n /frob, as it is\n");
     assert_eq!(unknown.code, 2, "what was typed was not said to anyone");
-    assert!(unknown.out.starts_with("There is no command /frob.\nhint: /help lists them"), "{}", unknown.out);
+    assert!(
+        unknown.out.starts_with("There is no command /frob.\nhint: /help lists the commands"),
+        "{}",
+        unknown.out
+    );
     assert_eq!(neap.json(&["session", "show"])["turns"], 4, "behind a space it is said");
     let ran = neap.fed(&["chat"], "/why 99\nhello again\n");
     assert_eq!(ran.code, 0);
@@ -299,10 +303,10 @@ fn what_was_said_last_is_taken_back_and_said_otherwise() {
     in_order(
         &said,
         &[
-            "--- Took back turn 1; `neap session original t1` still has it ---",
-            "Nothing has been said that could be taken back.",
-            "--- Took back turn 2;",
-            "--- Took back turn 3;",
+            "--- Undid turn 1; `neap session original t1` still shows it ---",
+            "There is no turn to undo.",
+            "--- Undid turn 2;",
+            "--- Undid turn 3;",
             "my locker code is 4713",
         ],
     );
@@ -310,5 +314,5 @@ fn what_was_said_last_is_taken_back_and_said_otherwise() {
     let found = neap.ok(&["search", "locker code"]);
     assert!(found.contains("4713") && !found.contains("4711") && !found.contains("4712"), "{found}");
     assert!(neap.ok(&["session", "original", "t1"]).contains("4711"));
-    assert!(neap.ok(&["explain", "--turn", "1"]).contains("taken back"));
+    assert!(neap.ok(&["explain", "--turn", "1"]).contains("undone"));
 }

@@ -208,7 +208,7 @@ fn what_cannot_be_an_embedder_is_refused_with_a_hint() {
             &[("NEAP_EMBEDDER", "https://user:word@host/v1"), ("NEAP_EMBEDDER_MODEL", "m")],
             "must not hold a password",
         ),
-        (&[("NEAP_EMBEDDER", "https://api.openai.com/v1"), ("NEAP_EMBEDDER_MODEL", "m")], "wants a key"),
+        (&[("NEAP_EMBEDDER", "https://api.openai.com/v1"), ("NEAP_EMBEDDER_MODEL", "m")], "requires a key"),
         (&[("NEAP_EMBEDDER", "./gone")], "there is no file at ./gone"),
         (&[("NEAP_EMBEDDER", "./data")], "has no .safetensors file"),
         (&[("NEAP_EMBEDDER", &not_weights)], "there is no vocab.txt beside"),

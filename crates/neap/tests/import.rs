@@ -53,7 +53,7 @@ fn claude_code_is_taken_in_from_its_usual_folder_once_and_what_grew_later() {
     assert_eq!(figures(&grown), (5, 11), "{grown}");
     let told = neap.ok(&["import", "claude-code"]);
     assert!(
-        told.starts_with("imported 0 records of 1 file: 0 sessions, 0 turns, 0 efforts; 16 known already"),
+        told.starts_with("imported 0 records of 1 file: 0 sessions, 0 turns, 0 efforts; 16 already known"),
         "{told}"
     );
     let session = format!("claude-code-{CLAUDE}");
@@ -171,7 +171,7 @@ fn a_dry_run_changes_nothing_and_an_empty_home_is_no_fault() {
     neap.ok(&["import", "claude-code"]);
     assert_eq!(figures(&neap.json(&["import", "claude-code", "--dry-run"])), (0, 11));
     for (args, hint) in [
-        (&["import", "chatgpt"][..], "name the file"),
+        (&["import", "chatgpt"][..], "name a file"),
         (&["import", "codex", "nowhere"], "name a file"),
         (&["import", "folder", ".claude"], "manifest.yaml"),
     ] {

@@ -42,11 +42,11 @@ fn check(neap: &Neap, agent: &str, files: &[(&File, Option<&str>)], installed: i
     neap.ok(&["install", agent, "--yes"]);
     installed();
     let once: Vec<Option<String>> = files.iter().map(|(file, _)| file.text()).collect();
-    assert!(neap.ok(&["install", agent, "--yes"]).contains("installed already"));
+    assert!(neap.ok(&["install", agent, "--yes"]).contains("already installed"));
     assert_eq!(files.iter().map(|(file, _)| file.text()).collect::<Vec<_>>(), once);
     neap.ok(&["install", agent, "--uninstall", "--yes"]);
     files.iter().for_each(|(file, before)| assert_eq!(file.text().as_deref(), *before, "{}", file.0.display()));
-    assert!(neap.ok(&["install", agent, "--uninstall", "--yes"]).contains("nothing to take out"));
+    assert!(neap.ok(&["install", agent, "--uninstall", "--yes"]).contains("nothing to remove"));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn what_cannot_be_read_is_refused_and_left_alone() {
     for (agent, path, content, words) in [
         ("claude-code", ".claude/settings.json", "{ // mine\n}", "cannot be read as JSON"),
         ("claude-code", ".claude/settings.json", "[1]", "not an object"),
-        ("claude-code", ".claude/settings.json", "{\"hooks\": 7}", "something else"),
+        ("claude-code", ".claude/settings.json", "{\"hooks\": 7}", "another value"),
         ("codex", ".codex/config.toml", "model = ", "cannot be read as TOML"),
         ("codex", ".codex/config.toml", "[mcp_servers.neap]\ncommand = \"x\"\n", "not written by `neap install`"),
         ("codex", ".codex/config.toml", "mcp_servers = { other = { command = \"x\" } }\n", ""),

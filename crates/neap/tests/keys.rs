@@ -156,7 +156,7 @@ fn a_key_can_come_from_the_environment() {
     let file = key_file(&neap, &format!("# the same, in capitals\n{}\n", SECRET.to_uppercase()), 0o600);
     let same = neap.json(&["store", "keys", "list", "--key-file", &file]);
     assert_eq!((&told["source"], &told["keys"]), (&json!("NEAP_KEY"), &same["keys"]));
-    refused(&with(&["store", "keys", "rotate"], SECRET), "is given by NEAP_KEY", "NEAP_KEY_FILE");
+    refused(&with(&["store", "keys", "rotate"], SECRET), "comes from NEAP_KEY", "NEAP_KEY_FILE");
     for wrong in ["secret-word-of-mine", "0011", &SECRET[1..]] {
         let ran = with(&["store", "keys", "list"], wrong);
         refused(&ran, "NEAP_KEY is not a key", "openssl");
@@ -255,7 +255,7 @@ async fn doctor_tells_a_result_that_is_not_the_one_that_was_sealed() {
     // Without the key nothing can be said against it.
     let unknown = here.ok(&["store", "doctor"]);
     let note = "note work: 1 tool result is sealed with key ";
-    assert!(unknown.contains(note) && unknown.contains("which is not here: not verified"), "{unknown}");
+    assert!(unknown.contains(note) && unknown.contains("which is missing: not verified"), "{unknown}");
 
     let export = here.ok(&["session", "export", "work"]);
     assert!(export.contains("takes 12 Nm"));
@@ -263,7 +263,7 @@ async fn doctor_tells_a_result_that_is_not_the_one_that_was_sealed() {
     there.ok(&["session", "import", &altered]);
     let ran = there.run(&[&["store", "doctor"][..], &key].concat());
     assert_eq!(ran.code, 2, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("is not the one that was sealed"), "{}", ran.out);
+    assert!(ran.out.contains("does not match its seal"), "{}", ran.out);
     assert_eq!(there.run(&["store", "doctor"]).code, 0, "its own key does not know");
 
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o644)).expect("it is ours");

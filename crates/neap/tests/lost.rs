@@ -176,7 +176,7 @@ fn a_lost_log_is_refused_by_every_command_until_it_is_set_aside() {
     let whole = folder_lines(&neap, "work");
     let ran = neap.run(&["store", "rebuild", "--set-aside"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("kept ") && ran.out.contains("neap session import "), "{}", ran.out);
+    assert!(ran.out.contains("renamed ") && ran.out.contains("neap session import "), "{}", ran.out);
     let aside: Vec<PathBuf> =
         tree(&neap.data()).into_keys().filter(|path| path.to_string_lossy().contains(".aside-")).collect();
     let folder = aside.iter().find(|path| path.ends_with("raw.jsonl")).expect("the folder is kept").clone();
@@ -267,7 +267,7 @@ fn a_session_that_the_store_lost_is_taken_back_under_its_own_name() {
     let ran = other.run(&["store", "doctor"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(
-        ran.out.contains("a session that the store does not have; `neap session import` takes it in"),
+        ran.out.contains("a session that the store does not have; `neap session import` imports it"),
         "{}",
         ran.out
     );

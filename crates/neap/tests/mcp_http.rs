@@ -259,7 +259,7 @@ fn the_token_is_in_a_file_or_in_the_environment() {
     assert_eq!(made.permissions().mode() & 0o777, 0o600);
     let token = std::fs::read_to_string(&file).expect("a token").trim().to_owned();
     assert_eq!(token.len(), 64);
-    let log = proxy.wait_for_log("/mcp takes the token in");
+    let log = proxy.wait_for_log("/mcp requires the token in");
     assert!(!log.contains(&token), "{log}");
     let bearer = format!("Bearer {token}");
     assert_eq!(post(&proxy, &[], &hello("2025-11-25")).status, 401);
@@ -268,8 +268,8 @@ fn the_token_is_in_a_file_or_in_the_environment() {
     let again = proxy.neap.file("token", format!("{token}\n"));
     let neap = crate::rig::Neap::new();
     for (args, told) in [
-        (&["serve", "--mcp-token", &token][..], "can be read by everybody on this machine"),
-        (&["serve", "--mcp-token"], "can be read by everybody on this machine"),
+        (&["serve", "--mcp-token", &token][..], "everybody on this machine could read it"),
+        (&["serve", "--mcp-token"], "everybody on this machine could read it"),
         (&["serve", "--listen", "127.0.0.1:0", "--mcp-token-file", &again], "can be read by others"),
         (&["serve", "--listen", "127.0.0.1:0", "--mcp-token-file", "/no/such/file"], "there is no token file"),
     ] {

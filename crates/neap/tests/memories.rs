@@ -34,7 +34,7 @@ fn a_fact_is_remembered_recalled_and_shown() {
     assert_eq!((&shown["tags"], &shown["pinned"]), (&json!(["units"]), &json!(true)));
     assert!(neap.ok(&["memory", "show", "f1"]).contains("Subject: Tim"));
     assert!(neap.ok(&["memory", "list"]).contains("Tim prefers Celsius"));
-    assert!(neap.ok(&["recall", "zeppelin"]).starts_with("Nothing is known"));
+    assert!(neap.ok(&["recall", "zeppelin"]).starts_with("No memory matches"));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn senseless_records_are_refused_in_words() {
     learn(&neap, &["remember", "Tim prefers Celsius"]);
     let by_arguments: [(&[&str], &str); 7] = [
         (&["remember", "x", "--confidence", "1.7"], "not between 0 and 1"),
-        (&["remember", "x", "--confidence", "sure"], "no number"),
+        (&["remember", "x", "--confidence", "sure"], "not a number"),
         (&["remember", "x", "--kind", "opinion"], "possible values: fact, procedure, episode, censor"),
         (&["remember", "x", "--valid-until", "2026-02-30"], "no day"),
         (&["recall", "x", "--kind", "feelings"], "no kind of memory"),
@@ -89,7 +89,7 @@ fn senseless_records_are_refused_in_words() {
         (&["recall", "the"], "no word to search for"),
         (&["recall", "--time", "when pigs fly"], "time is not understood"),
         (&["memory", "show", "f9"], "f9"),
-        (&["memory", "edit", "f1"], "nothing of f1 would change"),
+        (&["memory", "edit", "f1"], "the edit changes nothing in f1"),
         (&["memory", "retire", "f1"], "f1 is a fact"),
         (&["memory", "review", "f1", "success"], "only a decision can be reviewed"),
     ];
@@ -138,7 +138,7 @@ fn the_same_again_confirms_and_a_newer_value_takes_its_place_until_undone() {
         history.as_array().expect("versions").iter().filter_map(|v| v["change"].as_str()).collect();
     assert_eq!(changes.first(), Some(&"remembered"));
     assert!(changes.contains(&"confirmed") && changes.contains(&"superseded"), "{changes:?}");
-    assert!(neap.ok(&["memory", "history", "f1"]).contains("f2 took its place"));
+    assert!(neap.ok(&["memory", "history", "f1"]).contains("superseded by f2"));
     neap.ok(&["memory", "undo", "f2"]);
     assert_eq!(neap.json(&["memory", "show", "f2"])["status"], "inactive");
     assert_eq!(found(&[]), [r#""f1""#], "what it took the place of holds again");
@@ -246,7 +246,7 @@ fn forgetting_shows_what_would_go_and_erases_only_when_confirmed() {
     assert_eq!(neap.run(&["store", "doctor"]).code, 0);
     neap.ok(&["store", "rebuild"]);
     assert_eq!(holding(&neap.data(), "quetzalcoatlus"), Vec::<std::path::PathBuf>::new());
-    assert!(neap.ok(&["memory", "forget", "--asked"]).starts_with("No model asked"));
+    assert!(neap.ok(&["memory", "forget", "--asked"]).starts_with("No model has asked"));
 }
 
 /// A turn in which the model calls a tool.
@@ -332,9 +332,9 @@ fn rules_are_tried_on_recent_texts_before_they_are_in_force() {
     refused(&ran, 1, "6 of the last 6 texts");
     assert!(ran.err.contains("--force"), "{}", ran.err);
     let told = neap.ok(&["memory", "censor", "add", "heron", "--reason", "not now", "--side", "input", "--force"]);
-    assert!(told.contains("found in 6") && told.contains("c1"), "{told}");
+    assert!(told.contains(": 6 matched") && told.contains("c1"), "{told}");
     let told = neap.ok(&["memory", "censor", "add", "launch codes", "--reason", "secret", "--action", "abort"]);
-    assert!(told.contains("tried on 6 recent texts (output): found in 0"), "{told}");
+    assert!(told.contains("tried on 6 recent texts (output): 0 matched"), "{told}");
     assert_eq!(neap.json(&["memory", "censor", "list"]).as_array().map(Vec::len), Some(2));
     assert!(neap.ok(&["memory", "censor", "list"]).contains("launch codes"));
     refused(&neap.run(&["memory", "censor", "false-positive", "c2"]), 1, "c2");
@@ -385,10 +385,7 @@ fn a_persons_rule_ends_a_turn_and_the_turn_says_so() {
     ]);
     let ran = neap.fed(&["chat"], "tell me the launch codes\n");
     assert!(ran.err.contains("never speak of them"), "{}{}", ran.out, ran.err);
-    assert!(
-        neap.ok(&["explain", "--turn", "1"])
-            .contains("rule c1 found something in what was said and ended the turn")
-    );
+    assert!(neap.ok(&["explain", "--turn", "1"]).contains("rule c1 matched the message and ended the turn"));
     assert_eq!(neap.json(&["memory", "show", "c1"])["body"]["triggers"], 1);
     assert_eq!(neap.json(&["memory", "censor", "false-positive", "c1"])["memory"]["body"]["false_positives"], 1);
 }
@@ -500,10 +497,10 @@ fn frames_are_listed_explained_and_configured() {
     refused(&neap.run(&["--agent", "cook", "memory", "frames"]), 2, "frames.toml: unknown field `wrods`");
     assert!(neap.run(&["--agent", "cook", "memory", "frames"]).err.contains("line 4 of"), "the line is named");
     write("frames.toml", "[[frame]]\nname = \"Cooking!\"\n");
-    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "no name for a frame");
+    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "not a name for a frame");
     write("frames.toml", "");
     write("identity.md", &"You are a cook. ".repeat(1_000));
-    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "2000 is the most");
+    refused(&neap.run(&["--agent", "cook", "chat"]), 2, "the maximum is 2000");
     refused(&neap.run(&["--agent", "..", "memory", "list"]), 2, "as an agent's name");
 }
 

@@ -96,7 +96,7 @@ fn explain_tells_cost_epoch_and_receipts() {
     neap.replay(&["--session", "default"], &[turn("Hello.", &[], "Hello."), turn("More.", &[], "Ok.")]);
     let said = neap.ok(&["explain"]);
     assert!(said.contains("tokens sent in 1 call, ") && said.contains(" % of them cached; $0.0"), "{said}");
-    assert!(said.contains("epoch the prompt was written anew for turn 1, because there was none\n"), "{said}");
+    assert!(said.contains("epoch the prompt was rewritten for turn 1, because there was none\n"), "{said}");
     assert_eq!(neap.json(&["explain"])["epoch_cause"], "first");
     let neap = Neap::new();
     long_session(&neap);
@@ -158,5 +158,5 @@ fn the_log_has_ids_and_counts_and_no_words() {
     let wrong = neap.command(&["store", "settings"]).env("NEAP_LOG", "loud").output().expect("it runs");
     let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
-    assert!(said.contains("NEAP_LOG='loud' is not a level of detail"), "{said}");
+    assert!(said.contains("NEAP_LOG='loud' is not a log level"), "{said}");
 }

@@ -65,10 +65,10 @@ fn faults_are_told_and_the_chat_goes_on() {
     let full = r#"{"error":{"message":"too long for me","code":"context_length_exceeded"}}"#;
     let refused = format!(r#"{{"error":{{"message":"no such key: {KEY}"}}}}"#);
     let table = [
-        (Reply::error(400, full), "the request is longer than the model takes: too long for me"),
+        (Reply::error(400, full), "the request exceeds the model's context: too long for me"),
         (Reply::error(401, &refused), "the model refused: no such key: … (status 401)"),
         (Reply::error(429, "{}").header("retry-after", "7200"), "the provider asks to wait 7200 s"),
-        (Reply::stream("data: ???\n\n"), "the provider's answer makes no sense"),
+        (Reply::stream("data: ???\n\n"), "the provider's answer is invalid"),
         (Reply::stream("").ending(End::Clean), "the stream ended before the answer did"),
     ];
     for (fault, want) in table {
@@ -106,11 +106,11 @@ fn a_key_is_not_sent_where_others_can_read_it() {
 #[test]
 fn what_cannot_be_asked_is_told_before_anything_is_stored() {
     let table: [(&[&str], &str); 5] = [
-        (&["--model", "gpt-4o"], "api.openai.com wants a key"),
-        (&["--model", "claude-opus-4-5"], "api.anthropic.com wants a key"),
+        (&["--model", "gpt-4o"], "api.openai.com requires a key"),
+        (&["--model", "claude-opus-4-5"], "api.anthropic.com requires a key"),
         (&["--model", "m", "--base-url", "localhost:8080"], "begins with neither http:// nor https://"),
         (&["--model", "m", "--base-url", "http://me:word@localhost"], "must not hold a password"),
-        (&["--base-url", "http://localhost:1"], "of no use without a model"),
+        (&["--base-url", "http://localhost:1"], "need a model"),
     ];
     for (args, want) in table {
         let neap = Neap::new();
@@ -133,7 +133,7 @@ fn profiles_of_the_users_are_heeded() {
     let args = ["--model", "tiny-1b", "--base-url", base.as_str()];
     let ran = chat(&neap, &args, &[], &["hello"]);
     assert_eq!((ran.code, ran.out.trim()), (0, "small"), "{}", ran.err);
-    assert!(ran.err.contains("takes 8,000 tokens beside its reply"), "{}", ran.err);
+    assert!(ran.err.contains("accepts 8,000 tokens besides its reply"), "{}", ran.err);
     let sent = mock.requests()[0].json();
     assert_eq!((&sent["max_tokens"], mock.requests()[0].header("x-api-key")), (&json!(1000), None));
     let events = neap.ok(&["session", "export", "default"]);
@@ -167,8 +167,13 @@ fn a_provider_that_counts_more_is_heeded() {
     let lines: Vec<&str> = (0..20).map(|_| long.as_str()).collect();
     let ran = chat(&neap, &args, &[], &lines);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    assert_eq!(ran.err.matches("what is shown is less than what is paid").count(), 1, "told once: {}", ran.err);
-    assert_eq!(ran.err.matches("so that what the provider counts fits").count(), 1, "once for all: {}", ran.err);
+    assert_eq!(ran.err.matches("the real cost is higher than shown").count(), 1, "told once: {}", ran.err);
+    assert_eq!(
+        ran.err.matches("so that prompts fit by the provider's count").count(),
+        1,
+        "once for all: {}",
+        ran.err
+    );
     let counts: Vec<usize> = mock.requests().iter().map(|request| request.body.len() / 2).collect();
     assert!(
         counts.len() >= 20 && counts.iter().all(|count| *count <= 8_000),

@@ -137,7 +137,7 @@ fn half_an_answer_is_recorded_and_marked() {
     assert_eq!(passed["used"], json!({"input": 100, "cached": 80, "output": 5}), "{passed}");
     let explained = proxy.neap.ok(&["explain", "--session", &session, "--turn", "1"]);
     assert!(
-        explained.contains("passed on (main_turn, new_session)") && explained.contains("broke off"),
+        explained.contains("forwarded (main_turn, new_session)") && explained.contains("cut off"),
         "{explained}"
     );
     let answer = proxy.post("/v1/chat/completions", &body(Speaks::Chat, &json!(history)));

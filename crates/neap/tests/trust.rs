@@ -1,4 +1,4 @@
-//! Who is speaking (DESIGN, decision 25): whatever is said through a door that no person stands at, nothing of it is pinned, taken
+//! Who is speaking (docs/decisions/0006-trust.md): whatever arrives through an entry that no person uses, nothing of it is pinned, taken
 //! for a person's, or in force, and nothing of it stands in another conversation's system text.
 
 use crate::client::{Client, STATELESS, WITH_HANDSHAKE};

@@ -239,7 +239,7 @@ mod tests {
         assert_eq!((p.decay_threshold, p.ambient_window, p.context_tokens_max), (5, 4, 4_000));
     }
 
-    /// DESIGN, decision 16.
+    /// docs/decisions/0002-windows.md.
     #[test]
     fn epochs_are_set_by_name() {
         let mut p = Policy::default();
@@ -263,7 +263,7 @@ mod tests {
         p.set_all([("active_share_percent", "50"), ("expanded_share_percent", "0")]).expect("together they fit");
     }
 
-    /// DESIGN, decision 20.
+    /// An eighth of the original, within limits.
     #[test]
     fn summary_length_is_adaptive_and_capped() {
         let p = Policy::default();

@@ -26,7 +26,7 @@ impl Author {
         }
     }
 
-    /// Whether the author may pin records and put rules in force (DESIGN, decision 25).
+    /// Whether the author may pin records and put rules in force (docs/decisions/0006-trust.md).
     pub fn may_pin(self) -> bool {
         self.trust() == Trust::High
     }

@@ -1,7 +1,7 @@
 //! Detects where efforts begin and end in conversations with models that do not call our tools, from what the
 //! person says. An effort begins where a person says so, or asks for something that shares no file, no identifier
-//! and hardly a word with the current topic; after a long pause less is needed. It ends only on an explicit sign
-//! (DESIGN, decision 9): never on a pause, never because another begins.
+//! and hardly a word with the current topic; after a long pause less is needed. It ends only on an explicit
+//! sign: never on a pause, never because another begins.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;

@@ -1,5 +1,5 @@
 //! The system text: identity, rules, and how to reach what is not shown. All of it is Neap's or the host's; no
-//! stored message appears in it (DESIGN, decision 21). Each section ends in a newline and begins with a letter or
+//! stored message appears in it (docs/decisions/0006-trust.md). Each section ends in a newline and begins with a letter or
 //! `#`, so that their counts add up.
 
 use crate::base::prompt;
@@ -12,7 +12,7 @@ pub(super) const MESSAGE_OVERHEAD: Tokens = Tokens(4);
 /// Most that the note costs, here and among the records (I8).
 pub(super) const NOTE_TOKENS_MAX: Tokens = Tokens(320);
 
-/// Identity, and the rules of the tools that are offered (DESIGN, decision 10).
+/// Identity, and the rules of the tools that are offered; a prompt does not mention other tools.
 pub(super) fn protocol(tools: &ToolSet) -> String {
     let efforts = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
     let memories = if tools.has_memory_tools() { prompt::MEMORIES } else { "" };

@@ -232,7 +232,7 @@ fn censor_status(censor: &Censor, memory: &Memory) -> Option<Status> {
     (grows && triggers.saturating_sub(wrong) >= ESCALATION_TRIGGERS).then_some(Status::Escalated)
 }
 
-/// One step: steer becomes refuse, if the rule's author may set that (DESIGN, decision 14).
+/// One step: steer becomes refuse, if the rule's author may set that (docs/decisions/0003-memories.md).
 fn escalate(author: Author, action: CensorAction) -> CensorAction {
     match action {
         CensorAction::Steer => cap_action(author, CensorAction::Refuse),

@@ -288,7 +288,7 @@ fn newton_censor_escalated_after_three_triggers() {
     check(&censor(Author::Person, CensorAction::Steer, (4, 1), Status::Active), Some(Status::Escalated));
 }
 
-/// DESIGN, decision 14: never beyond what the rule's author may set.
+/// docs/decisions/0003-memories.md: never beyond what the rule's author may set.
 #[test]
 fn escalation_is_capped_by_who_made_the_rule() {
     for author in [Author::Tool, Author::Import] {

@@ -1,4 +1,4 @@
-//! Decides which log an exchange belongs to (DESIGN, decision 3).
+//! Decides which log an exchange belongs to.
 
 use crate::base::message::Scope;
 use crate::session::state::PendingTurn;

@@ -65,7 +65,7 @@ pub fn validate_imported(state: &SessionState, counter: &dyn TokenCounter, event
         }
         Event::SpanCompacted { scope, turn, span, receipt } => {
             if span.first > span.last || span.last > latest {
-                return Err(format!("a span of turns {} to {} cannot be", span.first, span.last));
+                return Err(format!("turns {} to {} cannot be a span", span.first, span.last));
             }
             let log = state.log_size(&scope);
             let within = |size: LogSize| size.exchanges <= log.exchanges && size.tokens <= log.tokens;
@@ -106,7 +106,7 @@ pub fn validate_imported(state: &SessionState, counter: &dyn TokenCounter, event
         }
         Event::ClientCompacted { turn, first, source_tokens, summary_tokens, .. } => {
             if first > turn {
-                return Err(format!("a summary of turns {first} to {turn} cannot be"));
+                return Err(format!("turns {first} to {turn} cannot have a summary"));
             }
             bounded(source_tokens)?;
             bounded(summary_tokens)?;
@@ -123,7 +123,7 @@ pub fn validate_imported(state: &SessionState, counter: &dyn TokenCounter, event
         | Event::CensorTriggered { .. }
         | Event::Scrubbed { .. } => event,
         // A forged link could make the next conversation that begins alike continue in this session.
-        Event::HistoryLinked { .. } => return Err("whose history it is, a file cannot say".to_owned()),
+        Event::HistoryLinked { .. } => return Err("a file cannot set the owner of a history".to_owned()),
         Event::MemoryChanged { .. } | Event::MemoryErased { .. } => {
             return Err("a memory is not part of a session".to_owned());
         }

@@ -1,4 +1,4 @@
-//! Cuts over-long messages and says what was left out (DESIGN, decision 19).
+//! Cuts over-long messages and says what was left out.
 
 use crate::base::handle::Handle;
 use crate::base::message::{CountedMessage, Message, Role, message_tokens};

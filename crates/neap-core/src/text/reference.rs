@@ -1,4 +1,4 @@
-//! Splits text into words, to detect mentions of efforts (seed 001, Reference Detection; DESIGN, decision 4).
+//! Splits text into words, to detect mentions of efforts (001, Reference Detection).
 
 use std::collections::BTreeSet;
 

@@ -63,7 +63,7 @@ pub(super) struct ToolOutcome {
     pub(super) event: Option<Event>,
     pub(super) banner: Option<Banner>,
     pub(super) refusal: Option<String>,
-    /// The effort it refers to (DESIGN, decision 2).
+    /// The effort it refers to: a tool call about an effort is a reference.
     pub(super) touched_effort: Option<EffortId>,
     pub(super) is_host_tool: bool,
     /// Whether it had effects outside the session and must not run again.

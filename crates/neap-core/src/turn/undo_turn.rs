@@ -14,18 +14,20 @@ use crate::session::state::SessionState;
 /// If a turn is in flight, or a summary already covers this turn.
 pub fn undo_turn(state: &SessionState, turn: TurnNo, scope: &Scope, tokens: Tokens) -> Result<Event, Refusal> {
     if let Some((turn, _)) = state.head().pending.first_key_value() {
-        return Err(Refusal::new(format!("Turn {turn} is still being answered.")).hint("wait until it is over"));
+        return Err(
+            Refusal::new(format!("Turn {turn} is still being answered.")).hint("wait until the reply ends")
+        );
     }
     if let Some(effort) = scope.effort().and_then(|id| state.effort(id)).filter(|effort| effort.is_concluded()) {
         let id = &effort.id;
         return Err(Refusal::new(format!(
-            "Turn {turn} belongs to {id}, which is concluded: its summary tells of it."
+            "Turn {turn} belongs to {id}, which is concluded: its summary covers the turn."
         ))
-        .hint("say what you meant instead, or have it reopened first"));
+        .hint("send what you meant instead, or reopen the effort first"));
     }
     if state.window(scope).spans().iter().any(|span| (span.first..=span.last).contains(&turn)) {
         return Err(
-            Refusal::new(format!("Turn {turn} is part of a summary by now.")).hint("say what you meant instead")
+            Refusal::new(format!("Turn {turn} is already part of a summary.")).hint("send what you meant instead")
         );
     }
     Ok(Event::TurnTakenBack { turn, scope: scope.clone(), tokens })

@@ -81,7 +81,7 @@ impl Engine {
                     }
                     // What is recorded stays, even if a summary fails.
                     if let Err(error) = self.conclude_finished_effort_of(&ticket).await {
-                        tracing::warn!(target: "neap::ingest", %error, "work that is over was not concluded");
+                        tracing::warn!(target: "neap::ingest", %error, "could not conclude a finished effort");
                     }
                 }
             }

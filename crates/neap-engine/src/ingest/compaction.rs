@@ -42,7 +42,7 @@ impl Engine {
             let Some(text) = content.strip_prefix(MARK) else { continue };
             let refused = |why: String| format!("the encrypted content of a compaction cannot be verified: {why}");
             let envelope: Envelope =
-                serde_json::from_str(text).map_err(|_| refused("it is not what was given".to_owned()))?;
+                serde_json::from_str(text).map_err(|_| refused("it is not a compaction of Neap's".to_owned()))?;
             let keyring = self.parts.keyring().map_err(|error| refused(error.to_string()))?;
             verify_owner(keyring, &envelope, caller).map_err(|error| refused(error.to_string()))?;
             request.open_compaction(at, &envelope.payload, counts);

@@ -255,7 +255,7 @@ impl Engine {
                 LateReply::RequestRecorded(ticket, turn) => (ticket, turn),
                 LateReply::Queued => return not_recorded(self.recording_status().failing),
                 LateReply::RequestDropped => {
-                    return not_recorded(Some("too much waits to be recorded".to_owned()));
+                    return not_recorded(Some("too many requests wait to be recorded".to_owned()));
                 }
             },
             (None, Some(ticket)) => (ticket.clone(), plan.turn.unwrap_or_default()),

@@ -261,7 +261,7 @@ fn a_store_that_does_not_answer_is_not_waited_for() {
             // Only the first has to be told when to stop waiting: the others would wait for ever.
             let limit = (nth == 0).then_some(Duration::from_millis(50));
             let plan = engine.ingest(&IncomingRequest { timeout: limit, ..client.incoming(&body) }).await;
-            assert_eq!(plan.recorded, RecordingOutcome::Deferred("nothing was decided in time".to_owned()));
+            assert_eq!(plan.recorded, RecordingOutcome::Deferred("the store did not answer in time".to_owned()));
             let reply = client.hears(&answer);
             told(engine.complete_request(&plan, &reply).await);
             wanted.extend([asked, answer]);

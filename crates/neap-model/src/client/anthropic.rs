@@ -200,7 +200,7 @@ impl StreamDecoder for MessagesDecoder {
 
     fn into_reply(self: Box<Self>) -> Result<DecodedReply, ModelError> {
         let Some(reason) = self.stop_reason else {
-            return Err(ModelError::Protocol("the answer ended without a reason".to_owned()));
+            return Err(ModelError::Protocol("the answer ended without a stop reason".to_owned()));
         };
         if reason == "refusal" {
             return Err(ModelError::Refused("it declined to answer".to_owned()));
@@ -233,7 +233,7 @@ impl MessagesDecoder {
 
     fn start_block(&mut self, event: StreamEvent) -> Result<String, ModelError> {
         let block = event.content_block.and_then(|raw| PartialBlock::from_json(&Json::parse(raw.get()).ok()?));
-        let block = block.ok_or_else(|| ModelError::Protocol("a block that is none".to_owned()))?;
+        let block = block.ok_or_else(|| ModelError::Protocol("an invalid content block".to_owned()))?;
         let words = if block.kind == "text" { block.text.clone() } else { String::new() };
         self.blocks.insert(event.index, block);
         Ok(words)
@@ -241,7 +241,7 @@ impl MessagesDecoder {
 
     fn extend_block(&mut self, event: StreamEvent) -> Result<String, ModelError> {
         let Some(block) = self.blocks.get_mut(&event.index) else {
-            return Err(ModelError::Protocol("a block goes on that did not begin".to_owned()));
+            return Err(ModelError::Protocol("a delta of a content block that did not start".to_owned()));
         };
         let BlockDelta { text, partial_json, thinking, signature, stop_reason: _ } =
             event.delta.unwrap_or_default();

@@ -87,7 +87,7 @@ impl FromStr for Api {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Api::ALL.into_iter().find(|api| api.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is none of openai, responses and anthropic"))
+        found.ok_or_else(|| format!("'{text}' is not a protocol: use openai, responses or anthropic"))
     }
 }
 

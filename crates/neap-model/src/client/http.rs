@@ -69,9 +69,9 @@ impl Http {
     ) -> Result<Self, ModelError> {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(key) = key {
-            let (name, value) = key
-                .header(api)
-                .ok_or_else(|| ModelError::Refused("the key holds characters that no key has".to_owned()))?;
+            let (name, value) = key.header(api).ok_or_else(|| {
+                ModelError::Refused("the key contains characters that no key can have".to_owned())
+            })?;
             headers.insert(name, value);
         }
         let mut client = http_client()
@@ -109,7 +109,7 @@ impl Http {
         if is_json(response.headers()) {
             let body = self.error_body(&mut response).await;
             return Err(ModelError::Protocol(format!(
-                "no stream of events, but {}",
+                "expected a stream of events, got {}",
                 provider_error::error_summary(&body)
             )));
         }

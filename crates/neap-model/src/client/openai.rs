@@ -96,7 +96,7 @@ impl StreamDecoder for ChatDecoder {
         let replay_items = self.replay_items();
         // A gateway that hides a broken connection can still send [DONE].
         let Some(reason) = self.finish_reason else {
-            return Err(ModelError::Protocol("the answer ended without a reason".to_owned()));
+            return Err(ModelError::Protocol("the answer ended without a finish reason".to_owned()));
         };
         if !self.refusal.is_empty() {
             return Err(ModelError::Refused(self.refusal));

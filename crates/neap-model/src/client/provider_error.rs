@@ -106,7 +106,7 @@ fn classify(status: u16, retry_after: Option<Duration>, details: ErrorDetails) -
         503 if retry_after.is_some() => ModelError::RateLimited { retry_after, message: describe(&details) },
         _ if details.is_context_full() => ModelError::ContextFull(details.message),
         408 | 500..=599 => ModelError::Transport(describe(&details)),
-        300..=399 => ModelError::Protocol(format!("it sends us elsewhere (status {status})")),
+        300..=399 => ModelError::Protocol(format!("it redirects to another address (status {status})")),
         _ => ModelError::Refused(describe(&details)),
     }
 }

@@ -80,7 +80,7 @@ fn scalar_text(field: Value) -> Option<String> {
 }
 
 fn prompt_text(prompt: Value) -> Result<Option<String>, String> {
-    let odd = || Err("its prompt is neither words nor parts with words".to_owned());
+    let odd = || Err("the prompt of the hook event is neither text nor parts with text".to_owned());
     match prompt {
         Value::Object(mut part) => match part.remove("text") {
             Some(Value::String(text)) => prompt_text(Value::String(text)),
@@ -113,9 +113,10 @@ pub struct HookEvent {
 impl HookEvent {
     /// Without `program`, the fields tell the agent. Fails where a prompt would be lost.
     pub fn parse(program: Option<Program>, json: &str) -> Result<Self, String> {
-        let wire: HookJson = serde_json::from_str(json).map_err(|error| format!("not an event: {error}"))?;
+        let wire: HookJson =
+            serde_json::from_str(json).map_err(|error| format!("the input is not a hook event: {error}"))?;
         let kind = HookKind::ALL.into_iter().find(|kind| kind.as_str() == wire.hook_event_name);
-        let client_session = scalar_text(wire.session_id).ok_or("not an event: its session_id has no words")?;
+        let client_session = scalar_text(wire.session_id).ok_or("the hook event has no session_id")?;
         let (path, turn_id) = (scalar_text(wire.transcript_path), scalar_text(wire.turn_id));
         let is_codex = || {
             let file = path.as_deref().and_then(|path| path.rsplit(['/', '\\']).next());
@@ -126,11 +127,14 @@ impl HookEvent {
         let has_prompt = !wire.prompt.is_null();
         let prompt = prompt_text(wire.prompt);
         if kind.is_none() && has_prompt {
-            return Err(format!("a prompt at an unknown moment: {}", printable_name(&wire.hook_event_name)));
+            return Err(format!(
+                "the hook event has a prompt but an unknown name: {}",
+                printable_name(&wire.hook_event_name)
+            ));
         }
         let is_prompt = kind == Some(HookKind::UserPromptSubmit);
         if is_prompt && !has_prompt {
-            return Err("an event about a prompt, without a prompt".to_owned());
+            return Err("the hook event UserPromptSubmit has no prompt".to_owned());
         }
         Ok(Self {
             program,

@@ -88,14 +88,14 @@ async fn handle<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, reque
         AccessPolicy::Open => {}
         AccessPolicy::Token(token) if has_token(request.headers(), token) => {}
         AccessPolicy::Token(_) => {
-            let mut response = error_response(StatusCode::UNAUTHORIZED, "a bearer token is needed here");
+            let mut response = error_response(StatusCode::UNAUTHORIZED, "a bearer token is required here");
             response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge(&request));
             return response;
         }
         AccessPolicy::Closed => {
             return error_response(
                 StatusCode::FORBIDDEN,
-                "beyond its own machine neap serves this only with a token (NEAP_MCP_TOKEN, --mcp-token-file)",
+                "neap serves this to other machines only with a token (NEAP_MCP_TOKEN, --mcp-token-file)",
             );
         }
     }
@@ -124,7 +124,7 @@ async fn metadata<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, req
         return error_response(StatusCode::FORBIDDEN, &format!("neap refuses this request: {reason}"));
     }
     let (AccessPolicy::Token(_), Some(origin)) = (&http.access, origin(&request)) else {
-        return error_response(StatusCode::NOT_FOUND, "no token is asked for here");
+        return error_response(StatusCode::NOT_FOUND, "no token is required here");
     };
     let body = json!({
         "resource": format!("{origin}{PATH}"),
@@ -162,10 +162,10 @@ async fn parse_request(request: Request) -> Result<(Request, bool), Box<Response
         if is_body_timeout(&error) {
             return Box::new(error_response(
                 StatusCode::REQUEST_TIMEOUT,
-                "the message did not come in time; send it again",
+                "the message did not arrive in time; send it again",
             ));
         }
-        let reason = format!("the message is longer than {LINE_BYTES_MAX} bytes, or did not come whole");
+        let reason = format!("the message is longer than {LINE_BYTES_MAX} bytes, or incomplete");
         Box::new(error_response(StatusCode::PAYLOAD_TOO_LARGE, &reason))
     })?;
     match parse_line(&bytes) {

@@ -106,7 +106,7 @@ pub(super) fn parse_line(line: &[u8]) -> ParsedLine {
     if id.is_none() && value.get("method").is_some_and(Value::is_string) {
         return ParsedLine::Ignored;
     }
-    tracing::debug!(target: "neap::mcp", %error, "a message was not understood");
+    tracing::debug!(target: "neap::mcp", %error, "cannot parse a message");
     let is_request = value.get("jsonrpc").is_some_and(|version| version == "2.0")
         && value.get("method").is_some_and(Value::is_string);
     let error_data = match is_request {
@@ -153,7 +153,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
                 }
                 Ok(LineRead::End) => return None,
                 Err(error) => {
-                    tracing::warn!(target: "neap::mcp", %error, "the client cannot be heard");
+                    tracing::warn!(target: "neap::mcp", %error, "cannot read from the client");
                     return None;
                 }
             };
@@ -161,7 +161,7 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> Transp
             let write = self.write.clone();
             tokio::spawn(async move {
                 if let Err(error) = write_message(&write, &reply).await {
-                    tracing::debug!(target: "neap::mcp", %error, "a client did not hear what is wrong");
+                    tracing::debug!(target: "neap::mcp", %error, "cannot send an error to the client");
                 }
             });
         }

@@ -79,7 +79,7 @@ impl Decider {
             IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
-            tracing::warn!(target: "neap::proxy", fault, "a request goes on without what is stored");
+            tracing::warn!(target: "neap::proxy", fault, "a request is planned without stored state");
         }
         let is_window_known = profile.context_tokens_max().is_some();
         let budget_error =
@@ -120,7 +120,7 @@ impl Decider {
         if !self.passes_over_budget && is_hard {
             return Some(ProxyError::ContextFull(context_full_message(provider, overflow)));
         }
-        self.warnings.warn(format!("{overflow}; it goes on as it came"));
+        self.warnings.warn(format!("{overflow}; forwarding it unchanged"));
         None
     }
 
@@ -136,7 +136,7 @@ impl Decider {
     pub(crate) async fn conclude(&self, decision: &RequestDecision) {
         let Some(plan) = decision.plan.as_deref() else { return };
         if let Err(error) = self.engine.conclude_finished_effort(plan).await {
-            tracing::warn!(target: "neap::proxy", %error, "work that is over was not concluded");
+            tracing::warn!(target: "neap::proxy", %error, "could not conclude a finished effort");
         }
     }
 
@@ -152,7 +152,7 @@ impl Decider {
     /// Stores the actual turn behind the response that the client saw.
     pub(crate) async fn save_hidden_turns(&self, plan: &RequestPlan, turn: ActualTurn) {
         if let Err(error) = self.engine.store_hidden_turn(plan, turn).await {
-            tracing::warn!(target: "neap::proxy", %error, "the model will not see its calls again");
+            tracing::warn!(target: "neap::proxy", %error, "could not store hidden tool calls");
         }
     }
 
@@ -206,7 +206,7 @@ fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
         RecordingOutcome::Durable => headers.push(("x-neap-recorded", "yes".to_owned())),
         RecordingOutcome::Deferred(reason) => headers.push(("x-neap-recorded", format!("no; {reason}"))),
         RecordingOutcome::NotRetained => {
-            headers.push(("x-neap-recorded", "no; it shows no credential that is only one caller's".to_owned()))
+            headers.push(("x-neap-recorded", "no; it has no credential that identifies one caller".to_owned()))
         }
         RecordingOutcome::NotNeeded => {}
     }

@@ -52,7 +52,7 @@ struct BodyTimeout;
 
 impl std::fmt::Display for BodyTimeout {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the request's body did not come in time")
+        f.write_str("the request body did not arrive in time")
     }
 }
 
@@ -120,6 +120,6 @@ async fn drain(mut body: Body) {
         }
     };
     if timeout_at(end, next).await.is_err() {
-        tracing::debug!(target: "neap::proxy", "a refused request does not end");
+        tracing::debug!(target: "neap::proxy", "the body of a refused request does not end");
     }
 }

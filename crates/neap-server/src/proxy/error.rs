@@ -54,19 +54,22 @@ impl ProxyError {
         match self {
             ProxyError::Forbidden(why) => format!("neap refuses this request: {why}"),
             ProxyError::NotFound => {
-                "neap does not serve this here; over MCP it is called at /mcp of neap serve".to_owned()
+                "neap does not serve this path here; `neap serve` serves MCP at /mcp".to_owned()
             }
-            ProxyError::Upgrade => "neap speaks HTTP only".to_owned(),
+            ProxyError::Upgrade => "neap does not upgrade connections: it speaks HTTP only".to_owned(),
             ProxyError::TooLarge => format!("the request is longer than {BODY_BYTES_MAX} bytes"),
-            ProxyError::Busy => "neap holds as much of other requests as it may; send it again in a moment".to_owned(),
-            ProxyError::BodyTimeout => "the request did not come in time; send it again".to_owned(),
+            ProxyError::Busy => "other requests use all memory for bodies; send it again in a moment".to_owned(),
+            ProxyError::BodyTimeout => "the request body did not arrive in time; send it again".to_owned(),
             ProxyError::OwnToken => {
-                "neap's own token for /mcp is in this request, and goes to no provider; bring it to /mcp alone, and the provider's key here"
+                "this request contains neap's own token for /mcp, which no provider may see; send the provider's \
+                 key here, and that token only to /mcp"
                     .to_owned()
             }
             ProxyError::Unreadable(why) => format!("the request cannot be read: {why}"),
-            ProxyError::UnsupportedEncoding(name) => format!("neap does not know the content encoding '{name}'"),
-            ProxyError::Loop => "neap is its own upstream".to_owned(),
+            ProxyError::UnsupportedEncoding(name) => {
+                format!("neap does not support the content encoding '{name}'")
+            }
+            ProxyError::Loop => "the request came back to this proxy: neap is its own upstream".to_owned(),
             ProxyError::ContextFull(why) | ProxyError::InvalidCompaction(why) => why.clone(),
             ProxyError::Unreachable(why) => format!("neap cannot reach the provider: {why}"),
         }

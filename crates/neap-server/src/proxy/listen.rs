@@ -51,7 +51,7 @@ pub(super) async fn serve(
         let (client, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(target: "neap::proxy", %error, "a connection could not be taken");
+                tracing::warn!(target: "neap::proxy", %error, "cannot accept a connection");
                 tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
                 continue;
             }
@@ -68,7 +68,7 @@ pub(super) async fn serve(
         };
         // Send each token as it arrives.
         if let Err(error) = client.set_nodelay(true) {
-            tracing::debug!(target: "neap::proxy", %error, "a client's tokens may be held back");
+            tracing::debug!(target: "neap::proxy", %error, "cannot set TCP_NODELAY; tokens may arrive late");
         }
         let connection =
             graceful.watch(http.serve_connection(TokioIo::new(client), connection_service(&router, peer)));

@@ -95,7 +95,7 @@ impl BoundProxy {
     pub async fn bind(listen: SocketAddr, upstreams: Upstreams, notify: Notify) -> Result<Self, ServerError> {
         let listener = TcpListener::bind(listen).await.map_err(|error| {
             ServerError::new(format!("cannot listen at {listen}: {error}"))
-                .hint("name another place with --listen")
+                .hint("choose another address with --listen")
         })?;
         let address = listener.local_addr()?;
         upstreams.check_not_self(address)?;
@@ -182,7 +182,7 @@ impl ProxyServer {
         let left = decider.finish().await as u64;
         if left > 0 {
             let left = plural(left, "request");
-            notify(format!("{left} could not be recorded, and will come with its client's next request"));
+            notify(format!("{left} could not be recorded; the clients' next requests contain them again"));
         }
         Ok(())
     }

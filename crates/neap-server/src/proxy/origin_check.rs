@@ -27,17 +27,17 @@ impl OriginCheck {
             // Browsers always send Host; HTTP/1.0 clients and programs may not.
             Some(None) => {}
             Some(Some(host)) if self.is_allowed_host(host) => {}
-            Some(Some(_)) | None => return Some("it is not known by this name here (Host)"),
+            Some(Some(_)) | None => return Some("neap does not serve this host name (Host)"),
         }
         match text(&header::ORIGIN) {
             Some(None) => {}
             Some(Some(origin)) if self.is_own_origin(origin) => {}
-            Some(Some(_)) | None => return Some("it comes from a page elsewhere (Origin)"),
+            Some(Some(_)) | None => return Some("it comes from a web page of another site (Origin)"),
         }
         let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
         match site {
             None | Some(b"same-origin" | b"none") => None,
-            Some(_) => Some("it comes from a page elsewhere (Sec-Fetch-Site)"),
+            Some(_) => Some("it comes from a web page of another site (Sec-Fetch-Site)"),
         }
     }
 

@@ -37,7 +37,7 @@ pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> 
     let (response, is_changed) = match result {
         Ok((response, is_changed)) => (response, is_changed),
         Err(fault) => {
-            tracing::warn!(target: "neap::proxy", asks = route.metric_name(), ?fault, "not passed on");
+            tracing::warn!(target: "neap::proxy", asks = route.metric_name(), ?fault, "not forwarded");
             (fault.response(route.provider), false)
         }
     };

@@ -21,7 +21,7 @@ use super::unrecorded::UnrecordedLog;
 
 /// How long the last frame waits for the recording.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(1);
-const STORE_SLOW: &str = "the store does not answer in time";
+const STORE_SLOW: &str = "the store did not answer in time";
 
 pub(crate) struct CompletedResponse {
     pub(crate) decision: RequestDecision,

@@ -57,7 +57,7 @@ impl ThrottledLog<u64> {
     fn warning(&self, text: &str, now: Instant) -> Option<String> {
         let format_notice = |times: u64| match times - 1 {
             0 => format!("warning: {text}"),
-            more => format!("warning: {text} ({more} more since this was last said)"),
+            more => format!("warning: {text} ({more} more since the last warning)"),
         };
         self.record(now, |times| *times += 1, format_notice)
     }
@@ -73,7 +73,7 @@ mod tests {
         let said = |seconds: u64| complaints.warning("over", start + Duration::from_secs(seconds));
         assert_eq!(said(0).as_deref(), Some("warning: over"));
         assert_eq!((said(1), said(59)), (None, None));
-        assert_eq!(said(60).as_deref(), Some("warning: over (2 more since this was last said)"));
+        assert_eq!(said(60).as_deref(), Some("warning: over (2 more since the last warning)"));
         assert_eq!(said(125).as_deref(), Some("warning: over"));
     }
 }

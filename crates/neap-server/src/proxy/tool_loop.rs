@@ -159,7 +159,7 @@ impl OwnToolLoop {
     async fn ask_again(&mut self, calls: Vec<ToolCall>, output: Json) -> Result<reqwest::Response, ProxyError> {
         self.rounds += 1;
         if self.rounds > ROUNDS_MAX + ROUNDS_GRACE {
-            return Err(ProxyError::Unreachable("the model calls tools of neap without end".to_owned()));
+            return Err(ProxyError::Unreachable("the model does not stop calling neap's tools".to_owned()));
         }
         let Some(api) = self.plan.api else { return Err(ProxyError::Loop) };
         let mut results = Vec::new();
@@ -180,11 +180,11 @@ impl OwnToolLoop {
             results = calls.iter().map(|call| tool_result(api, &call.id, &text)).collect();
             body = next(&results);
         }
-        let Some(body) = body else { return Err(ProxyError::Unreadable("it has no history".to_owned())) };
+        let Some(body) = body else { return Err(ProxyError::Unreadable("it has no message history".to_owned())) };
         if !self.proxy.decider.is_within_budget(&body).await {
             // The model's own output is too long already.
             return Err(ProxyError::ContextFull(
-                "there is no room to ask the model again within the budget".to_owned(),
+                "the budget leaves no room to send tool results to the model".to_owned(),
             ));
         }
         self.request.body = body.into();
@@ -220,7 +220,7 @@ impl OwnToolLoop {
 /// A provider's refusal of a later round as a stream event; no end event follows it.
 fn stream_error(api: Api, body: &str) -> String {
     let line = Json::parse(body).map_or_else(
-        |_| json!({"error": {"message": "the provider refused", "type": "server_error"}}).to_string(),
+        |_| json!({"error": {"message": "the provider refused the request", "type": "server_error"}}).to_string(),
         |json| json.text().replace(['\n', '\r'], " "),
     );
     match api {

@@ -63,7 +63,8 @@ impl UnrecordedLog {
             self.is_failure_logged.store(true, Ordering::Relaxed);
             let (requests, replies) = (plural(requests, "request"), plural(replies, "answer"));
             format!(
-                "not recorded: {reason} ({requests}, {replies}); they go on within the budget and are recorded when the store works again"
+                "not recorded: {reason} ({requests}, {replies}); neap forwards them within the budget and \
+                 records them when the store works again"
             )
         };
         self.log.record(now, |since| *since += more, notice)

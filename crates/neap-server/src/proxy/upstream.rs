@@ -152,7 +152,7 @@ impl HttpClients {
             // Redirects are the client's to follow.
             client.redirect(Policy::none())
         };
-        let failed = |error: reqwest::Error| ServerError::new(format!("cannot ask anybody: {error}"));
+        let failed = |error: reqwest::Error| ServerError::new(format!("cannot create an HTTP client: {error}"));
         let remote = builder().build().map_err(failed)?;
         Ok(Self { remote, local: builder().no_proxy().build().map_err(failed)? })
     }

@@ -92,7 +92,7 @@ impl AgentWatch {
         }
     }
 
-    /// DESIGN, decision 25: a memory that nobody vouches for is pinned, trusted or in force only once a person
+    /// docs/decisions/0006-trust.md: a memory that nobody vouches for is pinned, trusted or in force only once a person
     /// says so.
     fn check_trust(&self, change: &Change, before: Option<&Memory>, memory: &Memory, out: &mut Violations) {
         let (pinned, trusted) = (memory.pinned, memory.provenance.trust == Trust::High);

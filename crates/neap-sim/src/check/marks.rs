@@ -1,4 +1,4 @@
-//! Checks what is Neap's own in a request and what is not (DESIGN, decisions 21 and 25). The system text consists
+//! Checks what is Neap's own in a request and what is not (docs/decisions/0006-trust.md). The system text consists
 //! of Neap's own lines, configuration and a person's constraints. Stored text in Neap's messages begins no line.
 //! Nothing else carries the mark, and no remark of Neap's is in an assistant message.
 //!

@@ -1,8 +1,8 @@
 //! A second implementation of references, decay, eviction and routing, by brute force.
 //!
 //! The oracle follows decisions of models and people (opened, concluded, expanded …) from the stream, and derives
-//! the rest itself: references (DESIGN, decisions 2 and 4), decay and eviction at exactly their thresholds
-//! (decision 1) and routing (decision 3). It has no index: every effort is examined every time.
+//! the rest itself: references, decay and eviction at exactly their thresholds, and routing. It has no index: every
+//! effort is examined every time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -243,7 +243,7 @@ impl Oracle {
         }
     }
 
-    /// The seed's rule: the id is named, or enough keywords of the summary are present (decision 4).
+    /// The seed's rule: the id is named, or enough keywords of the summary are present.
     fn is_referenced(&self, id: &str, effort: &OracleEffort, text: &ComparedText) -> bool {
         let contains_id = id.chars().any(is_unspaced) && text.lower.contains(id);
         if contains_id || text.folded.contains(&folded(id)) {

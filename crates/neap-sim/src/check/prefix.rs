@@ -1,5 +1,5 @@
 //! Checks that within an epoch the prompt only grows: each request begins with the messages of the one before
-//! (DESIGN, decision 16).
+//! (docs/decisions/0002-windows.md).
 
 use neap_core::base::message::Message;
 use neap_core::session::event::{Event, RecordedEvent};

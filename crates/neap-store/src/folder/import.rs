@@ -76,7 +76,7 @@ impl FolderReader {
     fn find(&mut self, name: &str) -> Option<PathBuf> {
         let resolved = files::resolve(&self.dir.join(name)).ok()?;
         if !resolved.starts_with(&self.dir) {
-            self.note(format!("{name} leads out of the folder and was left out"));
+            self.note(format!("{name} points outside the folder and was skipped"));
             return None;
         }
         Some(resolved)
@@ -96,7 +96,7 @@ impl FolderReader {
         match serde_saphyr::from_str::<Manifest>(&text) {
             Ok(manifest) => manifest.efforts.unwrap_or_default(),
             Err(e) => {
-                self.note(format!("{MANIFEST_FILE} cannot be understood: {}", first_line(&e.to_string())));
+                self.note(format!("{MANIFEST_FILE} cannot be parsed: {}", first_line(&e.to_string())));
                 Vec::new()
             }
         }
@@ -107,23 +107,23 @@ impl FolderReader {
             Some(Value::String(name)) => name.clone(),
             Some(Value::Number(number)) => number.to_string(),
             _ => {
-                self.note(format!("an entry of {MANIFEST_FILE} has no id and was left out"));
+                self.note(format!("an entry of {MANIFEST_FILE} has no id and was skipped"));
                 return Ok(());
             }
         };
         let Ok(id) = EffortId::from_name(&name) else {
-            self.note(format!("{name:?} cannot be an effort's id and was left out"));
+            self.note(format!("{name:?} cannot be an effort's id and was skipped"));
             return Ok(());
         };
         if self.folder.efforts.iter().any(|effort| effort.id == id) {
-            self.note(format!("{name:?} is in {MANIFEST_FILE} twice; the first was taken"));
+            self.note(format!("{name:?} is in {MANIFEST_FILE} twice; only the first was imported"));
             return Ok(());
         }
         let status = match text_field(entry, "status") {
             Some("concluded") => EffortStatus::Concluded,
             Some("open") => EffortStatus::Open,
             other => {
-                self.note(format!("{name:?} has the status {other:?} and was taken as open"));
+                self.note(format!("{name:?} has the status {other:?} and was imported as open"));
                 EffortStatus::Open
             }
         };
@@ -174,7 +174,7 @@ impl FolderReader {
                 continue;
             }
             let Some(lines) = self.read_lines(&log)?.filter(|lines| !lines.is_empty()) else { continue };
-            self.note(format!("{log} is not in {MANIFEST_FILE} and was taken as an open effort"));
+            self.note(format!("{log} is not in {MANIFEST_FILE} and was imported as an open effort"));
             self.folder.efforts.push(ImportedEffort {
                 id,
                 name: name.to_owned(),
@@ -222,10 +222,10 @@ impl FolderReader {
             }
         }
         let too_long = format!("are longer than {} MiB", LINE_BYTES_MAX >> 20);
-        for (skipped, why) in [(unparsed, "cannot be understood"), (long, too_long.as_str())] {
+        for (skipped, why) in [(unparsed, "cannot be parsed"), (long, too_long.as_str())] {
             if let Some(first) = skipped.first() {
                 let count = skipped.len();
-                self.note(format!("{name}: {count} lines {why} and were left out (first: line {first})"));
+                self.note(format!("{name}: {count} lines {why} and were skipped (first: line {first})"));
             }
         }
         Ok(Some(lines))

@@ -103,14 +103,13 @@ pub fn unknown_folders(root: &Path, sessions: &[SessionInfo]) -> std::io::Result
             Ok(id) if sessions.iter().any(|info| info.session == id) => continue,
             Ok(id) => {
                 let what = format!(
-                    "{path} holds what was said in a session that the store does not have; `neap session import` takes it in"
+                    "{path} has the messages of a session that the store does not have; `neap session import` \
+                     imports it"
                 );
                 (Severity::Damaged, Some(id), what)
             }
             // Written or renamed by a rebuild, or put there by someone.
-            Err(_) => {
-                (Severity::Note, None, format!("{path} is the folder of no session, and no command writes to it"))
-            }
+            Err(_) => (Severity::Note, None, format!("{path} belongs to no session, and no command writes to it")),
         };
         findings.push(Finding { severity, session, what });
     }

@@ -43,7 +43,7 @@ impl FolderViews {
         match spawned {
             Ok(thread) => Self { jobs: Some(jobs), thread: Some(thread), problem },
             Err(e) => {
-                set_problem(&problem, Some(format!("no thread for the session folders: {e}")));
+                set_problem(&problem, Some(format!("cannot start a thread for the session folders: {e}")));
                 Self { jobs: None, thread: None, problem }
             }
         }
@@ -64,7 +64,9 @@ impl FolderViews {
     pub async fn remove(&self, session: &SessionId) -> Result<(), StoreError> {
         let (done, waiting) = oneshot::channel();
         self.send(Job::Remove(session.clone(), done));
-        waiting.await.unwrap_or_else(|_| Err(StoreError::Failed("no thread keeps the session folders".to_owned())))
+        waiting
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Failed("no thread updates the session folders".to_owned())))
     }
 
     /// Why the latest attempt to write a folder failed, if it did. The next change retries.

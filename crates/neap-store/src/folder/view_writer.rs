@@ -213,7 +213,7 @@ async fn rewrite(
 ) -> Result<(), StoreError> {
     let contents = build_contents(store, session, state).await?;
     if let Some(first) = contents.surplus(dir, state)?.first() {
-        let why = format!("the folder {} says more than the store: {first}", dir.display());
+        let why = format!("the folder {} has more than the store: {first}", dir.display());
         return Err(StoreError::Lost { path: dir.to_owned(), why });
     }
     write_contents(dir, state, &contents)

@@ -201,11 +201,11 @@ fn parse_row(row: &Row<'_>, seq: i64) -> Result<RecordedEvent, String> {
     let body = match row.get_ref(3).map_err(sql)? {
         ValueRef::Text(plain) => Cow::Borrowed(plain),
         ValueRef::Blob(packed) => Cow::Owned(cold::unpack(packed)?),
-        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is no text".to_owned()),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) => return Err("it is not text".to_owned()),
     };
     if i64::from(row_checksum(seq, at, &body)) != stored_sum {
         return Err("its checksum does not match".to_owned());
     }
-    let event = serde_json::from_slice(&body).map_err(|e| format!("it cannot be understood ({e})"))?;
+    let event = serde_json::from_slice(&body).map_err(|e| format!("it cannot be parsed ({e})"))?;
     Ok(RecordedEvent { seq: Seq(seq as u64), at: Stamp(at), event })
 }

@@ -47,7 +47,7 @@ fn or_finding(
 ) -> rusqlite::Result<Vec<Finding>> {
     match found {
         Err(error) if events::is_corruption(&error) => {
-            let what = format!("the database file is damaged where this is kept: {error}");
+            let what = format!("the database file is damaged in this part: {error}");
             Ok(vec![Finding { severity: Severity::Damaged, session: session.cloned(), what }])
         }
         found => found,
@@ -60,14 +60,13 @@ fn count_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
         findings.push(store_finding(Severity::Damaged, "the count of commits is damaged".to_owned()));
     }
     if schema::has_cards(db)? && cards::has_miscounts(db)? {
-        findings
-            .push(store_finding(Severity::Repairable, "terms of texts are not as many as are counted".to_owned()));
-    }
-    if schema::has_vector_index(db)? && vectors::has_inconsistencies(db)? {
         findings.push(store_finding(
             Severity::Repairable,
-            "embeddings of texts are not as they are counted".to_owned(),
+            "the number of indexed terms differs from its count".to_owned(),
         ));
+    }
+    if schema::has_vector_index(db)? && vectors::has_inconsistencies(db)? {
+        findings.push(store_finding(Severity::Repairable, "the embeddings differ from their counts".to_owned()));
     }
     Ok(findings)
 }
@@ -94,7 +93,7 @@ fn derived_findings(
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
     if memories::has_miscounts(db, stream)? {
-        let what = "memories are not as many as are counted".to_owned();
+        let what = "the number of memories differs from its count".to_owned();
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
     if misplaced > 0 {
@@ -148,7 +147,7 @@ fn orphan_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     let mut statement = db.prepare("SELECT name FROM sessions")?;
     let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let no_ids = names.into_iter().filter(|name| SessionId::parse_stored(name).is_err());
-    findings.extend(no_ids.map(|name| store_finding(Severity::Damaged, format!("{name:?} is no session's id"))));
+    findings.extend(no_ids.map(|name| store_finding(Severity::Damaged, format!("{name:?} is not a session id"))));
     Ok(findings)
 }
 

@@ -140,7 +140,7 @@ impl FileState {
         if let Some(log) = log {
             if !log.is_understood && log.bytes > 32 {
                 let why = format!(
-                    "{} cannot be understood; {name} alone has {}",
+                    "{} cannot be parsed; {name} alone has {}",
                     describe_wal(&wal, log),
                     describe_progress(*in_file)
                 );
@@ -203,7 +203,7 @@ impl FileState {
         let is_behind = match visible {
             Some(visible) if visible.store != marker.progress.store => {
                 let why = format!(
-                    "{name} is another store than the one that was last here: it has {}; {}",
+                    "{name} is not the store that was here last: it has {}; {}",
                     describe_progress(Some(visible)),
                     describe_marker(&marker_path, &marker)
                 );

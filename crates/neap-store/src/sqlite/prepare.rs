@@ -43,7 +43,7 @@ impl PreparedCommit {
             let encoding = tokio::task::spawn_blocking(move || Self::encode(commit));
             encoding.await.map_err(|e| StoreError::Failed(e.to_string()))?
         };
-        prepared.map_err(|e| StoreError::Failed(format!("an event cannot be written down: {e}")))
+        prepared.map_err(|e| StoreError::Failed(format!("an event cannot be encoded: {e}")))
     }
 
     fn encode(commit: Commit) -> Result<Self, serde_json::Error> {

@@ -95,7 +95,7 @@ impl Writer {
     }
 
     async fn request<T>(&self, job: impl FnOnce(ReplySender<T>) -> Job) -> Result<T, StoreError> {
-        let closed = || StoreError::Failed("the thread that writes has ended".to_owned());
+        let closed = || StoreError::Failed("the writer thread has ended".to_owned());
         let jobs = self.jobs.as_ref().ok_or_else(closed)?;
         let (reply, response) = oneshot::channel();
         jobs.send(job(reply)).map_err(|_| closed())?;

@@ -15,7 +15,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 ];
 
 const AFTER: &str = "\
-Start with `neap chat`: it needs no key and no network. What is sent to a model stays under a hard
+Start with `neap chat`: it needs no key and no network. Every request to a model stays under a hard
 token budget, however long the conversation runs; everything else stays on disk, searchable.
 `neap <COMMAND> --help` explains a command; `neap completions bash` prints shell completions.";
 

@@ -14,7 +14,7 @@ use super::{
 pub(crate) enum HiddenCommand {
     /// Answer an agent's hook event, from standard input
     ///
-    /// Claude Code and Codex call it (`neap install` sets that up): it records what was said and returns what is
+    /// Claude Code and Codex call it (`neap install` sets that up): it records the conversation and returns what is
     /// relevant to the prompt. Whatever goes wrong, the agent continues: the exit code is 0, and the call ends
     /// within a second.
     #[command(hide = true)]
@@ -28,7 +28,7 @@ pub(crate) enum HiddenCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArgs {
-    /// Which shell
+    /// Shell to print the script for
     #[arg(value_enum)]
     pub(crate) shell: Shell,
 }

@@ -109,7 +109,7 @@ pub(crate) struct MemoryListArgs {
   neap memory edit f7 --clear dates --clear tags
   neap memory edit d1 --reason \"evidence: measured again\" --stakes high
 
-A list that is given takes the place of the one before; what is not given stays as it is.")]
+A list option replaces the whole list; fields that you do not name stay unchanged.")]
 pub(crate) struct MemoryEditArgs {
     /// Id of the memory, e.g. f7
     #[arg(value_name = "ID")]
@@ -146,8 +146,8 @@ pub(crate) struct ForgetArgs {
 #[command(after_long_help = "Example:
   neap memory roll-back --author model --session default --since 2026-05-01
 
-Facts are marked as wrong (and what they took the place of holds again), procedures and rules are retired. Decisions
-and episodes are permanent: they are listed, and `neap memory forget` erases one.")]
+Marks facts as wrong (the facts that they superseded are valid again) and retires procedures and rules. Decisions
+and episodes are permanent: it only lists them, and `neap memory forget` erases one.")]
 pub(crate) struct RollBackArgs {
     /// Author of the memories
     #[arg(long, value_enum)]
@@ -202,7 +202,7 @@ pub(crate) enum CensorSubcommand {
   neap memory censor add \"delete production\" --reason \"ask Tim first\" --side tool-call --action refuse
   neap memory censor add \"sk-[a-z0-9]{20,}\" --regex --reason \"looks like a key\" --action abort
 
-Words are found in any order; steer gives guidance, refuse blocks the answer or the call, abort ends the turn.")]
+Words match in any order; steer gives guidance, refuse blocks the answer or the call, abort ends the turn.")]
 pub(crate) struct CensorAddArgs {
     /// Pattern to match
     #[arg(value_name = "PATTERN")]

@@ -75,8 +75,8 @@ pub(crate) enum TopLevel {
 pub(crate) enum Command {
     /// Chat in the terminal (works offline; --model for a real one)
     ///
-    /// Without --model, the built-in offline model answers. With it, any provider that speaks one of three protocols: the key is
-    /// read from NEAP_API_KEY, else from OPENAI_API_KEY or ANTHROPIC_API_KEY, and is never stored or printed.
+    /// Without --model, the built-in offline model answers. With --model, a provider answers, over one of three protocols. Neap reads the
+    /// key from NEAP_API_KEY, otherwise from OPENAI_API_KEY or ANTHROPIC_API_KEY, and never stores or prints it.
     #[command(
         after_long_help = "Example:\n  neap chat --session work --model llama3.1 --base-url http://localhost:11434/v1"
     )]
@@ -105,38 +105,35 @@ pub(crate) enum Command {
     Install(InstallArgs),
     /// Import past conversations of other agents
     ///
-    /// Finds efforts by rule, masks secrets and makes everything searchable. Records that were imported before are skipped, so the same
-    /// command imports what is new; an interrupted import continues. The originals are not touched.
+    /// Finds efforts by rule, masks secrets and makes everything searchable. Skips records that were imported before, so the same
+    /// command imports only what is new; an interrupted import continues. Leaves the originals alone.
     #[command(after_long_help = "Example:\n  neap import claude-code")]
     Import(ConversationImportArgs),
     /// Search everything that was said
     #[command(after_long_help = "Example:\n  neap search \"refresh token\" --explain")]
     Search(SearchArgs),
     /// Show which memories a question would load, and why
-    #[command(after_long_help = "Example:\n  neap context \"which units does Tim like?\" --explain")]
     Context(ContextArgs),
     /// Show what a turn's prompt contained, and why
     #[command(after_long_help = "Example:\n  neap explain --session work --turn 3")]
     Explain(ExplainArgs),
-    /// Tokens, cache hits, cost and savings; --live follows a proxy
+    /// Show tokens, cache hits, cost and savings; --live follows a proxy
     #[command(after_long_help = "Examples:\n  neap report --session work\n  neap report --live")]
     Report(ReportArgs),
     /// Store a fact, preference or rule
     ///
     /// Repeating a fact confirms it. A newer fact about the same subject supersedes the older one, which stays in its history
-    /// (`neap memory undo` restores it). Keys and passwords are masked before anything is stored.
-    #[command(after_long_help = "Example:\n  neap remember \"Tim prefers Celsius\" --always")]
+    /// (`neap memory undo` restores it). Neap masks keys and passwords before it stores anything.
     Remember(RememberArgs),
     /// Search memories, by words or by time
-    #[command(after_long_help = "Example:\n  neap recall celsius")]
     Recall(RecallArgs),
-    /// List, show, export, erase sessions; their efforts and summaries
+    /// List, show, export and erase sessions, and show their efforts and summaries
     Session(SessionArgs),
-    /// List, edit, undo, retire, forget memories; decisions and rules
+    /// List, edit, undo, retire and forget memories; record decisions and rules
     Memory(MemoryArgs),
     /// Check, repair and configure the data store
     Store(StoreArgs),
-    /// Proofs, recall evaluation, benchmarks, scripted conversations
+    /// Run proofs, recall evaluations, benchmarks and scripted conversations
     Lab(LabArgs),
 }
 

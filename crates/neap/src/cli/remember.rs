@@ -130,7 +130,7 @@ pub(crate) struct DecisionFields {
   neap memory decide \"Use Postgres\" --confidence 0.85 --reason \"evidence: measured\" --alternative SQLite
   neap memory decide \"Ship on Monday\" --confidence 0.6 --stakes high --rests-on f7
 
-How it came out is told later: neap memory review d1 success --notes \"no incident in a month\"")]
+Record the outcome later: neap memory review d1 success --notes \"no incident in a month\"")]
 pub(crate) struct DecideArgs {
     /// What was decided
     #[arg(value_name = "TEXT")]
@@ -156,7 +156,7 @@ pub(crate) struct DecideArgs {
 #[command(after_long_help = "Example:
   neap memory review d1 partial --notes \"fast enough, but backups took a week\"
 
-From five reviews on, the agent is told how well its confidence fits: neap memory status")]
+From five reviews on, the agent sees how well its confidence fits the outcomes; `neap memory status` shows it.")]
 pub(crate) struct ReviewArgs {
     /// Id of the decision
     #[arg(value_name = "ID")]
@@ -170,6 +170,6 @@ pub(crate) struct ReviewArgs {
 }
 
 fn parse_confidence(text: &str) -> Result<Confidence, String> {
-    let value: f64 = text.trim().parse().map_err(|_| format!("'{text}' is no number; give one from 0 to 1"))?;
+    let value: f64 = text.trim().parse().map_err(|_| format!("'{text}' is not a number; give one from 0 to 1"))?;
     Confidence::try_from(value)
 }

@@ -42,7 +42,7 @@ impl RuleTrial {
         if *checked == 0 {
             out::print_line(format!("{DIM}there is no recent {side} to try it on{DIM:#}"));
         } else {
-            out::print_line(format!("{DIM}tried on {texts} ({side}): found in {matched}{DIM:#}"));
+            out::print_line(format!("{DIM}tried on {texts} ({side}): {matched} matched{DIM:#}"));
         }
         for sample in samples {
             out::print_line(format!("  {DIM}{}{DIM:#}", out::shorten(sample, 100)));
@@ -58,7 +58,7 @@ pub(crate) async fn try_rule(data: &DataDir, rule: &Censor, force: bool) -> Resu
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let trial = RuleTrial { dry_run: dry_run(&pattern, &texts), side: rule.side };
     trial.dry_run.check(Author::Person, force).map_err(|refusal| {
-        Failure::from_refusal(&refusal.hint("name what is peculiar to the matter; --force writes it all the same"))
+        Failure::from_refusal(&refusal.hint("make the pattern more specific, or store it anyway with --force"))
     })?;
     Ok(trial)
 }
@@ -128,10 +128,10 @@ async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
     if json {
         out::print_json(&rules)?;
     } else if rules.is_empty() {
-        out::print_line(format!("{DIM}No rules yet: `neap memory censor add` writes one.{DIM:#}"));
+        out::print_line(format!("{DIM}No rules yet: `neap memory censor add` adds one.{DIM:#}"));
     } else {
         out::print_text(out::table(
-            &["rule", "status", "looks at", "action", "found", "wrongly", "by", "looks for", "why"],
+            &["rule", "status", "checks", "action", "matches", "false", "by", "pattern", "why"],
             &rules.iter().filter_map(|memory| row(memory)).collect::<Vec<_>>(),
         ));
     }

@@ -23,7 +23,7 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     } else if args.explain {
         out::print_text(render_explained(&context, build_ms));
     } else if context.knowledge.sections.is_empty() {
-        out::print_line(format!("{DIM}Nothing: the agent knows nothing yet. `neap remember` teaches it.{DIM:#}"));
+        out::print_line(format!("{DIM}The agent has no memories yet: `neap remember` stores one.{DIM:#}"));
     } else {
         out::print_text(out::escape_control(&context.knowledge.text()));
     }
@@ -61,9 +61,7 @@ fn render_explained(context: &QuestionContext, build_ms: f64) -> String {
     ));
     text.push_str(&format!("{BOLD}built{BOLD:#} in {build_ms:.1} ms, opening the store included\n"));
     if page.candidates.is_empty() {
-        text.push_str(&format!(
-            "{DIM}No candidates: nothing that is known shares a word with the question.{DIM:#}\n"
-        ));
+        text.push_str(&format!("{DIM}No candidates: no memory shares a word with the question.{DIM:#}\n"));
         return text;
     }
     let row = |memory: &ScoredMemory| {
@@ -82,12 +80,11 @@ fn render_explained(context: &QuestionContext, build_ms: f64) -> String {
             memory.outcome.explain(),
         ]
     };
-    let head =
-        ["", "id", "score", "likeness", "priority", "recency", "outcome", "usage", "confidence", "in or out"];
+    let head = ["", "id", "score", "likeness", "priority", "recency", "outcome", "usage", "confidence", "result"];
     text.push_str(&out::table(&head, &page.candidates.iter().map(row).collect::<Vec<_>>()));
     text.push_str(&format!(
-        "{DIM}score: likeness ½, priority and recency 15 % each, outcome 10 %, usage and confidence 5 % each, and \
-         what became of the record{DIM:#}\n"
+        "{DIM}score: likeness ½, priority and recency 15 % each, outcome 10 %, usage and confidence 5 % each, \
+         adjusted for the memory's status{DIM:#}\n"
     ));
     text
 }

@@ -143,7 +143,7 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
 }
 
 const SALVAGE_HINT: &str =
-    "the file is left as it is; `neap store rebuild` writes all that is whole in it into a new store beside it";
+    "`neap store rebuild` copies everything intact into a new store beside the file, and leaves the file alone";
 
 async fn session_findings(
     store: &SqliteStore,
@@ -184,7 +184,7 @@ fn report(examined: &Examination, embedder: &Value, json: bool) -> Result<ExitCo
     let verdict = match code {
         0 => format!("{GOOD}clean{GOOD:#}"),
         1 => format!("{BOLD}repairable{BOLD:#}: run `neap store rebuild`"),
-        _ => format!("{BAD}damaged{BAD:#}: what is damaged is named above; everything else is readable"),
+        _ => format!("{BAD}damaged{BAD:#}: the lines above name the damage; everything else is readable"),
     };
     let mut counts = vec![out::count(sessions.len() as u64, "session")];
     if !agents.is_empty() {
@@ -214,7 +214,7 @@ async fn embedder_status(chosen: &Result<Option<ChosenEmbedder>, Failure>) -> (V
             (json!({"name": chosen.name, "answers": true, "identity": identity, "dimensions": dimensions}), None)
         }
         Err(error) => {
-            let problem = format!("the embedder does not answer, search goes by words alone: {error}");
+            let problem = format!("the embedder does not answer, so search uses words alone: {error}");
             (json!({"name": chosen.name, "answers": false}), Some(problem))
         }
     }

@@ -58,7 +58,7 @@ fn to_json(state: &SessionState) -> Value {
 pub(crate) fn render(state: &SessionState) -> String {
     let efforts = sorted_efforts(state);
     if efforts.is_empty() {
-        return format!("{DIM}No efforts yet: they begin when there is something to work on.{DIM:#}\n");
+        return format!("{DIM}No efforts yet: one opens when there is something to work on.{DIM:#}\n");
     }
     let row = |e: &&Effort| {
         let summary = e.summary.as_ref().filter(|_| e.is_concluded()).map_or("", |s| s.text.as_str());

@@ -44,7 +44,7 @@ fn print_frame(frames: &FrameSet, name: &str, json: bool) -> Result<(), Failure>
     let names = || frames.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(", ");
     let frame = frames.get(&name.to_lowercase()).ok_or_else(|| {
         Failure::new(format!("there is no frame '{}'", out::escape_control(name)))
-            .hint(format!("there are: {}", names()))
+            .hint(format!("the frames are: {}", names()))
     })?;
     if json {
         return out::print_json(frame);

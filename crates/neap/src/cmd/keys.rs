@@ -17,7 +17,7 @@ pub(crate) fn run(data: &DataDir, args: &KeysArgs, json: bool) -> Result<ExitCod
             if json {
                 out::print_json(&json!({"status": "rotated", "current": id}))?;
             } else {
-                out::print_line(format!("{BOLD}{id}{BOLD:#} signs from now on; the keys before it still verify."));
+                out::print_line(format!("{BOLD}{id}{BOLD:#} signs from now on; older keys still verify."));
             }
         }
     }
@@ -32,7 +32,7 @@ fn list(data: &DataDir, json: bool) -> Result<(), Failure> {
         return out::print_json(&json!({"source": source, "keys": keys}));
     }
     if ids.is_empty() {
-        out::print_line("There is no key yet; one is made when it is first needed.");
+        out::print_line("There is no key yet; Neap makes one when it first needs it.");
     } else {
         let use_of = |at| if at == 0 { "signs and verifies" } else { "verifies" };
         let rows: Vec<Vec<String>> =

@@ -73,7 +73,7 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     for info in &agents {
         findings.extend(store.rebuild(&info.agent.stream()).await?);
         if !json {
-            out::print_line(format!("rebuilt what {} knows", info.agent));
+            out::print_line(format!("rebuilt the memories of {}", info.agent));
         }
     }
     if only.is_none() {
@@ -91,20 +91,20 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
 }
 
 fn renamed_notice(old: &Path, new: &Path) -> String {
-    format!("kept {} as {}", old.display(), new.display())
+    format!("renamed {} to {}", old.display(), new.display())
 }
 
 fn folder_findings(id: &SessionId, folders: &Path, rebuilt: FolderRebuild) -> Vec<Finding> {
     let finding = |severity, what| Finding { severity, session: Some(id.clone()), what };
     let own = folders.join(id.as_str());
-    let import = |path: &Path| format!("`neap session import {} --session {id}-2` takes it in", path.display());
+    let import = |path: &Path| format!("`neap session import {} --session {id}-2` imports it", path.display());
     match rebuilt {
         FolderRebuild::InPlace => Vec::new(),
         FolderRebuild::Beside { folder, surplus } => {
             let more =
                 surplus.iter().map(|more| finding(Severity::Damaged, format!("in the session folder {more}")));
             let outcome = format!(
-                "{} is left as it is, and what the store has is in {}; {}",
+                "{} is unchanged, and the store's copy is in {}; {}",
                 own.display(),
                 folder.display(),
                 import(&own)
@@ -147,14 +147,15 @@ async fn salvage_store(data: &DataDir, reason: &str, now: Stamp, json: bool) -> 
     out::print_line(format!("{}: {}", out::escape_control("damaged"), out::escape_control(reason)));
     salvaged.findings.iter().for_each(|finding| out::print_line(doctor::render(finding)));
     out::print_line(format!(
-        "{} is left as it is; {} of {} are whole and now in {}",
+        "{} is unchanged; {} of {} are intact and now in {}",
         database.display(),
         out::count(events, "event"),
         out::count(salvaged.streams.len() as u64, "session"),
         folder.display()
     ));
     out::print_line(format!(
-        "look at them with `neap --data-dir {} session list`; to go on with them, move the files of the old store away and those of the new one into their place",
+        "`neap --data-dir {} session list` lists them; to use them, move the old store's files away and the new \
+         store's files into their place",
         folder.display()
     ));
     Ok(ExitCode::from(2))

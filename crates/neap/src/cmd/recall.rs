@@ -43,8 +43,8 @@ pub(crate) fn into_hits(response: MemoryResponse) -> Result<Vec<MemoryHit>, Fail
 pub(crate) fn render(hits: &[MemoryHit], query: &str) -> String {
     if hits.is_empty() {
         return format!(
-            "Nothing is known of \"{}\".\n{DIM}hint:{DIM:#} try a rarer word, or a time; `neap memory list` lists \
-             everything, `neap search` finds what was said\n",
+            "No memory matches \"{}\".\n{DIM}hint:{DIM:#} try a rarer word, or a time; `neap memory list` lists \
+             all memories, `neap search` searches conversations\n",
             out::escape_control(query)
         );
     }

@@ -26,7 +26,8 @@ pub(crate) async fn run(data: &DataDir, args: &ReceiptsArgs, json: bool) -> Resu
 fn render(accounts: &[SummaryAccount]) -> String {
     if accounts.is_empty() {
         return format!(
-            "{DIM}No summaries yet: one is made when an effort concludes, or when a log outgrows its room.{DIM:#}\n"
+            "{DIM}No summaries yet: Neap writes one when an effort concludes, or when a log outgrows its \
+             share.{DIM:#}\n"
         );
     }
     let row = |account: &SummaryAccount| {

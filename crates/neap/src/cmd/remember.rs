@@ -50,7 +50,8 @@ async fn fill_from_effort(
 ) -> Result<(), Failure> {
     let Body::Episode(episode) = &mut draft.body else {
         return Err(Failure::from_refusal(
-            &Refusal::new("Only an episode tells of an effort.").hint("leave --kind out, or make it episode"),
+            &Refusal::new("Only an episode can be made from an effort.")
+                .hint("leave --kind out, or make it episode"),
         ));
     };
     let session = app::parse_session_id(session)?;
@@ -60,7 +61,7 @@ async fn fill_from_effort(
     let Some(concluded) = concluded else {
         return Err(Failure::from_refusal(
             &Refusal::new(format!("No concluded effort with id '{effort}' in session {session}.")).hint(format!(
-                "an episode tells of work that is over; `neap session efforts --session {session}` lists it"
+                "the effort must be concluded; `neap session efforts --session {session}` lists all efforts"
             )),
         ));
     };

@@ -168,7 +168,7 @@ async fn run_script(
             BoundedLine::Whole(text) if text.trim_ascii().is_empty() => continue,
             BoundedLine::Whole(text) => text,
             BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
             }
         };
         let line: ScriptTurn =

@@ -45,7 +45,7 @@ fn render_memories(report: &Report, agent: &AgentReport) -> String {
         vec!["cold_start".to_owned(), "live".to_owned(), "< 500 ms; `neap context --json`: build_ms".to_owned()];
     rows.insert(4, cold_start);
     rows.push(vec!["times chosen".to_owned(), thousands(report.memories.loads), String::new()]);
-    rows.push(vec!["rules that found something".to_owned(), thousands(report.memories.censored), String::new()]);
+    rows.push(vec!["rules that matched".to_owned(), thousands(report.memories.censored), String::new()]);
     format!("\n{}", out::table(&["memories", "value", "target"], &rows))
 }
 
@@ -92,14 +92,14 @@ fn request_rows(totals: &RequestTotals) -> Vec<(&'static str, String)> {
     let share = |part: f64| format!("{:.1} %", part * 100.0);
     let TokenUsage { input, cached: _, output } = totals.used;
     vec![
-        ("requests passed on", thousands(totals.requests)),
+        ("requests forwarded", thousands(totals.requests)),
         ("requests changed", thousands(totals.changed)),
-        ("answers broken off", thousands(totals.broken_off)),
-        ("tokens that came", thousands(totals.tokens_in.0)),
-        ("tokens passed on", thousands(totals.tokens_sent.0)),
-        ("tokens in, by the provider", thousands(input.0)),
-        ("tokens out, by the provider", thousands(output.0)),
-        ("cached share, by the provider", totals.cached_share().map_or_else(|| "–".to_owned(), share)),
+        ("answers cut off", thousands(totals.broken_off)),
+        ("tokens received", thousands(totals.tokens_in.0)),
+        ("tokens forwarded", thousands(totals.tokens_sent.0)),
+        ("input tokens, provider's count", thousands(input.0)),
+        ("output tokens, provider's count", thousands(output.0)),
+        ("cached share, provider's count", totals.cached_share().map_or_else(|| "–".to_owned(), share)),
     ]
 }
 

@@ -25,7 +25,7 @@ const CLIENT_URL_VARS: [(&str, &str); 5] = [
 
 pub(crate) async fn run(data: &DataDir, args: RunArgs) -> Result<ExitCode, Failure> {
     let RunArgs { proxy, command } = args;
-    let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is nothing to run")) };
+    let [program, rest @ ..] = command.as_slice() else { return Err(Failure::new("there is no command to run")) };
     let bound = serve::bind(SocketAddr::from(([127, 0, 0, 1], 0)), &proxy).await?;
     // There is no /mcp here, but a client may send its token by mistake.
     let token = mcp_token::load_existing(data)?;

@@ -29,7 +29,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     let query = args.query.join(" ");
     let is_narrow = args.by.is_some() || args.effort.is_some();
     if is_narrow && args.place == SearchIn::Memories {
-        return Err(Failure::new("what the agent knows is of no speaker and of no effort")
+        return Err(Failure::new("memories have no speaker and no effort")
             .hint("leave out --by and --effort, or search with --in talk"));
     }
     let mut filter = Filter { kinds: text_kinds(args.place), from: args.since, ..Filter::default() };
@@ -52,7 +52,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     if let Some(reason) = engine.embed_fault() {
         print_note(&format!("searched by words alone: {reason}"), json)?;
     } else if let Ok(Err(error @ EngineError::Embedder(_))) = indexed {
-        print_note(&format!("what is new is searched by words alone: {error}"), json)?;
+        print_note(&format!("new text is searched by words alone: {error}"), json)?;
     }
     if json {
         out::print_json(&hits)?;

@@ -47,30 +47,31 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     let server = server.with_mcp(mcp_service(state, allow_host, secret, is_local, sessions));
     out::print_notice(format!("listening at http://{}", server.address()));
     if !is_local {
-        out::print_notice("whoever reaches this machine can speak through it, with a key of their own");
+        out::print_notice("anyone who can reach this machine can use the proxy, with a provider key of their own");
     }
     match callers {
         Tenancy::Multi => out::print_notice(
-            "callers are told apart by the credentials they show; nothing is kept of requests that show none",
+            "callers are told apart by their credentials; requests without a credential are not stored",
         ),
         Tenancy::Single if !is_local => {
             out::print_notice(
-                "all callers are taken for one, and may be shown what another said; --callers many keeps them apart",
+                "all callers count as one and may see each other's data; --callers many keeps them apart",
             );
         }
         Tenancy::Single if has_names => out::print_notice(
-            "whoever comes by a name that --allow-host gives counts as this machine's one caller; --callers many keeps callers apart",
+            "callers that use a name from --allow-host count as this machine's one caller; --callers many keeps \
+             callers apart",
         ),
         Tenancy::Single => {}
     }
     match token.map(|token| token.source) {
         Some(mcp_token::TokenSource::Own(path)) => {
             out::print_notice(format!(
-                "/mcp takes the token in {}; who has it reads what is kept here",
+                "/mcp requires the token in {}; anyone with the token can read the stored data",
                 path.display()
             ));
         }
-        Some(_) if !is_local => out::print_notice("who has the token for /mcp reads what is kept here"),
+        Some(_) if !is_local => out::print_notice("anyone with the token for /mcp can read the stored data"),
         Some(_) | None => {}
     }
     server.run_until(shutdown_signal()).await?;
@@ -131,7 +132,7 @@ pub(crate) fn build_server(
 /// Resolves at the first signal to end; a second one exits at once.
 async fn shutdown_signal() {
     terminate_signal().await;
-    out::print_notice("ending: streams that have begun are finished; once more ends at once");
+    out::print_notice("shutting down: open streams will finish; a second signal exits at once");
     tokio::spawn(async {
         terminate_signal().await;
         std::process::exit(130);

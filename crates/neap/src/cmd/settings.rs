@@ -32,7 +32,7 @@ pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<Exi
     });
     out::print_text(out::table(&["of this store", "value", "what it is"], &store_rows.collect::<Vec<_>>()));
     if args.set.is_some() {
-        out::print_line(format!("{DIM}It holds for what is stored from now on.{DIM:#}"));
+        out::print_line(format!("{DIM}It applies to everything stored from now on.{DIM:#}"));
         return Ok(ExitCode::SUCCESS);
     }
     let rows: Vec<Vec<String>> = Policy::DOCS

@@ -19,7 +19,7 @@ const HEADER_EVERY_ROWS: usize = 40;
 pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure> {
     let url = format!("{}{RECENT}", args.url.trim_end_matches('/').trim_end_matches("/v1"));
     let client = http_client().no_proxy().timeout(REQUEST_TIMEOUT).build();
-    let client = client.map_err(|error| Failure::new(format!("cannot ask anybody: {error}")))?;
+    let client = client.map_err(|error| Failure::new(format!("cannot create an HTTP client: {error}")))?;
     let mut page = fetch_log(&client, &url, 0).await?;
     let mut sum = Totals::default();
     loop {
@@ -55,20 +55,20 @@ pub(crate) async fn run(args: WatchArgs, json: bool) -> Result<ExitCode, Failure
 
 async fn fetch_log(client: &Client, url: &str, after: u64) -> Result<RequestLogPage, Failure> {
     let failed = |error: String| {
-        Failure::new(format!("no proxy tells anything at {url}: {error}"))
+        Failure::new(format!("no proxy answers at {url}: {error}"))
             .hint("start one with `neap serve`, or name its address with --url")
     };
     let response = client.get(format!("{url}?after={after}")).send().await;
     let response = response.and_then(reqwest::Response::error_for_status);
     let response = response.map_err(|error| failed(neap_server::proxy::reason(&error)))?;
     let text = response.text().await.unwrap_or_default();
-    serde_json::from_str(&text).map_err(|_| failed("what answers there is no proxy of ours".to_owned()))
+    serde_json::from_str(&text).map_err(|_| failed("the server there is not a Neap proxy".to_owned()))
 }
 
 fn table_header() -> String {
     format!(
         "{:<8}  {:<30}  {:<17}  {:>9}  {:>9}  {:>8}  {:>5}  {:>6}  {:>7}  {:>8}",
-        "time", "session", "what", "came", "sent", "left out", "epoch", "cached", "out", "took"
+        "time", "session", "class", "received", "sent", "left out", "epoch", "cached", "out", "took"
     )
 }
 
@@ -91,7 +91,7 @@ fn row(request: &LoggedRequest) -> String {
         duration_text(request.took_ms),
     );
     if !request.is_whole {
-        line.push_str(&format!("  {BAD}broken off{BAD:#}"));
+        line.push_str(&format!("  {BAD}cut off{BAD:#}"));
     }
     line
 }
@@ -127,7 +127,7 @@ impl Totals {
     fn summary_text(&self) -> String {
         let cached = (self.cached * 100).checked_div(self.input).unwrap_or(0);
         format!(
-            "{}: {} tokens came, {} were sent; by the provider {} in, {cached} % of them cached, {} out",
+            "{}: {} tokens received, {} sent; the provider counted {} in, {cached} % of them cached, {} out",
             out::count(self.requests as u64, "request"),
             thousands(self.tokens_in),
             thousands(self.tokens_sent),

@@ -146,7 +146,7 @@ fn a_turn_that_is_too_long_loses_its_oldest_rounds() {
     assert_eq!(request.items[places[3].expect("an item")].speaker, Speaker::Assistant);
 }
 
-/// DESIGN, decision 19.
+/// One over-long text must not push out the rest of a history.
 #[test]
 fn a_text_that_is_too_long_is_shown_in_part() {
     let long = "word ".repeat(5_000);

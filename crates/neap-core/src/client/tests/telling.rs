@@ -28,7 +28,7 @@ fn a_reply_is_the_items_that_its_format_lists() {
     assert_eq!(reply.items(WireApi::Responses).len(), 2);
 }
 
-/// DESIGN, decision 3.
+/// An exchange goes to the log of the effort that was active when it began.
 #[test]
 fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     let mut state = SessionState::default();

@@ -47,7 +47,7 @@ fn work_goes_on_where_something_is() {
     check("", 1, "goes on");
 }
 
-/// DESIGN, decision 9: only an explicit sign ends work.
+/// Only an explicit sign ends work: a pause or another topic does not.
 #[test]
 fn work_ends_only_on_an_explicit_sign() {
     for message in

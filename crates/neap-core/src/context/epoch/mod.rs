@@ -1,4 +1,4 @@
-//! Epochs: decay is decided every turn, but the prompt is rewritten only now and then (DESIGN, decision 16).
+//! Epochs: decay is decided every turn, but the prompt is rewritten only now and then (docs/decisions/0002-windows.md).
 //!
 //! A provider reads the prefix that a call shares with the previous one from its cache, for a tenth of the price.
 //! So between rewrites the prompt only grows at its end: within an epoch, each turn's prompt is a prefix of the

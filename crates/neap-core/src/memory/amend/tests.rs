@@ -205,7 +205,7 @@ fn undoing_the_first_writing_takes_a_record_out_of_use() {
     }
 }
 
-/// DESIGN, decision 25: a model's request to pin waits for a person.
+/// docs/decisions/0006-trust.md: a model's request to pin waits for a person.
 #[test]
 fn only_a_person_pins() {
     let model = Provenance::from_author(Author::Model);

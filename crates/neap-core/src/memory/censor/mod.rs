@@ -1,4 +1,4 @@
-//! Censors: rules about what not to say or do (003, Censors; DESIGN, decision 14).
+//! Censors: rules about what not to say or do (003, Censors; docs/decisions/0003-memories.md).
 //!
 //! [`compile`] validates a pattern when its rule is written, and [`dry_run()`] tries it on recent texts.
 //! [`check()`] runs on every text of the side that a rule names.

@@ -144,7 +144,7 @@ fn actions(rules: &[Memory], side: CensorSide, text: &str) -> Vec<(u32, CensorAc
     hits.into_iter().map(|hit| (hit.id.number(), hit.action)).collect()
 }
 
-/// DESIGN, decision 14: automatic rules steer at most, an agent's refuse at most, only a person's abort.
+/// docs/decisions/0003-memories.md: automatic rules steer at most, an agent's refuse at most, only a person's abort.
 #[test]
 fn the_creators_right_caps_the_action() {
     use CensorAction::{Abort, Refuse, Steer};
@@ -182,7 +182,7 @@ fn a_new_rule_of_a_model_is_watched_first() {
     assert_eq!(hits(Author::Person, Status::Retired), []);
 }
 
-/// DESIGN, decision 25: a rule that no person wrote or accepted has no effect.
+/// docs/decisions/0006-trust.md: a rule that no person wrote or accepted has no effect.
 #[test]
 fn a_rule_that_no_person_accepted_is_not_in_force() {
     for author in [Author::Model, Author::Tool, Author::Import] {

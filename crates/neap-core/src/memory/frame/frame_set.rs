@@ -32,7 +32,7 @@ impl FrameSet {
             }
         }
         if frames.len() > FRAMES_MAX {
-            return Err(format!("there are {} frames; {FRAMES_MAX} is the most", frames.len()));
+            return Err(format!("there are {} frames; the maximum is {FRAMES_MAX}", frames.len()));
         }
         Ok(Self(frames))
     }
@@ -55,7 +55,7 @@ fn validate(frame: &Frame) -> Result<(), String> {
     let length = frame.name.chars().count();
     if !(1..=NAME_CHARS_MAX).contains(&length) || !frame.name.chars().all(is_allowed) {
         return Err(format!(
-            "'{}' is no name for a frame; use 1 to {NAME_CHARS_MAX} letters, digits, '-' or '_'",
+            "'{}' is not a name for a frame; use 1 to {NAME_CHARS_MAX} letters, digits, '-' or '_'",
             frame.name.escape_debug().take(NAME_CHARS_MAX).collect::<String>()
         ));
     }
@@ -65,7 +65,7 @@ fn validate(frame: &Frame) -> Result<(), String> {
     }
     for (what, texts) in [("words", &frame.words), ("questions", &frame.questions)] {
         if texts.len() > LIST_MAX {
-            return Err(format!("the frame '{name}' has {} {what}; {LIST_MAX} is the most", texts.len()));
+            return Err(format!("the frame '{name}' has {} {what}; the maximum is {LIST_MAX}", texts.len()));
         }
     }
     for text in frame.words.iter().chain(&frame.questions) {
@@ -77,7 +77,7 @@ fn validate(frame: &Frame) -> Result<(), String> {
         let length = text.chars().count();
         if length > TEXT_CHARS_MAX {
             return Err(format!(
-                "a text of the frame '{name}' has {length} characters; {TEXT_CHARS_MAX} is the most"
+                "a text of the frame '{name}' has {length} characters; the maximum is {TEXT_CHARS_MAX}"
             ));
         }
         if text.chars().any(|c| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')) {
@@ -88,8 +88,8 @@ fn validate(frame: &Frame) -> Result<(), String> {
     let largest = budgets.decisions.max(budgets.facts).max(budgets.procedures).max(budgets.episodes);
     if frame.total > TOTAL_MAX || largest > frame.total {
         return Err(format!(
-            "the frame '{name}' allows {largest} tokens to one layer and {} in all; no layer may have more than all, \
-             and {TOTAL_MAX} is the most",
+            "the frame '{name}' allows {largest} tokens to one layer and {} in all; no layer may have more than \
+             all, and the maximum is {TOTAL_MAX}",
             frame.total
         ));
     }

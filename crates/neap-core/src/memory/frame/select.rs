@@ -62,12 +62,12 @@ impl<'a> FrameChoice<'a> {
             each.collect::<Vec<_>>().join("; ")
         };
         match self.basis {
-            ChoiceBasis::Words if self.hits.is_empty() => format!("{name} (asked for)"),
+            ChoiceBasis::Words if self.hits.is_empty() => format!("{name} (requested)"),
             ChoiceBasis::Words => format!("{name} ({}), by its words ({})", self.confidence, because(&self.hits)),
             ChoiceBasis::Similarity => {
                 format!("{name} ({}), by likeness ({})", self.confidence, because(&self.hits))
             }
-            ChoiceBasis::Default => format!("{name} ({}), as nothing was clear", self.confidence),
+            ChoiceBasis::Default => format!("{name} ({}), by default", self.confidence),
         }
     }
 }

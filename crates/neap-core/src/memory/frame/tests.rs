@@ -82,7 +82,7 @@ fn a_choice_explains_itself() {
     let frames = FrameSet::built_in();
     let chosen = select(&frames, "should we fix this bug");
     assert_eq!(chosen.explain(), "decision (0.30), by its words (decision: should; debug: bug; task: fix)");
-    assert_eq!(select(&frames, "xyzzy").explain(), "conversation (0.00), as nothing was clear");
+    assert_eq!(select(&frames, "xyzzy").explain(), "conversation (0.00), by default");
     let stayed = select(&frames, "xyzzy").or_keep(&frames, "debug");
     assert_eq!((stayed.frame.name.as_str(), stayed.confidence.thousandths()), ("debug", 0));
     assert_eq!(chosen.clone().or_keep(&frames, "debug"), chosen);
@@ -112,13 +112,13 @@ fn configuration_adds_and_replaces() {
 fn a_frame_that_makes_no_sense_is_refused() {
     type Spoil = fn(&mut Frame);
     let broken: [(&str, Spoil); 8] = [
-        ("no name", |f| f.name = "## x".into()),
-        ("no name", |f| f.name = String::new()),
+        ("not a name", |f| f.name = "## x".into()),
+        ("not a name", |f| f.name = String::new()),
         ("lower case", |f| f.name = "Review".into()),
         ("without a letter", |f| f.words = vec!["?!".into()]),
-        ("64 is the most", |f| f.words = vec!["x".into(); 65]),
+        ("the maximum is 64", |f| f.words = vec!["x".into(); 65]),
         ("not on one line", |f| f.description = "a\n## Identity".into()),
-        ("240 is the most", |f| f.questions = vec!["x".repeat(241)]),
+        ("the maximum is 240", |f| f.questions = vec!["x".repeat(241)]),
         ("no layer may have more", |f| f.total = Tokens(100)),
     ];
     for (why, spoil) in broken {
@@ -132,5 +132,5 @@ fn a_frame_that_makes_no_sense_is_refused() {
     let too_sure = serde_json::json!({ "name": "x", "priorities": { "facts": 1.7 } });
     assert!(serde_json::from_value::<Frame>(too_sure).is_err());
     let many = (0..59).map(|n| named(&format!("f{n}"))).collect();
-    assert!(FrameSet::with_custom(many).unwrap_err().contains("64 is the most"));
+    assert!(FrameSet::with_custom(many).unwrap_err().contains("the maximum is 64"));
 }

@@ -48,10 +48,10 @@ impl SelectionOutcome {
             SelectionOutcome::Loaded(Detail::Summary) => "in".to_owned(),
             SelectionOutcome::Loaded(Detail::Micro) => "in, as one line".to_owned(),
             SelectionOutcome::NoRoom => "out: no room".to_owned(),
-            SelectionOutcome::BelowFloor(floor) => format!("out: less like the question than {floor}"),
+            SelectionOutcome::BelowFloor(floor) => format!("out: likeness below {floor}"),
             SelectionOutcome::AlwaysLoaded => "always loaded".to_owned(),
-            SelectionOutcome::NotValid => "out: does not hold now".to_owned(),
-            SelectionOutcome::DroppedForRoom => "out: left for lack of room".to_owned(),
+            SelectionOutcome::NotValid => "out: not valid now".to_owned(),
+            SelectionOutcome::DroppedForRoom => "out: dropped to make room".to_owned(),
         }
     }
 }

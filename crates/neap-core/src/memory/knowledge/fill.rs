@@ -1,5 +1,5 @@
 //! Chooses the length of each memory: the summary, else one line, else none; a shorter one further down may still
-//! fit (003, Step 5; DESIGN, decision 12).
+//! fit (003, Step 5).
 //!
 //! Each flexible layer is filled up to its cap. Unused tokens then flow to the flexible layers by frame priority,
 //! then by layer order. The pool is never exceeded.

@@ -14,7 +14,7 @@ use crate::memory::{Confidence, MemoryId};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     /// Our own system text: identity, constraints and frame there, recalled memories in a message of records
-    /// (DESIGN, decision 21).
+    /// (docs/decisions/0006-trust.md).
     System,
     /// One block at the end of a prompt whose system text is not ours; all of it is marked as data.
     Tail,

@@ -1,4 +1,4 @@
-//! Scores a memory's relevance to a question (003, Step 4; DESIGN, decision 11).
+//! Scores a memory's relevance to a question (003, Step 4).
 //!
 //! Six terms, each from 0 to 1 in thousandths, with the seed's weights: similarity 0.50, the frame's priority for
 //! the kind 0.15, recency 0.15, outcome 0.10, usage 0.05, confidence 0.05. The seed's boosts are mapped to that

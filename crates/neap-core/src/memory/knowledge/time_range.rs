@@ -1,5 +1,5 @@
 //! Parses time ranges in questions: "What did we do yesterday?" and "catch me up" are answered by time, not by
-//! similarity (DESIGN, decision 15).
+//! similarity.
 //!
 //! Applies to a request for a recap, and to a question about the past that names a time. Days, weeks (from Monday)
 //! and months are UTC. A recap without a time, and "recently", mean the last seven days.

@@ -143,7 +143,7 @@ proptest::proptest! {
                     proptest::prop_assert!(by > memory.id && mind.records.contains_key(&by));
                 }
                 proptest::prop_assert_eq!(&memory.lines, &RenderedMemory::render(&WordCounter, memory));
-                // DESIGN, decision 25: only a person pins, and only a person puts rules in force.
+                // docs/decisions/0006-trust.md: only a person pins, and only a person puts rules in force.
                 let is_persons = touched_by_person.contains(&memory.id);
                 proptest::prop_assert!(is_persons || !memory.pinned, "nobody but a model pinned {:?}", memory);
                 proptest::prop_assert!(is_persons || !memory.is_person_approved(), "no person trusted {:?}", memory);

@@ -388,7 +388,7 @@ fn pins_and_censors_have_a_limit() {
     assert_eq!(mind.say(censor("w1", CensorAction::Steer, Author::Person)).unwrap().outcome, DraftOutcome::Known);
 }
 
-/// DESIGN, decision 14: a model's rule can refuse at most.
+/// docs/decisions/0003-memories.md: a model's rule can refuse at most.
 #[test]
 fn a_censor_is_no_stricter_than_its_author_may_set() {
     let mut mind = Mind::default();
@@ -398,7 +398,7 @@ fn a_censor_is_no_stricter_than_its_author_may_set() {
     assert!(plan.note.contains("milder"), "{}", plan.note);
 }
 
-/// DESIGN, Dependencies: decisions that rest on a superseded fact are flagged, and found by the fact's id.
+/// Decisions that rest on a superseded fact are flagged, and found by the fact's id.
 #[test]
 fn what_rests_on_a_superseded_fact_is_found_and_flagged() {
     let mut mind = Mind::default();

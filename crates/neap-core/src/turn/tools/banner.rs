@@ -85,7 +85,7 @@ impl fmt::Display for Banner {
 mod tests {
     use super::*;
 
-    /// DESIGN, Prior behaviour worth keeping exactly.
+    /// People and programs know these lines: they stay exactly as they are.
     #[test]
     fn banners_read_as_they_always_did() {
         let id = || EffortId::parse("auth-bug").expect("a slug");

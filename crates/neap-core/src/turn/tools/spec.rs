@@ -77,7 +77,7 @@ impl ToolSet {
         Self::of(counter, host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name)).collect())
     }
 
-    /// No tools; the prompt does not mention efforts (DESIGN, decision 10).
+    /// No tools; the prompt does not mention efforts.
     pub fn none() -> Self {
         Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false, memory_tools: false }
     }

@@ -149,7 +149,7 @@ fn messages_are_made_to_fit() {
     assert_eq!((&sent["messages"][2]["content"][1]["text"], sent.get("system")), (&json!("b"), None));
 }
 
-/// DESIGN, decision 21: records are sent in the user role before the user's message. No protocol gets two user
+/// docs/decisions/0006-trust.md: records are sent in the user role before the user's message. No protocol gets two user
 /// messages in a row, and the two texts stay distinguishable.
 #[test]
 fn records_and_what_is_said_are_one_turn_of_the_user() {

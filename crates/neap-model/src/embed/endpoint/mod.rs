@@ -75,7 +75,7 @@ impl EndpointEmbedder {
                 || EndpointInfo { identity: format!("{}/{}", self.model, row.len()), dimensions: row.len() };
             let known = self.info.get_or_init(name).dimensions;
             if row.len() != known {
-                let message = format!("embeddings of {} numbers, and of {known} before", row.len());
+                let message = format!("embeddings of {} dimensions, earlier ones of {known}", row.len());
                 return Err(ModelError::Protocol(message));
             }
         }

@@ -30,7 +30,7 @@ impl RequestThread {
         let (answer, response) = oneshot::channel();
         let jobs = self.jobs.get_or_init(|| spawn_thread(self.http.clone(), self.retry));
         let is_sent = jobs.as_ref().is_some_and(|jobs| jobs.send(PendingRequest { body, answer }).is_ok());
-        let gone = || Err(ModelError::Transport("there is no thread to ask from".to_owned()));
+        let gone = || Err(ModelError::Transport("the thread for embedding requests is not running".to_owned()));
         if is_sent { response.await.unwrap_or_else(|_| gone()) } else { gone() }
     }
 }

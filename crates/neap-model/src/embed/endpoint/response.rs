@@ -38,7 +38,7 @@ pub(super) fn parse_rows(bytes: &[u8], texts: usize) -> Result<Vec<Vec<f32>>, Mo
     for (nth, EmbeddingRow { index, embedding }) in data.into_iter().enumerate() {
         match rows.get_mut(index.unwrap_or(nth)) {
             Some(row) if row.is_empty() => *row = embedding,
-            Some(_) | None => return protocol_error("an embedding of no text that was sent".to_owned()),
+            Some(_) | None => return protocol_error("an embedding of a text that was not sent".to_owned()),
         }
     }
     let dimensions = rows.first().map_or(0, Vec::len);

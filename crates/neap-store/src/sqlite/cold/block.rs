@@ -119,8 +119,7 @@ impl Block {
         let BlockLines { text, bodies } = self.lines.as_ref().map_err(Clone::clone)?;
         let span = usize::try_from(seq - self.first).ok().and_then(|at| bodies.get(at));
         let &(at, start, end) = span.ok_or("it is not in its block")?;
-        let event =
-            serde_json::from_slice(&text[start..end]).map_err(|e| format!("it cannot be understood ({e})"))?;
+        let event = serde_json::from_slice(&text[start..end]).map_err(|e| format!("it cannot be parsed ({e})"))?;
         Ok(RecordedEvent { seq: Seq(seq as u64), at: Stamp(at), event })
     }
 }
@@ -138,7 +137,7 @@ fn parse_lines(first: i64, last: i64, stored_sum: i64, body: &[u8]) -> Result<Bl
         let number = memchr(b' ', line);
         let since = number.and_then(|end| std::str::from_utf8(&line[..end]).ok()?.parse::<i64>().ok());
         let (Some(number), Some(since)) = (number, since) else {
-            return Err("its block cannot be understood".to_owned());
+            return Err("its block cannot be parsed".to_owned());
         };
         at = at.wrapping_add(since);
         bodies.push((at, start + number + 1, start + length - 1));

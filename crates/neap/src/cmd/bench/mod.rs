@@ -98,7 +98,10 @@ fn table(rows: &[(u64, BuildFigures, SearchFigures)]) -> String {
         let [(small, _, before), (large, _, after)] = pair else { continue };
         let times = after.p50_ms / before.p50_ms.max(0.001);
         let sizes = (out::thousands(*large), out::thousands(*small));
-        text.push_str(&format!("{DIM}search over {}: {times:.2} times that over {}{DIM:#}\n", sizes.0, sizes.1));
+        text.push_str(&format!(
+            "{DIM}searching {} takes {times:.2} times as long as searching {}{DIM:#}\n",
+            sizes.0, sizes.1
+        ));
     }
     text
 }

@@ -80,7 +80,7 @@ pub(super) async fn search(folder: &Path, turns: u64) -> Result<SearchFigures, F
         let found = engine.retrieve(&request).await?;
         times.push(began.elapsed());
         if !found.ranked.iter().any(|ranked| ranked.candidate.similarity.is_some()) {
-            return Err(Failure::new("a question was not looked for by its meaning"));
+            return Err(Failure::new("a question was not embedded"));
         }
     }
     let first_ms = times.first().map_or(0.0, |first| first.as_secs_f64() * 1e3);

@@ -13,21 +13,21 @@ use crate::out::{self, BANNER, BOLD, DIM, Failure, thousands};
 const HITS_MAX: usize = 8;
 
 pub(super) const COMMANDS: [(&str, &str); 16] = [
-    ("/status", "figures of this session: tokens, savings, decay"),
-    ("/efforts", "all efforts, where they are and what they cost"),
-    ("/search", "WORDS: find efforts and what was said"),
+    ("/status", "show this session's figures: tokens, savings, decay"),
+    ("/efforts", "list all efforts, their state and their cost"),
+    ("/search", "WORDS: search efforts and messages"),
     ("/expand", "ID: bring a concluded effort's log back into the context"),
-    ("/collapse", "ID: put it back to its summary"),
+    ("/collapse", "ID: collapse an expanded effort to its summary"),
     ("/switch", "ID: make another open effort the active one"),
     ("/close", "[ID]: conclude an effort"),
-    ("/undo", "take back what was said last: it is no longer shown or found, and stays stored"),
-    ("/retry", "[TEXT]: take it back and say it again, or say TEXT instead"),
-    ("/context", "exactly what the model would see, by layer"),
-    ("/remember", "TEXT: have the agent know it from now on, in every conversation"),
-    ("/recall", "WORDS: find what the agent knows"),
+    ("/undo", "undo the last turn: it leaves the context and the search, but stays stored"),
+    ("/retry", "[TEXT]: undo the last turn and send its message again, or send TEXT instead"),
+    ("/context", "show exactly what the model would see, by layer"),
+    ("/remember", "TEXT: store a memory for every conversation"),
+    ("/recall", "WORDS: search the agent's memories"),
     ("/decide", "TEXT --confidence 0.8: record a decision"),
-    ("/why", "[TURN]: what was in the context of a turn and why, memories with their scores"),
-    ("/help", "this list"),
+    ("/why", "[TURN]: show what a turn's context contained and why, memories with their scores"),
+    ("/help", "show this list"),
     ("/quit", "end the chat; everything is stored"),
 ];
 
@@ -89,7 +89,7 @@ impl<'a> Command<'a> {
             other => {
                 out::print_line(format!("There is no command {}.", out::escape_control(other)));
                 out::print_line(format!(
-                    "{DIM}hint:{DIM:#} /help lists them; begin with a space to say it as it is"
+                    "{DIM}hint:{DIM:#} /help lists the commands; begin with a space to send the line as a message"
                 ));
                 return Ok(AfterCommand::UnknownCommand);
             }
@@ -99,7 +99,7 @@ impl<'a> Command<'a> {
 
     async fn search(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
         if self.argument.is_empty() {
-            out::print_line("Name what to look for, e.g. /search login timeout.");
+            out::print_line("Give the words to search for, e.g. /search login timeout.");
             return Ok(());
         }
         let hits = engine.search(self.argument, Filter::for_stream(session.id()), HITS_MAX).await?;
@@ -120,7 +120,7 @@ impl<'a> Command<'a> {
         }
         if let Some(refusal) = outcome.refusal {
             out::print_line(out::escape_control(&refusal));
-            out::print_line(format!("{DIM}hint:{DIM:#} /efforts lists the ids, and where each effort is"));
+            out::print_line(format!("{DIM}hint:{DIM:#} /efforts lists the ids and states of all efforts"));
         }
         Ok(())
     }
@@ -128,14 +128,14 @@ impl<'a> Command<'a> {
     async fn why(&self, engine: &Engine, session: &Session) -> Result<(), Failure> {
         let turn = match self.argument {
             "" if session.state().turn().0 == 0 => {
-                out::print_line("Nothing has been said yet.");
+                out::print_line("There is no turn to explain yet.");
                 return Ok(());
             }
             "" => session.state().turn().0,
             text => match text.parse() {
                 Ok(turn) => turn,
                 Err(_) => {
-                    out::print_line("Name a turn by its number, e.g. /why 3.");
+                    out::print_line("Give the number of a turn, e.g. /why 3.");
                     return Ok(());
                 }
             },
@@ -160,7 +160,7 @@ impl<'a> Command<'a> {
 async fn undo_turn(session: &mut Session) -> Result<Option<String>, Failure> {
     match session.undo_turn().await? {
         Ok(UndoneTurn { turn, user_text }) => {
-            let notice = format!("--- Took back turn {turn}; `neap session original t{turn}` still has it ---");
+            let notice = format!("--- Undid turn {turn}; `neap session original t{turn}` still shows it ---");
             out::print_line(format!("{BANNER}{notice}{BANNER:#}"));
             Ok(Some(user_text))
         }
@@ -181,7 +181,7 @@ fn print_help() {
         .collect();
     out::print_text(out::table(&["command", "what it does"], &rows));
     out::print_line(format!(
-        "{DIM}Anything else is said to the model. Ctrl-C stops a reply, Ctrl-D ends the chat.{DIM:#}"
+        "{DIM}Anything else goes to the model. Ctrl-C stops a reply, Ctrl-D ends the chat.{DIM:#}"
     ));
 }
 

@@ -22,11 +22,11 @@ pub(super) async fn remember(engine: &Engine, session: &Session, text: &str) -> 
 
 pub(super) async fn decide(engine: &Engine, session: &Session, text: &str) -> Result<(), Failure> {
     let Some((text, confidence)) = split_confidence(text) else {
-        out::print_line("Say what was chosen and how sure you are, e.g. /decide Use Postgres --confidence 0.85.");
+        out::print_line("Say what was decided and how sure you are, e.g. /decide Use Postgres --confidence 0.85.");
         return Ok(());
     };
-    let confidence =
-        Confidence::try_from(confidence).map_err(|error| Failure::new(error).hint("0.85 is quite sure"))?;
+    let confidence = Confidence::try_from(confidence)
+        .map_err(|error| Failure::new(error).hint("give a number from 0 to 1; 0.85 is quite sure"))?;
     let draft = memory_input::decision_draft(DecideArgs {
         text,
         confidence,
@@ -41,7 +41,7 @@ pub(super) async fn decide(engine: &Engine, session: &Session, text: &str) -> Re
 pub(super) async fn recall(engine: &Engine, query: &str) -> Result<(), Failure> {
     if query.is_empty() {
         out::print_line(
-            "Name what to look for, e.g. /recall staging database, or /recall what did we do yesterday.",
+            "Give the words to search for, e.g. /recall staging database, or /recall what did we do yesterday.",
         );
         return Ok(());
     }

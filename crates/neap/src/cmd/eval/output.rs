@@ -54,7 +54,7 @@ pub(crate) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
     }
     if tally.openings > 0 {
         let share = percent(tally.placed_right as f64, tally.openings);
-        text.push_str(&format!("first messages taken for the right work: {share:.1} % of {}\n", tally.openings));
+        text.push_str(&format!("first messages assigned to the right work: {share:.1} % of {}\n", tally.openings));
     }
     for (budget, (all, seen)) in &tally.moves {
         let share = percent(*seen as f64, *all);
@@ -73,7 +73,7 @@ pub(crate) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
     }
     let share = percent(tally.index_bytes as f64, tally.text_bytes.max(1));
     text.push_str(&format!(
-        "{DIM}index: {} KiB, {share:.0} % of what was said{DIM:#}\n\n",
+        "{DIM}index: {} KiB, {share:.0} % of the recorded text{DIM:#}\n\n",
         tally.index_bytes / 1_024
     ));
     text

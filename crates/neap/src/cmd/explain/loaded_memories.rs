@@ -61,7 +61,7 @@ pub(super) fn describe_load(loaded: &MemoryLoad) -> String {
     if loaded.cause == LoadCause::Pressure {
         let (remaining, tokens) = (loaded.items.len() as u64, thousands(loaded.tokens.0));
         return format!(
-            "some memories left for lack of room; {} stayed, in {tokens} tokens",
+            "some memories were dropped to make room; {} stayed, in {tokens} tokens",
             thousands(remaining)
         );
     }
@@ -79,7 +79,7 @@ pub(super) fn describe_load(loaded: &MemoryLoad) -> String {
 
 pub(super) fn describe_trigger(id: MemoryId, side: CensorSide, action: CensorAction) -> String {
     let side = match side {
-        CensorSide::Input => "what was said",
+        CensorSide::Input => "the message",
         CensorSide::Output => "the answer",
         CensorSide::ToolCall => "a tool call",
     };
@@ -88,7 +88,7 @@ pub(super) fn describe_trigger(id: MemoryId, side: CensorSide, action: CensorAct
         CensorAction::Refuse => "refused it",
         CensorAction::Abort => "ended the turn",
     };
-    format!("rule {id} found something in {side} and {effect}")
+    format!("rule {id} matched {side} and {effect}")
 }
 
 pub(super) fn ids_of_kind(ids: &[MemoryId], kind: MemoryKind) -> String {
@@ -97,11 +97,11 @@ pub(super) fn ids_of_kind(ids: &[MemoryId], kind: MemoryKind) -> String {
 
 fn cause_text(cause: LoadCause) -> &'static str {
     match cause {
-        LoadCause::First => "there were none yet",
+        LoadCause::First => "none were loaded yet",
         LoadCause::FrameChanged => "the frame changed",
-        LoadCause::NewTopic => "something new was said",
-        LoadCause::BeforeAction => "a decision or an action was near",
+        LoadCause::NewTopic => "the message began a new topic",
+        LoadCause::BeforeAction => "the message announced a decision or an action",
         LoadCause::Pressure => "there was less room",
-        LoadCause::Changed => "what the agent knows changed",
+        LoadCause::Changed => "the agent's memories changed",
     }
 }

@@ -135,7 +135,7 @@ fn render_cost(ledger: &Ledger, cause: Option<EpochCause>) -> String {
     }
     if let Some(since) = ledger.epoch_since {
         let reason = cause.map_or_else(String::new, |cause| format!(", because {cause}"));
-        text.push_str(&format!("{BOLD}epoch{BOLD:#} the prompt was written anew for turn {since}{reason}\n"));
+        text.push_str(&format!("{BOLD}epoch{BOLD:#} the prompt was rewritten for turn {since}{reason}\n"));
     }
     text
 }
@@ -210,7 +210,7 @@ fn describe_request(account: &RequestAccount) -> String {
     let RequestAccount { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole } = account;
     let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
     let mut line = format!(
-        "passed on ({}{verdict}): {} tokens came, {} went on, {} in epoch {epoch}",
+        "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
         class.as_str(),
         thousands(tokens_in.0),
         thousands(tokens_sent.0),
@@ -219,10 +219,10 @@ fn describe_request(account: &RequestAccount) -> String {
     if let Some(TokenUsage { input, cached, output }) = used {
         let percent = (cached.0 * 100).checked_div(input.0).unwrap_or(0);
         let (input, output) = (thousands(input.0), thousands(output.0));
-        line.push_str(&format!("; by the provider {input} in, {percent} % of them cached, {output} out"));
+        line.push_str(&format!("; the provider counted {input} in, {percent} % of them cached, {output} out"));
     }
     if !is_whole {
-        line.push_str("; the answer broke off");
+        line.push_str("; the answer was cut off");
     }
     line
 }
@@ -248,7 +248,7 @@ fn describe_event(event: &Event) -> String {
             let message = &message.message;
             format!("{} added: {}", message.role.as_str(), one_line(&message.content))
         }
-        Event::EpochBegan { cause, .. } => format!("prompt written anew ({})", cause),
+        Event::EpochBegan { cause, .. } => format!("prompt rewritten ({})", cause),
         Event::RequestPassed { passed, .. } => describe_request(passed),
         Event::ClientCompacted { turn, first, source_tokens, summary_tokens, .. } => {
             let (original, compacted) = (thousands(source_tokens.0), thousands(summary_tokens.0));
@@ -256,7 +256,7 @@ fn describe_event(event: &Event) -> String {
         }
         Event::MemoriesLoaded { loaded, .. } => loaded_memories::describe_load(loaded),
         Event::CensorTriggered { id, side, action, .. } => loaded_memories::describe_trigger(*id, *side, *action),
-        Event::TurnTakenBack { .. } => "taken back: no longer shown or found".to_owned(),
+        Event::TurnTakenBack { .. } => "undone: no longer shown or found".to_owned(),
         Event::SessionCreated { .. }
         | Event::PolicyChanged { .. }
         | Event::TurnStarted { .. }

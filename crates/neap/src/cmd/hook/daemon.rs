@@ -72,15 +72,17 @@ impl HookServer {
 
     /// Replies, then does the work that nobody waits for. A failure sends no reply.
     async fn handle(&self, event: &HookTask, stream: &mut (impl AsyncWrite + Unpin)) {
-        let log_failure = |fault: &String| tracing::warn!(target: "neap::hook", fault, "a hook is left to itself");
+        let log_failure =
+            |fault: &String| tracing::warn!(target: "neap::hook", fault, "a hook must handle its event itself");
         let Ok(answer) = event.run(&self.data, &self.engine).await.inspect_err(log_failure) else { return };
         if let Ok(reply) = serde_json::to_vec(&HookReply { answer }) {
             // A client that is gone does the work itself.
             let _ = stream.write_all(&reply).await;
             let _ = stream.shutdown().await;
         }
-        let log_failure =
-            |fault: &String| tracing::warn!(target: "neap::hook", fault, "what can wait waits longer");
+        let log_failure = |fault: &String| {
+            tracing::warn!(target: "neap::hook", fault, "deferred hook work failed; it will be retried");
+        };
         let _ = event.run_after_reply(&self.data, &self.engine).await.inspect_err(log_failure);
     }
 }

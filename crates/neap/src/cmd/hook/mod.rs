@@ -57,10 +57,7 @@ pub(crate) fn run_unparsable(error: &clap::Error) -> ExitCode {
     }
     let data_dir = data_dir.or_else(|| crate::env::var(crate::env::NEAP_DATA_DIR).map(PathBuf::from));
     let text = error.to_string();
-    log_for_default_agent(
-        data_dir,
-        &format!("called in an unknown way: {}", text.lines().next().unwrap_or_default()),
-    );
+    log_for_default_agent(data_dir, &format!("unknown arguments: {}", text.lines().next().unwrap_or_default()));
     ExitCode::SUCCESS
 }
 
@@ -106,16 +103,16 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
             None
         }
         Ok(Ok(Err(fault))) => Some(fault),
-        Ok(Err(RecvTimeoutError::Timeout)) => Some(format!("nothing was decided within {} ms", limit.as_millis())),
-        Ok(Err(RecvTimeoutError::Disconnected)) => Some("it ended in a panic".to_owned()),
-        Err(error) => Some(format!("cannot begin: {error}")),
+        Ok(Err(RecvTimeoutError::Timeout)) => Some(format!("the hook timed out after {} ms", limit.as_millis())),
+        Ok(Err(RecvTimeoutError::Disconnected)) => Some("the hook panicked".to_owned()),
+        Err(error) => Some(format!("the hook could not start: {error}")),
     };
     if let Some(fault) = fault {
         // The thread may still wait for a lock; its commits are durable, and records are deduplicated.
         let event = task.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let spooled = event.map_or(Ok(false), |event| spool::enqueue(&data, &event));
         let suffix = match &spooled {
-            Ok(true) => "; what it told is recorded later".to_owned(),
+            Ok(true) => "; its event will be recorded later".to_owned(),
             Ok(false) => String::new(),
             Err(reason) => format!("; {reason}"),
         };
@@ -141,7 +138,7 @@ fn answer_event(
 ) -> Result<Option<String>, String> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(daemon::EVENT_BYTES_MAX).read_to_end(&mut bytes);
-    read.map_err(|error| format!("standard input: {error}"))?;
+    read.map_err(|error| format!("cannot read standard input: {error}"))?;
     let Some(event) = task::HookTask::parse(program, &bytes, None)? else { return Ok(None) };
     if event.is_deferred() {
         event.defer(data);
@@ -156,7 +153,7 @@ pub(crate) fn print_errors(data: &DataDir, json: bool) -> Result<ExitCode, Failu
     if json {
         out::print_json(&faults)?;
     } else if faults.is_empty() {
-        out::print_line("no faults");
+        out::print_line("no errors");
     } else {
         faults.iter().for_each(|fault| out::print_line(out::escape_control(fault)));
     }
@@ -170,14 +167,13 @@ pub(crate) fn findings(data: &DataDir) -> Vec<String> {
         count => format!("{fault} (the latest of {count}; `neap hook --log` shows more)"),
     });
     let waiting = spool::pending_files(data).len() as u64;
-    let waiting =
-        (waiting > 0).then(|| format!("{} told by hooks not recorded yet", out::count(waiting, "event")));
+    let waiting = (waiting > 0).then(|| format!("{} from hooks not recorded yet", out::count(waiting, "event")));
     fault.into_iter().chain(waiting).collect()
 }
 
 /// Records spooled events, in a long-running process.
 pub(crate) async fn record_pending(data: &DataDir, engine: &Engine) {
     if let Err(fault) = spool::record_pending(data, engine).await {
-        tracing::warn!(target: "neap::hook", fault, "what hooks told waits longer");
+        tracing::warn!(target: "neap::hook", fault, "could not record hook events; they will be retried");
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn enqueue(data: &DataDir, event: &HookTask) -> Result<bool, String> 
     let bytes = serde_json::to_vec(&spooled).map_err(|error| error.to_string())?;
     let written = files::create_dir(&spool_folder(data))
         .and_then(|()| files::create_atomic(&spool_folder(data).join(name), &bytes));
-    written.map(|()| true).map_err(|error| format!("it cannot be kept for later: {error}"))
+    written.map(|()| true).map_err(|error| format!("the event could not be saved for later: {error}"))
 }
 
 pub(super) fn pending_files(data: &DataDir) -> Vec<PathBuf> {
@@ -119,7 +119,7 @@ pub(super) fn catch_up(data: &DataDir) {
         }
     }
     if let Some(fault) = fault.filter(|_| !pending_files(data).is_empty()) {
-        error_log::append(data, &format!("{} of hooks not recorded yet: {fault}", pending_files(data).len()));
+        error_log::append(data, &format!("hook events not recorded yet: {}; {fault}", pending_files(data).len()));
     }
 }
 
@@ -156,13 +156,13 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
             let set_aside = path.with_extension("unreadable");
             error_log::append(
                 data,
-                &format!("an event that waited cannot be read and is kept as {}: {error}", set_aside.display()),
+                &format!("cannot read a saved event, now kept as {}: {error}", set_aside.display()),
             );
             return files::rename(path, &set_aside).map_err(|error| error.to_string());
         }
     };
     let SpooledEvent { program: name, session, source, author, transcript, came, unnamed, parts } = spooled;
-    let program = program_named(&name).ok_or_else(|| format!("'{name}' is no program that has hooks"))?;
+    let program = program_named(&name).ok_or_else(|| format!("'{name}' is not a program with hooks"))?;
     let mut cursor = transcript.map(|path| TranscriptCursor::of(data, program, &session, &path));
     let read = match &mut cursor {
         Some(cursor) => cursor.import_new(data, engine).await,

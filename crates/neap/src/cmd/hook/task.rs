@@ -91,7 +91,7 @@ impl HookTask {
             engine.flush().await;
             match (done, answer) {
                 (Err(fault), Ok(Some(answer))) => {
-                    tracing::warn!(target: "neap::hook", fault, "what can wait waits longer");
+                    tracing::warn!(target: "neap::hook", fault, "deferred hook work failed; it will be retried");
                     Ok(Some(answer))
                 }
                 (done, answer) => done.and(answer),

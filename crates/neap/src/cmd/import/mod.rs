@@ -32,15 +32,14 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
         ([], Some(default)) if default.exists() => vec![default],
         ([], Some(default)) => return report::print_nothing(&default, json),
         ([], None) => {
-            return Err(Failure::new("say what to import").hint(
-                "name the file or the folder after the kind, e.g. `neap import chatgpt conversations.json`",
-            ));
+            return Err(Failure::new("there is no path to import from")
+                .hint("name a file or folder after the source, e.g. `neap import chatgpt conversations.json`"));
         }
         (named, _) => named.to_vec(),
     };
     if let Some(missing) = paths.iter().find(|path| !path.exists()) {
-        return Err(Failure::new(format!("there is nothing at {}", missing.display()))
-            .hint("name a file, or a folder that is looked through"));
+        return Err(Failure::new(format!("{} does not exist", missing.display()))
+            .hint("name a file, or a folder to search"));
     }
     let mut report = ImportReport { dry_run: *dry_run, ..ImportReport::default() };
     // Without a store everything is new, and a dry run creates none.
@@ -101,7 +100,7 @@ async fn import_file(
     let opened = match bounded_lines::open_regular(&file.path) {
         Ok(Some(opened)) => BufReader::with_capacity(READ_BYTES, opened),
         Ok(None) => {
-            report.unreadable.push(format!("{}: it is gone", file.path.display()));
+            report.unreadable.push(format!("{}: the file is gone", file.path.display()));
             return Ok(());
         }
         Err(error) => {

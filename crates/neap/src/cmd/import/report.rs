@@ -59,7 +59,7 @@ impl ImportReport {
             format!(", {}, {}", out::count(self.turns, "turn"), out::count(self.efforts, "effort"))
         };
         out::print_line(format!(
-            "{verb} {BOLD}{}{BOLD:#} of {}: {}{turns}; {} known already",
+            "{verb} {BOLD}{}{BOLD:#} of {}: {}{turns}; {} already known",
             out::count(self.new, "record"),
             out::count(self.files, "file"),
             out::count(sessions, "session"),
@@ -91,7 +91,7 @@ impl ImportReport {
     fn skipped_notes(&self) -> Vec<String> {
         let kinds = self.left.unknown.iter();
         let mut notes: Vec<String> = kinds
-            .map(|(kind, count)| format!("{} of unknown kind '{kind}' passed over", out::count(*count, "record")))
+            .map(|(kind, count)| format!("{} of unknown kind '{kind}' skipped", out::count(*count, "record")))
             .collect();
         if self.left.damaged > 0 {
             notes.push(format!("{} could not be read", out::count(self.left.damaged, "line")));
@@ -107,7 +107,7 @@ pub(crate) fn print_nothing(path: &Path, json: bool) -> Result<ExitCode, Failure
     if json {
         out::print_json(&ImportReport::default())?;
     } else {
-        out::print_line(format!("nothing to import: there is no {}", path.display()));
+        out::print_line(format!("nothing to import: {} does not exist", path.display()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -57,7 +57,7 @@ enum ConfigKind {
 }
 
 pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Result<Vec<ConfigFile>, Failure> {
-    let no_home = || Failure::new("there is no home directory to look for the agent's files in").hint("set HOME");
+    let no_home = || Failure::new("cannot find the agent's files: there is no home directory").hint("set HOME");
     let home = || env::home().ok_or_else(no_home);
     let (program, args) = (command.program.to_string_lossy().into_owned(), command.args(&["mcp"]));
     let target = |path: PathBuf, kind: ConfigKind| ConfigFile { path, kind };
@@ -90,7 +90,7 @@ pub(super) fn config_files(agent: InstallTarget, command: &NeapCommand) -> Resul
             let (plain, commented) = (folder.join("opencode.json"), folder.join("opencode.jsonc"));
             if commented.exists() && !plain.exists() {
                 return Err(Failure::new(format!(
-                    "{} may have comments, which would be lost",
+                    "{} may contain comments, which an edit would lose",
                     commented.display()
                 ))
                 .hint(
@@ -124,13 +124,13 @@ impl ConfigFile {
                 };
                 if let Some(reason) = reason {
                     return Err(Failure::new(format!("{} cannot be read as JSON: {reason}", self.path.display()))
-                        .hint("nothing was changed; mend the file, or add what `--print` shows by hand"));
+                        .hint("nothing was changed; fix the file, or add what `--print` shows by hand"));
                 }
                 let without = self.without_neap(text);
                 let after = if installs { self.with_neap(&without, text, command) } else { Some(without) };
                 let after = after.ok_or_else(|| {
-                    Failure::new(format!("{} has something else where Neap belongs", self.path.display()))
-                        .hint("nothing was changed; look at \"hooks\" and \"mcpServers\" in it")
+                    Failure::new(format!("{} has another value where Neap's entry belongs", self.path.display()))
+                        .hint("nothing was changed; check \"hooks\" and \"mcpServers\" in it")
                 })?;
                 // A file with nothing but braces was ours.
                 let is_empty = after.split_whitespace().collect::<String>() == "{}";
@@ -222,7 +222,7 @@ fn updated_toml(
 ) -> Result<Option<String>, Failure> {
     let failure = |problem: String| {
         Failure::new(format!("{} {problem}", path.display()))
-            .hint("nothing was changed; mend the file, or add what `--print` shows by hand")
+            .hint("nothing was changed; fix the file, or add what `--print` shows by hand")
     };
     let parse = |text: &str| {
         toml::from_str::<toml::Table>(text)
@@ -262,5 +262,9 @@ fn updated_toml(
             updated.remove("mcp_servers");
         }
     }
-    if updated != foreign { Err(failure("cannot be added to at its end".to_owned())) } else { Ok(Some(after)) }
+    if updated != foreign {
+        Err(failure("would change its meaning if Neap's entry were appended".to_owned()))
+    } else {
+        Ok(Some(after))
+    }
 }

@@ -74,9 +74,8 @@ fn global_options(data_dir: Option<&Path>, agent: &str) -> Result<Vec<String>, F
 
 fn is_confirmed() -> Result<bool, Failure> {
     if !std::io::stdin().is_terminal() {
-        return Err(
-            Failure::new("nobody is there to be asked").hint("--yes makes the change, --print only shows it")
-        );
+        return Err(Failure::new("cannot ask for confirmation: standard input is not a terminal")
+            .hint("--yes makes the change, --print only shows it"));
     }
     out::print_text("Make this change? [y/N] ");
     let mut answer = String::new();
@@ -102,15 +101,15 @@ fn print_result(args: &InstallArgs, json: bool, changes: &[FileChange], applied:
             changes.iter().map(|change| json!({"path": change.path, "text": change.after})).collect();
         return out::print_json(&json!({"applied": applied, "changes": files}));
     }
-    let verb = if args.uninstall { "taken out" } else { "installed" };
+    let verb = if args.uninstall { "removed" } else { "installed" };
     match (changes.is_empty(), applied) {
-        (true, _) if args.uninstall => out::print_line("nothing to take out"),
-        (true, _) => out::print_line("installed already"),
+        (true, _) if args.uninstall => out::print_line("nothing to remove"),
+        (true, _) => out::print_line("already installed"),
         (false, false) => out::print_line(format!("{DIM}nothing was changed{DIM:#}")),
         (false, true) => {
-            out::print_line(format!("{BOLD}{verb}{BOLD:#}; a running agent sees it when it is started again"));
+            out::print_line(format!("{BOLD}{verb}{BOLD:#}; restart a running agent to apply it"));
             if args.into == InstallTarget::Codex && !args.uninstall {
-                out::print_line("Codex runs hooks only once you trust them: type /hooks in it");
+                out::print_line("Codex runs hooks only once you trust them: type /hooks in Codex");
             }
         }
     }

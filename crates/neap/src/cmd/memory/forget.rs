@@ -41,9 +41,9 @@ fn preview_text(memory: &Memory, versions: u64) -> String {
     let id = memory.id;
     format!(
         "{BOLD}{id}{BOLD:#} {}\n\
-         It has {}. Erasing it removes every word of them from the store; only the fact remains that a record was \
-         there. It cannot be undone. Conversations in which the same was said keep it: `neap search` finds them, \
-         `neap session erase` erases one.\n\
+         It has {}. Erasing removes all their text from the store and leaves only a note that a memory was \
+         there. This cannot be undone. Conversations that contain the same text keep it: `neap search` finds \
+         them, `neap session erase` erases one.\n\
          {DIM}to see all of it:{DIM:#}  neap memory history {id}\n\
          {DIM}to erase it:{DIM:#}       neap memory forget {id} --confirm {id}\n",
         memory_output::memory_line(memory),
@@ -63,7 +63,7 @@ async fn list_requested(agent: &Agent, json: bool) -> Result<ExitCode, Failure> 
             |(memory, reason): &(Memory, String)| json!({"id": memory.id, "reason": reason, "memory": memory});
         out::print_json(&requested.iter().map(entry).collect::<Vec<Value>>())?;
     } else if requested.is_empty() {
-        out::print_line(format!("{DIM}No model asked to have anything forgotten.{DIM:#}"));
+        out::print_line(format!("{DIM}No model has asked to forget a memory.{DIM:#}"));
     } else {
         let row = |(memory, reason): &(Memory, String)| {
             vec![

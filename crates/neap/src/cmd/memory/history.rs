@@ -28,7 +28,7 @@ pub(super) async fn run(data: &DataDir, id: MemoryId, json: bool) -> Result<Exit
             ]
         };
         let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
-        out::print_text(out::table(&["event", "when", "what happened", "status after", "what it said"], &rows));
+        out::print_text(out::table(&["event", "when", "what happened", "status after", "text"], &rows));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -47,19 +47,19 @@ fn describe(change: &Change) -> String {
     let text = match change {
         Change::Remembered => "remembered".to_owned(),
         Change::Confirmed => "confirmed".to_owned(),
-        Change::Superseded { by, evidence } => format!("{by} took its place: {evidence}"),
+        Change::Superseded { by, evidence } => format!("superseded by {by}: {evidence}"),
         Change::Contested { with, evidence } => format!("contested by {with}: {evidence}"),
-        Change::Settled { with } => format!("no longer in doubt because of {with}"),
-        Change::Shaken { by } => format!("rests on {by}, which holds no longer"),
+        Change::Settled { with } => format!("no longer contested by {with}"),
+        Change::Shaken { by } => format!("rests on {by}, which no longer holds"),
         Change::Edited => "edited".to_owned(),
         Change::Reviewed => "reviewed".to_owned(),
         Change::Activated { succeeded: None } => "used".to_owned(),
-        Change::Activated { succeeded: Some(true) } => "used, and it went well".to_owned(),
-        Change::Activated { succeeded: Some(false) } => "used, and it did not go well".to_owned(),
-        Change::Triggered => "found something".to_owned(),
-        Change::FalsePositive => "found something wrongly".to_owned(),
+        Change::Activated { succeeded: Some(true) } => "used with success".to_owned(),
+        Change::Activated { succeeded: Some(false) } => "used without success".to_owned(),
+        Change::Triggered => "matched".to_owned(),
+        Change::FalsePositive => "matched wrongly".to_owned(),
         Change::Moved { from, reason } => format!("no longer {}: {reason}", from.as_str()),
-        Change::Reworded => "worded better".to_owned(),
+        Change::Reworded => "reworded".to_owned(),
         Change::ForgetAsked { reason } if reason.is_empty() => "a model asked to forget it".to_owned(),
         Change::ForgetAsked { reason } => format!("a model asked to forget it: {reason}"),
         Change::Undone { seq } => format!("event {seq} undone"),

@@ -50,7 +50,7 @@ async fn list(data: &DataDir, args: &MemoryListArgs, json: bool) -> Result<ExitC
         out::print_json(&records)?;
     } else if records.is_empty() {
         out::print_line(format!(
-            "{DIM}Nothing is known yet: `neap remember` and `neap memory decide` write records.{DIM:#}"
+            "{DIM}No memories yet: `neap remember` and `neap memory decide` store them.{DIM:#}"
         ));
     } else {
         out::print_text(table(&records));
@@ -131,7 +131,7 @@ async fn get_existing(agent: &Agent, id: MemoryId) -> Result<Memory, Failure> {
     agent.get(id).await?.ok_or_else(|| {
         Failure::from_refusal(
             &neap_core::base::refusal::Refusal::new(format!("There is no memory {id}."))
-                .hint("`neap memory list` shows what there is, `neap recall` finds it"),
+                .hint("`neap memory list` lists all memories, `neap recall` searches them"),
         )
     })
 }

@@ -39,9 +39,9 @@ pub(super) async fn run(data: &DataDir, json: bool) -> Result<ExitCode, Failure>
     let growth = report.growth_per_day.map_or_else(|| "–".to_owned(), |n| format!("{n:.1} records a day"));
     out::print_line(format!("{DIM}growth{DIM:#}            {growth}"));
     let rate = report.confirmation_rate.map_or_else(|| "–".to_owned(), |rate| format!("{:.1} %", rate * 100.0));
-    out::print_line(format!("{DIM}facts met again{DIM:#}   {rate} {DIM}(aim: more than 20 %){DIM:#}"));
+    out::print_line(format!("{DIM}facts met again{DIM:#}   {rate} {DIM}(target: more than 20 %){DIM:#}"));
     let calibration = head.reviews.calibration().map_or_else(
-        || format!("{} of the 5 reviews that it takes", head.reviews.count),
+        || format!("{} of the 5 reviews it needs", head.reviews.count),
         |calibration| calibration.note(),
     );
     out::print_line(format!("{DIM}calibration{DIM:#}       {calibration}"));

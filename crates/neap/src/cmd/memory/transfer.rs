@@ -30,7 +30,8 @@ pub(super) async fn export(data: &DataDir, args: &MemoryExportArgs, json: bool) 
     let mut sink: Box<dyn Write> = match &args.output {
         // An export never replaces a file.
         Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
+            Failure::new(format!("cannot write {}: {error}", path.display()))
+                .hint("choose a name that is not in use")
         })?)),
         None => Box::new(std::io::stdout().lock()),
     };
@@ -141,8 +142,8 @@ fn render(counts: &ImportCounts) -> String {
     let ImportCounts { new, confirmed, superseded, contested, known, refused, out_of_use, always_elsewhere } =
         counts;
     let mut text = format!(
-        "imported: {new} new, {confirmed} confirmed, {superseded} in the place of others, {contested} contested, \
-         {known} known already, {} refused\n",
+        "imported: {new} new, {confirmed} confirmed, {superseded} superseding others, {contested} contested, \
+         {known} already known, {} refused\n",
         refused.len()
     );
     for line in refused.iter().take(REFUSALS_SHOWN) {
@@ -156,8 +157,8 @@ fn render(counts: &ImportCounts) -> String {
             text.push_str(&format!("{DIM}note:{DIM:#} {} {what}\n", out::count(n, "record")));
         }
     };
-    note(*out_of_use, "that were out of use were left out");
-    note(*always_elsewhere, "always loaded elsewhere are not here; `neap memory edit ID --always` makes one so");
+    note(*out_of_use, "skipped: retired in the export");
+    note(*always_elsewhere, "imported without --always; `neap memory edit ID --always` sets it");
     text
 }
 
@@ -182,13 +183,13 @@ fn read_records(path: &Path) -> Result<Vec<Memory>, Failure> {
             BoundedLine::Whole(line) if line.trim_ascii().is_empty() => continue,
             BoundedLine::Whole(line) => line,
             BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
             }
         };
         let memory: Memory =
             serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?;
         if memory.kind() != memory.body.kind() {
-            return Err(invalid(format!("{} says that it is a {}", memory.id, memory.body.kind())));
+            return Err(invalid(format!("the id {} does not fit its kind, {}", memory.id, memory.body.kind())));
         }
         records.push(memory);
         if records.len() > RECORDS_MAX {

@@ -22,8 +22,8 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
             return Ok(ExitCode::SUCCESS);
         }
         out::print_line(format!(
-            "{BOLD}{id}{BOLD:#} has {} and {}. Erasing it removes every word of it from the store, from its folder \
-             and from the history of what was typed; only the fact remains that it was erased. It cannot be undone.",
+            "{BOLD}{id}{BOLD:#} has {} and {}. Erasing it removes all its text from the store, from its folder \
+             and from the input history; only the fact that it was erased remains. This cannot be undone.",
             count(turns, "turn"),
             count(efforts as u64, "effort")
         ));
@@ -32,14 +32,14 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
         return Ok(ExitCode::SUCCESS);
     };
     if app::parse_session_id(confirm)? != id {
-        return Err(Failure::new(format!("--confirm names another session than {id}")).hint("nothing was erased"));
+        return Err(Failure::new(format!("--confirm names a session other than {id}")).hint("nothing was erased"));
     }
     drop(session);
     let events = engine.scrub(&id).await?;
     engine.flush().await;
     let history = data.history_file(&id);
     files::remove(&history).map_err(|error| {
-        Failure::new(format!("erased {id}, but not what was typed in its chats: {error}"))
+        Failure::new(format!("erased {id}, but not its input history: {error}"))
             .hint(format!("remove {} by hand", history.display()))
     })?;
     if json {

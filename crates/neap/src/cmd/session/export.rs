@@ -22,7 +22,8 @@ pub(super) async fn run(data: &DataDir, args: &SessionExportArgs, json: bool) ->
     let mut sink: Box<dyn Write> = match &args.output {
         // An export never replaces a file.
         Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", path.display())).hint("choose a name that is free")
+            Failure::new(format!("cannot write {}: {error}", path.display()))
+                .hint("choose a name that is not in use")
         })?)),
         None => Box::new(std::io::stdout().lock()),
     };

@@ -21,7 +21,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionImportArgs, json: bool) ->
     let path = args.path.as_path();
     let id = args.session.as_deref().map(app::parse_session_id).transpose()?;
     if !path.exists() {
-        return Err(Failure::new(format!("there is nothing at {}", path.display()))
+        return Err(Failure::new(format!("{} does not exist", path.display()))
             .hint("name a session folder, or a file written by `neap session export`"));
     }
     let engine = app::engine_builder(data)?.build();
@@ -47,7 +47,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionImportArgs, json: bool) ->
     for note in notes {
         out::print_line(format!("{DIM}note:{DIM:#} {}", out::escape_control(note)));
     }
-    out::print_line(format!("{DIM}go on with{DIM:#} neap chat --session {session}"));
+    out::print_line(format!("{DIM}continue with{DIM:#} neap chat --session {session}"));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -110,7 +110,7 @@ async fn import_export(engine: &Engine, path: &Path, id: Option<SessionId>) -> R
         let line = match line.map_err(|error| invalid(error.to_string()))? {
             BoundedLine::Whole(line) => line,
             BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("it has {bytes} bytes; {LINE_BYTES_MAX} is the most")));
+                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
             }
         };
         events.push(serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?);

@@ -37,7 +37,7 @@ async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
     if json {
         out::print_json(&sessions)?;
     } else if sessions.is_empty() && lost.is_empty() {
-        out::print_line(format!("{DIM}No sessions yet: `neap chat` begins one.{DIM:#}"));
+        out::print_line(format!("{DIM}No sessions yet: `neap chat` starts one.{DIM:#}"));
     } else {
         print(&sessions);
     }

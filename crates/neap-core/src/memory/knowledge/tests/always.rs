@@ -43,7 +43,7 @@ fn preferences_are_the_first_of_the_records_and_only_there() {
     assert_eq!(knowledge.candidates[0].outcome, SelectionOutcome::AlwaysLoaded);
 }
 
-/// DESIGN, decision 25: a model's rules, and its pins in older stores, are not always loaded.
+/// docs/decisions/0006-trust.md: a model's rules, and its pins in older stores, are not always loaded.
 #[test]
 fn what_no_person_stands_behind_is_not_always_there() {
     let mut world = World::asking("moon", Vec::new());

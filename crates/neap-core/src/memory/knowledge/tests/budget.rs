@@ -150,7 +150,7 @@ fn nothing_flows_into_fixed_layers() {
     assert_eq!(World::asking("Redis", procedures).build().items, [], "chat has no room for procedures");
 }
 
-/// 003, Step 5: summary first; else one line; else (decision 12) skip and go on.
+/// 003, Step 5: summary first; else one line; else skip it and continue.
 #[test]
 fn step5_summary_else_micro_else_skip_and_go_on() {
     let mut memories = facts(3);

@@ -210,7 +210,7 @@ fn every_candidate_is_accounted_for() {
     let loaded = knowledge.candidates.iter().filter(|w| matches!(w.outcome, SelectionOutcome::Loaded(_))).count();
     assert_eq!(loaded, knowledge.items.len());
     let out = knowledge.candidates.iter().find(|w| w.id.to_string() == "p9").unwrap();
-    assert!(out.outcome.explain().starts_with("out: less like the question than 0."), "{}", out.outcome.explain());
+    assert!(out.outcome.explain().starts_with("out: likeness below 0."), "{}", out.outcome.explain());
     assert_eq!(out.breakdown.similarity.thousandths(), 421);
     let record = knowledge.to_memory_load(LoadCause::First);
     assert_eq!((record.considered, record.tokens, record.items.len()), (45, knowledge.tokens.total(), 10));

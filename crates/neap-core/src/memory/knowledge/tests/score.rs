@@ -47,7 +47,7 @@ fn step4_recency_halves_in_thirty_days() {
     assert_eq!(terms_of(&tomorrow, 0.0).recency.thousandths(), 1_000, "a clock that was wrong does no harm");
 }
 
-/// 003, Step 4: success 1.2, partial 1.0, failure 0.8, pending 0.9, none 1.0; decision 11: as (x − 0.8) / 0.4.
+/// 003, Step 4: success 1.2, partial 1.0, failure 0.8, pending 0.9, none 1.0; scaled as (x − 0.8) / 0.4.
 #[test]
 fn step4_outcome_boosts() {
     let outcomes =
@@ -59,7 +59,7 @@ fn step4_outcome_boosts() {
     assert_eq!(terms_of(&memory("f1", 0, &[], fact("x")), 0.0).outcome.thousandths(), 500);
 }
 
-/// 003, Step 4: min(1.0 + log10(activations) · 0.1, 1.5), nothing for none; decision 11: as (x − 1.0) / 0.5.
+/// 003, Step 4: min(1.0 + log10(activations) · 0.1, 1.5), nothing for none; scaled as (x − 1.0) / 0.5.
 #[test]
 fn step4_usage_boosts() {
     for (activations, want) in

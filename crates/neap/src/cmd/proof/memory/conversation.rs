@@ -46,7 +46,7 @@ pub(super) async fn measure_refresh(
     proof.add_row(
         "used",
         "items that a reply of the conversation made use of",
-        "told, not judged (aim > 40 %)",
+        "reported, not judged (target > 40 %)",
         format!("{used:.1} % of {}", figures.items),
         true,
     );

@@ -31,7 +31,7 @@ pub(super) async fn prove(percent: u32) -> Result<Vec<Proof>, Failure> {
     let size = Size::percent(percent);
     let corpus = write_corpus(&path, size).await?;
     let questions = questions(&corpus.topics);
-    let mut proof = Proof::new("memory", "what bears on a question is loaded, within its budget, in no time");
+    let mut proof = Proof::new("memory", "relevant memories are loaded, within the budget, without delay");
     let about = format!(
         "{} records in {} topics; {} confirmations, {} superseded, {} contested",
         thousands(corpus.about.len() as u64),

@@ -117,7 +117,7 @@ pub(super) async fn prove(transcripts: &[RecordedSession], budget: u64) -> Resul
     proof.add_row(
         &at,
         "the engine's own time",
-        "told, not judged",
+        "reported, not judged",
         format!("median {:.2} ms a call", percentile(&by_cost.ms_per_call, 50)),
         true,
     );
@@ -127,7 +127,7 @@ pub(super) async fn prove(transcripts: &[RecordedSession], budget: u64) -> Resul
     proof.add_row(
         &at,
         "storage beyond the raw log (plain lines of role, content, ts), index apart",
-        if is_packed { "at most +10 %" } else { "told, not judged: short sessions are not packed" },
+        if is_packed { "at most +10 %" } else { "reported, not judged: short sessions are not packed" },
         format!("{beyond:+.1} %: {} KiB for {} KiB", kib(by_cost.stored_bytes), kib(by_cost.raw_bytes)),
         beyond <= 10.0 || !is_packed,
     );
