@@ -207,7 +207,11 @@ fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
     assert_eq!(neap.json(&["session", "show"])["turns"], 3);
     let unknown = neap.fed(&["chat"], "/frob it\n /frob, as it is\n");
     assert_eq!(unknown.code, 2, "what was typed was not said to anyone");
-    assert!(unknown.out.starts_with("There is no command /frob.\nhint: /help lists the commands"), "{}", unknown.out);
+    assert!(
+        unknown.out.starts_with("There is no command /frob.\nhint: /help lists the commands"),
+        "{}",
+        unknown.out
+    );
     assert_eq!(neap.json(&["session", "show"])["turns"], 4, "behind a space it is said");
     let ran = neap.fed(&["chat"], "/why 99\nhello again\n");
     assert_eq!(ran.code, 0);
