@@ -71,7 +71,7 @@ fn senseless_records_are_refused_in_words() {
         (&["remember", "x", "--confidence", "1.7"], "not between 0 and 1"),
         (&["remember", "x", "--confidence", "sure"], "not a number"),
         (&["remember", "x", "--kind", "opinion"], "possible values: fact, procedure, episode, censor"),
-        (&["remember", "x", "--valid-until", "2026-02-30"], "no day"),
+        (&["remember", "x", "--valid-until", "2026-02-30"], "not a date"),
         (&["recall", "x", "--kind", "feelings"], "no kind of memory"),
         (&["memory", "show", "x9"], "no id of a memory"),
         (&["memory", "decide", "Use Postgres"], "--confidence"),
