@@ -283,7 +283,7 @@ fn an_end_waits_for_streams() {
         seen.push(byte[0]);
     }
     proxy.signal("-TERM");
-    proxy.wait_for_log("ending");
+    proxy.wait_for_log("shutting down");
     // The door is shut a moment after that is said.
     let is_shut = || {
         (0..600).any(|_| {
