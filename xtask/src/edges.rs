@@ -13,10 +13,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-store", &["neap-core"]),
     ("neap-tokens", &[]),
     ("neap-model", &["neap-core", "neap-tokens"]),
+    ("neap-sqlite", &["neap-core", "neap-store"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
     ("neap-server", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
-    ("neap", &["neap-core", "neap-store", "neap-model", "neap-engine", "neap-server"]),
-    ("neap-sim", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
+    ("neap", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server"]),
+    ("neap-sim", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine"]),
     ("xtask", &[]),
 ];
 

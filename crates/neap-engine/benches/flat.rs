@@ -15,7 +15,8 @@ use neap_core::session::effort::EffortStatus;
 use neap_core::session::import::{ImportedEffort, ImportedFolder, ImportedLine};
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::scripted::ScriptedModel;
-use neap_store::{MemStore, SqliteStore, Store};
+use neap_sqlite::SqliteStore;
+use neap_store::{MemStore, Store};
 
 const TURNS: usize = 10_000;
 const EFFORT_TURNS: usize = 10;

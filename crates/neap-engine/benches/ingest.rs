@@ -13,7 +13,7 @@ use neap_engine::{Engine, IncomingRequest};
 use neap_model::bpe::counter_for;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::{CachedCounter, WireRequest};
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 
 const PATH: &str = "/v1/messages";
 const ENCODING: &str = "o200k_base";

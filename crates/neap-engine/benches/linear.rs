@@ -31,7 +31,8 @@ use neap_model::bpe::counter_for;
 use neap_model::caller::Tenancy;
 use neap_model::summarize::ExtractiveSummarizer;
 use neap_model::wire::request::{CachedCounter, WireRequest};
-use neap_store::{MemStore, SqliteStore};
+use neap_sqlite::SqliteStore;
+use neap_store::MemStore;
 use serde_json::json;
 
 const ENCODING: &str = "o200k_base";

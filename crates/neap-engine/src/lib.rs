@@ -9,7 +9,7 @@
 //!
 //! use neap_core::base::ids::SessionId;
 //! use neap_engine::{Author, Engine, NullObserver, SessionOptions};
-//! use neap_store::SqliteStore;
+//! use neap_sqlite::SqliteStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {

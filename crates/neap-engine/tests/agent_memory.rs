@@ -12,7 +12,8 @@ use neap_core::session::summary::SummaryRequest;
 use neap_engine::agent_memory::{AgentMemory, BUDGET_MIN, Handle, Role, SessionId, Stamp, Tokens, WindowMemory};
 use neap_engine::{Engine, EngineError, SessionOptions};
 use neap_model::{ModelError, Summarizer};
-use neap_store::{EventStore, SqliteStore, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::{EventStore, StoredEvent};
 use proptest::prelude::*;
 
 /// Chats for so many turns and checks every prompt; returns what was said.

@@ -16,7 +16,8 @@ use neap_engine::{
 };
 use neap_model::envelope::{CallBinding, EXPIRY_MS, Entropy, Envelope, Key, KeyError, Keyring, SystemEntropy};
 use neap_model::{ChatModel, ModelError, OnText};
-use neap_store::{Severity, SqliteStore, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::{Severity, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -13,7 +13,8 @@ use neap_core::recall::Filter;
 use neap_core::session::indexed_text;
 use neap_engine::{Engine, IncomingRequest, RecordingOutcome, RequestPlan};
 use neap_model::bpe::counter_for;
-use neap_store::{EventStore, MemStore, SqliteStore, Store, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::{EventStore, MemStore, Store, StoredEvent};
 use serde_json::{Value, json};
 
 pub(crate) const BUDGET: Tokens = Tokens(4_000);

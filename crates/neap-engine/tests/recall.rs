@@ -16,7 +16,8 @@ use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, Provenance}
 use neap_core::recall::{Embedding, Filter, TextKind};
 use neap_engine::{CurrentSession, Engine, RetrievalRequest};
 use neap_model::{Embedder, ModelError};
-use neap_store::{MemStore, SqliteStore, Store};
+use neap_sqlite::SqliteStore;
+use neap_store::{MemStore, Store};
 
 const DAY: i64 = 86_400_000;
 

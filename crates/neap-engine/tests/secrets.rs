@@ -20,8 +20,9 @@ use neap_engine::agent_memory::{AgentMemory, WindowMemory};
 use neap_engine::{Engine, HostTools, IncomingRequest, NullObserver, SessionOptions, ToolAnswer, verify_results};
 use neap_model::envelope::Keyring;
 use neap_model::{ChatModel, ModelError, OnText};
+use neap_sqlite::SqliteStore;
 use neap_store::folder::FolderViews;
-use neap_store::{MemStore, SqliteStore, Store, StoredEvent};
+use neap_store::{MemStore, Store, StoredEvent};
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -16,7 +16,8 @@ use neap_core::session::summary::SummaryRequest;
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::scripted::{ScriptedModel, ScriptedSummarizer};
 use neap_model::{ModelError, Summarizer};
-use neap_store::{MemStore, SqliteStore, Store, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::{MemStore, Store, StoredEvent};
 use serde_json::json;
 
 const BY_COST: (&str, &str) = ("epoch", "by-cost");

@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::Arc;
 
-use neap_store::{MemStore, SqliteStore, Store, StoreError};
+use neap_sqlite::SqliteStore;
+use neap_store::{MemStore, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::plant::{Plant, PlantedStore};

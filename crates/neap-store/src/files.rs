@@ -10,11 +10,7 @@ use neap_core::base::ids::Stamp;
 use crate::StoreError;
 
 /// Maps full disks and missing permissions to their own errors; `other` builds the error for the rest.
-pub(crate) fn io_store_error(
-    path: &Path,
-    error: &io::Error,
-    other: impl FnOnce(PathBuf) -> StoreError,
-) -> StoreError {
+pub fn io_store_error(path: &Path, error: &io::Error, other: impl FnOnce(PathBuf) -> StoreError) -> StoreError {
     let path = path.to_owned();
     let is = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
     if is(&[ErrorKind::StorageFull, ErrorKind::QuotaExceeded]) {
@@ -27,7 +23,7 @@ pub(crate) fn io_store_error(
 }
 
 /// Creates a directory and its parents; new ones are private to the owner.
-pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
+pub fn create_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -36,7 +32,7 @@ pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Creates an empty private file, unless one exists.
-pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+pub fn create_private(path: &Path) -> io::Result<()> {
     match owner_only(OpenOptions::new().write(true).create_new(true)).open(path) {
         Ok(_) => Ok(()),
         Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -45,13 +41,13 @@ pub(crate) fn create_private(path: &Path) -> io::Result<()> {
 }
 
 /// Creates an empty private file, and its directory; fails if the file exists.
-pub(crate) fn create_new(path: &Path) -> io::Result<()> {
+pub fn create_new(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), create_dir)?;
     owner_only(OpenOptions::new().write(true).create_new(true)).open(path).map(|_| ())
 }
 
 /// `None` if there is no file. Refuses all but regular files: a pipe may block, a device may never end.
-pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
+pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     options.read(true);
     // Without this, opening a pipe blocks until it has a writer.
@@ -70,7 +66,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<Option<File>> {
 }
 
 /// Reads at most `bytes` bytes from `offset`; nothing if the file does not exist.
-pub(crate) fn read_at(path: &Path, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+pub fn read_at(path: &Path, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
     let Some(mut file) = open_regular(path)? else { return Ok(Vec::new()) };
     file.seek(SeekFrom::Start(offset))?;
     let mut part = Vec::new();
@@ -79,14 +75,14 @@ pub(crate) fn read_at(path: &Path, offset: u64, bytes: u64) -> io::Result<Vec<u8
 }
 
 /// When a file or directory last changed; `None` if unknown.
-pub(crate) fn modified_at(path: &Path) -> Option<Stamp> {
+pub fn modified_at(path: &Path) -> Option<Stamp> {
     let at = fs::symlink_metadata(path).ok()?.modified().ok()?;
     let since = at.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_millis()).ok().map(Stamp)
 }
 
 /// Overwrites a file, creating it if needed, in one write call and without syncing to disk.
-pub(crate) fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
     refuse_link(path)?;
     let mut file = owner_only(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
     file.write_all(content)?;
@@ -94,14 +90,14 @@ pub(crate) fn overwrite(path: &Path, content: &[u8]) -> io::Result<()> {
     if file.metadata()?.len() > length { file.set_len(length) } else { Ok(()) }
 }
 
-pub(crate) fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read_start(path: &Path, bytes: u64) -> io::Result<Option<Vec<u8>>> {
     let Some(file) = open_regular(path)? else { return Ok(None) };
     let mut start = Vec::new();
     file.take(bytes).read_to_end(&mut start)?;
     Ok(Some(start))
 }
 
-pub(crate) fn file_len(path: &Path) -> io::Result<Option<u64>> {
+pub fn file_len(path: &Path) -> io::Result<Option<u64>> {
     match fs::symlink_metadata(path) {
         Ok(metadata) => Ok(Some(metadata.len())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -116,7 +112,7 @@ fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
 }
 
 /// Atomic: after a crash the file has the old or the new content. Identical content is not written again.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     if !is_link(path) && read(path, content.len() as u64).ok().flatten().as_deref() == Some(content) {
         return Ok(());
     }
@@ -145,7 +141,7 @@ fn temp_path(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// The whole file, or an error if it is longer than `bytes_max`; `None` if it does not exist.
-pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let content = read_start(path, bytes_max.saturating_add(1))?;
     if content.as_ref().is_some_and(|content| content.len() as u64 > bytes_max) {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is longer than {bytes_max} bytes")));
@@ -154,7 +150,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Copies files, under their own names, into a directory that is removed on drop.
-pub(crate) fn copy_to_temp(paths: &[&Path]) -> io::Result<tempfile::TempDir> {
+pub fn copy_to_temp(paths: &[&Path]) -> io::Result<tempfile::TempDir> {
     let copy = tempfile::tempdir()?;
     for path in paths {
         let name = path.file_name().ok_or_else(|| io::Error::from(ErrorKind::InvalidInput))?;
@@ -166,21 +162,21 @@ pub(crate) fn copy_to_temp(paths: &[&Path]) -> io::Result<tempfile::TempDir> {
 }
 
 /// Appends to a file, creating it if needed, and syncs it to disk.
-pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<()> {
+pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
     refuse_link(path)?;
     let mut file = owner_only(OpenOptions::new().append(true).create(true)).open(path)?;
     file.write_all(content)?;
     file.sync_data()
 }
 
-pub(crate) fn truncate(path: &Path, bytes: u64) -> io::Result<()> {
+pub fn truncate(path: &Path, bytes: u64) -> io::Result<()> {
     refuse_link(path)?;
     let file = OpenOptions::new().write(true).open(path)?;
     file.set_len(bytes)?;
     file.sync_data()
 }
 
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
+pub fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
         Ok(()) | Err(_) => Ok(()),
@@ -188,7 +184,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a directory and everything in it, if it exists. Targets of links stay.
-pub(crate) fn remove_dir(path: &Path) -> io::Result<()> {
+pub fn remove_dir(path: &Path) -> io::Result<()> {
     refuse_link(path)?;
     match fs::remove_dir_all(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
@@ -201,7 +197,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 /// Fails on a symbolic link: it leads to a place that we were not sent to.
-pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
+pub fn refuse_link(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_symlink() => {
             Err(io::Error::new(ErrorKind::InvalidInput, format!("{} is a symbolic link", path.display())))
@@ -212,7 +208,7 @@ pub(crate) fn refuse_link(path: &Path) -> io::Result<()> {
 }
 
 /// Waits for an exclusive lock, which is released when the file is dropped or its process ends.
-pub(crate) fn lock(path: &Path) -> io::Result<File> {
+pub fn lock(path: &Path) -> io::Result<File> {
     refuse_link(path)?;
     let file = owner_only(OpenOptions::new().write(true).create(true).truncate(false)).open(path)?;
     file.lock()?;
@@ -220,7 +216,7 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
 }
 
 /// Renames a file or directory; fails if `to` exists.
-pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if file_len(to)?.is_some() {
         return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
     }
@@ -228,12 +224,12 @@ pub(crate) fn rename(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Whether the path is a directory, not a link to one.
-pub(crate) fn is_dir(path: &Path) -> bool {
+pub fn is_dir(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// The sorted names in a directory; empty if it does not exist.
-pub(crate) fn list_dir(path: &Path) -> io::Result<Vec<String>> {
+pub fn list_dir(path: &Path) -> io::Result<Vec<String>> {
     let entries = match fs::read_dir(path) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -247,6 +243,6 @@ pub(crate) fn list_dir(path: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-pub(crate) fn resolve(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     fs::canonicalize(path)
 }

@@ -18,7 +18,7 @@ pub struct Footprint {
 }
 
 /// What an event adds to [`Footprint::said`].
-pub(crate) fn message_bytes(event: &Event) -> u64 {
+pub fn message_bytes(event: &Event) -> u64 {
     let messages = event.transcript_messages().into_iter().map(|counted| &counted.message);
     let bytes = messages.map(|m| m.content.len() + m.tool_calls.iter().map(|c| c.arguments.len()).sum::<usize>());
     bytes.sum::<usize>() as u64

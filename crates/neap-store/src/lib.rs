@@ -5,30 +5,22 @@
 //! the same transaction, and can be dropped and rebuilt ([`Maintenance::rebuild`]). A store knows nothing of models and
 //! prompts, and does not rank: it proposes candidates, and the core ranks them.
 
+pub mod backend;
 pub mod bounded_lines;
-mod candidates;
-mod card;
 /// What every backend must do, as tests.
 #[cfg(feature = "contract")]
 pub mod contract;
-mod derived;
 mod error;
-mod examine;
-mod exchange;
-mod files;
+pub mod files;
 pub mod folder;
-mod footprint;
+pub mod footprint;
 mod mem;
-mod memory_recall;
-mod rowids;
-pub mod sqlite;
 mod store;
-mod vectors;
+pub mod vectors;
 
 pub use error::StoreError;
 pub use footprint::Footprint;
 pub use mem::MemStore;
-pub use sqlite::SqliteStore;
 pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
@@ -78,7 +70,7 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
+    pub fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
         Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, tenant }
     }
@@ -97,14 +89,14 @@ pub struct AgentInfo {
 }
 
 impl AgentInfo {
-    fn new(agent: AgentId, head: &SessionHead, memories: u64) -> Self {
+    pub fn new(agent: AgentId, head: &SessionHead, memories: u64) -> Self {
         let SessionHead { created, updated, seq, scrubbed, .. } = *head;
         Self { agent, created, updated, memories, events: seq, scrubbed }
     }
 }
 
 /// Asserts what every caller of [`EventStore::commit`] must ensure (I3, I10), before anything is written.
-fn check_commit(commit: &Commit) {
+pub fn check_commit(commit: &Commit) {
     assert!(!commit.events.is_empty(), "I10: a commit has at least one event");
     let mut seq = commit.expected;
     for recorded in &commit.events {

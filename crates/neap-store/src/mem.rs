@@ -20,10 +20,10 @@ use neap_core::session::project::ExchangeRow;
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
 
-use crate::card::CardRow;
-use crate::derived::{Derived, Fold, turn_id};
-use crate::examine::{differences, losses};
-use crate::exchange::exchange;
+use crate::backend::card::CardRow;
+use crate::backend::derived::{Derived, Fold, turn_id};
+use crate::backend::examine::{differences, losses};
+use crate::backend::exchange::exchange;
 use crate::footprint::{Footprint, message_bytes};
 use crate::{
     AgentInfo, Commit, EventStore, Finding, Maintenance, MemoryStore, SearchStore, SessionInfo, StoreError,
@@ -90,7 +90,7 @@ impl MemStream {
         self.events[from..].iter().take_while(|e| e.seq <= last).cloned().map(StoredEvent::Whole).collect()
     }
 
-    fn fold(&self) -> crate::derived::Folded {
+    fn fold(&self) -> crate::backend::derived::Folded {
         let mut fold = Fold::default();
         for recorded in &self.events {
             fold.add(StoredEvent::Whole(recorded.clone()));

@@ -18,7 +18,7 @@ use neap_core::base::ids::AgentId;
 use neap_core::memory::knowledge::AgentProfile;
 use neap_engine::{Agent, Engine, FixedClock};
 use neap_model::bpe::counter_for;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 
 const QUESTIONS: &str = include_str!("../src/cmd/proof/memory/questions.txt");
 

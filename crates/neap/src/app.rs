@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use neap_core::base::ids::SessionId;
 use neap_engine::{Agent, Engine, EngineBuilder};
+use neap_sqlite::{FileMismatch, OpenOptions, SqliteStore, find_mismatch};
 use neap_store::folder::FolderViews;
-use neap_store::sqlite::{FileMismatch, OpenOptions, find_mismatch};
-use neap_store::{SqliteStore, Store, StoreError};
+use neap_store::{Store, StoreError};
 
 use crate::agent_profile;
 use crate::embedder;

@@ -14,7 +14,7 @@ use neap_core::turn::tools::ToolSpec;
 use neap_engine::{Author, Engine, HostTools, NullObserver, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
 use neap_model::scripted::ScriptedModel;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 use serde_json::{Value, json};
 
 const SECRET: &str = "00112233445566778899aabbccddeeff";

@@ -7,7 +7,7 @@
 //!
 //! use neap_engine::agent_memory::{AgentMemory, Role, SessionId, Tokens, WindowMemory};
 //! use neap_engine::{Clock, Engine, SystemClock};
-//! use neap_store::SqliteStore;
+//! use neap_sqlite::SqliteStore;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use neap_core::client::ProviderReply;
 use neap_engine::{Engine, EngineError, IncomingRequest, RecordingOutcome, RequestPlan};
-use neap_store::sqlite::OpenOptions;
-use neap_store::{MemStore, SqliteStore, Store};
+use neap_sqlite::OpenOptions;
+use neap_sqlite::SqliteStore;
+use neap_store::{MemStore, Store};
 use serde_json::Value;
 
 use self::faulty::{FAULTS, Fault, FaultyStore};

@@ -10,7 +10,8 @@ use neap_engine::agent_memory::{Message, SessionId, Tokens, VectorMemory, Window
 use neap_model::Summarizer;
 use neap_model::bpe::counter_for;
 use neap_model::summarize::ExtractiveSummarizer;
-use neap_store::{Maintenance, Severity, SqliteStore};
+use neap_sqlite::SqliteStore;
+use neap_store::{Maintenance, Severity};
 use tempfile::TempDir;
 
 pub(crate) struct Place {

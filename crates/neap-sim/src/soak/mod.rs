@@ -9,8 +9,9 @@ mod sources;
 use std::sync::Arc;
 
 use neap_engine::{CacheSize, Engine};
+use neap_sqlite::SqliteStore;
+use neap_store::Store;
 use neap_store::folder::FolderViews;
-use neap_store::{SqliteStore, Store};
 
 pub use memory::{ProcessMemory, Sample, growing_parts};
 pub use sources::TurnSource;

@@ -12,15 +12,15 @@ use super::{AMBIENT_FILE, CURSOR_FILE, EFFORTS_DIR};
 use crate::{Finding, SessionInfo, Severity, Store, StoreError, files};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FolderSurvey {
-    pub(crate) sessions: u64,
+pub struct FolderSurvey {
+    pub sessions: u64,
     /// When the newest folder changed.
-    pub(crate) changed: Stamp,
-    pub(crate) newest: String,
+    pub changed: Stamp,
+    pub newest: String,
 }
 
 /// `None` if no folder under `root` has content.
-pub(crate) fn survey_folders(root: &Path) -> io::Result<Option<FolderSurvey>> {
+pub fn survey_folders(root: &Path) -> io::Result<Option<FolderSurvey>> {
     let mut found: Option<FolderSurvey> = None;
     for name in files::list_dir(root)? {
         let dir = root.join(&name);
@@ -56,20 +56,15 @@ pub(super) fn has_content(dir: &Path) -> io::Result<bool> {
 }
 
 /// Read it before the session: then a folder that other processes keep up to date is never ahead.
-pub(crate) struct FolderCursor(Option<Cursor>);
+pub struct FolderCursor(Option<Cursor>);
 
 impl FolderCursor {
-    pub(crate) fn read(root: &Path, session: &SessionId) -> Self {
+    pub fn read(root: &Path, session: &SessionId) -> Self {
         Self(Cursor::read(&root.join(session.as_str())))
     }
 
     /// Fails if the folder shows events that the store does not have.
-    pub(crate) fn check(
-        &self,
-        root: &Path,
-        session: &SessionId,
-        state: Option<&SessionState>,
-    ) -> Result<(), StoreError> {
+    pub fn check(&self, root: &Path, session: &SessionId, state: Option<&SessionState>) -> Result<(), StoreError> {
         let stored = state.map(|state| state.head()).map(|head| StoredHead {
             created: head.created,
             seq: head.seq,
@@ -80,16 +75,16 @@ impl FolderCursor {
     }
 }
 
-pub(crate) struct FolderCursors(BTreeMap<SessionId, Cursor>);
+pub struct FolderCursors(BTreeMap<SessionId, Cursor>);
 
 impl FolderCursors {
-    pub(crate) fn read(root: &Path) -> io::Result<Self> {
+    pub fn read(root: &Path) -> io::Result<Self> {
         let ids = files::list_dir(root)?.into_iter().filter_map(|name| SessionId::parse(&name).ok());
         Ok(Self(ids.filter_map(|id| Cursor::read(&root.join(id.as_str())).map(|cursor| (id, cursor))).collect()))
     }
 
     /// Sessions whose folders show events that the store does not have, with the reason.
-    pub(crate) fn sessions_ahead(&self, root: &Path, sessions: &[SessionInfo]) -> Vec<(SessionId, String)> {
+    pub fn sessions_ahead(&self, root: &Path, sessions: &[SessionInfo]) -> Vec<(SessionId, String)> {
         let known: BTreeMap<&SessionId, StoredHead> = sessions
             .iter()
             .map(|info| {

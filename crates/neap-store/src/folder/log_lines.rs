@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::iso_timestamp;
 use crate::StoredEvent;
-use crate::exchange::damaged_message;
+use crate::backend::exchange::damaged_message;
 
 #[derive(Serialize)]
 struct LogLine<'a> {

@@ -26,7 +26,7 @@ mod view_writer;
 
 pub use compare::compare;
 pub use folder_state::newer_folders;
-pub(crate) use folder_state::{FolderCursor, FolderCursors, FolderSurvey, survey_folders};
+pub use folder_state::{FolderCursor, FolderCursors, FolderSurvey, survey_folders};
 pub use import::{ImportError, read_folder};
 pub use rebuild::{FolderRebuild, rebuild, unknown_folders};
 pub use surplus::SurplusLog;
@@ -48,7 +48,7 @@ const CURSOR_FILE: &str = ".view.json";
 const LOCK_FILE: &str = ".view.lock";
 
 /// ISO 8601 in UTC.
-pub(crate) fn iso_timestamp(at: Stamp) -> String {
+pub fn iso_timestamp(at: Stamp) -> String {
     jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| String::new(), |at| at.to_string())
 }
 

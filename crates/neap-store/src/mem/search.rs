@@ -13,11 +13,12 @@ use neap_core::session::indexed_text;
 use neap_core::session::project::effort_text;
 
 use super::{MemState, MemStream};
-use crate::candidates::{TermSearch, Visit, top_scored};
-use crate::card::{CardRow, QueryTerms, text_checksum};
-use crate::memory_recall::SearchTier;
+use crate::StoredEvent;
+use crate::backend::candidates::{TermSearch, Visit, top_scored};
+use crate::backend::card::{CardRow, QueryTerms, text_checksum};
+use crate::backend::memory_recall::SearchTier;
+use crate::backend::rowids;
 use crate::vectors::{MeanVector, by_similarity};
-use crate::{StoredEvent, rowids};
 
 pub(super) struct StoredVector {
     model: String,

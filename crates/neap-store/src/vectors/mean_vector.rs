@@ -7,7 +7,7 @@ use super::fast_dot;
 
 /// The sum of directions as integers: the order of additions and subtractions does not matter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct MeanVector {
+pub struct MeanVector {
     count: i64,
     sum: Vec<i64>,
 }
@@ -16,11 +16,11 @@ pub(crate) struct MeanVector {
 const UNIT: f64 = 1_048_576.0;
 
 impl MeanVector {
-    pub(crate) fn add(&mut self, values: &[i8]) {
+    pub fn add(&mut self, values: &[i8]) {
         self.add_scaled(values, 1);
     }
 
-    pub(crate) fn subtract(&mut self, values: &[i8]) {
+    pub fn subtract(&mut self, values: &[i8]) {
         self.add_scaled(values, -1);
     }
 
@@ -36,7 +36,7 @@ impl MeanVector {
     }
 
     /// As stored: the count, the sum of each dimension, a checksum.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let values = std::iter::once(&self.count).chain(&self.sum);
         let mut bytes: Vec<u8> = values.flat_map(|value| value.to_le_bytes()).collect();
         bytes.extend(crc32fast::hash(&bytes).to_le_bytes());
@@ -44,7 +44,7 @@ impl MeanVector {
     }
 
     /// `None` if the bytes are damaged.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let (bytes, checksum) = bytes.split_last_chunk::<4>()?;
         if crc32fast::hash(bytes).to_le_bytes() != *checksum {
             return None;
@@ -54,7 +54,7 @@ impl MeanVector {
         Some(Self { count: values.next()?, sum: values.collect() })
     }
 
-    pub(crate) fn mean_similarity(all: impl IntoIterator<Item = Self>, query: &Embedding) -> f64 {
+    pub fn mean_similarity(all: impl IntoIterator<Item = Self>, query: &Embedding) -> f64 {
         let length = f64::from(dot(query.values(), query.values())).sqrt();
         let (mut count, mut product) = (0, 0);
         for MeanVector { count: own_count, sum } in all {

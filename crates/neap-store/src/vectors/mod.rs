@@ -21,13 +21,13 @@ use neap_core::base::ids::Stamp;
 use neap_core::recall::{Embedding, TextKind, cosine, dot};
 use pulp::{Arch, NullaryFnOnce};
 
-pub(crate) use mean_vector::MeanVector;
-pub(crate) use scan::{VectorFilter, VectorScan};
+pub use mean_vector::MeanVector;
+pub use scan::{VectorFilter, VectorScan};
 use sign_bits::SignBits;
-pub(crate) use sign_bits::sign_bytes;
+pub use sign_bits::sign_bytes;
 
 /// Which texts have an embedding of one length, and the sign bits of each.
-pub(crate) struct VectorIndex {
+pub struct VectorIndex {
     dimensions: usize,
     /// Rowids, in no order.
     texts: Vec<i64>,
@@ -37,21 +37,21 @@ pub(crate) struct VectorIndex {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct VectorEntry {
+pub struct VectorEntry {
     /// The text's rowid.
-    pub(crate) text: i64,
-    pub(crate) kind: TextKind,
-    pub(crate) at: Stamp,
+    pub text: i64,
+    pub kind: TextKind,
+    pub at: Stamp,
 }
 
 impl VectorIndex {
-    pub(crate) fn new(dimensions: usize) -> Self {
+    pub fn new(dimensions: usize) -> Self {
         let (texts, kinds, times) = (Vec::new(), Vec::new(), Vec::new());
         Self { dimensions, texts, kinds, times, signs: SignBits::new(dimensions) }
     }
 
     /// Adds a text that is not here yet. Signs of another length are dropped.
-    pub(crate) fn push(&mut self, entry: VectorEntry, signs: &[u8]) {
+    pub fn push(&mut self, entry: VectorEntry, signs: &[u8]) {
         let (words, rest) = signs.as_chunks::<8>();
         if words.len() != self.signs.words_per_embedding() || !rest.is_empty() {
             return;
@@ -63,7 +63,7 @@ impl VectorIndex {
     }
 
     /// One pass, however many are removed. The last takes each freed slot.
-    pub(crate) fn remove_all(&mut self, removed: &HashSet<i64>) {
+    pub fn remove_all(&mut self, removed: &HashSet<i64>) {
         for at in (0..self.texts.len()).rev() {
             if removed.contains(&self.texts[at]) {
                 self.texts.swap_remove(at);
@@ -74,12 +74,12 @@ impl VectorIndex {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.texts.len()
     }
 
     /// Bytes of memory.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.texts.capacity() * size_of::<i64>()
             + self.kinds.capacity() * size_of::<TextKind>()
             + self.times.capacity() * size_of::<Stamp>()
@@ -90,7 +90,7 @@ impl VectorIndex {
         VectorEntry { text: self.texts[at], kind: self.kinds[at], at: self.times[at] }
     }
 
-    pub(crate) fn scan_closest<'a>(
+    pub fn scan_closest<'a>(
         &'a self,
         query: &'a Embedding,
         max: usize,
@@ -101,7 +101,7 @@ impl VectorIndex {
 }
 
 /// The similarity of a query to a stored embedding; 0 if it has another length.
-pub(crate) fn similarity(query: &Embedding, stored: &[i8]) -> f64 {
+pub fn similarity(query: &Embedding, stored: &[i8]) -> f64 {
     let query = query.values();
     if query.len() != stored.len() {
         return 0.0;
@@ -125,7 +125,7 @@ fn fast_dot(a: &[i8], b: &[i8]) -> i32 {
 }
 
 /// More similar first, then newer.
-pub(crate) fn by_similarity(a: &(i64, f64), b: &(i64, f64)) -> Ordering {
+pub fn by_similarity(a: &(i64, f64), b: &(i64, f64)) -> Ordering {
     b.1.total_cmp(&a.1).then_with(|| b.0.cmp(&a.0))
 }
 

@@ -21,11 +21,11 @@ const CLOSEST_MIN: usize = 256;
 /// Embeddings per step; threads take steps in turn.
 const SCAN_STEP: usize = 4_096;
 
-pub(crate) type VectorFilter<'a> = &'a (dyn Fn(&VectorEntry) -> bool + Sync);
+pub type VectorFilter<'a> = &'a (dyn Fn(&VectorEntry) -> bool + Sync);
 
 /// Finds what may be among the nearest `max` that match the filter. The result is the same however many threads run
 /// it.
-pub(crate) struct VectorScan<'a> {
+pub struct VectorScan<'a> {
     index: &'a VectorIndex,
     query: &'a Embedding,
     signs: Vec<u64>,
@@ -57,13 +57,13 @@ impl<'a> VectorScan<'a> {
         Self { index, query, signs, max, filter, next, found: Mutex::default() }
     }
 
-    pub(crate) fn is_large(&self) -> bool {
+    pub fn is_large(&self) -> bool {
         self.index.len() > SCAN_STEP
     }
 
     /// Takes steps until none is left. Other threads may still be running then; the last to finish merges the
     /// candidates of all.
-    pub(crate) fn run(&self) {
+    pub fn run(&self) {
         let (mut top_k, mut seen) = (self.new_top_k(), 0);
         while let Some(step) = self.next_range() {
             seen += step.len();
@@ -82,7 +82,7 @@ impl<'a> VectorScan<'a> {
     }
 
     /// The texts to compare exactly, in any order. All threads must have finished.
-    pub(crate) fn closest(self) -> Vec<i64> {
+    pub fn closest(self) -> Vec<i64> {
         take(&mut self.found().closest)
     }
 

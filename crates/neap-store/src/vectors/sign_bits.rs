@@ -71,7 +71,7 @@ impl SignBits {
 }
 
 /// The sign bits of an embedding as they are stored.
-pub(crate) fn sign_bytes(values: &[i8]) -> Vec<u8> {
+pub fn sign_bytes(values: &[i8]) -> Vec<u8> {
     sign_words(values).flat_map(u64::to_le_bytes).collect()
 }
 

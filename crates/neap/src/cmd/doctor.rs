@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use neap_core::base::ids::SessionId;
 use neap_engine::verify_results;
 use neap_model::envelope::Keyring;
-use neap_store::sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
+use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage};
 use neap_store::{AgentInfo, Finding, Maintenance, SessionInfo, Severity, StoreError, folder};
 use serde_json::{Value, json};
 

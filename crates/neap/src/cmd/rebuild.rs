@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_engine::{Clock, SystemClock};
+use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage, set_aside};
 use neap_store::folder::{self, FolderRebuild};
-use neap_store::sqlite::{self, FileMismatch, salvage};
-use neap_store::{AgentInfo, Finding, Maintenance, Severity, SqliteStore, StoreError};
+use neap_store::{AgentInfo, Finding, Maintenance, Severity, StoreError};
 use serde_json::json;
 
 use super::doctor;
@@ -23,12 +23,12 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     let (database, folders) = (data.database_file(), data.sessions_folder());
     let mut renamed = Vec::new();
     if args.set_aside {
-        renamed = sqlite::set_aside(&database, Some(&folders), now)?;
+        renamed = set_aside(&database, Some(&folders), now)?;
     }
     if !json {
         renamed.iter().for_each(|(old, new)| out::print_line(renamed_notice(old, new)));
     }
-    match sqlite::find_mismatch(&database, Some(&folders))? {
+    match find_mismatch(&database, Some(&folders))? {
         Some(FileMismatch { can_be_salvaged: true, why, .. }) => {
             return salvage_store(data, &why, now, json).await;
         }

@@ -10,7 +10,7 @@ use neap_core::session::effort::Effort;
 use neap_core::turn::tools::Banner;
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions, TurnReply};
 use neap_model::scripted::ScriptedModel;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

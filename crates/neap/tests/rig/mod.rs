@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use neap_core::base::ids::Seq;
-use neap_store::{EventStore, Maintenance, SqliteStore, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::{EventStore, Maintenance, StoredEvent};
 use serde_json::Value;
 use tempfile::TempDir;
 

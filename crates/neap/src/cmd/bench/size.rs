@@ -9,7 +9,8 @@ use neap_core::base::message::{Message, Role};
 use neap_core::base::tokens::Tokens;
 use neap_engine::{Author, Engine, RetrievalRequest};
 use neap_model::Embedder as _;
-use neap_store::{SqliteStore, Store};
+use neap_sqlite::SqliteStore;
+use neap_store::Store;
 
 use super::synthetic_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
 use super::{BuildFigures, SearchFigures};

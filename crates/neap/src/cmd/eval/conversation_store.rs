@@ -8,7 +8,8 @@ use neap_core::base::message::{Message, Role};
 use neap_core::recall::Embedding;
 use neap_engine::{Author, Engine};
 use neap_model::Embedder;
-use neap_store::{SqliteStore, Store};
+use neap_sqlite::SqliteStore;
+use neap_store::Store;
 
 use super::data::{Conversation, Turn};
 use super::time::parse_timestamp;

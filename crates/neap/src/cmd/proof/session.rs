@@ -6,7 +6,7 @@ use neap_core::base::ids::{EffortId, SessionId};
 use neap_core::base::ledger::{Layer, LayerTokens};
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions, TurnReply};
 use neap_model::scripted::ScriptedModel;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 use serde::Deserialize;
 
 use crate::out::Failure;

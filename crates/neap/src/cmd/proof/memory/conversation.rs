@@ -6,7 +6,7 @@ use std::sync::Arc;
 use neap_core::base::ids::SessionId;
 use neap_engine::{Author, NullObserver, SessionOptions};
 use neap_model::scripted::ScriptedModel;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 
 use super::corpus::Corpus;
 use super::questions::conversation;

@@ -9,7 +9,8 @@ use neap_core::base::ledger::Layer;
 use neap_core::memory::knowledge::{AgentProfile, SelectionOutcome, used_memories};
 use neap_engine::{Agent, Engine, FixedClock};
 use neap_model::scripted::ScriptedModel;
-use neap_store::{SqliteStore, Store};
+use neap_sqlite::SqliteStore;
+use neap_store::Store;
 
 use super::corpus::{AGENT, Corpus, NOW};
 use super::questions::TopicQuestion;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use neap_core::base::ids::AgentId;
 use neap_model::bpe::counter_for;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 
 use super::Proof;
 use super::window::session::{ms, percentile};

@@ -7,7 +7,8 @@ use neap_core::base::ids::{EffortId, Seq, SessionId};
 use neap_core::session::event::Event;
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::summarize::ModelSummarizer;
-use neap_store::{SqliteStore, StoredEvent};
+use neap_sqlite::SqliteStore;
+use neap_store::StoredEvent;
 use serde::Deserialize;
 use serde_json::json;
 

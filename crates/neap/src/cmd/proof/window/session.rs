@@ -7,7 +7,7 @@ use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::turn::ModelReply;
 use neap_engine::{Author, Engine, FixedClock, HostTools, NullObserver, Session, SessionOptions, TurnReply};
 use neap_model::bpe::counter_for;
-use neap_store::SqliteStore;
+use neap_sqlite::SqliteStore;
 use tempfile::TempDir;
 
 use super::counting_model::CountingModel;

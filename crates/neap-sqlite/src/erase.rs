@@ -1,0 +1,126 @@
+//! Erases one memory: overwrites its content and leaves tombstones. The stream is read and folded before the write
+//! transaction, so that nobody waits for that.
+
+use std::collections::BTreeMap;
+
+use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::memory::{MemoryId, erase_from_event};
+use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::state::SessionHead;
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::cards::CountChanges;
+use super::db_error::DbError;
+use super::events::{self, EventRow};
+use super::reader::StreamReader;
+use super::{derived_rows, memories, progress, read, scrub};
+use neap_store::backend::derived::Fold;
+use neap_store::{StoreError, StoredEvent};
+
+/// How often an erasure is replanned because the stream changed; after that it is planned while others wait.
+const TRIES_MAX: usize = 3;
+
+pub(super) fn erase_memory(
+    db: &mut Connection,
+    agent: &SessionId,
+    id: MemoryId,
+    now: Stamp,
+) -> Result<u64, DbError> {
+    let erased = erase(db, agent, id, now)?;
+    // Also if nothing was left: an earlier erasure may have been cut short before this.
+    scrub::purge_deleted(db)?;
+    Ok(erased)
+}
+
+struct ErasurePlan {
+    stream: i64,
+    last: Seq,
+    /// Events to overwrite, with their replacements.
+    changed: BTreeMap<Seq, Event>,
+    /// The agent's row afterwards; `None` if damaged events require folding the result.
+    head: Option<SessionHead>,
+}
+
+impl ErasurePlan {
+    /// `db` must be in a transaction. `None` if there is nothing to erase.
+    fn of(db: &Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
+        let Some(stream) = events::stream_number(db, agent.as_str())? else { return Ok(None) };
+        let last = events::last_seq(db, stream)?;
+        let tombstone = Event::MemoryErased { id };
+        // The events themselves tell which are this memory's; for damaged ones only its history can.
+        let seqs = memories::event_seqs(db, stream, id)?.into_iter();
+        let mut changed: BTreeMap<Seq, Event> = seqs.map(|seq| (seq, tombstone.clone())).collect();
+        let mut fold = Fold::default();
+        let mut is_whole = true;
+        StreamReader::new(db, stream).for_each(|stored| {
+            let StoredEvent::Whole(mut recorded) = stored else {
+                is_whole = false;
+                return;
+            };
+            match erase_from_event(&recorded.event, id) {
+                Some(after) => {
+                    changed.insert(recorded.seq, after.clone());
+                    recorded.event = after;
+                }
+                None => {
+                    changed.remove(&recorded.seq);
+                }
+            }
+            fold.add(StoredEvent::Whole(recorded));
+        })?;
+        if changed.is_empty() {
+            return Ok(None);
+        }
+        fold.add(StoredEvent::Whole(RecordedEvent { seq: last.next(), at: now, event: tombstone }));
+        let head = is_whole.then(|| fold.finish().derived.head);
+        Ok(Some(Self { stream, last, changed, head }))
+    }
+}
+
+fn erase(db: &mut Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
+    for _ in 0..TRIES_MAX {
+        let snapshot = db.transaction()?;
+        let plan = ErasurePlan::of(&snapshot, agent, id, now)?;
+        drop(snapshot);
+        let Some(plan) = plan else { return Ok(0) };
+        let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Every change to a stream, also an erasure, appends to it.
+        if events::last_seq(&transaction, plan.stream)? == plan.last {
+            let erased = write(&transaction, &plan, id, now)?;
+            transaction.commit()?;
+            return Ok(erased);
+        }
+    }
+    let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let Some(plan) = ErasurePlan::of(&transaction, agent, id, now)? else { return Ok(0) };
+    let erased = write(&transaction, &plan, id, now)?;
+    transaction.commit()?;
+    Ok(erased)
+}
+
+fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
+    let failed = |e: serde_json::Error| StoreError::Failed(e.to_string());
+    let ErasurePlan { stream, last, changed, head } = plan;
+    let mut erased = 0;
+    for (seq, event) in changed {
+        erased += u64::from(events::replace(db, *stream, *seq, event)?);
+    }
+    if erased == 0 {
+        return Ok(0);
+    }
+    let tombstone = RecordedEvent { seq: last.next(), at: now, event: Event::MemoryErased { id } };
+    let row = EventRow::new(&tombstone).map_err(failed)?;
+    row.insert(db, *stream)?;
+    memories::put_event(db, *stream, id, row.seq)?;
+    let mut count_changes = CountChanges::default();
+    let removed = memories::remove(db, &mut count_changes, *stream, id)?;
+    count_changes.write(db)?;
+    memories::sync_vector(db, *stream, id)?;
+    let head = match head {
+        Some(head) => serde_json::to_string(head),
+        None => serde_json::to_string(&read::fold_stream(db, *stream)?.derived.head),
+    };
+    derived_rows::put_head(db, *stream, &head.map_err(failed)?, -removed)?;
+    progress::advance(db, 1, Some(now))?;
+    Ok(erased)
+}

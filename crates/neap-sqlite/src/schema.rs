@@ -1,0 +1,288 @@
+//! The tables.
+//!
+//! `events`, `blocks` and the names in `sessions` are the truth; everything else is derived from them.
+//! [`neap_store::backend::rowids`] explains the rowids of texts.
+
+use rusqlite::Connection;
+
+use super::progress;
+
+/// "Neap" in ASCII: marks the file as ours.
+pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
+pub(super) const FORMAT: i64 = 10;
+pub(super) const FORMAT_WITH_MEMORIES: i64 = 3;
+pub(super) const FORMAT_WITH_BLOCKS: i64 = 4;
+/// Also the first with shelf counts. A task is what the user last asked for, in the session's row.
+pub(super) const FORMAT_WITH_TASKS: i64 = 5;
+pub(super) const FORMAT_WITH_CARDS: i64 = 6;
+pub(super) const FORMAT_WITH_LINKS: i64 = 7;
+pub(super) const FORMAT_WITH_UNDO: i64 = 8;
+/// Also the first with checksums of derived texts.
+pub(super) const FORMAT_WITH_PROGRESS: i64 = 9;
+/// Embeddings are apart from their sign bits, which a search reads.
+pub(super) const FORMAT_WITH_VECTOR_INDEX: i64 = 10;
+/// Tables whose rows have a checksum of their text since then.
+pub(super) const CHECKSUMMED_TABLES: [&str; 3] = ["sessions", "efforts", "memories"];
+
+const TABLES: &str = "
+CREATE TABLE sessions(
+  stream INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  texts INTEGER NOT NULL,
+  head TEXT NOT NULL,
+  cold INTEGER NOT NULL DEFAULT 0,
+  sum INTEGER
+);
+CREATE TABLE events(
+  stream INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  sum INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  PRIMARY KEY(stream, seq)
+) WITHOUT ROWID;
+CREATE TABLE efforts(
+  text INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  body TEXT NOT NULL,
+  sum INTEGER,
+  UNIQUE(stream, id)
+);
+CREATE TABLE turn_ids(
+  stream INTEGER NOT NULL,
+  turn_id TEXT NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(stream, turn_id)
+) WITHOUT ROWID;
+-- The words come analysed; to the ascii tokenizer everything beyond ASCII is part of a word.
+CREATE VIRTUAL TABLE words USING fts5(
+  terms, content='', contentless_delete=1, detail=none, tokenize='ascii'
+);
+";
+
+/// Events by kind, except kinds that nearly every turn has: those are found by scanning backwards.
+pub(super) const KINDS: &str = "
+CREATE INDEX events_by_kind ON events(stream, kind, seq)
+  WHERE kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced');
+";
+/// The kinds that this index leaves out.
+pub(super) const KINDS_OF_EVERY_TURN: [&str; 3] = ["turn_started", "turn_completed", "efforts_referenced"];
+
+/// Turns end in the order of their numbers, except for concurrent ones. An exchange goes into the first lane where
+/// its turn is higher than all that ended before it. So within a lane the order of turns is the order of the log,
+/// any range of turns is one seek per lane, and there are no more lanes than concurrent turns.
+pub(super) const EXCHANGES: &str = "
+CREATE TABLE exchanges(
+  stream INTEGER NOT NULL,
+  scope TEXT NOT NULL,
+  lane INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY(stream, scope, lane, turn)
+) WITHOUT ROWID;
+CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
+";
+
+pub(super) const MEMORIES: &str = "
+CREATE TABLE memories(
+  text INTEGER PRIMARY KEY,
+  stream INTEGER NOT NULL,
+  shelf INTEGER NOT NULL AS (text >> 27),
+  at INTEGER NOT NULL,
+  due INTEGER,
+  body TEXT NOT NULL,
+  sum INTEGER
+);
+CREATE INDEX memories_by_time ON memories(shelf, at);
+CREATE INDEX memories_by_due ON memories(stream, due) WHERE due IS NOT NULL;
+CREATE TABLE memory_events(
+  stream INTEGER NOT NULL,
+  memory INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  PRIMARY KEY(stream, memory, seq)
+) WITHOUT ROWID;
+";
+
+pub(super) const BLOCKS: &str = "
+CREATE TABLE blocks(
+  stream INTEGER NOT NULL,
+  last_seq INTEGER NOT NULL,
+  first_seq INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  kinds TEXT NOT NULL,
+  body BLOB NOT NULL,
+  PRIMARY KEY(stream, last_seq)
+) WITHOUT ROWID;
+";
+
+pub(super) const SHELVES: &str = "
+CREATE TABLE shelves(
+  shelf INTEGER PRIMARY KEY,
+  memories INTEGER NOT NULL
+);
+";
+
+/// What is known of each text except its content: see `cards` and `vectors`.
+pub(super) const CARDS: &str = "
+CREATE TABLE cards(
+  text INTEGER PRIMARY KEY,
+  kind INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  nth INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  who TEXT,
+  tokens INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  terms BLOB NOT NULL
+);
+CREATE TABLE frequencies(
+  term INTEGER PRIMARY KEY,
+  texts INTEGER NOT NULL
+);
+CREATE TABLE counts(
+  scope INTEGER PRIMARY KEY,
+  texts INTEGER NOT NULL,
+  length INTEGER NOT NULL,
+  sum INTEGER NOT NULL
+);
+CREATE TABLE models(
+  model INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  dimensions INTEGER NOT NULL,
+  UNIQUE(name, dimensions)
+);
+CREATE TABLE unembedded(
+  text INTEGER PRIMARY KEY
+);
+CREATE TABLE withheld(
+  stream INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(stream, turn)
+) WITHOUT ROWID;
+";
+
+pub(super) const VECTORS: &str = "
+CREATE TABLE vector_index(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  text INTEGER NOT NULL UNIQUE,
+  model INTEGER NOT NULL,
+  sum INTEGER NOT NULL,
+  kind INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  replaces INTEGER NOT NULL,
+  signs BLOB
+);
+CREATE TABLE vectors(
+  text INTEGER PRIMARY KEY,
+  vector BLOB NOT NULL
+);
+CREATE TABLE embedded(
+  model INTEGER NOT NULL,
+  scope INTEGER NOT NULL,
+  texts INTEGER NOT NULL,
+  directions BLOB NOT NULL,
+  PRIMARY KEY(model, scope)
+) WITHOUT ROWID;
+";
+
+/// Digests of clients' histories up to a message.
+pub(super) const LINKS: &str = "
+CREATE TABLE links(
+  digest BLOB NOT NULL,
+  stream INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  PRIMARY KEY(digest, stream)
+) WITHOUT ROWID;
+CREATE INDEX links_by_stream ON links(stream);
+";
+
+/// The content of `shelves`, recounted.
+pub(super) const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
+
+pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
+    create_tables(db)?;
+    progress::initialize(db)
+}
+
+pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
+    db.execute_batch(TABLES)?;
+    db.execute_batch(KINDS)?;
+    db.execute_batch(EXCHANGES)?;
+    db.execute_batch(MEMORIES)?;
+    db.execute_batch(BLOCKS)?;
+    db.execute_batch(SHELVES)?;
+    db.execute_batch(CARDS)?;
+    db.execute_batch(VECTORS)?;
+    db.execute_batch(LINKS)?;
+    db.execute_batch(progress::TABLE)?;
+    db.pragma_update(None, "application_id", APPLICATION_ID)?;
+    db.pragma_update(None, "user_version", FORMAT)
+}
+
+pub(super) fn format(db: &Connection) -> rusqlite::Result<i64> {
+    db.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// False for an older database that cannot be upgraded.
+pub(super) fn has_memories(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_MEMORIES)
+}
+
+pub(super) fn has_tasks(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_TASKS)
+}
+
+/// If false (a read-only store of an older format), searches find nothing.
+pub(super) fn has_cards(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_CARDS)
+}
+
+pub(super) fn has_links(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_LINKS)
+}
+
+/// If false (a read-only store of an older format), embeddings are not read.
+pub(super) fn has_vector_index(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_VECTOR_INDEX)
+}
+
+pub(super) fn has_progress(db: &Connection) -> rusqlite::Result<bool> {
+    Ok(format(db)? >= FORMAT_WITH_PROGRESS)
+}
+
+pub(super) fn has_checksums(db: &Connection, table: &str) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = 'sum'")?.exists([table])
+}
+
+pub(super) fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
+    db.prepare_cached("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?.exists([name])
+}
+
+/// Makes a read-only database of an older format readable like a current one.
+pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
+    if format(db)? < FORMAT_WITH_BLOCKS {
+        db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    if has_memories(db)? && !has_tasks(db)? {
+        db.execute_batch(&format!("CREATE TEMP VIEW shelves AS {}", COUNTED.replace("FROM ", "FROM main.")))?;
+    }
+    if !has_cards(db)? {
+        db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    if !has_vector_index(db)? {
+        // Until it is upgraded, such a store is searched by words.
+        db.execute_batch(&VECTORS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
+    }
+    for table in CHECKSUMMED_TABLES {
+        if has_table(db, table)? && !has_checksums(db, table)? {
+            db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
+        }
+    }
+    Ok(())
+}
