@@ -23,13 +23,14 @@ mod session_lookup;
 mod store_outage;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use neap_core::client::{
     Bounds, Caller, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
     decide_forward,
 };
 use neap_model::wire::request::WireRequest;
+use tokio::time::Instant;
 
 pub(crate) use backlog::Backlog;
 pub use backlog::RecordingStatus;
