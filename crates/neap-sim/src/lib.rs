@@ -10,10 +10,12 @@
 
 pub mod agent;
 pub mod check;
+mod clients;
 pub mod digest;
 pub mod disk;
 pub mod host;
 mod keys;
+mod labels;
 pub mod model;
 pub mod plant;
 pub mod rival;
@@ -26,7 +28,9 @@ mod steps;
 pub mod store;
 pub mod summarizer;
 pub mod trace;
+mod transcript;
 pub mod user;
+mod wire;
 pub mod words;
 mod world;
 

@@ -37,6 +37,11 @@ enum TurnOutcome {
 
 impl World {
     pub(crate) async fn step(&mut self, number: u64) -> StepResult {
+        self.session_step(number).await?;
+        self.client_step().await
+    }
+
+    async fn session_step(&mut self, number: u64) -> StepResult {
         if !self.agents.is_empty() && self.memory_rng.chance(130) {
             self.memory_step().await?;
             let deep = self.memory_rng.chance(300);
