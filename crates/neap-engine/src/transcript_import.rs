@@ -13,6 +13,7 @@ use neap_core::client::{Digest, HistoryHead, HistoryLink};
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_in_place;
+use neap_store::StoreError;
 use serde::Serialize;
 
 use crate::engine::Engine;
@@ -236,9 +237,16 @@ impl Engine {
         Ok(stream.commit(self.parts.store.as_ref(), events).await?)
     }
 
+    /// Concludes the active effort. A conflict if another process imported meanwhile: it may have had the same
+    /// records.
     async fn conclude_effort(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
+        let (expected, line) = (stream.state.seq(), stream.state.head().line.clone());
         self.attach(&stream.id).await?.call_tool("close_effort", "{}").await?;
-        Ok(stream.reload(self.parts.store.as_ref()).await?)
+        stream.reload(self.parts.store.as_ref()).await?;
+        match stream.state.head().line == line {
+            true => Ok(()),
+            false => Err(StoreError::Conflict { expected, actual: stream.state.seq() }.into()),
+        }
     }
 
     /// Exchanges since the program last replaced its history with a summary.
