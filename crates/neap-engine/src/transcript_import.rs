@@ -115,18 +115,20 @@ impl Engine {
             transcript.records.remove(0);
         } else {
             let nth = self.next_occurrence(prompt, seen).await?;
-            transcript.records[0].keys = vec![prompt.nth_key(nth), deliveries[0], deliveries[1]];
+            let [first, second] = deliveries;
+            transcript.records[0].keys = vec![prompt.nth_key(nth), prompt.reported_key(nth), first, second];
         }
         self.import_transcript(&transcript).await
     }
 
-    /// Which occurrence of a prompt this is: the first after those recorded.
+    /// Which occurrence of a prompt this is: the first that no hook reported. It may be recorded by now, from the
+    /// transcript.
     async fn next_occurrence(&self, prompt: &PromptFingerprint, seen: u64) -> Result<u64, EngineError> {
         let (mut known, mut unknown) = (seen, seen + OCCURRENCES_MAX);
         let mut step = 1;
         while unknown - known > 1 {
             let probes: Vec<u64> = (known + 1..unknown).step_by(step).take(OCCURRENCES_PER_LOOKUP).collect();
-            let keys: Vec<Digest> = probes.iter().map(|nth| prompt.nth_key(*nth)).collect();
+            let keys: Vec<Digest> = probes.iter().map(|nth| prompt.reported_key(*nth)).collect();
             let linked = self.parts.store.sessions_by_digest(&keys).await?;
             let free = linked.iter().position(Vec::is_empty);
             known = free.map_or(probes.len(), |free| free).checked_sub(1).map_or(known, |last| probes[last]);
