@@ -103,6 +103,8 @@ impl World {
             clients,
         };
         world.open_all().await?;
+        // The first step is judged by the sessions as they were created.
+        world.check_step(false).await?;
         Ok(world)
     }
 
@@ -302,8 +304,12 @@ impl World {
         let streams =
             self.sessions.iter().map(|session| &session.id).chain(self.agents.iter().map(|watch| &watch.id));
         let traced = streams.map(|stream| (&self.trace, stream.clone()));
-        let clients = self.clients.trace.streams().into_iter().map(|stream| (&self.clients.trace, stream));
-        for (trace, stream) in traced.chain(clients) {
+        // Clients have many streams; the one that is at fault says most.
+        let is_named = |stream: &SessionId| violations.iter().any(|one| one.what.contains(stream.as_str()));
+        let clients = self.clients.trace.streams().into_iter().filter(is_named);
+        let clients = clients.map(|stream| (&self.clients.trace, stream));
+        let traced: Vec<_> = clients.chain(traced).collect();
+        for (trace, stream) in traced {
             let what = trace.with_acknowledged(&stream, |events| {
                 let newest = &events[events.len().saturating_sub(TRACED_EVENTS)..];
                 let lines = newest.iter().map(|recorded| {
