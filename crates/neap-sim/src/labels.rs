@@ -12,18 +12,18 @@ pub(crate) fn labels_in(text: &str) -> Vec<u64> {
     parts.filter_map(|part| part.split_once('>')?.0.parse().ok()).collect()
 }
 
-/// The numbers in the messages that an event stores.
-pub(crate) fn stored_labels(event: &Event) -> Vec<u64> {
+/// The numbers in the message that an event stores: in its text, and in its calls.
+pub(crate) fn stored_labels(event: &Event) -> [Vec<u64>; 2] {
     let counted = if let Event::TurnStarted { message, .. } | Event::MessageAdded { message, .. } = event {
         message
     } else if let Event::TurnCompleted { reply, .. } = event {
         reply
     } else {
-        return Vec::new();
+        return [Vec::new(), Vec::new()];
     };
     let message = &counted.message;
     let calls = message.tool_calls.iter().flat_map(|call| labels_in(&call.arguments));
-    labels_in(&message.content).into_iter().chain(calls).collect()
+    [labels_in(&message.content), calls.collect()]
 }
 
 #[cfg(test)]

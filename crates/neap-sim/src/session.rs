@@ -143,6 +143,7 @@ impl SimSession {
                 rival: Some(rival.clone()),
                 rivals_at_creation: false,
                 is_dead: Arc::default(),
+                caller: Arc::default(),
             };
             let faulty_store: Arc<dyn Store> =
                 Arc::new(FaultyStore::with_faults(store.clone(), self.trace.clone(), faults));

@@ -20,6 +20,7 @@ use neap_store::{
     AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
     StoreError, StoredEvent,
 };
+use tokio::sync::Notify;
 
 use crate::rng::Rng;
 use crate::trace::{Fault, Trace};
@@ -48,6 +49,16 @@ pub struct Faults {
     pub rivals_at_creation: bool,
     /// The process is dead: its tasks that go on in the runtime reach the store no more.
     pub is_dead: Arc<AtomicBool>,
+    /// The caller, who may go away during a commit.
+    pub caller: Arc<Caller>,
+}
+
+/// Whoever waits for a commit.
+#[derive(Debug, Default)]
+pub struct Caller {
+    /// Whether somebody notices if it goes away; otherwise it does not.
+    pub may_leave: AtomicBool,
+    pub left: Notify,
 }
 
 impl FaultyStore {
@@ -64,7 +75,9 @@ impl FaultyStore {
         let faults = self.faults.as_ref()?;
         let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = if rng.chance(faults.commits_per_mille) {
-            rng.pick(&[Fault::CrashBefore, Fault::CrashAfter, Fault::Full]).copied()
+            let kinds = [Fault::CrashBefore, Fault::CrashAfter, Fault::Full, Fault::Dropped, Fault::Dropped];
+            let may_leave = faults.caller.may_leave.load(Ordering::Relaxed);
+            rng.pick(if may_leave { &kinds } else { &kinds[..3] }).copied()
         } else if faults.rival.is_some() && rng.chance(faults.rivals_per_mille) {
             Some(Fault::Rival)
         } else {
@@ -113,6 +126,17 @@ impl EventStore for FaultyStore {
                 }
             }
             Some(Fault::CrashAfter | Fault::BusyRead | Fault::Dropped | Fault::Interrupted) | None => {}
+        }
+        if fault == Some(Fault::Dropped)
+            && let Some(faults) = &self.faults
+        {
+            // Its commit may have become durable all the same.
+            let is_durable = faults.rng.lock().unwrap_or_else(PoisonError::into_inner).chance(500);
+            if is_durable && self.inner.commit(commit.clone()).await.is_ok() {
+                self.trace.acknowledge(&commit);
+            }
+            faults.caller.left.notify_one();
+            std::future::pending::<()>().await;
         }
         self.inner.commit(commit.clone()).await?;
         self.trace.acknowledge(&commit);

@@ -1,7 +1,7 @@
 //! Checks the streams that clients write: equal to what was acknowledged, equal to their replay (I3), and with each
 //! accepted text exactly once (I2).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::ids::SessionId;
 use neap_core::session::event::RecordedEvent;
@@ -32,7 +32,11 @@ pub(crate) enum Place {
 }
 
 #[derive(Default)]
-pub(crate) struct StoredTexts(BTreeMap<SessionId, ClientStream>);
+pub(crate) struct StoredTexts {
+    streams: BTreeMap<SessionId, ClientStream>,
+    /// Labels of messages, which search finds; it does not look into calls.
+    said: BTreeSet<u64>,
+}
 
 impl StoredTexts {
     /// Follows every stream to its end; returns what is new.
@@ -44,14 +48,16 @@ impl StoredTexts {
     ) -> Result<Vec<RecordedEvent>, StoreError> {
         let mut all = Vec::new();
         for id in trace.streams() {
-            let stream = self.0.entry(id.clone()).or_default();
+            let stream = self.streams.entry(id.clone()).or_default();
             if trace.acknowledged_len(&id) == stream.watch.events_seen {
                 continue;
             }
             let new = stream.watch.follow(store, &id, trace, out).await?;
             for recorded in &new {
                 stream.replayed.apply(recorded);
-                for number in stored_labels(&recorded.event) {
+                let [said, called] = stored_labels(&recorded.event);
+                self.said.extend(&said);
+                for number in said.into_iter().chain(called) {
                     let count = stream.labels.entry(number).or_default();
                     *count += 1;
                     out.check("once", *count == 1, || format!("{} is twice in {id}", label(number)));
@@ -65,16 +71,16 @@ impl StoredTexts {
         Ok(all)
     }
 
-    pub(crate) fn has(&self, number: u64) -> bool {
-        self.0.values().any(|stream| stream.labels.contains_key(&number))
+    pub(crate) fn is_said(&self, number: u64) -> bool {
+        self.said.contains(&number)
     }
 
     pub(crate) fn expect(&self, numbers: &[u64], place: &Place, out: &mut Violations) {
         let count = |stream: &ClientStream, number| stream.labels.get(&number).copied().unwrap_or(0);
-        let all = |number| self.0.values().map(|stream| count(stream, number)).sum::<u64>();
+        let all = |number| self.streams.values().map(|stream| count(stream, number)).sum::<u64>();
         for number in numbers.iter().copied() {
             let is_there = match place {
-                Place::In(session) => self.0.get(session).is_some_and(|stream| count(stream, number) == 1),
+                Place::In(session) => self.streams.get(session).is_some_and(|stream| count(stream, number) == 1),
                 Place::OneStream => all(number) == 1,
                 Place::AnyStream => all(number) >= 1,
             };
@@ -86,7 +92,7 @@ impl StoredTexts {
 
     /// Rows against the stream (I3).
     pub(crate) async fn check_rows(&self, store: &dyn Store, out: &mut Violations) -> Result<(), StoreError> {
-        for (id, stream) in &self.0 {
+        for (id, stream) in &self.streams {
             let rows = store.load(id).await?.unwrap_or_default();
             out.check("I3", rows == stream.replayed, || {
                 format!("{id}: rows say {:?}, the stream says {:?}", rows.head(), stream.replayed.head())
@@ -102,7 +108,7 @@ impl StoredTexts {
         trace: &Trace,
         out: &mut Violations,
     ) -> Result<(), StoreError> {
-        for (id, stream) in &self.0 {
+        for (id, stream) in &self.streams {
             let all = stream.watch.compare_all(store, id, trace, out).await?;
             let is_same = SessionState::replay(&all) == stream.replayed;
             out.check("I3", is_same, || format!("{id}: a replay gives another state"));

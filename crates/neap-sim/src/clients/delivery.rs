@@ -13,7 +13,7 @@ use neap_core::client::transcript::{RecordBody, Transcript};
 use neap_engine::{Author, Engine, EngineError, IncomingRequest, RequestPlan};
 
 use crate::labels::labels_in;
-use crate::store::Rival;
+use crate::store::{Caller, Rival};
 use crate::trace::Trace;
 use crate::wire;
 
@@ -85,6 +85,7 @@ pub(crate) struct Processes {
     pub(crate) other: Engine,
     pub(crate) twin: Arc<Twin>,
     pub(crate) is_dead: Arc<AtomicBool>,
+    pub(crate) caller: Arc<Caller>,
 }
 
 impl Drop for Processes {

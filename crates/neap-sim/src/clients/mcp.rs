@@ -87,7 +87,7 @@ impl Clients {
     /// What is stored is found by a word that only it has.
     async fn check_search(&mut self, engine: &Engine, out: &mut Violations) -> Result<(), EngineError> {
         let number = self.rng.between(1, self.labels.max(1));
-        if !self.stored.has(number) {
+        if !self.stored.is_said(number) {
             return Ok(());
         }
         let hits = engine.search(&format!("m{number}"), Filter::default(), 50).await?;

@@ -7,7 +7,7 @@ mod imports;
 mod mcp;
 mod proxy;
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ use crate::plant::Plant;
 use crate::rng::Rng;
 use crate::run::Report;
 use crate::settings::Settings;
-use crate::store::{Faults, FaultyStore};
+use crate::store::{Caller, Faults, FaultyStore};
 use crate::trace::{Fault, Trace};
 use crate::user::User;
 
@@ -121,7 +121,7 @@ impl Clients {
         let faultless = Arc::new(FaultyStore::without_faults(store.clone(), self.trace.clone()));
         let other = self.engine(faultless, rng.fork("other"));
         let twin = Arc::new(Twin::new(other.clone(), self.trace.clone()));
-        let is_dead = Arc::new(AtomicBool::new(false));
+        let (is_dead, caller) = (Arc::new(AtomicBool::new(false)), Arc::new(Caller::default()));
         let faults = Faults {
             rng: Mutex::new(rng.fork("faults")),
             commits_per_mille: self.settings.commit_faults_per_mille,
@@ -130,11 +130,12 @@ impl Clients {
             rival: Some(twin.clone()),
             rivals_at_creation: true,
             is_dead: is_dead.clone(),
+            caller: caller.clone(),
         };
         let faulty = Arc::new(FaultyStore::with_faults(store.clone(), self.trace.clone(), faults));
         let own = self.engine(faulty, rng.fork("own"));
         self.dropped = 0;
-        self.processes = Some(Processes { own, other, twin, is_dead });
+        self.processes = Some(Processes { own, other, twin, is_dead, caller });
     }
 
     fn engine(&self, store: Arc<dyn Store>, rng: Rng) -> Engine {
@@ -176,22 +177,32 @@ impl Clients {
         meanwhile: Option<Delivery>,
         out: &mut Violations,
     ) -> (bool, Option<Box<RequestPlan>>) {
-        let Some(twin) = self.processes.as_ref().map(|both| both.twin.clone()) else { return (false, None) };
+        let Some((twin, caller)) = self.processes.as_ref().map(|both| (both.twin.clone(), both.caller.clone()))
+        else {
+            return (false, None);
+        };
         twin.prepare(meanwhile);
-        let delivered = delivery.deliver(engine).await;
+        caller.may_leave.store(true, Ordering::Relaxed);
+        let delivered = tokio::select! {
+            biased;
+            delivered = delivery.deliver(engine) => Some(delivered),
+            () = caller.left.notified() => None,
+        };
+        caller.may_leave.store(false, Ordering::Relaxed);
         twin.prepare(None);
         for (delivery, plan) in twin.take_done() {
             self.note_delivered(&delivery, plan.as_deref(), out);
         }
         match delivered {
-            Ok(plan) => {
+            Some(Ok(plan)) => {
                 self.note_delivered(&delivery, plan.as_deref(), out);
                 (true, plan)
             }
-            Err(error) => {
+            Some(Err(error)) => {
                 self.explain(&error, out);
                 (false, None)
             }
+            None => (false, None),
         }
     }
 

@@ -17,7 +17,9 @@ use crate::wire;
 use crate::words::ramble;
 
 const TENANTS: usize = 2;
-const CLIENTS: u64 = 5;
+const CLIENTS: u64 = 3;
+/// Most turns that a client takes in one step.
+const TURNS_MAX: u64 = 4;
 
 pub(super) struct ProxyClients {
     clients: Vec<ProxyClient>,
@@ -134,18 +136,24 @@ impl Clients {
                 client.name = client.name.map(|name| if name == "desk" { "lamp" } else { "desk" });
                 self.ask(&mut client);
             }
-            22..=26 if !client.is_chained => {
+            22..=24 if !client.is_chained => {
                 let summary = format!("{} Summary of what was said before.", self.next_label());
                 client.history = vec![wire::user(&summary)];
                 self.ask(&mut client);
             }
-            27..=30 => {
+            25..=27 => {
                 client = ProxyClient::new(&mut self.rng);
                 self.ask(&mut client);
             }
-            31..=38 if !client.is_chained => return self.send_two(at, report, out).await,
+            28..=38 if !client.is_chained => return self.send_two(at, report, out).await,
             39..=44 => return self.complete_one(out).await,
-            _ => self.ask(&mut client),
+            _ => {
+                for _ in 1..self.rng.between(1, TURNS_MAX) {
+                    self.ask(&mut client);
+                    self.converse(&mut client, report, out).await;
+                }
+                self.ask(&mut client);
+            }
         }
         if !client.history.is_empty() {
             self.converse(&mut client, report, out).await;
