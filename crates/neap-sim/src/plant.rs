@@ -68,7 +68,7 @@ pub enum Plant {
     ForwardedOrphan,
     /// The proxy does not record a reply.
     ForgottenReply,
-    /// A request's recalled text comes from other tenants, too.
+    /// A request's recalled text comes from other sessions, those of other tenants included.
     WrongTenant,
     /// The store does not find the history that a request continues.
     ForgottenHistory,
@@ -281,11 +281,12 @@ impl SearchStore for PlantedStore {
         self.flush().await?;
         let mut search = search.clone();
         // A chat's own search stays as it is: another check sees that.
-        let is_of_client = |id: &SessionId| !CHATS.contains(&id.as_str());
         if self.plant == Plant::WrongTenant
-            && search.query.filter.streams.as_ref().is_some_and(|streams| streams.iter().all(is_of_client))
+            && let Some(streams) = &mut search.query.filter.streams
+            && !streams.iter().any(|id| CHATS.contains(&id.as_str()))
         {
-            search.query.filter.streams = None;
+            let all = self.inner.sessions().await?.into_iter().map(|info| info.session);
+            *streams = all.filter(|id| !streams.contains(id)).collect();
         }
         let mut results = self.inner.search(&search).await?;
         if let Some(messages) = self.found_messages() {

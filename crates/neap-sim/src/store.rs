@@ -114,8 +114,7 @@ impl EventStore for FaultyStore {
         // Most rivals need a session to use.
         let is_creation =
             commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
-        let is_too_early =
-            is_creation && !self.faults.as_ref().is_some_and(|faults| faults.rivals_at_creation);
+        let is_too_early = is_creation && !self.faults.as_ref().is_some_and(|faults| faults.rivals_at_creation);
         let fault = self.draw_fault().filter(|fault| !is_too_early || *fault != Fault::Rival);
         match fault {
             Some(Fault::CrashBefore) => return Err(StoreError::Failed("crashed before durability".to_owned())),

@@ -47,9 +47,7 @@ pub(crate) fn reply(api: WireApi, reply: &ProviderReply) -> Vec<Value> {
     let has_text = !text.is_empty();
     match api {
         WireApi::Chat => {
-            let call = |ToolCall { id, name, arguments }: &ToolCall| {
-                json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
-            };
+            let call = |ToolCall { id, name, arguments }: &ToolCall| json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments}});
             let mut item = json!({"role": "assistant", "content": has_text.then_some(text)});
             if !calls.is_empty() {
                 item["tool_calls"] = calls.iter().map(call).collect();
@@ -58,9 +56,7 @@ pub(crate) fn reply(api: WireApi, reply: &ProviderReply) -> Vec<Value> {
         }
         WireApi::Responses => {
             let said = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
-            let call = |ToolCall { id, name, arguments }: &ToolCall| {
-                json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments})
-            };
+            let call = |ToolCall { id, name, arguments }: &ToolCall| json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments});
             has_text.then_some(said).into_iter().chain(calls.iter().map(call)).collect()
         }
         WireApi::Messages => {

@@ -85,7 +85,8 @@ impl World {
         let (report, digest) = (Report::default(), RunDigest::default());
         let host_tools = settings.host_tools;
         let memory_rng = rng.fork("memories");
-        let canaries = sessions.iter().map(|session| &session.canary).chain(agents.iter().map(|watch| &watch.canary));
+        let canaries =
+            sessions.iter().map(|session| &session.canary).chain(agents.iter().map(|watch| &watch.canary));
         let clients = Clients::new(&rng, &settings, clock.clone(), config.plant, canaries.cloned().collect());
         let mut world = Self {
             rng,

@@ -53,8 +53,7 @@ impl Clients {
         let text = self.local_text();
         let (moment, id) = (self.next_moment(), format!("prompt-{}", self.labels));
         let mut file = std::mem::take(&mut self.hooks.files[at]);
-        let mut event =
-            json!({"hook_event_name": "UserPromptSubmit", "session_id": file.name, "prompt": text});
+        let mut event = json!({"hook_event_name": "UserPromptSubmit", "session_id": file.name, "prompt": text});
         let (session, line) = (PROGRAM.session_id(&file.name), self.labels.to_string());
         // Newer versions of the program give prompts an id.
         let key = if self.rng.chance(500) {
@@ -77,10 +76,12 @@ impl Clients {
         let at = usize::try_from(self.rng.below(self.hooks.pending.len() as u64)).unwrap_or(0);
         let Some((event, moment)) = self.hooks.pending.get(at).cloned() else { return };
         let is_last = self.rng.chance(500);
-        // This plant takes the second delivery for another event.
-        let late = if self.plant == Some(Plant::LateDelivery) { 60_000 } else { 0 };
-        let later = Stamp(moment.0 + i64::try_from(self.rng.below(DELIVERY_MS)).unwrap_or(0));
-        let [first, second] = [moment, Stamp(later.0 + late)].map(|moment| event.to_transcript(moment));
+        let mut delay = self.rng.below(DELIVERY_MS);
+        if self.plant == Some(Plant::LateDelivery) {
+            delay += 60_000 * report.hooked;
+        }
+        let later = Stamp(moment.0 + i64::try_from(delay).unwrap_or(0));
+        let [first, second] = [moment, later].map(|moment| event.to_transcript(moment));
         let (Some(first), Some(second)) = (first, second) else { return };
         // Nothing of the transcript was written when the hook was called.
         let [first, second] = [first, second].map(|hook| Delivery::Hook(hook, 0));

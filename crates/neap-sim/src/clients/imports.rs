@@ -91,7 +91,12 @@ impl Clients {
             let summary = format!("A summary of the first {} records.", file.records.len());
             let keys = vec![PROGRAM.record_key(&["compacted", &file.name, &summary])];
             let at = Some(self.clock.now());
-            file.records.push(TranscriptRecord { keys, at, message_id: None, body: RecordBody::Compacted(summary) });
+            file.records.push(TranscriptRecord {
+                keys,
+                at,
+                message_id: None,
+                body: RecordBody::Compacted(summary),
+            });
         }
         let text = self.local_text();
         self.append(file, Speaker::User, ContentBlock::Text(text));

@@ -38,10 +38,8 @@ impl Clients {
         let Ok(session) = SessionId::from_name(TOLD) else { return };
         let [own, others] = [(); 2].map(|()| {
             let at: Stamp = self.clock.now();
-            let messages = vec![
-                (at, Message::user(self.local_text())),
-                (at, Message::assistant(self.local_text())),
-            ];
+            let messages =
+                vec![(at, Message::user(self.local_text())), (at, Message::assistant(self.local_text()))];
             Delivery::Record(session.clone(), messages)
         });
         self.deliver(engine, own, Some(others), out).await;

@@ -48,7 +48,7 @@ struct InFlight {
 
 impl ProxyClients {
     pub(super) fn new(rng: &mut Rng) -> Self {
-        let budget = rng.pick(&[1_200, 2_000, 4_000]).copied().unwrap_or(2_000);
+        let budget = rng.pick(&[1_500, 4_000, 6_000]).copied().unwrap_or(4_000);
         let clients = (0..CLIENTS).map(|_| ProxyClient::new(rng)).collect();
         let user = |tenant| User::new(rng.fork(&format!("tenant {tenant}")), canary(tenant), budget);
         Self { clients, users: (0..TENANTS).map(user).collect(), budget, in_flight: Vec::new() }
@@ -222,7 +222,7 @@ impl Clients {
             }
         };
         let calls: Vec<ToolCall> = (0..calls).map(|_| call(self)).collect();
-        let words = self.rng.between(1, 60);
+        let words = self.rng.between(1, 150);
         let text = if calls.is_empty() || self.rng.chance(500) {
             format!("{} {}", self.next_label(), ramble(&mut self.rng, None, words))
         } else {
