@@ -19,7 +19,7 @@ use crate::model::memory::sensible_call;
 use crate::plant::Plant;
 use crate::rival::random_tool_call;
 use crate::rng::Rng;
-use crate::store::Rival;
+use crate::store::{Rival, hold_clock};
 use crate::trace::Fault;
 use crate::words::{REPORTED_CANARY, standing_rule};
 use crate::world::{World, unexplained};
@@ -406,7 +406,7 @@ impl World {
     async fn commit_stale(&mut self, at: usize) -> StepResult {
         let _ = at;
         let Some(commit) = self.trace.newest_commit() else { return Ok(()) };
-        match self.store.commit(commit).await {
+        match hold_clock(self.store.commit(commit)).await {
             Err(StoreError::Conflict { .. } | StoreError::DuplicateTurn { .. }) => Ok(()),
             Ok(()) => Err(unexplained("I10: a stale commit was accepted")),
             Err(error) => Err(unexplained(&format!("I10: a stale commit failed with {error}"))),

@@ -107,6 +107,18 @@ impl FaultyStore {
     }
 }
 
+/// Waits for another thread without being idle: a paused clock goes on by itself once nobody has anything to do.
+pub(crate) async fn hold_clock<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::task::yield_now() => {}
+        }
+    }
+}
+
 #[async_trait]
 impl EventStore for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
@@ -131,13 +143,13 @@ impl EventStore for FaultyStore {
         {
             // Its commit may have become durable all the same.
             let is_durable = faults.rng.lock().unwrap_or_else(PoisonError::into_inner).chance(500);
-            if is_durable && self.inner.commit(commit.clone()).await.is_ok() {
+            if is_durable && hold_clock(self.inner.commit(commit.clone())).await.is_ok() {
                 self.trace.acknowledge(&commit);
             }
             faults.caller.left.notify_one();
             std::future::pending::<()>().await;
         }
-        self.inner.commit(commit.clone()).await?;
+        hold_clock(self.inner.commit(commit.clone())).await?;
         self.trace.acknowledge(&commit);
         if fault == Some(Fault::CrashAfter) {
             return Err(StoreError::Failed("crashed after durability".to_owned()));
