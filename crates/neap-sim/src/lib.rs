@@ -1,9 +1,10 @@
 //! A seeded simulation of Neap with faults, and checks of every invariant after every step.
 //!
 //! [`simulate`] runs one seed: people who open, switch, ramble, refer back, close and reopen ([`user`]); models
-//! that are good, forgetful or hostile ([`model`]); a store that crashes before or after durability, and rival
-//! processes that commit first ([`store`], [`rival`]). After every step the [`check`]s verify everything from
-//! outside. The same seed gives the same run, byte for byte, on every backend.
+//! that are good, forgetful or hostile ([`model`]); programs that come through the proxy, by hooks, by imports and
+//! over MCP (`clients`); a store that crashes before or after durability, and rival processes that commit first
+//! ([`store`], [`rival`]). After every step the [`check`]s verify everything from outside. The same seed gives the
+//! same run, byte for byte, on every backend.
 //!
 //! A failing seed is printed and joins [`KNOWN_SEEDS`]. Deliberate faults ([`plant`]) prove that the checks can
 //! fail.
@@ -37,4 +38,4 @@ mod world;
 pub use run::{Config, Failure, Report, simulate};
 
 /// Seeds that failed once, with the turns it took; they always run.
-pub const KNOWN_SEEDS: &[(u64, u64)] = &[(54, 40), (61, 165), (353, 180)];
+pub const KNOWN_SEEDS: &[(u64, u64)] = &[(31, 20), (36, 67), (54, 40), (61, 165), (353, 180)];

@@ -6,6 +6,7 @@ mod hooks;
 mod imports;
 mod mcp;
 mod proxy;
+mod proxy_client;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,7 +22,7 @@ use delivery::{Delivery, Processes, Twin};
 use hooks::Hooks;
 use imports::Imports;
 pub(crate) use mcp::TOLD;
-use proxy::ProxyClients;
+use proxy_client::ProxyClients;
 
 use crate::check::stored::{Place, StoredTexts};
 use crate::check::{Violations, forwarded};
