@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::state::SessionState;
 use neap_store::{Store, StoreError};
@@ -34,8 +34,8 @@ pub(crate) enum Place {
 #[derive(Default)]
 pub(crate) struct StoredTexts {
     streams: BTreeMap<SessionId, ClientStream>,
-    /// Labels of messages, which search finds; it does not look into calls.
-    said: BTreeSet<u64>,
+    /// Where messages are, which search finds; it does not look into calls.
+    said: BTreeMap<u64, BTreeSet<(SessionId, Option<TurnNo>)>>,
 }
 
 impl StoredTexts {
@@ -56,7 +56,9 @@ impl StoredTexts {
             for recorded in &new {
                 stream.replayed.apply(recorded);
                 let [said, called] = stored_labels(&recorded.event);
-                self.said.extend(&said);
+                for number in &said {
+                    self.said.entry(*number).or_default().insert((id.clone(), recorded.event.turn()));
+                }
                 for number in said.into_iter().chain(called) {
                     let count = stream.labels.entry(number).or_default();
                     *count += 1;
@@ -71,8 +73,9 @@ impl StoredTexts {
         Ok(all)
     }
 
-    pub(crate) fn is_said(&self, number: u64) -> bool {
-        self.said.contains(&number)
+    /// The sessions and turns that have a message; none if it is not stored.
+    pub(crate) fn places(&self, number: u64) -> Option<&BTreeSet<(SessionId, Option<TurnNo>)>> {
+        self.said.get(&number)
     }
 
     pub(crate) fn expect(&self, numbers: &[u64], place: &Place, out: &mut Violations) {

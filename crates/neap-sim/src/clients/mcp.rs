@@ -17,6 +17,8 @@ use crate::run::Report;
 /// The session that hosts record messages into.
 pub(crate) const TOLD: &str = "told";
 
+const HITS_MAX: usize = 50;
+
 impl Clients {
     pub(super) async fn use_mcp(&mut self, report: &mut Report, out: &mut Violations) {
         let Some(engine) = self.draw_engine() else { return };
@@ -85,12 +87,12 @@ impl Clients {
     /// What is stored is found by a word that only it has.
     async fn check_search(&mut self, engine: &Engine, out: &mut Violations) -> Result<(), EngineError> {
         let number = self.rng.between(1, self.labels.max(1));
-        if !self.stored.is_said(number) {
-            return Ok(());
-        }
-        let hits = engine.search(&format!("m{number}"), Filter::default(), 50).await?;
-        let found = hits.iter().any(|hit| labels_in(&hit.text).contains(&number));
-        out.check("search", found, || format!("{} is not found: {hits:?}", label(number)));
+        let Some(places) = self.stored.places(number) else { return Ok(()) };
+        let hits = engine.search(&format!("m{number}"), Filter::default(), HITS_MAX).await?;
+        let found = hits.iter().any(|hit| places.contains(&(hit.session.clone(), hit.turn)));
+        out.check("search", found, || {
+            format!("{} of {places:?} is not found among {} hits", label(number), hits.len())
+        });
         Ok(())
     }
 
