@@ -89,11 +89,12 @@ impl Engine {
     }
 
     /// Imports what a hook reported. A prompt without an id is identified by its text; `seen` is how often that
-    /// text was in the transcript at the time. The same event again changes nothing.
+    /// text was in the transcript at the time, `None` if there is no transcript. The same event again changes
+    /// nothing.
     pub async fn import_hook_event(
         &self,
         event: &HookTranscript,
-        seen: u64,
+        seen: Option<u64>,
     ) -> Result<ImportedTranscript, EngineError> {
         let HookTranscript { transcript, unkeyed_prompt, at } = event;
         let Some(prompt) = unkeyed_prompt else { return self.import_transcript(transcript).await };
@@ -105,18 +106,22 @@ impl Engine {
             transcript.records.remove(0);
         } else {
             let nth = self.next_occurrence(prompt, seen).await?;
-            transcript.records[0].keys = vec![prompt.nth_key(nth), deliveries[0], deliveries[1]];
+            let [first, second] = deliveries;
+            transcript.records[0].keys = vec![prompt.nth_key(nth), prompt.reported_key(nth), first, second];
         }
         self.import_transcript(&transcript).await
     }
 
-    /// Which occurrence of a prompt this is: the first after those recorded.
-    async fn next_occurrence(&self, prompt: &PromptFingerprint, seen: u64) -> Result<u64, EngineError> {
+    /// Which occurrence of a prompt this is: the first that no hook reported. It may be recorded by now, from the
+    /// transcript. Without one, it is the first that is not recorded.
+    async fn next_occurrence(&self, prompt: &PromptFingerprint, seen: Option<u64>) -> Result<u64, EngineError> {
+        let key = |nth: u64| if seen.is_some() { prompt.reported_key(nth) } else { prompt.nth_key(nth) };
+        let seen = seen.unwrap_or(0);
         let (mut known, mut unknown) = (seen, seen + OCCURRENCES_MAX);
         let mut step = 1;
         while unknown - known > 1 {
             let probes: Vec<u64> = (known + 1..unknown).step_by(step).take(OCCURRENCES_PER_LOOKUP).collect();
-            let keys: Vec<Digest> = probes.iter().map(|nth| prompt.nth_key(*nth)).collect();
+            let keys: Vec<Digest> = probes.iter().map(|nth| key(*nth)).collect();
             let linked = self.parts.store.sessions_by_digest(&keys).await?;
             let free = linked.iter().position(Vec::is_empty);
             known = free.map_or(probes.len(), |free| free).checked_sub(1).map_or(known, |last| probes[last]);
@@ -171,10 +176,10 @@ impl Engine {
         let mut last: Option<&TranscriptStep> = None;
         for step in steps {
             if importer.should_conclude(&stream.state, last, Some(step)) {
-                if !self.commit_batch(stream, recorder, &mut batch).await? {
+                let is_committed = self.commit_batch(stream, recorder, &mut batch).await?;
+                if !is_committed || !self.conclude_effort(stream, recorder).await? {
                     return Ok(false);
                 }
-                self.conclude_effort(stream).await?;
             }
             self.begin_session(stream, transcript, step, &mut batch);
             let counter = counter_for(&stream.state.head().encoding);
@@ -200,11 +205,11 @@ impl Engine {
         if !self.commit_batch(stream, recorder, &mut batch).await? {
             return Ok(false);
         }
-        if importer.should_conclude(&stream.state, last, None) {
-            self.conclude_effort(stream).await?;
-        }
         imported.masked += importer.masked_count;
-        Ok(true)
+        match importer.should_conclude(&stream.state, last, None) {
+            true => self.conclude_effort(stream, recorder).await,
+            false => Ok(true),
+        }
     }
 
     fn begin_session(
@@ -239,9 +244,21 @@ impl Engine {
         recorder.commit(stream, events).await
     }
 
-    async fn conclude_effort(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
+    /// Concludes the active effort. Returns `false` if another process imported meanwhile: it may have had the same
+    /// records.
+    async fn conclude_effort(
+        &self,
+        stream: &mut OpenStream,
+        recorder: &mut Recorder<'_>,
+    ) -> Result<bool, EngineError> {
+        let line = stream.state.head().line.clone();
         self.attach(&stream.id).await?.call_tool("close_effort", "{}").await?;
-        Ok(stream.reload(self.parts.store.as_ref()).await?)
+        stream.reload(self.parts.store.as_ref()).await?;
+        if stream.state.head().line == line {
+            return Ok(true);
+        }
+        recorder.count_conflict(&stream.id)?;
+        Ok(false)
     }
 
     /// Exchanges since the program last replaced its history with a summary.

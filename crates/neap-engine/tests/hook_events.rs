@@ -32,7 +32,7 @@ async fn stored_prompts(case: &Case) -> usize {
     let record = |apart: &i64| {
         let (engine, hook) =
             (Engine::builder(store.clone()).build(), event.to_transcript(Stamp(case.at + apart)).unwrap());
-        async move { engine.import_hook_event(&hook, 0).await.map(drop) }
+        async move { engine.import_hook_event(&hook, None).await.map(drop) }
     };
     if case.together {
         let tasks: Vec<_> = case.apart.iter().map(|apart| tokio::spawn(record(apart))).collect();
@@ -61,4 +61,20 @@ proptest! {
         let case = Case { apart: vec![0, case.apart[0] + 10_000], together: false, ..case };
         prop_assert_eq!(runtime.block_on(stored_prompts(&case)), 2);
     }
+}
+
+/// A hook's event may be recorded after the transcript that has the same prompt was imported, as when it waited in the spool.
+#[tokio::test]
+async fn a_prompt_that_is_imported_before_its_hook_is_recorded_is_stored_once() {
+    let store = Arc::new(MemStore::default());
+    let engine = Engine::builder(store.clone()).build();
+    let json = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "go on"});
+    let event = HookEvent::parse(None, &json.to_string()).unwrap();
+    let hook = event.to_transcript(Stamp(1_700_000_000_000)).unwrap();
+    let mut transcript = hook.transcript.clone();
+    transcript.records[0].keys = vec![hook.unkeyed_prompt.unwrap().nth_key(1)];
+    engine.import_transcript(&transcript).await.unwrap();
+    engine.import_hook_event(&hook, Some(0)).await.unwrap();
+    let events = store.events(&event.session_id(), Seq(0), 1_000).await.unwrap();
+    assert_eq!(events.iter().filter(|stored| format!("{stored:?}").contains("go on")).count(), 1);
 }

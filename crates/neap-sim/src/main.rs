@@ -151,5 +151,11 @@ fn add(all: &mut Report, one: &Report) {
     all.memories += one.memories;
     all.loads += one.loads;
     all.censored += one.censored;
+    all.proxied += one.proxied;
+    all.cut += one.cut;
+    all.hooked += one.hooked;
+    all.imported += one.imported;
+    all.told += one.told;
+    all.deferred += one.deferred;
     all.digest ^= one.digest;
 }

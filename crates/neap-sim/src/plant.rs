@@ -22,6 +22,9 @@ use neap_store::{
     StoreError, StoredEvent,
 };
 
+use crate::clients::TOLD;
+use crate::world::CHATS;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Plant {
     /// The store acknowledges a commit and drops it.
@@ -59,6 +62,24 @@ pub enum Plant {
     RemarkInReply,
     /// A turn that a model reported counts as a person's.
     ModelAsPerson,
+    /// The proxy forwards a request as it came, though it is too long.
+    ForwardedWhole,
+    /// The proxy cuts a tool's result away from its call.
+    ForwardedOrphan,
+    /// The proxy does not record a reply.
+    ForgottenReply,
+    /// A request's recalled text comes from other sessions, those of other tenants included.
+    WrongTenant,
+    /// The store does not find the history that a request continues.
+    ForgottenHistory,
+    /// A transcript's records get other keys each time it is read.
+    UnstableKeys,
+    /// A hook's second delivery counts as another event.
+    LateDelivery,
+    /// A host's messages are recorded, the write is reported as a conflict, and they are recorded again.
+    RepeatedRecord,
+    /// Search finds no message.
+    DeafSearch,
 }
 
 /// Corrupts a request on its way to the model.
@@ -111,6 +132,12 @@ impl PlantedStore {
         Self { inner, plant, commits: AtomicU64::new(0), held: Mutex::new(None) }
     }
 
+    /// Whether only messages are found, or everything else; `None` finds both.
+    fn found_messages(&self) -> Option<bool> {
+        let is_spoilt = self.plant == Plant::BlindSearch || self.plant == Plant::DeafSearch;
+        is_spoilt.then_some(self.plant == Plant::BlindSearch)
+    }
+
     fn take_held(&self) -> Option<Commit> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -143,7 +170,9 @@ impl EventStore for PlantedStore {
                 }
             }
         }
-        if self.plant == Plant::RepeatedWrite && commit.session.agent().is_some() && nth % 3 == 2 {
+        let is_repeated = self.plant == Plant::RepeatedWrite && commit.session.agent().is_some()
+            || self.plant == Plant::RepeatedRecord && commit.session.as_str() == TOLD;
+        if is_repeated && nth % 3 == 2 {
             let expected = commit.expected;
             self.inner.commit(commit).await?;
             return Err(StoreError::Conflict { expected, actual: expected.next() });
@@ -220,6 +249,9 @@ impl EventStore for PlantedStore {
 
     async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
         self.flush().await?;
+        if self.plant == Plant::ForgottenHistory {
+            return Ok(vec![Vec::new(); digests.len()]);
+        }
         self.inner.sessions_by_digest(digests).await
     }
 }
@@ -229,8 +261,8 @@ impl SearchStore for PlantedStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.flush().await?;
         let mut candidates = self.inner.find_candidates(query).await?;
-        if self.plant == Plant::BlindSearch {
-            candidates.items.retain(|candidate| candidate.kind.is_message());
+        if let Some(messages) = self.found_messages() {
+            candidates.items.retain(|candidate| candidate.kind.is_message() == messages);
         }
         Ok(candidates)
     }
@@ -247,9 +279,18 @@ impl SearchStore for PlantedStore {
 
     async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
         self.flush().await?;
-        let mut results = self.inner.search(search).await?;
-        if self.plant == Plant::BlindSearch {
-            results.ranked.retain(|ranked| ranked.candidate.kind.is_message());
+        let mut search = search.clone();
+        // A chat's own search stays as it is: another check sees that.
+        if self.plant == Plant::WrongTenant
+            && let Some(streams) = &mut search.query.filter.streams
+            && !streams.iter().any(|id| CHATS.contains(&id.as_str()))
+        {
+            let all = self.inner.sessions().await?.into_iter().map(|info| info.session);
+            *streams = all.filter(|id| !streams.contains(id)).collect();
+        }
+        let mut results = self.inner.search(&search).await?;
+        if let Some(messages) = self.found_messages() {
+            results.ranked.retain(|ranked| ranked.candidate.kind.is_message() == messages);
         }
         Ok(results)
     }

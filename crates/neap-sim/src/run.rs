@@ -38,6 +38,15 @@ pub struct Report {
     /// How often memories were loaded into a context.
     pub loads: u64,
     pub censored: u64,
+    /// Requests that clients sent through the proxy, and how many of them were cut.
+    pub proxied: u64,
+    pub cut: u64,
+    /// Hook events, imports and recorded messages; deliveries of the same one count each.
+    pub hooked: u64,
+    pub imported: u64,
+    pub told: u64,
+    /// Requests that waited in memory because the store failed.
+    pub deferred: u64,
     /// Of all events and requests.
     pub digest: u64,
 }
@@ -67,6 +76,8 @@ pub fn simulate(seed: u64, config: &Config) -> Result<Report, Box<Failure>> {
         Box::new(Failure { seed, step: step.load(Ordering::Relaxed), violations })
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
         .build()
         .map_err(|error| failed("simulation", error.to_string()))?;
     let run = || runtime.block_on(take_steps(seed, config, &step));

@@ -141,6 +141,9 @@ impl SimSession {
                 reads_per_mille: self.settings.read_faults_per_mille,
                 rivals_per_mille: self.settings.rivals_per_mille,
                 rival: Some(rival.clone()),
+                rivals_at_creation: false,
+                is_dead: Arc::default(),
+                caller: Arc::default(),
             };
             let faulty_store: Arc<dyn Store> =
                 Arc::new(FaultyStore::with_faults(store.clone(), self.trace.clone(), faults));

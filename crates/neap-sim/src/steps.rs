@@ -19,7 +19,7 @@ use crate::model::memory::sensible_call;
 use crate::plant::Plant;
 use crate::rival::random_tool_call;
 use crate::rng::Rng;
-use crate::store::Rival;
+use crate::store::{Rival, hold_clock};
 use crate::trace::Fault;
 use crate::words::{REPORTED_CANARY, standing_rule};
 use crate::world::{World, unexplained};
@@ -37,6 +37,11 @@ enum TurnOutcome {
 
 impl World {
     pub(crate) async fn step(&mut self, number: u64) -> StepResult {
+        self.session_step(number).await?;
+        self.client_step().await
+    }
+
+    async fn session_step(&mut self, number: u64) -> StepResult {
         if !self.agents.is_empty() && self.memory_rng.chance(130) {
             self.memory_step().await?;
             let deep = self.memory_rng.chance(300);
@@ -401,7 +406,7 @@ impl World {
     async fn commit_stale(&mut self, at: usize) -> StepResult {
         let _ = at;
         let Some(commit) = self.trace.newest_commit() else { return Ok(()) };
-        match self.store.commit(commit).await {
+        match hold_clock(self.store.commit(commit)).await {
             Err(StoreError::Conflict { .. } | StoreError::DuplicateTurn { .. }) => Ok(()),
             Ok(()) => Err(unexplained("I10: a stale commit was accepted")),
             Err(error) => Err(unexplained(&format!("I10: a stale commit failed with {error}"))),

@@ -1,6 +1,7 @@
 //! A store that crashes, by seed, before or after a commit is durable, and lets a rival commit first.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -19,6 +20,7 @@ use neap_store::{
     AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
     StoreError, StoredEvent,
 };
+use tokio::sync::Notify;
 
 use crate::rng::Rng;
 use crate::trace::{Fault, Trace};
@@ -43,6 +45,20 @@ pub struct Faults {
     /// Commits before which a rival acts.
     pub rivals_per_mille: u64,
     pub rival: Option<Arc<dyn Rival>>,
+    /// Whether the rival also acts before a session's first event.
+    pub rivals_at_creation: bool,
+    /// The process is dead: its tasks that go on in the runtime reach the store no more.
+    pub is_dead: Arc<AtomicBool>,
+    /// The caller, who may go away during a commit.
+    pub caller: Arc<Caller>,
+}
+
+/// Whoever waits for a commit.
+#[derive(Debug, Default)]
+pub struct Caller {
+    /// Whether somebody notices if it goes away; otherwise it does not.
+    pub may_leave: AtomicBool,
+    pub left: Notify,
 }
 
 impl FaultyStore {
@@ -59,7 +75,9 @@ impl FaultyStore {
         let faults = self.faults.as_ref()?;
         let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
         let fault = if rng.chance(faults.commits_per_mille) {
-            rng.pick(&[Fault::CrashBefore, Fault::CrashAfter, Fault::Full]).copied()
+            let kinds = [Fault::CrashBefore, Fault::CrashAfter, Fault::Full, Fault::Dropped, Fault::Dropped];
+            let may_leave = faults.caller.may_leave.load(Ordering::Relaxed);
+            rng.pick(if may_leave { &kinds } else { &kinds[..3] }).copied()
         } else if faults.rival.is_some() && rng.chance(faults.rivals_per_mille) {
             Some(Fault::Rival)
         } else {
@@ -71,7 +89,14 @@ impl FaultyStore {
         fault
     }
 
-    fn maybe_fail_read(&self) -> Result<(), StoreError> {
+    async fn wait_for_ever_if_dead(&self) {
+        if self.faults.as_ref().is_some_and(|faults| faults.is_dead.load(Ordering::Relaxed)) {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    async fn maybe_fail_read(&self) -> Result<(), StoreError> {
+        self.wait_for_ever_if_dead().await;
         let Some(faults) = &self.faults else { return Ok(()) };
         let mut rng = faults.rng.lock().unwrap_or_else(PoisonError::into_inner);
         if rng.chance(faults.reads_per_mille) {
@@ -82,13 +107,27 @@ impl FaultyStore {
     }
 }
 
+/// Waits for another thread without being idle: a paused clock goes on by itself once nobody has anything to do.
+pub(crate) async fn hold_clock<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = tokio::task::yield_now() => {}
+        }
+    }
+}
+
 #[async_trait]
 impl EventStore for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
-        // No rival before a session's first event: it has no session to use yet.
+        self.wait_for_ever_if_dead().await;
+        // Most rivals need a session to use.
         let is_creation =
             commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
-        let fault = self.draw_fault().filter(|fault| !is_creation || *fault != Fault::Rival);
+        let is_too_early = is_creation && !self.faults.as_ref().is_some_and(|faults| faults.rivals_at_creation);
+        let fault = self.draw_fault().filter(|fault| !is_too_early || *fault != Fault::Rival);
         match fault {
             Some(Fault::CrashBefore) => return Err(StoreError::Failed("crashed before durability".to_owned())),
             Some(Fault::Full) => return Err(StoreError::Full { path: PathBuf::from("simulated") }),
@@ -99,7 +138,18 @@ impl EventStore for FaultyStore {
             }
             Some(Fault::CrashAfter | Fault::BusyRead | Fault::Dropped | Fault::Interrupted) | None => {}
         }
-        self.inner.commit(commit.clone()).await?;
+        if fault == Some(Fault::Dropped)
+            && let Some(faults) = &self.faults
+        {
+            // Its commit may have become durable all the same.
+            let is_durable = faults.rng.lock().unwrap_or_else(PoisonError::into_inner).chance(500);
+            if is_durable && hold_clock(self.inner.commit(commit.clone())).await.is_ok() {
+                self.trace.acknowledge(&commit);
+            }
+            faults.caller.left.notify_one();
+            std::future::pending::<()>().await;
+        }
+        hold_clock(self.inner.commit(commit.clone())).await?;
         self.trace.acknowledge(&commit);
         if fault == Some(Fault::CrashAfter) {
             return Err(StoreError::Failed("crashed after durability".to_owned()));
@@ -112,12 +162,12 @@ impl EventStore for FaultyStore {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.load(session).await
     }
 
     async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.last_seq(session).await
     }
 
@@ -136,7 +186,7 @@ impl EventStore for FaultyStore {
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.log(session, request).await
     }
 
@@ -149,6 +199,7 @@ impl EventStore for FaultyStore {
     }
 
     async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
+        self.maybe_fail_read().await?;
         self.inner.sessions_by_digest(digests).await
     }
 }
@@ -156,32 +207,32 @@ impl EventStore for FaultyStore {
 #[async_trait]
 impl SearchStore for FaultyStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.find_candidates(query).await
     }
 
     async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.neighbours(around, query).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.texts(ids).await
     }
 
     async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.search(search).await
     }
 
     async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.scopes(ids).await
     }
 
     async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.unembedded(model, max).await
     }
 
@@ -190,7 +241,7 @@ impl SearchStore for FaultyStore {
         model: &str,
         batch: Vec<(TextId, Arc<str>, Embedding)>,
     ) -> Result<(), StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.put_embeddings(model, batch).await
     }
 }
@@ -198,12 +249,12 @@ impl SearchStore for FaultyStore {
 #[async_trait]
 impl MemoryStore for FaultyStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.recall(agent, request).await
     }
 
     async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        self.maybe_fail_read()?;
+        self.maybe_fail_read().await?;
         self.inner.memories(agent, ids).await
     }
 

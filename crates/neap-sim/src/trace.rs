@@ -83,6 +83,11 @@ impl Trace {
         read(self.lock().acknowledged.get(session).map_or(&[], Vec::as_slice))
     }
 
+    /// Every stream that has an acknowledged event.
+    pub fn streams(&self) -> Vec<SessionId> {
+        self.lock().acknowledged.keys().cloned().collect()
+    }
+
     pub fn newest_commit(&self) -> Option<Commit> {
         self.lock().newest_commit.clone()
     }

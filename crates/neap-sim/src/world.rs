@@ -15,6 +15,7 @@ use neap_store::{Store, StoreError};
 use crate::agent::AgentAssignment;
 use crate::check::agent::AgentWatch;
 use crate::check::{Violation, Violations, marks, request, summary, view};
+use crate::clients::Clients;
 use crate::digest::RunDigest;
 use crate::disk::Disk;
 use crate::host::FETCH;
@@ -28,6 +29,9 @@ use crate::words::UNTRUSTED;
 
 /// Simulated time begins on a day in 2026.
 const START_TIME: Stamp = Stamp(1_780_000_000_000);
+
+/// The sessions in which people chat.
+pub(crate) const CHATS: [&str; 2] = ["ada", "bob"];
 
 /// Events of each session that a failure shows, and characters of each.
 const TRACED_EVENTS: usize = 12;
@@ -48,6 +52,7 @@ pub(crate) struct World {
     /// Separate, so that memory steps do not affect the others.
     pub(crate) memory_rng: Rng,
     pub(crate) clock: Arc<FixedClock>,
+    clients: Clients,
 }
 
 impl World {
@@ -62,7 +67,7 @@ impl World {
         let has_own_agents = config.plant == Some(Plant::WrongAgent);
         let assignment = if has_own_agents { AgentAssignment::Own } else { AgentAssignment::of(seed, &rng) };
         let (mut sessions, mut agents) = (Vec::new(), Vec::<AgentWatch>::new());
-        for name in ["ada", "bob"] {
+        for name in CHATS {
             let id = SessionId::from_name(name).map_err(|error| unexplained(&error.to_string()))?;
             let agent = assignment.of_session(name, &rng);
             if let Some(agent) = &agent {
@@ -80,6 +85,9 @@ impl World {
         let (report, digest) = (Report::default(), RunDigest::default());
         let host_tools = settings.host_tools;
         let memory_rng = rng.fork("memories");
+        let canaries =
+            sessions.iter().map(|session| &session.canary).chain(agents.iter().map(|watch| &watch.canary));
+        let clients = Clients::new(&rng, &settings, clock.clone(), config.plant, canaries.cloned().collect());
         let mut world = Self {
             rng,
             trace,
@@ -93,8 +101,11 @@ impl World {
             agents,
             memory_rng,
             clock,
+            clients,
         };
         world.open_all().await?;
+        // The first step is judged by the sessions as they were created.
+        world.check_step(false).await?;
         Ok(world)
     }
 
@@ -104,6 +115,7 @@ impl World {
         for session in &mut self.sessions {
             session.crash();
         }
+        self.clients.crash();
         self.store = self.disk.open().map_err(|error| unexplained(&error.to_string()))?;
         self.open_all().await?;
         self.check_from_start().await
@@ -116,7 +128,20 @@ impl World {
                 .await
                 .map_err(|error| unexplained(&format!("cannot open {}: {error}", session.id)))?;
         }
+        self.clients.open(&self.store);
         Ok(())
+    }
+
+    /// Now and then, a program does something from outside.
+    pub(crate) async fn client_step(&mut self) -> Result<(), Vec<Violation>> {
+        if !self.clients.takes_step() {
+            return Ok(());
+        }
+        let mut out = Violations::default();
+        self.clients.step(&mut self.report, &mut out).await;
+        let checked = self.clients.check(self.store.as_ref(), &mut self.digest, &mut self.report, &mut out);
+        checked.await.map_err(|error| unexplained(&error.to_string()))?;
+        finish(out)
     }
 
     /// Checks everything that happened since the last check. `deep` adds the expensive checks.
@@ -145,6 +170,7 @@ impl World {
             let other_agents = self.agents.iter().filter(|watch| Some(&watch.id) != own_agent.as_ref());
             let mut foreign: Vec<String> = other_agents.map(|watch| watch.canary.clone()).collect();
             foreign.extend(canaries.iter().filter(|word| **word != session.canary).cloned());
+            foreign.extend(self.clients.canaries());
             let counter = self.counter.as_ref();
             self.trace.with_acknowledged(&session.id, |acknowledged| {
                 let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
@@ -268,6 +294,8 @@ impl World {
             let checked = watch.check_from_start(self.store.as_ref(), &self.trace, &mut out).await;
             checked.map_err(|error| unexplained(&error.to_string()))?;
         }
+        let checked = self.clients.check_from_start(self.store.as_ref(), &mut out).await;
+        checked.map_err(|error| unexplained(&error.to_string()))?;
         finish(out)
     }
 
@@ -276,8 +304,14 @@ impl World {
         violations.truncate(3);
         let streams =
             self.sessions.iter().map(|session| &session.id).chain(self.agents.iter().map(|watch| &watch.id));
-        for stream in streams {
-            let what = self.trace.with_acknowledged(stream, |events| {
+        let traced = streams.map(|stream| (&self.trace, stream.clone()));
+        // Clients have many streams; the one that is at fault says most.
+        let is_named = |stream: &SessionId| violations.iter().any(|one| one.what.contains(stream.as_str()));
+        let clients = self.clients.trace.streams().into_iter().filter(is_named);
+        let clients = clients.map(|stream| (&self.clients.trace, stream));
+        let traced: Vec<_> = clients.chain(traced).collect();
+        for (trace, stream) in traced {
+            let what = trace.with_acknowledged(&stream, |events| {
                 let newest = &events[events.len().saturating_sub(TRACED_EVENTS)..];
                 let lines = newest.iter().map(|recorded| {
                     let body = serde_json::to_string(&recorded.event).unwrap_or_default();

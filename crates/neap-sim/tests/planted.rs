@@ -126,3 +126,48 @@ fn a_remark_in_what_a_model_said_is_seen() {
 fn a_model_that_speaks_as_a_person_is_seen() {
     check(Plant::ModelAsPerson, &["trust"]);
 }
+
+#[test]
+fn a_request_that_is_forwarded_too_long_is_seen() {
+    check(Plant::ForwardedWhole, &["I1"]);
+}
+
+#[test]
+fn a_forwarded_call_without_its_result_is_seen() {
+    check(Plant::ForwardedOrphan, &["I7"]);
+}
+
+#[test]
+fn a_reply_that_the_proxy_forgets_is_seen() {
+    check(Plant::ForgottenReply, &["once"]);
+}
+
+#[test]
+fn a_history_that_is_recorded_again_is_seen() {
+    check(Plant::ForgottenHistory, &["once"]);
+}
+
+#[test]
+fn words_of_another_tenant_are_seen() {
+    check(Plant::WrongTenant, &["I11"]);
+}
+
+#[test]
+fn a_hook_event_that_is_recorded_twice_is_seen() {
+    check(Plant::LateDelivery, &["once"]);
+}
+
+#[test]
+fn a_transcript_that_is_imported_twice_is_seen() {
+    check(Plant::UnstableKeys, &["once"]);
+}
+
+#[test]
+fn a_message_of_a_host_that_is_recorded_twice_is_seen() {
+    check(Plant::RepeatedRecord, &["once"]);
+}
+
+#[test]
+fn a_message_that_search_does_not_find_is_seen() {
+    check(Plant::DeafSearch, &["search"]);
+}

@@ -38,6 +38,8 @@ fn something_happened(reports: &[Report]) {
     assert!(all(|r| r.faults) > 50 && all(|r| r.restarts) > 15, "{reports:?}");
     assert!(all(|r| r.decayed) > 10 && all(|r| r.evicted) > 30, "{reports:?}");
     assert!(all(|r| r.memories) > 100 && all(|r| r.loads) > 50 && all(|r| r.censored) > 10, "{reports:?}");
+    assert!(all(|r| r.proxied) > 200 && all(|r| r.cut) > 30 && all(|r| r.deferred) > 5, "{reports:?}");
+    assert!(all(|r| r.hooked) > 50 && all(|r| r.imported) > 50 && all(|r| r.told) > 50, "{reports:?}");
 }
 
 #[test]

@@ -313,5 +313,9 @@ fn a_line_of_any_length_is_passed_over_in_bounded_memory() {
     assert_eq!(found.as_array().map(Vec::len), Some(3), "{found}");
     let export = neap.run(&["session", "import", codex.to_str().expect("plain"), "--session", "export"]);
     assert_eq!(export.code, 2);
-    assert!(export.err.contains("line 1 of ") && export.err.contains("the line has 536870913 bytes"), "{}", export.err);
+    assert!(
+        export.err.contains("line 1 of ") && export.err.contains("the line has 536870913 bytes"),
+        "{}",
+        export.err
+    );
 }

@@ -1,11 +1,12 @@
 //! Records later what the store could not accept in time, in order and off the path of requests.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use neap_core::base::ids::TurnNo;
 use neap_core::client::{Digest, ProviderReply, RequestAccount, TurnAccount};
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use super::backlog::{BacklogEntry, DeferredRequest, RecordStep, RecordingStatus};
 use super::compaction::covered_items;

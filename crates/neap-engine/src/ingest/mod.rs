@@ -23,7 +23,7 @@ mod session_lookup;
 mod store_outage;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use neap_core::client::{
     Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
@@ -31,6 +31,7 @@ use neap_core::client::{
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::WireRequest;
+use tokio::time::Instant;
 
 pub(crate) use backlog::Backlog;
 pub use backlog::RecordingStatus;

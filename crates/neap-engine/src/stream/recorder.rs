@@ -3,6 +3,7 @@
 //! Events are decided from a stream's state. If another process commits first, nothing is written: the stream is
 //! reloaded and the caller decides again, a bounded number of times.
 
+use neap_core::base::ids::SessionId;
 use neap_core::session::event::RecordedEvent;
 use neap_store::StoreError;
 
@@ -34,14 +35,19 @@ impl<'a> Recorder<'a> {
         match stream.commit(store, events).await {
             Ok(()) if stream.id.agent().is_none() => self.parts.mark_changed(&stream.id),
             Ok(()) => {}
-            Err(StoreError::Conflict { .. }) if self.conflicts < CONFLICTS_MAX => {
-                self.conflicts += 1;
+            Err(StoreError::Conflict { .. }) => {
+                self.count_conflict(&stream.id)?;
                 stream.reload(store).await?;
                 return Ok(false);
             }
-            Err(StoreError::Conflict { .. }) => return Err(EngineError::Contended(stream.id.clone())),
             Err(error) => return Err(error.into()),
         }
         Ok(true)
+    }
+
+    /// Counts a conflict with another process; [`EngineError::Contended`] after too many.
+    pub(crate) fn count_conflict(&mut self, stream: &SessionId) -> Result<(), EngineError> {
+        self.conflicts += 1;
+        if self.conflicts > CONFLICTS_MAX { Err(EngineError::Contended(stream.clone())) } else { Ok(()) }
     }
 }

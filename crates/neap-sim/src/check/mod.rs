@@ -2,10 +2,12 @@
 //! check.
 
 pub mod agent;
+pub(crate) mod forwarded;
 pub mod marks;
 pub mod oracle;
 pub mod prefix;
 pub mod request;
+pub(crate) mod stored;
 pub mod stream;
 pub mod summary;
 pub mod view;

@@ -74,6 +74,13 @@ fn logs_of(events: &[RecordedEvent]) -> BTreeMap<Scope, LogTexts> {
             }
             logs.entry(scope.clone()).or_default().push((turn.0, texts));
         }
+        if let Event::MessageAdded { turn, message } = &recorded.event {
+            open.entry(turn.0).or_default().push(message.message.content.to_string());
+        }
+        if let Event::TurnClosed { turn, scope } = &recorded.event {
+            let texts = open.remove(&turn.0).unwrap_or_default();
+            logs.entry(scope.clone()).or_default().push((turn.0, texts));
+        }
         if let Event::TurnTakenBack { turn, scope, .. } = &recorded.event {
             logs.entry(scope.clone()).or_default().retain(|(logged_turn, _)| *logged_turn != turn.0);
         }

@@ -3,16 +3,16 @@
 use async_trait::async_trait;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::tokens::Tokens;
-use neap_core::client::transcript::{RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, HistoryItem, ProviderReply, Speaker};
+use neap_core::client::{ContentBlock, ProviderReply, Speaker, WireApi};
 use neap_core::memory::Author;
 use neap_core::recall::Embedding;
 use neap_engine::{CacheSize, Engine, IncomingRequest, NullObserver, RetrievalRequest, Session, SessionOptions};
-use neap_model::transcript::Program;
 use neap_model::{Embedder, ModelError};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::error_text;
+use crate::transcript::{PROGRAM, record, transcript};
+use crate::wire;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnSource {
@@ -120,23 +120,17 @@ impl Driver {
         if is_new_conversation(turn) {
             self.history.clear();
         }
-        self.history.push(json!({"role": "user", "content": user_text(turn)}));
-        let body = json!({"model": "m", "max_tokens": 500, "messages": self.history}).to_string();
+        self.history.push(wire::user(&user_text(turn)));
+        let body = wire::body(WireApi::Messages, &self.history).to_string();
         let headers = [("x-api-key".to_owned(), "sk-soak-4f9aT7bQ2mX8vL1c".to_owned())];
-        let incoming = IncomingRequest::new("/v1/messages", &headers, &body, BUDGET);
+        let incoming = IncomingRequest::new(wire::path(WireApi::Messages), &headers, &body, BUDGET);
         let plan = engine.ingest(&incoming).await;
         if let Some(fault) = plan.fault {
             return Err(fault);
         }
-        let reply = ProviderReply {
-            text: reply_text(turn),
-            calls: Vec::new(),
-            id: None,
-            usage: None,
-            is_truncated: false,
-        };
+        let reply = ProviderReply { text: reply_text(turn), ..ProviderReply::default() };
         engine.complete_request(&plan, &reply).await.map_err(error_text)?;
-        self.history.push(json!({"role": "assistant", "content": reply_text(turn)}));
+        self.history.extend(wire::reply(WireApi::Messages, &reply));
         Ok(())
     }
 
@@ -154,27 +148,18 @@ impl Driver {
 
     async fn import_by_hook(&mut self, engine: &Engine, turn: u64) -> Result<(), String> {
         let name = format!("transcript {}", turn / (10 * CONVERSATION_TURNS));
-        let record = |speaker, text: String, part: &str| TranscriptRecord {
-            keys: vec![Program::ClaudeCode.record_key(&["record", part, &turn.to_string()])],
-            at: Some(Stamp(1_780_000_000_000 + turn as i64 * 60_000)),
-            message_id: None,
-            body: RecordBody::Message(HistoryItem {
-                speaker,
-                blocks: vec![ContentBlock::Text(text)].into(),
-                tokens: Tokens::ZERO,
-                cache_breakpoints: 0,
-            }),
+        let record = |speaker, text: String, part: &str| {
+            let keys = vec![PROGRAM.record_key(&["record", part, &turn.to_string()])];
+            record(keys, Stamp(1_780_000_000_000 + turn as i64 * 60_000), speaker, ContentBlock::Text(text))
         };
-        let session = Program::ClaudeCode.session_id(&name);
         let records = vec![
             record(Speaker::User, user_text(turn), "asked"),
             record(Speaker::Assistant, reply_text(turn), "answered"),
         ];
-        let (source, author) = ("claude-code".to_owned(), Author::Person);
-        let transcript = Transcript { session: session.clone(), source, author, records };
+        let transcript = transcript(&name, Author::Person, records);
         engine.import_transcript(&transcript).await.map_err(error_text)?;
         if turn.is_multiple_of(5) {
-            engine.prompt_context(&session, &user_text(turn / 2)).await.map_err(error_text)?;
+            engine.prompt_context(&transcript.session, &user_text(turn / 2)).await.map_err(error_text)?;
         }
         Ok(())
     }

@@ -27,6 +27,11 @@ impl PromptFingerprint {
         Digest::of("said", &[self.0.bytes(), &nth.to_le_bytes()])
     }
 
+    /// Says that a hook reported its `nth` occurrence. A transcript that is imported first has only the other key.
+    pub fn reported_key(&self, nth: u64) -> Digest {
+        Digest::of("reported", &[self.0.bytes(), &nth.to_le_bytes()])
+    }
+
     /// Keys of an event at a time. Events within [`DELIVERY_MS`] of each other share one, whichever is recorded first.
     pub fn delivery_keys(&self, at: Stamp) -> [Digest; 2] {
         let window = at.0.div_euclid(DELIVERY_MS);

@@ -8,10 +8,11 @@ mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use neap_core::client::{Digest, Tenant};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 pub(super) use entry::{BacklogEntry, DeferredRequest, LateReply, RecordStep, conversation_key};
 

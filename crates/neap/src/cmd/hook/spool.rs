@@ -186,7 +186,7 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
     let records = records.collect();
     let transcript = Transcript { session: program.session_id(&session), source, author, records };
     let occurrences =
-        cursor.zip(unnamed.as_ref()).map_or(0, |(cursor, prompt)| cursor.count_before(prompt, came.position));
+        cursor.zip(unnamed.as_ref()).map(|(cursor, prompt)| cursor.count_before(prompt, came.position));
     let hook_transcript = HookTranscript { transcript, unkeyed_prompt: unnamed, at: came.at };
     engine.import_hook_event(&hook_transcript, occurrences).await.map_err(|error| error.to_string())?;
     read

@@ -119,7 +119,7 @@ impl HookTask {
         if let Some(hook_transcript) = self.untranscribed() {
             let occurrences = cursor
                 .zip(hook_transcript.unkeyed_prompt)
-                .map_or(0, |(cursor, prompt)| cursor.count_before(&prompt, self.arrival.position));
+                .map(|(cursor, prompt)| cursor.count_before(&prompt, self.arrival.position));
             engine.import_hook_event(&hook_transcript, occurrences).await.map_err(text)?;
         }
         // The prompt is recorded even if the transcript cannot be read.
