@@ -150,9 +150,14 @@ impl Machine for Turn {
     fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> TurnProgress {
         if matches!(input, Input::Stale) {
             self.batch.clear();
-            // These were found along the way and are not decided again.
-            for event in self.retry_events.clone() {
-                self.record(cx, event);
+            if self.is_accepted {
+                // These were found along the way and are not decided again.
+                for event in self.retry_events.clone() {
+                    self.record(cx, event);
+                }
+            } else {
+                // The turn begins anew, under another number.
+                self.retry_events.clear();
             }
         } else if matches!(input, Input::Committed) {
             self.retry_events.clear();

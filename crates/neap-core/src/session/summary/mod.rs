@@ -8,6 +8,7 @@ use crate::base::message::{Message, Role};
 use crate::base::policy::Policy;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::text::receipt::{EXAMPLES_MAX, Original, Receipt, ValueChange};
+use crate::text::render::one_line;
 
 pub use chunk::chunks;
 
@@ -61,7 +62,8 @@ pub fn truncate_paragraph(counter: &dyn TokenCounter, tokens_max: Tokens, text: 
     let bytes_max = usize::try_from(tokens_max.0.saturating_mul(16)).unwrap_or(usize::MAX);
     let text = &text[..text.floor_char_boundary(bytes_max.max(64))];
     let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    while counter.count(&text) > tokens_max {
+    // As it will be stored: escaped marks cost tokens too.
+    while counter.count(&one_line(&text)) > tokens_max {
         text = drop_last_sentence(&text).to_owned();
     }
     text
