@@ -121,7 +121,7 @@ impl Driver<'_> {
         run: &mut DriverRun<'_, '_>,
     ) -> Result<Input, EngineError> {
         let ops = memory_ops(&events, stream.sent.tokens());
-        if !run.recorder.commit(stream, events).await? {
+        if run.recorder.commit(stream, events).await?.is_stale() {
             return Ok(Input::Stale);
         }
         run.committed(&stream.id, &ops);
@@ -137,7 +137,7 @@ impl Driver<'_> {
         let Some(agent) = &mut stream.agent else { return Ok(Input::MemoriesCommitted) };
         let ops = memory_ops(&events, Tokens::ZERO);
         let changed: Vec<_> = events.iter().filter_map(|recorded| changed_memory(&recorded.event)).collect();
-        if !run.recorder.commit(&mut agent.live, events).await? {
+        if run.recorder.commit(&mut agent.live, events).await?.is_stale() {
             return Ok(Input::MemoriesStale);
         }
         agent.memories.mark_changed(&changed);

@@ -200,7 +200,7 @@ impl Engine {
             let decided = self.opening_events(&mut stream, policy);
             let (tools, counter) = self.tools_for(&stream);
             check_budget(stream.state.policy(), &tools, counter.as_ref())?;
-            if recorder.commit(&mut stream, decided).await? {
+            if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(self.session_of(stream));
             }
         }

@@ -50,7 +50,9 @@ impl Engine {
         let events = folder_events(&folder, id, &Policy::default(), counter.as_ref(), &name, now);
         // One commit: a folder is imported as a whole, or not at all.
         let recorded = events.into_iter().map(|(at, event)| stream.state.record(at, event)).collect();
-        Recorder::new(&self.parts).commit(&mut stream, recorded).await?;
+        if Recorder::new(&self.parts).commit(&mut stream, recorded).await?.is_stale() {
+            return Err(EngineError::SessionExists(id.clone()));
+        }
         Ok(Imported {
             session: id.clone(),
             turns: stream.state.turn().0,
@@ -123,9 +125,15 @@ impl Engine {
         if let Some(violation) = stream.state.violations().into_iter().next() {
             return Err(ImportEventsError::InvalidEvents(violation));
         }
-        Recorder::new(&self.parts).commit(&mut stream, recorded).await?;
+        if Recorder::new(&self.parts).commit(&mut stream, recorded).await?.is_stale() {
+            return Err(EngineError::SessionExists(id).into());
+        }
         let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len() as u64);
-        let note = || format!("tool results imported without their seals, which name another session: {seals}");
+        let note = || {
+            format!(
+                "tool results imported without their seals, which are for another session or an unmasked text: {seals}"
+            )
+        };
         let notes = (seals > 0).then(note).into_iter().collect();
         Ok(Imported { session: id, turns, efforts, masked, notes })
     }

@@ -53,7 +53,7 @@ impl Engine {
                         decided.push(stream.state.record(*at, event));
                     }
                 }
-                if recorder.commit(&mut stream, decided).await? {
+                if !recorder.commit(&mut stream, decided).await?.is_stale() {
                     break;
                 }
             }

@@ -239,7 +239,7 @@ impl Session {
             policy.set(key, value)?;
             check_budget(&policy, tools, counter.as_ref())?;
             let decided = vec![live.state.record(parts.clock.now(), Event::PolicyChanged { policy })];
-            if recorder.commit(live, decided).await? {
+            if !recorder.commit(live, decided).await?.is_stale() {
                 // The logs in memory were cut to the old budget.
                 live.forget_logs();
                 return Ok(());
@@ -326,7 +326,7 @@ impl Session {
                 break;
             };
             let decided = vec![live.state.record(parts.clock.now(), event)];
-            if recorder.commit(live, decided).await? {
+            if !recorder.commit(live, decided).await?.is_stale() {
                 // The log in memory lacks the turn, and the prompt has it without an end.
                 live.forget_logs();
             }

@@ -6,8 +6,8 @@ use neap_core::base::message::Exchange;
 use neap_core::base::policy::Policy;
 use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{
-    PromptFingerprint, RecordBody, Transcript, TranscriptImporter, TranscriptRecord, TranscriptStep,
-    compaction_event, group_records,
+    PromptFingerprint, RecordBody, Transcript, TranscriptCount, TranscriptImporter, TranscriptRecord,
+    TranscriptStep, compaction_event, group_records,
 };
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
 use neap_core::session::event::{Event, RecordedEvent};
@@ -19,7 +19,7 @@ use serde::Serialize;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle_lookup::fetch_exchanges;
-use crate::stream::{OpenStream, Recorder};
+use crate::stream::{Committed, OpenStream, Recorder};
 
 const COMMIT_STEPS_MAX: usize = 128;
 /// Occurrences of one prompt: how many are looked up at once, and how many there may be.
@@ -78,7 +78,7 @@ impl Engine {
         imported.known = transcript.records.len() as u64 - imported.new;
         let mut recorder = Recorder::new(&self.parts);
         let mut steps = group_records(&fresh);
-        while !self.import_steps(&mut stream, &mut recorder, transcript, &steps, &mut imported).await? {
+        while self.import_steps(&mut stream, &mut recorder, transcript, &steps, &mut imported).await?.is_stale() {
             // The other process may have imported the same records.
             steps = group_records(&self.new_records(transcript).await?);
         }
@@ -88,13 +88,12 @@ impl Engine {
         Ok(imported)
     }
 
-    /// Imports what a hook reported. A prompt without an id is identified by its text; `seen` is how often that
-    /// text was in the transcript at the time, `None` if there is no transcript. The same event again changes
-    /// nothing.
+    /// Imports what a hook reported. A prompt without an id is identified by its text and `seen`. The same event
+    /// again changes nothing.
     pub async fn import_hook_event(
         &self,
         event: &HookTranscript,
-        seen: Option<u64>,
+        seen: TranscriptCount,
     ) -> Result<ImportedTranscript, EngineError> {
         let HookTranscript { transcript, unkeyed_prompt, at } = event;
         let Some(prompt) = unkeyed_prompt else { return self.import_transcript(transcript).await };
@@ -112,12 +111,15 @@ impl Engine {
         self.import_transcript(&transcript).await
     }
 
-    /// Which occurrence of a prompt this is: the first that no hook reported. It may be recorded by now, from the
-    /// transcript. Without one, it is the first that is not recorded.
-    async fn next_occurrence(&self, prompt: &PromptFingerprint, seen: Option<u64>) -> Result<u64, EngineError> {
-        let key = |nth: u64| if seen.is_some() { prompt.reported_key(nth) } else { prompt.nth_key(nth) };
-        let seen = seen.unwrap_or(0);
-        let (mut known, mut unknown) = (seen, seen + OCCURRENCES_MAX);
+    /// Which occurrence of a prompt this is: the first that no hook reported. Those in the transcript may be recorded
+    /// by now; beyond them, only a hook can have recorded one.
+    async fn next_occurrence(
+        &self,
+        prompt: &PromptFingerprint,
+        seen: TranscriptCount,
+    ) -> Result<u64, EngineError> {
+        let key = |nth: u64| if nth <= seen.read { prompt.reported_key(nth) } else { prompt.nth_key(nth) };
+        let (mut known, mut unknown) = (seen.before, seen.before + OCCURRENCES_MAX);
         let mut step = 1;
         while unknown - known > 1 {
             let probes: Vec<u64> = (known + 1..unknown).step_by(step).take(OCCURRENCES_PER_LOOKUP).collect();
@@ -148,7 +150,6 @@ impl Engine {
         Ok(transcript.records.iter().filter(is_unknown).collect())
     }
 
-    /// Returns `false` if another process committed first.
     async fn import_steps(
         &self,
         stream: &mut OpenStream,
@@ -156,9 +157,9 @@ impl Engine {
         transcript: &Transcript,
         steps: &[TranscriptStep],
         imported: &mut ImportedTranscript,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Committed, EngineError> {
         if steps.is_empty() {
-            return Ok(true);
+            return Ok(Committed::Yes);
         }
         let store = self.parts.store.as_ref();
         let prompt = match stream.state.head().pending.last_key_value() {
@@ -176,9 +177,9 @@ impl Engine {
         let mut last: Option<&TranscriptStep> = None;
         for step in steps {
             if importer.should_conclude(&stream.state, last, Some(step)) {
-                let is_committed = self.commit_batch(stream, recorder, &mut batch).await?;
-                if !is_committed || !self.conclude_effort(stream, recorder).await? {
-                    return Ok(false);
+                let batch = self.commit_batch(stream, recorder, &mut batch).await?;
+                if batch.is_stale() || self.conclude_effort(stream, recorder).await?.is_stale() {
+                    return Ok(Committed::Stale);
                 }
             }
             self.begin_session(stream, transcript, step, &mut batch);
@@ -187,8 +188,8 @@ impl Engine {
             let apply = || importer.apply(&mut stream.state, counter.as_ref(), step, transcript.author, now);
             batch.events.extend(run_in_place(step.bytes(), apply));
             if let RecordBody::Compacted(summary) = &step.body {
-                if !self.commit_batch(stream, recorder, &mut batch).await? {
-                    return Ok(false);
+                if self.commit_batch(stream, recorder, &mut batch).await?.is_stale() {
+                    return Ok(Committed::Stale);
                 }
                 let exchanges = self.exchanges_since_compaction(stream).await?;
                 if let Some(event) = compaction_event(&stream.state, counter.as_ref(), &exchanges, summary) {
@@ -197,18 +198,19 @@ impl Engine {
             }
             batch.keys.extend(&step.keys);
             batch.steps += 1;
-            if batch.steps >= COMMIT_STEPS_MAX && !self.commit_batch(stream, recorder, &mut batch).await? {
-                return Ok(false);
+            if batch.steps >= COMMIT_STEPS_MAX && self.commit_batch(stream, recorder, &mut batch).await?.is_stale()
+            {
+                return Ok(Committed::Stale);
             }
             last = Some(step);
         }
-        if !self.commit_batch(stream, recorder, &mut batch).await? {
-            return Ok(false);
+        if self.commit_batch(stream, recorder, &mut batch).await?.is_stale() {
+            return Ok(Committed::Stale);
         }
         imported.masked += importer.masked_count;
         match importer.should_conclude(&stream.state, last, None) {
             true => self.conclude_effort(stream, recorder).await,
-            false => Ok(true),
+            false => Ok(Committed::Yes),
         }
     }
 
@@ -232,7 +234,7 @@ impl Engine {
         stream: &mut OpenStream,
         recorder: &mut Recorder<'_>,
         batch: &mut ImportBatch,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Committed, EngineError> {
         let ImportBatch { mut events, keys, .. } = std::mem::take(batch);
         let turn = stream.state.turn();
         if let Some(end) = keys.last() {
@@ -244,21 +246,20 @@ impl Engine {
         recorder.commit(stream, events).await
     }
 
-    /// Concludes the active effort. Returns `false` if another process imported meanwhile: it may have had the same
-    /// records.
+    /// Concludes the active effort. Stale if another process imported meanwhile: it may have had the same records.
     async fn conclude_effort(
         &self,
         stream: &mut OpenStream,
         recorder: &mut Recorder<'_>,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Committed, EngineError> {
         let line = stream.state.head().line.clone();
         self.attach(&stream.id).await?.call_tool("close_effort", "{}").await?;
         stream.reload(self.parts.store.as_ref()).await?;
         if stream.state.head().line == line {
-            return Ok(true);
+            return Ok(Committed::Yes);
         }
         recorder.count_conflict(&stream.id)?;
-        Ok(false)
+        Ok(Committed::Stale)
     }
 
     /// Exchanges since the program last replaced its history with a summary.

@@ -34,7 +34,7 @@ impl Engine {
             let line = head.unwrap_or_else(|| HistoryHead { asked: full_name, answered: Vec::new() });
             let linked = Event::HistoryLinked { turn, links, line, tenant: None };
             let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
-            if recorder.commit(&mut stream, decided).await? {
+            if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(true);
             }
         }

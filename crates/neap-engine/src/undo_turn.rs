@@ -43,7 +43,7 @@ impl Session {
                 Err(refusal) => return Ok(Err(refusal)),
             };
             let decided = vec![live.state.record(parts.clock.now(), event)];
-            if !recorder.commit(live, decided).await? {
+            if recorder.commit(live, decided).await?.is_stale() {
                 continue;
             }
             live.forget_logs();

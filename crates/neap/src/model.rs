@@ -78,7 +78,7 @@ impl ChosenModel {
         if budget > limit {
             session.set("context_tokens_max", &limit.0.to_string()).await?;
             out::print_notice(format!(
-                "this model accepts {} tokens besides its reply: context_tokens_max was {} and is now lowered",
+                "this model accepts {} tokens besides its reply: context_tokens_max was {} and is now lowered to that",
                 thousands(limit.0),
                 thousands(budget.0)
             ));

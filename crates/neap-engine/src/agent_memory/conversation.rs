@@ -56,7 +56,7 @@ impl ConversationLog {
         loop {
             let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
             let created = live.create_if_new(&parts.encoding, policy, parts.clock.now());
-            if recorder.commit(&mut live, created.into_iter().collect()).await? {
+            if !recorder.commit(&mut live, created.into_iter().collect()).await?.is_stale() {
                 break;
             }
         }
@@ -101,7 +101,7 @@ impl ConversationLog {
             // The host chooses the role, which proves no author; these memories pin nothing.
             let events = append_message(&stream.state, message.clone(), Author::Model);
             let decided = events.into_iter().map(|event| stream.state.record(at, event)).collect();
-            if recorder.commit(stream, decided).await? {
+            if !recorder.commit(stream, decided).await?.is_stale() {
                 let joined = before.contains_key(&stream.state.turn());
                 let closed = before.into_iter().map(|(turn, pending)| (turn, pending.at)).collect();
                 self.track_appended(message, if joined { Vec::new() } else { closed });

@@ -57,7 +57,7 @@ impl Engine {
             let tenant = live.state.head().tenant.is_none().then_some(*owner);
             let linked = Event::HistoryLinked { turn, links, line, tenant };
             let decided = vec![live.state.record(self.parts.clock.now(), linked)];
-            if recorder.commit(live, decided).await? {
+            if !recorder.commit(live, decided).await?.is_stale() {
                 return Ok(());
             }
         }

@@ -223,7 +223,7 @@ impl RequestBudgeter<'_> {
         let event = Event::EpochBegan { turn: stream.state.turn(), cause: EpochCause::Full };
         let decided = vec![stream.state.record(self.parts.clock.now(), event)];
         // If another process came first, the note is dropped, since nothing depends on it.
-        Recorder::new(&self.parts).commit(stream, decided).await.map(drop)
+        Recorder::new(self.parts).commit(stream, decided).await.map(|_| ())
     }
 }
 

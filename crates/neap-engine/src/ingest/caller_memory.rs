@@ -58,7 +58,7 @@ impl Engine {
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(caller.tenant));
             let claimed = Event::HistoryLinked { turn, links, line, tenant };
             let decided = vec![stream.state.record(self.parts.clock.now(), claimed)];
-            if recorder.commit(&mut stream, decided).await? {
+            if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(());
             }
         }

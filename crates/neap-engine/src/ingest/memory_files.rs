@@ -40,7 +40,7 @@ impl Engine {
                 Err(why) => return Ok(why),
             };
             let decided = self.change_events(&mut stream, &caller.tenant, call, &reply);
-            if recorder.commit(&mut stream, decided).await? {
+            if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(reply);
             }
         }

@@ -141,7 +141,7 @@ impl Engine {
             let decided = run_in_place(recording.bytes(), || {
                 recording.decide(&mut live.state, &mut efforts_after, *owner, now)
             });
-            if recorder.commit(live, created.into_iter().chain(decided).collect()).await? {
+            if !recorder.commit(live, created.into_iter().chain(decided).collect()).await?.is_stale() {
                 *efforts = efforts_after;
                 if recording.committed() {
                     return Ok(());

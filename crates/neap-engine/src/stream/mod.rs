@@ -2,7 +2,7 @@
 
 mod recorder;
 
-pub(crate) use recorder::Recorder;
+pub(crate) use recorder::{Committed, Recorder};
 
 use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::base::policy::Policy;

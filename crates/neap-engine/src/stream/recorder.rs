@@ -14,6 +14,20 @@ use crate::parts::Parts;
 /// Conflicts after which a commit is given up.
 const CONFLICTS_MAX: usize = 100;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "events that are stale must be decided again, or given up"]
+pub(crate) enum Committed {
+    Yes,
+    /// Another process committed first: nothing was written, and the stream was reloaded.
+    Stale,
+}
+
+impl Committed {
+    pub(crate) fn is_stale(self) -> bool {
+        self == Committed::Stale
+    }
+}
+
 pub(crate) struct Recorder<'a> {
     parts: &'a Parts,
     conflicts: usize,
@@ -24,25 +38,27 @@ impl<'a> Recorder<'a> {
         Self { parts, conflicts: 0 }
     }
 
-    /// Commits events that are applied to the stream's state. Returns `false` if another process committed first:
-    /// then nothing is written, and the stream is reloaded for the events to be decided again.
+    /// Commits events that are applied to the stream's state.
     pub(crate) async fn commit(
         &mut self,
         stream: &mut OpenStream,
         events: Vec<RecordedEvent>,
-    ) -> Result<bool, EngineError> {
-        let store = self.parts.store.as_ref();
+    ) -> Result<Committed, EngineError> {
+        let (store, is_empty) = (self.parts.store.as_ref(), events.is_empty());
         match stream.commit(store, events).await {
-            Ok(()) if stream.id.agent().is_none() => self.parts.mark_changed(&stream.id),
-            Ok(()) => {}
+            Ok(()) => {
+                if !is_empty && stream.id.agent().is_none() {
+                    self.parts.mark_changed(&stream.id);
+                }
+                Ok(Committed::Yes)
+            }
             Err(StoreError::Conflict { .. }) => {
                 self.count_conflict(&stream.id)?;
                 stream.reload(store).await?;
-                return Ok(false);
+                Ok(Committed::Stale)
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => Err(error.into()),
         }
-        Ok(true)
     }
 
     /// Counts a conflict with another process; [`EngineError::Contended`] after too many.

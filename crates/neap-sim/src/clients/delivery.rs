@@ -8,14 +8,16 @@ use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::WireApi;
-use neap_core::client::transcript::HookTranscript;
-use neap_core::client::transcript::{RecordBody, Transcript};
+use neap_core::client::transcript::{HookTranscript, RecordBody, Transcript, TranscriptCount};
 use neap_engine::{Author, Engine, EngineError, IncomingRequest, RequestPlan};
 
 use crate::labels::labels_in;
 use crate::store::{Caller, Rival};
 use crate::trace::Trace;
 use crate::wire;
+
+/// Each prompt is in its transcript once, and was not when its hook was called.
+const WRITTEN: TranscriptCount = TranscriptCount { before: 0, read: 1 };
 
 #[derive(Debug, Clone)]
 pub(crate) struct ProxyRequest {
@@ -68,8 +70,7 @@ impl Delivery {
                 let incoming = IncomingRequest::new(wire::path(*api), headers, body, *budget);
                 return Ok(Some(Box::new(engine.ingest(&IncomingRequest { encoding, ..incoming }).await)));
             }
-            // Nothing of the transcript was written when the hook was called.
-            Delivery::Hook(hook) => drop(engine.import_hook_event(hook, Some(0)).await?),
+            Delivery::Hook(hook) => drop(engine.import_hook_event(hook, WRITTEN).await?),
             Delivery::Transcript(transcript) => drop(engine.import_transcript(transcript).await?),
             Delivery::Record(session, messages) => engine.record(session, Author::Model, messages).await?,
         }

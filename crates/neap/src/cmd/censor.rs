@@ -131,7 +131,7 @@ async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
         out::print_line(format!("{DIM}No rules yet: `neap memory censor add` adds one.{DIM:#}"));
     } else {
         out::print_text(out::table(
-            &["rule", "status", "checks", "action", "matches", "false", "by", "pattern", "why"],
+            &["rule", "status", "checks", "action", "matches", "false hits", "by", "pattern", "why"],
             &rules.iter().filter_map(|memory| row(memory)).collect::<Vec<_>>(),
         ));
     }

@@ -12,7 +12,7 @@ mod tests;
 
 pub use compaction_loss::{compaction_event, render_loss};
 pub use importer::TranscriptImporter;
-pub use prompt_fingerprint::{PromptFingerprint, PromptOccurrences};
+pub use prompt_fingerprint::{PromptFingerprint, PromptOccurrences, TranscriptCount};
 pub use steps::{TranscriptStep, group_records};
 
 use crate::base::ids::{SessionId, Stamp};

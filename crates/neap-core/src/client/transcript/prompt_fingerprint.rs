@@ -39,6 +39,15 @@ impl PromptFingerprint {
     }
 }
 
+/// How often a prompt is in a transcript; zero without one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TranscriptCount {
+    /// When the hook was called.
+    pub before: u64,
+    /// By now.
+    pub read: u64,
+}
+
 /// Positions of the prompts without an id in a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -53,8 +62,12 @@ impl PromptOccurrences {
         fingerprint.nth_key(places.len() as u64)
     }
 
-    pub fn count_before(&self, fingerprint: &PromptFingerprint, position: u64) -> u64 {
-        self.0.get(fingerprint).map_or(0, |places| places.partition_point(|at| *at < position) as u64)
+    /// How often it occurs before a position, and altogether.
+    pub fn count(&self, fingerprint: &PromptFingerprint, position: u64) -> TranscriptCount {
+        self.0.get(fingerprint).map_or_else(TranscriptCount::default, |places| TranscriptCount {
+            before: places.partition_point(|at| *at < position) as u64,
+            read: places.len() as u64,
+        })
     }
 }
 
@@ -72,7 +85,7 @@ mod tests {
         assert_eq!(occurrences.add(&other, "go on", 20), PromptFingerprint::of(&other, "go on").nth_key(1));
         assert_eq!(occurrences.add(&one, "go on ", 30), fingerprint.nth_key(2));
         let counts: Vec<u64> =
-            [0, 10, 11, 30, 31, u64::MAX].map(|position| occurrences.count_before(&fingerprint, position)).into();
+            [0, 10, 11, 30, 31, u64::MAX].map(|position| occurrences.count(&fingerprint, position).before).into();
         assert_eq!(counts, [0, 0, 1, 1, 2, 2]);
         let json = serde_json::to_string(&occurrences).expect("JSON");
         assert_eq!(serde_json::from_str::<PromptOccurrences>(&json).expect("the same"), occurrences);

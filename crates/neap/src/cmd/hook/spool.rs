@@ -185,9 +185,11 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
     });
     let records = records.collect();
     let transcript = Transcript { session: program.session_id(&session), source, author, records };
-    let occurrences =
-        cursor.zip(unnamed.as_ref()).map(|(cursor, prompt)| cursor.count_before(prompt, came.position));
+    let seen = cursor.zip(unnamed.as_ref()).map(|(cursor, prompt)| cursor.count(prompt, came.position));
     let hook_transcript = HookTranscript { transcript, unkeyed_prompt: unnamed, at: came.at };
-    engine.import_hook_event(&hook_transcript, occurrences).await.map_err(|error| error.to_string())?;
+    engine
+        .import_hook_event(&hook_transcript, seen.unwrap_or_default())
+        .await
+        .map_err(|error| error.to_string())?;
     read
 }

@@ -117,10 +117,10 @@ impl HookTask {
             None => Ok(()),
         };
         if let Some(hook_transcript) = self.untranscribed() {
-            let occurrences = cursor
+            let seen = cursor
                 .zip(hook_transcript.unkeyed_prompt)
-                .map(|(cursor, prompt)| cursor.count_before(&prompt, self.arrival.position));
-            engine.import_hook_event(&hook_transcript, occurrences).await.map_err(text)?;
+                .map(|(cursor, prompt)| cursor.count(&prompt, self.arrival.position));
+            engine.import_hook_event(&hook_transcript, seen.unwrap_or_default()).await.map_err(text)?;
         }
         // The prompt is recorded even if the transcript cannot be read.
         read?;

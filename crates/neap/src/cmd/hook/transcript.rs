@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use neap_core::client::transcript::{PromptFingerprint, PromptOccurrences};
+use neap_core::client::transcript::{PromptFingerprint, PromptOccurrences, TranscriptCount};
 use neap_engine::Engine;
 use neap_model::transcript::Program;
 use neap_model::transcript::read_appended;
@@ -73,9 +73,9 @@ impl TranscriptCursor {
         Ok(())
     }
 
-    /// How often a prompt occurs before a position, as far as read.
-    pub(super) fn count_before(&self, prompt: &PromptFingerprint, position: u64) -> u64 {
-        self.sayings.count_before(prompt, position)
+    /// How often a prompt occurs before a position, and as far as read.
+    pub(super) fn count(&self, prompt: &PromptFingerprint, position: u64) -> TranscriptCount {
+        self.sayings.count(prompt, position)
     }
 
     fn save(&self, data: &DataDir) {

@@ -49,7 +49,7 @@ fn describe(change: &Change) -> String {
         Change::Confirmed => "confirmed".to_owned(),
         Change::Superseded { by, evidence } => format!("superseded by {by}: {evidence}"),
         Change::Contested { with, evidence } => format!("contested by {with}: {evidence}"),
-        Change::Settled { with } => format!("no longer contested by {with}"),
+        Change::Settled { with } => format!("no longer in doubt because of {with}"),
         Change::Shaken { by } => format!("rests on {by}, which no longer holds"),
         Change::Edited => "edited".to_owned(),
         Change::Reviewed => "reviewed".to_owned(),

@@ -39,7 +39,7 @@ pub(super) async fn run(data: &DataDir, args: &RollBackArgs, json: bool) -> Resu
         return Ok(ExitCode::SUCCESS);
     }
     if records.is_empty() {
-        out::print_line(format!("{DIM}No memory has this author, session and time.{DIM:#}"));
+        out::print_line(format!("{DIM}No memory matches.{DIM:#}"));
         return Ok(ExitCode::SUCCESS);
     }
     out::print_text(super::table(&records));

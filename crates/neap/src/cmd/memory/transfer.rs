@@ -157,7 +157,7 @@ fn render(counts: &ImportCounts) -> String {
             text.push_str(&format!("{DIM}note:{DIM:#} {} {what}\n", out::count(n, "record")));
         }
     };
-    note(*out_of_use, "skipped: retired in the export");
+    note(*out_of_use, "skipped: no longer in use in the export");
     note(*always_elsewhere, "imported without --always; `neap memory edit ID --always` sets it");
     text
 }
