@@ -39,4 +39,4 @@ pub use run::{Config, Failure, Report, simulate};
 
 /// Seeds that failed once, with the turns it took; they always run.
 pub const KNOWN_SEEDS: &[(u64, u64)] =
-    &[(31, 20), (36, 67), (54, 40), (61, 165), (179, 121), (353, 180), (456, 67), (487, 50), (657, 54)];
+    &[(31, 20), (36, 67), (45, 87), (54, 40), (61, 165), (179, 121), (353, 180), (456, 67), (487, 50), (657, 54)];

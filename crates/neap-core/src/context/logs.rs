@@ -93,10 +93,7 @@ pub(super) fn sections<'a>(
         // Another process may have added exchanges that this state does not include yet.
         let size = state.log_size(&scope).max(cached.map(Log::size).unwrap_or_default());
         let windowed = WindowedLog { window, size, raw_max, spans_percent };
-        let raw = cached
-            .into_iter()
-            .flat_map(Log::exchanges)
-            .filter(|exchange| exchange.turn > window.last_covered_turn());
+        let raw = newest(cached, raw_max).filter(|exchange| exchange.turn > window.last_covered_turn());
         let note_tokens = raw.map(|exchange| render::added_tokens(counter, exchange)).sum();
         let (marker_tokens, demand) = (Tokens::ZERO, Tokens::ZERO);
         let mut section = LogSection { layer, scope, cached, windowed, marker_tokens, note_tokens, demand };
@@ -226,12 +223,11 @@ fn newest_exchanges(
     section: &LogSection<'_>,
     fit: &Fit,
 ) -> Vec<(Arc<Exchange>, bool)> {
-    let raw_max = usize::try_from(section.windowed.raw_max).unwrap_or(usize::MAX);
     let mut room = fit.raw_room;
     let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
-    let cached = section.cached.into_iter().flat_map(|log| log.exchanges().rev());
     // Turns of two processes may end out of order.
-    for exchange in cached.filter(|exchange| exchange.turn > fit.after).take(raw_max) {
+    let raw = newest(section.cached, section.windowed.raw_max);
+    for exchange in raw.filter(|exchange| exchange.turn > fit.after) {
         let exchange = render::exchange(counter, exchange);
         if exchange.tokens() <= room {
             room -= exchange.tokens();
@@ -246,6 +242,13 @@ fn newest_exchanges(
         break;
     }
     shown
+}
+
+/// The exchanges that ended last, newest first: as many as a session read anew would load (I9). A session that goes on
+/// has more in memory.
+fn newest(cached: Option<&Log>, raw_max: u64) -> impl Iterator<Item = &Arc<Exchange>> {
+    let raw_max = usize::try_from(raw_max).unwrap_or(usize::MAX);
+    cached.into_iter().flat_map(|log| log.exchanges().rev()).take(raw_max)
 }
 
 /// The size of the shown exchanges before any was cut.
