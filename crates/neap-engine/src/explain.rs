@@ -87,8 +87,9 @@ pub(crate) async fn explain(
 }
 
 async fn read_turn(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<TurnExplanation, EngineError> {
-    let Some((first, last)) = store.turn_span(id, turn).await? else {
-        return Err(EngineError::NoTurn { session: id.clone(), turn });
+    let (first, last) = match store.turn_span(id, turn).await? {
+        Some(span) => span,
+        None => pending_span(store, id, turn).await?,
     };
     let mut explanation = TurnExplanation { turn, ..TurnExplanation::default() };
     // Decay after a turn is committed with the turn's end, and follows it.
@@ -107,6 +108,16 @@ async fn read_turn(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Tu
             ended = ended || at >= last;
         }
         seq = newest.next();
+    }
+}
+
+/// The events of a turn that has not ended: the newest of a session that another program holds is open until its next.
+async fn pending_span(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<(Seq, Seq), EngineError> {
+    let state = store.load(id).await?.filter(|state| state.head().session.is_some());
+    let state = state.ok_or_else(|| EngineError::NoSession(id.clone()))?;
+    match state.head().pending.get(&turn) {
+        Some(pending) => Ok((pending.first_seq, state.seq())),
+        None => Err(EngineError::NoTurn { session: id.clone(), turn }),
     }
 }
 

@@ -98,7 +98,7 @@ impl Engine {
         let HookTranscript { transcript, unkeyed_prompt, at } = event;
         let Some(prompt) = unkeyed_prompt else { return self.import_transcript(transcript).await };
         let mut transcript = transcript.clone();
-        let deliveries = prompt.delivery_keys(*at);
+        let deliveries = prompt.delivery_keys(*at, seen.before);
         let is_delivered =
             self.parts.store.sessions_by_digest(&deliveries).await?.iter().any(|sessions| !sessions.is_empty());
         if is_delivered {

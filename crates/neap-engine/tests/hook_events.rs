@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use neap_core::base::ids::{Seq, Stamp};
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::client::transcript::TranscriptCount;
-use neap_engine::Engine;
+use neap_engine::{Engine, EngineError};
 use neap_model::hook::HookEvent;
 use neap_store::{EventStore as _, MemStore};
 use proptest::prelude::*;
@@ -91,4 +91,20 @@ async fn a_prompt_that_is_imported_before_its_hook_is_recorded_is_stored_once() 
 async fn a_prompt_that_the_transcript_does_not_have_is_another_one() {
     assert_eq!(stored_after_import(TranscriptCount::default()).await, 2);
     assert_eq!(stored_after_import(TranscriptCount { before: 1, read: 1 }).await, 2);
+}
+
+/// The newest turn of a session that another program holds is open until its next.
+#[tokio::test]
+async fn an_open_turn_is_explained_and_an_unknown_session_is_named() {
+    let engine = Engine::builder(Arc::new(MemStore::default())).build();
+    let json = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "go on"});
+    let event = HookEvent::parse(None, &json.to_string()).unwrap();
+    let hook = event.to_transcript(Stamp(1_700_000_000_000)).unwrap();
+    engine.import_hook_event(&hook, TranscriptCount::default()).await.unwrap();
+    let explained = engine.explain(&event.session_id(), None).await.unwrap();
+    assert_eq!((explained.turn.0, explained.message.as_deref()), (1, Some("go on")));
+    let unknown = engine.explain(&SessionId::from_name("nope").unwrap(), Some(TurnNo(1))).await;
+    assert!(matches!(unknown, Err(EngineError::NoSession(_))), "{unknown:?}");
+    let no_turn = engine.explain(&event.session_id(), Some(TurnNo(2))).await;
+    assert!(matches!(no_turn, Err(EngineError::NoTurn { .. })), "{no_turn:?}");
 }

@@ -27,7 +27,7 @@ impl VectorCache {
     pub(super) fn size(&self) -> (usize, usize) {
         let guard = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let indexes = guard.iter().flat_map(|loaded| loaded.scopes.values());
-        indexes.fold((0, 0), |(texts, bytes), index| (texts + index.len(), bytes + index.bytes()))
+        indexes.fold((0, 0), |(texts, bytes), index| (texts + index.text_count(), bytes + index.bytes()))
     }
 
     /// Passes the index of a model's current embeddings to `visit`.

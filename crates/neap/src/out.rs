@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -120,6 +121,23 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     let mut stdout = std::io::stdout().lock();
     if stdout.write_all(bytes).and_then(|()| stdout.flush()).is_err() {
         std::process::exit(0);
+    }
+}
+
+/// Where an export goes: a new file, which never replaces another, or standard output.
+pub(crate) fn export_sink(path: Option<&Path>) -> Result<Box<dyn std::io::Write>, Failure> {
+    let Some(path) = path else { return Ok(Box::new(std::io::stdout().lock())) };
+    let shown = path.display();
+    match crate::files::create_new(path) {
+        Ok(file) => Ok(Box::new(std::io::BufWriter::new(file))),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(Failure::new(format!("{shown} already exists")).hint("choose a name that is not in use"))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Failure::new(format!("cannot write {shown}: its folder does not exist"))
+                .hint("create the folder, or choose another"))
+        }
+        Err(error) => Err(Failure::new(format!("cannot write {shown}: {error}"))),
     }
 }
 

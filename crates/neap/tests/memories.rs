@@ -297,7 +297,7 @@ fn an_export_is_imported_by_the_same_rules_with_little_trust() {
     let file = file.to_str().expect("a plain path");
     neap.ok(&["memory", "export", "-o", file]);
     assert_eq!(objects(&neap.ok(&["memory", "export"])).len(), 4);
-    refused(&neap.run(&["memory", "export", "-o", file]), 2, "cannot write");
+    refused(&neap.run(&["memory", "export", "-o", file]), 2, "already exists");
     let other = ["--agent", "other"];
     learn(&neap, &[&other[..], &["remember", "bicycles have two wheels"]].concat());
     let told = neap.json(&[&other[..], &["memory", "import", file]].concat());

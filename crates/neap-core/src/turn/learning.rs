@@ -14,7 +14,17 @@ impl Machine for LearnMachine {
             Input::Recalled(result) => LearnInput::QueryResult(result),
             Input::Committed => LearnInput::Committed,
             Input::Stale => LearnInput::Stale,
-            other => panic!("the driver answered a memory command with {other:?}"),
+            Input::LogsLoaded(_)
+            | Input::Fetched(_)
+            | Input::Found(_)
+            | Input::Replied(_)
+            | Input::ModelFailed { .. }
+            | Input::Interrupted { .. }
+            | Input::Summarized(_)
+            | Input::MemoriesCommitted
+            | Input::MemoriesFailed
+            | Input::MemoriesStale
+            | Input::ToolAnswered { .. } => panic!("the driver answered a memory command with {input:?}"),
         };
         let mut context = LearnContext { id: cx.id, agent: &mut *cx.state, counter: cx.counter, now: cx.now };
         match LearnMachine::step(self, &mut context, input) {

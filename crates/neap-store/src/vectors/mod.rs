@@ -74,7 +74,7 @@ impl VectorIndex {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub fn text_count(&self) -> usize {
         self.texts.len()
     }
 
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(closest(&vectors, &vector(step * 7, 70), 9, None), expected);
         }
         vectors.push(entry(99), &[1, 2, 3]);
-        assert_eq!(vectors.len(), stored.len(), "of another length");
+        assert_eq!(vectors.text_count(), stored.len(), "of another length");
         assert_eq!(closest(&vectors, &vector(1, 69), 9, None), [0; 0], "of another length");
         assert_eq!(closest(&vectors, &vector(1, 70), 0, None), [0; 0]);
     }

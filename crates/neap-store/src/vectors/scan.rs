@@ -52,13 +52,13 @@ impl<'a> VectorScan<'a> {
     ) -> Self {
         let is_possible = max > 0 && index.dimensions > 0 && query.values().len() == index.dimensions;
         // If impossible, nothing is scanned.
-        let next = AtomicUsize::new(if is_possible { 0 } else { index.len() });
+        let next = AtomicUsize::new(if is_possible { 0 } else { index.text_count() });
         let signs = sign_words(query.values()).collect();
         Self { index, query, signs, max, filter, next, found: Mutex::default() }
     }
 
     pub fn is_large(&self) -> bool {
-        self.index.len() > SCAN_STEP
+        self.index.text_count() > SCAN_STEP
     }
 
     /// Takes steps until none is left. Other threads may still be running then; the last to finish merges the
@@ -75,7 +75,7 @@ impl<'a> VectorScan<'a> {
         let mut found = self.found();
         found.seen += seen;
         found.top_k.push(top_k);
-        if found.seen == self.index.len() {
+        if found.seen == self.index.text_count() {
             let merged = take(&mut found.top_k).into_iter().fold(self.new_top_k(), HammingTopK::merge);
             found.closest = self.closest_by_estimate(merged.finish());
         }
@@ -105,7 +105,7 @@ impl<'a> VectorScan<'a> {
     }
 
     fn next_range(&self) -> Option<Range<usize>> {
-        let (start, end) = (self.next.fetch_add(SCAN_STEP, Relaxed), self.index.len());
+        let (start, end) = (self.next.fetch_add(SCAN_STEP, Relaxed), self.index.text_count());
         (start < end).then(|| start..end.min(start + SCAN_STEP))
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn run(data: &DataDir, args: &SettingsArgs, json: bool) -> Result<Exi
     out::print_line("");
     out::print_text(out::table(&["of a session", "default", "what it is"], &rows));
     out::print_line(format!(
-        "\n{DIM}Change one of the store with `neap store settings key=value`, one of a session with --set key=value, on `chat` or `replay`.{DIM:#}"
+        "\n{DIM}Change one of the store with `neap store settings key=value`, one of a session with --set key=value, on `neap chat` or `neap lab replay`.{DIM:#}"
     ));
     Ok(ExitCode::SUCCESS)
 }

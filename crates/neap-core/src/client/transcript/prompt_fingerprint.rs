@@ -32,10 +32,15 @@ impl PromptFingerprint {
         Digest::of("reported", &[self.0.bytes(), &nth.to_le_bytes()])
     }
 
-    /// Keys of an event at a time. Events within [`DELIVERY_MS`] of each other share one, whichever is recorded first.
-    pub fn delivery_keys(&self, at: Stamp) -> [Digest; 2] {
-        let window = at.0.div_euclid(DELIVERY_MS);
-        [window, window + 1].map(|window| Digest::of("delivered", &[self.0.bytes(), &window.to_le_bytes()]))
+    /// Keys of an event at a time, when the transcript had the text `before` times. Events within [`DELIVERY_MS`] of
+    /// each other share one, whichever is recorded first; those twice as far apart, or with the text in between, do not.
+    pub fn delivery_keys(&self, at: Stamp, before: u64) -> [Digest; 2] {
+        let (window, count) = (at.0.div_euclid(DELIVERY_MS), before.to_le_bytes());
+        let key = |window: i64| match before {
+            0 => Digest::of("delivered", &[self.0.bytes(), &window.to_le_bytes()]),
+            _ => Digest::of("delivered", &[self.0.bytes(), &window.to_le_bytes(), &count]),
+        };
+        [key(window), key(window + 1)]
     }
 }
 
@@ -95,8 +100,10 @@ mod tests {
     fn an_event_delivered_again_is_known_within_seconds() {
         let fingerprint = PromptFingerprint::of(&SessionId::from_name("s").expect("a name"), "go on");
         let is_known = |first: i64, second: i64| {
-            let recorded = fingerprint.delivery_keys(Stamp(first));
-            fingerprint.delivery_keys(Stamp(second)).iter().any(|key| recorded.contains(key))
+            let recorded = fingerprint.delivery_keys(Stamp(first), 0);
+            let again = fingerprint.delivery_keys(Stamp(second), 1);
+            assert!(!again.iter().any(|key| recorded.contains(key)), "the transcript has the first");
+            fingerprint.delivery_keys(Stamp(second), 0).iter().any(|key| recorded.contains(key))
         };
         for first in [0, 1, 4_999, 5_000, -1, 1_700_000_000_123] {
             assert!((-5_000..=5_000).all(|apart| is_known(first, first + apart)), "{first}");

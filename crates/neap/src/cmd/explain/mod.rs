@@ -61,6 +61,9 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
             }));
         }
         None if explained.happened.iter().any(|event| matches!(event, Event::RequestPassed { .. })) => {}
+        None if explained.happened.iter().any(|event| matches!(event, Event::MessageAdded { .. })) => {
+            text.push_str("  recorded from another program: Neap assembled no context\n");
+        }
         None => text.push_str("  no reply, so no record of a context\n"),
     }
     if !explained.happened.is_empty() {

@@ -15,7 +15,6 @@ use serde_json::json;
 use crate::app;
 use crate::cli::{MemoryExportArgs, MemoryImportArgs};
 use crate::env::DataDir;
-use crate::files;
 use crate::out::{self, DIM, Failure};
 
 /// Longest line of an import, in bytes; a memory is far shorter.
@@ -27,14 +26,7 @@ const REFUSALS_SHOWN: usize = 10;
 pub(super) async fn export(data: &DataDir, args: &MemoryExportArgs, json: bool) -> Result<ExitCode, Failure> {
     let agent = app::existing_agent(data).await?;
     let records = super::all_records(&agent).await?;
-    let mut sink: Box<dyn Write> = match &args.output {
-        // An export never replaces a file.
-        Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", path.display()))
-                .hint("choose a name that is not in use")
-        })?)),
-        None => Box::new(std::io::stdout().lock()),
-    };
+    let mut sink = out::export_sink(args.output.as_deref())?;
     // Oldest first, in the order they were recorded.
     for memory in records.iter().rev() {
         writeln!(sink, "{}", out::json_text(memory)?)?;

@@ -10,7 +10,6 @@ use serde_json::json;
 use crate::app;
 use crate::cli::SessionExportArgs;
 use crate::env::DataDir;
-use crate::files;
 use crate::out::{self, Failure};
 
 const PAGE_EVENTS: usize = 1_000;
@@ -19,14 +18,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionExportArgs, json: bool) ->
     let engine = app::read_engine(data)?;
     let id = app::parse_session_id(&args.session)?;
     engine.attach(&id).await?;
-    let mut sink: Box<dyn Write> = match &args.output {
-        // An export never replaces a file.
-        Some(path) => Box::new(std::io::BufWriter::new(files::create_new(path).map_err(|error| {
-            Failure::new(format!("cannot write {}: {error}", path.display()))
-                .hint("choose a name that is not in use")
-        })?)),
-        None => Box::new(std::io::stdout().lock()),
-    };
+    let mut sink = out::export_sink(args.output.as_deref())?;
     let mut from = Seq(1);
     let mut damaged = 0;
     loop {
