@@ -1,8 +1,8 @@
 //! The MCP server: efforts and memories for agents that run the model themselves, over standard input and output
 //! (`neap mcp`) and over HTTP (`/mcp` of `neap serve`).
 //!
-//! The core defines the tools ([`tools`] adds what MCP needs) and the engine executes them ([`call`]);
-//! [`session_resolver`] finds the session of a request. Every call reads the session from the store, since several
+//! The core defines the tools (`tools` adds what MCP needs) and the engine executes them (`call`);
+//! `session_resolver` finds the session of a request. Every call reads the session from the store, since several
 //! processes may share one store; a call that loses a race is retried.
 
 mod call;

@@ -1,9 +1,9 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! [`origin_check`] admits a request, [`body`] reads and decompresses it, [`decide`] alone may change it,
-//! [`upstream`] picks its provider and [`relay`] forwards it and its response, while [`response_recorder`] records
-//! the response. [`tool_loop`] runs Neap's own tools, [`token_guard`] keeps the token of `/mcp` from providers, and
-//! [`unrecorded`] counts and reports what could not be stored in time. Callers' keys are neither
+//! `origin_check` admits a request, `body` reads and decompresses it, `decide` alone may change it,
+//! `upstream` picks its provider and `relay` forwards it and its response, while `response_recorder` records
+//! the response. `tool_loop` runs Neap's own tools, `token_guard` keeps the token of `/mcp` from providers, and
+//! `unrecorded` counts and reports what could not be stored in time. Callers' keys are neither
 //! stored nor logged.
 
 mod body;

@@ -7,7 +7,7 @@ use crate::Notify;
 
 const INTERVAL: Duration = Duration::from_secs(60);
 
-/// Emits a notice at most once per [`INTERVAL`], accumulating `T` in between.
+/// Emits a notice at most once per minute, accumulating `T` in between.
 #[derive(Debug)]
 pub struct ThrottledLog<T> {
     state: Mutex<State<T>>,

@@ -32,7 +32,7 @@ impl PromptFingerprint {
         Digest::of("reported", &[self.0.bytes(), &nth.to_le_bytes()])
     }
 
-    /// Keys of an event at a time, when the transcript had the text `before` times. Events within [`DELIVERY_MS`] of
+    /// Keys of an event at a time, when the transcript had the text `before` times. Events within five seconds of
     /// each other share one, whichever is recorded first; those twice as far apart, or with the text in between, do not.
     pub fn delivery_keys(&self, at: Stamp, before: u64) -> [Digest; 2] {
         let (window, count) = (at.0.div_euclid(DELIVERY_MS), before.to_le_bytes());
