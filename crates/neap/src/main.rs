@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 
-use cli::{Cli, Command, HiddenCommand, HookArgs, LabSubcommand, StoreSubcommand, TopLevel};
+use cli::{Cli, Command, HiddenCommand, HookArgs, StoreSubcommand, TopLevel};
 use out::Failure;
 
 /// Threads for disk access and name resolution; the store reads with four at a time.
@@ -105,14 +105,6 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
             StoreSubcommand::Keys(args) => cmd::keys::run(&data()?, &args, json),
             StoreSubcommand::Settings(args) => cmd::settings::run(&data()?, &args, json),
         },
-        Command::Lab(args) => match args.what {
-            LabSubcommand::Proof(args) if args.slice == cli::ProofSuite::Model => {
-                cmd::proof::model::run(&data()?, &args, json).await
-            }
-            LabSubcommand::Proof(args) => cmd::proof::run(&args, json).await,
-            LabSubcommand::Eval(args) => cmd::eval::run(&args, json).await,
-            LabSubcommand::Bench(args) => cmd::bench::run(&args, json).await,
-            LabSubcommand::Replay(args) => cmd::replay::run(&data()?, args, json).await,
-        },
+        Command::Lab(args) => cmd::lab::run(data, args.what, json).await,
     }
 }

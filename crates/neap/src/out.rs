@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anstyle::{AnsiColor, Style};
 use neap_core::base::refusal::Refusal;
 use neap_core::memory::Confidence;
-pub(crate) use neap_core::text::figures::{plural as count, thousands};
+pub(crate) use neap_core::text::figures::{dollars, plural as count, thousands};
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
@@ -54,6 +54,12 @@ impl std::fmt::Display for Failure {
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         Self::new(error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<neap_lab::LabError> for Failure {
+    fn from(error: neap_lab::LabError) -> Self {
+        Self { hint: error.hint, ..Self::new(error.message) }
     }
 }
 
@@ -152,10 +158,6 @@ pub(crate) fn print_masked_notice(text: &str) {
     if places > 0 && std::io::IsTerminal::is_terminal(&std::io::stderr()) {
         print_notice(format!("{} masked when this was stored", count(places, "secret")));
     }
-}
-
-pub(crate) fn dollars(amount: f64) -> String {
-    if amount < 0.01 { format!("${amount:.6}") } else { format!("${amount:.4}") }
 }
 
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {

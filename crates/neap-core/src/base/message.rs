@@ -142,6 +142,10 @@ impl Message {
     }
 }
 
+pub(crate) fn total_tokens<'m>(messages: impl IntoIterator<Item = &'m CountedMessage>) -> Tokens {
+    messages.into_iter().map(|counted| counted.tokens).sum()
+}
+
 pub fn message_tokens(counter: &dyn TokenCounter, message: &Message) -> Tokens {
     let Message { role: _, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
     let calls: Tokens = tool_calls.iter().map(|call| call_tokens(counter, call)).sum();

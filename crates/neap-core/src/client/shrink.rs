@@ -11,6 +11,7 @@ use super::cut_points::BlockPos;
 use super::request::{ClientRequest, ContentBlock, HistoryItem, Speaker};
 use super::shorten::shortenable_text;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::context::budget::weighted_share;
 
 /// Texts are not shortened below this while blocks can be omitted instead.
 const LENGTH_MIN: Tokens = Tokens(64);
@@ -153,17 +154,11 @@ impl ShrinkPlanner {
 
     /// The longest common length, not below `least`, that saves enough.
     fn common_length(&self, omitted: &BTreeSet<BlockPos>, excess: Tokens, least: Tokens) -> Option<Tokens> {
-        let saves = |length: u64| self.saved_tokens(omitted, Tokens(length)) >= excess;
-        if !saves(least.0) {
-            return None;
-        }
-        let longest = self.texts.iter().map(|text| text.tokens.0).max().unwrap_or_default().max(least.0);
-        let (mut enough, mut too_long) = (least.0, longest + 1);
-        while too_long - enough > 1 {
-            let middle = enough + (too_long - enough) / 2;
-            if saves(middle) { enough = middle } else { too_long = middle }
-        }
-        Some(Tokens(enough))
+        let kept = self.texts.iter().filter(|text| !omitted.contains(&text.place));
+        let wants: Vec<(Tokens, u64)> = kept.map(|text| (text.tokens, text.weight)).collect();
+        let whole: Tokens = wants.iter().map(|(tokens, _)| *tokens).sum();
+        let share = weighted_share(Tokens(whole.0.checked_sub(excess.0)?), &wants);
+        (share >= least || excess == Tokens::ZERO).then_some(share.max(least))
     }
 
     fn saved_tokens(&self, omitted: &BTreeSet<BlockPos>, common: Tokens) -> Tokens {

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::LayeredMessage;
+use super::budget::{CutExchange, CutTemplates, cut_exchange, fair_share, newest_within};
 use super::select::Selection;
-use super::shares::fair_share;
 use crate::base::handle::Handle;
 use crate::base::ledger::{Layer, LayerTokens, Ledger, LogShown};
-use crate::base::message::{CountedMessage, Exchange, Message, Role, Scope, message_tokens};
+use crate::base::message::{CountedMessage, Exchange, Message, Scope, message_tokens};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::session::effort::{Effort, LogSize};
@@ -15,7 +15,7 @@ use crate::session::log::{Log, LogCache};
 use crate::session::state::SessionState;
 use crate::session::window::fit::{Fit, WindowedLog, fit};
 use crate::session::window::{CompactionRequest, Span};
-use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN, cut_message, left_out_note, left_out_note_tokens};
+use crate::text::excerpt::EXCERPT_TOKENS_MIN;
 use crate::text::render;
 
 pub(super) struct LogSection<'a> {
@@ -223,25 +223,15 @@ fn newest_exchanges(
     section: &LogSection<'_>,
     fit: &Fit,
 ) -> Vec<(Arc<Exchange>, bool)> {
-    let mut room = fit.raw_room;
-    let mut shown: Vec<(Arc<Exchange>, bool)> = Vec::new();
     // Turns of two processes may end out of order.
-    let raw = newest(section.cached, section.windowed.raw_max);
-    for exchange in raw.filter(|exchange| exchange.turn > fit.after) {
-        let exchange = render::exchange(counter, exchange);
-        if exchange.tokens() <= room {
-            room -= exchange.tokens();
-            shown.push((exchange.clone(), false));
-            continue;
-        }
-        if shown.is_empty()
-            && let Some(cut) = excerpt_exchange(counter, &exchange, room)
-        {
-            shown.push((Arc::new(cut), true));
-        }
-        break;
-    }
-    shown
+    let raw = newest(section.cached, section.windowed.raw_max).filter(|exchange| exchange.turn > fit.after);
+    let rendered = raw.map(|exchange| render::exchange(counter, exchange));
+    newest_within(rendered, fit.raw_room, |exchange, room| {
+        let messages: Vec<&CountedMessage> = exchange.messages.iter().collect();
+        let handle = |index| Handle::Message { turn: exchange.turn, index };
+        let room = (room, EXCERPT_TOKENS_MIN);
+        cut_exchange(counter, &messages, handle, CutTemplates::PROMPT, room).map(CutExchange::into_messages)
+    })
 }
 
 /// The exchanges that ended last, newest first: as many as a session read anew would load (I9). A session that goes on
@@ -256,26 +246,4 @@ fn uncut_size(section: &LogSection<'_>, fit: &Fit, shown: usize) -> LogSize {
     let cached = section.cached.into_iter().flat_map(|log| log.exchanges().rev());
     let cached = cached.filter(|exchange| exchange.turn > fit.after).take(shown);
     LogSize { exchanges: shown as u64, tokens: cached.map(|exchange| exchange.tokens()).sum() }
-}
-
-/// Cuts the over-long messages of an exchange to the room; its tool pairs stay whole.
-fn excerpt_exchange(counter: &dyn TokenCounter, exchange: &Exchange, room: Tokens) -> Option<Exchange> {
-    let costs: Vec<Tokens> = exchange.messages.iter().map(|counted| counted.tokens).collect();
-    let handle = |index| Handle::Message { turn: exchange.turn, index };
-    let replies = exchange.messages.iter().filter(|counted| counted.message.role == Role::Assistant).count();
-    let note_room = left_out_note_tokens(counter, prompt::REPLY_IN_PART, &handle(costs.len()), replies);
-    let level = fair_share(room.saturating_sub(note_room), &costs);
-    if level < EXCERPT_TOKENS_MIN {
-        return None;
-    }
-    let cut = exchange.messages.iter().enumerate();
-    let cut = cut.map(|(index, counted)| cut_message(counter, counted, &handle(index), level));
-    let (mut messages, mut left_out) = (Vec::new(), Vec::new());
-    for CutMessage { counted, left_out: part } in cut {
-        messages.push(counted);
-        left_out.extend(part);
-    }
-    messages.extend(left_out_note(counter, prompt::REPLY_IN_PART, &left_out));
-    let cut = Exchange { turn: exchange.turn, at: exchange.at, messages };
-    (cut.tokens() <= room).then_some(cut)
 }

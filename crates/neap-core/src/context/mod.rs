@@ -5,12 +5,12 @@
 //! in play) → ambient → expanded logs → open logs → active log → this turn's messages.
 
 pub mod brief;
+pub(crate) mod budget;
 pub mod epoch;
 pub mod host_log;
 mod logs;
 mod records;
 mod select;
-mod shares;
 mod system;
 mod this_turn;
 
@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 pub(crate) use records::efforts_line;
 pub use select::Selection;
-pub(crate) use shares::fair_share;
 
 use crate::base::ids::TurnNo;
 use crate::base::ledger::{Layer, LayerTokens, Ledger};
@@ -31,9 +30,9 @@ use crate::session::log::LogCache;
 use crate::session::state::SessionState;
 use crate::session::window::CompactionRequest;
 use crate::turn::tools::{ToolSet, ToolSpec};
+use budget::LayerDemand;
 use logs::LogSection;
 use records::RecordsWrapper;
-use shares::LayerDemand;
 pub(crate) use this_turn::RenderedTurn;
 
 /// The turn for which a context is assembled.
@@ -277,6 +276,6 @@ impl Assembler<'_> {
                 selection.summaries_tokens(heading),
             ),
         ];
-        shares::allocate(room, &demands)
+        budget::allocate(room, &demands)
     }
 }

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::shares::fair_share;
+use super::budget::{CutExchange, CutTemplates, cut_exchange};
 use super::{LayeredMessage, ThisTurn};
 use crate::base::handle::Handle;
 use crate::base::ledger::Layer;
-use crate::base::message::{CountedMessage, ToolRound};
-use crate::base::prompt;
+use crate::base::message::{CountedMessage, ToolRound, total_tokens};
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN, cut_message, left_out_note, left_out_note_tokens};
+use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN, cut_message};
 use crate::text::render;
 
 /// Most of the room that this turn's messages may take, in per cent.
@@ -81,21 +80,14 @@ fn fit_round(
     round: &ToolRound,
     room: Tokens,
 ) -> Option<Vec<CountedMessage>> {
-    let whole: Tokens = round.messages_with_notes().map(|counted| counted.tokens).sum();
-    if whole <= room {
+    if total_tokens(round.messages_with_notes()) <= room {
         return Some(round.messages_with_notes().cloned().collect());
     }
     // Censor notes are short and Neap's own: they are never cut.
-    let notes: Tokens = round.notes.iter().map(|note| note.tokens).sum();
-    let handle = Handle::Turn(this_turn.turn);
-    let around = notes + left_out_note_tokens(counter, prompt::REPLY_IN_PART, &handle, 1);
-    let costs: Vec<Tokens> = round.messages().map(|counted| counted.tokens).collect();
-    let level = fair_share(room.saturating_sub(around), &costs);
-    let cut: Vec<CutMessage> =
-        round.messages().map(|counted| cut_message(counter, counted, &handle, level)).collect();
-    let left_out: Vec<_> = cut.iter().filter_map(|cut| cut.left_out.clone()).collect();
-    let messages = cut.into_iter().map(|cut| cut.counted).chain(round.notes.iter().cloned());
-    let shown: Vec<CountedMessage> =
-        messages.chain(left_out_note(counter, prompt::REPLY_IN_PART, &left_out)).collect();
-    (shown.iter().map(|counted| counted.tokens).sum::<Tokens>() <= room).then_some(shown)
+    let notes = total_tokens(&round.notes);
+    let messages: Vec<&CountedMessage> = round.messages().collect();
+    let handle = |_| Handle::Turn(this_turn.turn);
+    let room = (room.saturating_sub(notes), Tokens::ZERO);
+    let CutExchange { messages, note } = cut_exchange(counter, &messages, handle, CutTemplates::PROMPT, room)?;
+    Some(messages.into_iter().chain(round.notes.iter().cloned()).chain(note).collect())
 }

@@ -6,6 +6,11 @@ pub fn plural(n: u64, noun: &str) -> String {
     format!("{} {noun}{ending}", thousands(n))
 }
 
+/// An amount of money; small ones with more digits.
+pub fn dollars(amount: f64) -> String {
+    if amount < 0.01 { format!("${amount:.6}") } else { format!("${amount:.4}") }
+}
+
 /// A number with separators: "1,200".
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

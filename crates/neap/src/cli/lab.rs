@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
+use neap_lab::eval::RankingTerm;
 
 use super::ModelArgs;
 use crate::app::parse_setting;
@@ -93,31 +95,6 @@ pub(crate) enum EvalSuite {
     All,
 }
 
-/// A term of the ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum RankingTerm {
-    /// Words shared with the question
-    Words,
-    /// Similar meaning
-    Meaning,
-    /// Relevance of the neighbouring texts
-    Beside,
-    /// Relevance of its conversation
-    Conversation,
-    /// The question names its speaker
-    Speaker,
-    /// The question names its time
-    Time,
-    /// It opens its conversation
-    Opening,
-    /// It is recent
-    Lately,
-    /// Whether a person or a model wrote it
-    Role,
-    /// Its size in tokens
-    Cost,
-}
-
 #[derive(Debug, Args)]
 pub(crate) struct EvalArgs {
     /// Conversations, one per line, plain or gzipped
@@ -130,7 +107,7 @@ pub(crate) struct EvalArgs {
     #[arg(long, value_enum, default_value = "all")]
     pub(crate) suite: EvalSuite,
     /// Leave terms out of the ranking, to see what they contribute
-    #[arg(long, value_enum, value_name = "REASON,…", value_delimiter = ',')]
+    #[arg(long, value_name = "REASON,…", value_delimiter = ',', value_parser = ranking_term())]
     pub(crate) without: Vec<RankingTerm>,
     /// Repeat the questions of recall and freshness with each term left out in turn
     #[arg(long, conflicts_with = "without")]
@@ -151,6 +128,14 @@ pub(crate) struct BenchArgs {
     /// Only search the store in this folder, as its own process
     #[arg(long, value_name = "FOLDER", hide = true)]
     pub(crate) once: Option<PathBuf>,
+}
+
+fn ranking_term() -> impl TypedValueParser<Value = RankingTerm> {
+    let value = |term: RankingTerm| PossibleValue::new(term.name()).help(term.description());
+    PossibleValuesParser::new(RankingTerm::ALL.map(value)).try_map(|name| {
+        let term = RankingTerm::ALL.into_iter().find(|term| term.name() == name);
+        term.ok_or_else(|| format!("there is no term '{name}'"))
+    })
 }
 
 /// Parses a number with an optional suffix `k` or `M`.

@@ -1,8 +1,9 @@
 //! The next request: the prompt so far, extended at its end, or a rewritten one.
 
-use super::{Epoch, SentPrompt, additions, total_tokens};
+use super::{Epoch, SentPrompt, additions};
 use crate::base::ids::Stamp;
 use crate::base::ledger::{Layer, Ledger};
+use crate::base::message::total_tokens;
 use crate::base::policy::Policy;
 use crate::base::tokens::Tokens;
 use crate::context::{

@@ -15,7 +15,7 @@ pub(crate) use draft::PromptDraft;
 use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Stamp, TurnNo};
 use crate::base::ledger::{Layer, Ledger};
-use crate::base::message::{CountedMessage, Scope};
+use crate::base::message::{CountedMessage, Scope, total_tokens};
 use crate::base::policy::Policy;
 use crate::base::tokens::Tokens;
 use crate::context::{LayeredMessage, WorkingContext};
@@ -152,8 +152,4 @@ impl LastRequest {
         let messages = self.messages.iter().zip(&context.messages).take_while(|(a, b)| **a == b.counted);
         shared + messages.map(|(counted, _)| counted.tokens).sum()
     }
-}
-
-fn total_tokens(messages: &[CountedMessage]) -> Tokens {
-    messages.iter().map(|counted| counted.tokens).sum()
 }

@@ -2,17 +2,11 @@
 
 use crate::base::handle::Handle;
 use crate::base::ids::TurnNo;
-use crate::base::message::{CountedMessage, Message, Role};
+use crate::base::message::{CountedMessage, Message, Role, total_tokens};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::context::fair_share;
-use crate::text::excerpt::{
-    CutMessage, EXCERPT_TOKENS_MIN, cut_message_with_marker, left_out_note, left_out_note_tokens,
-};
-
-pub(super) fn total_tokens(messages: &[CountedMessage]) -> Tokens {
-    messages.iter().map(|counted| counted.tokens).sum()
-}
+use crate::context::budget::{CutTemplates, cut_exchange};
+use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN};
 
 /// The messages within a budget: all of them whole; or each over-long one as head and tail; or the first and the
 /// newest, with a line for the gap. Below [`EXCERPT_TOKENS_MIN`] there may be none.
@@ -25,43 +19,22 @@ pub(super) fn fit_exchange(
     if total_tokens(messages) <= budget {
         return messages.to_vec();
     }
-    let cut = |index: usize, max: Tokens| {
-        let handle = Handle::Message { turn, index };
-        cut_message_with_marker(counter, &messages[index], &handle, max, prompt::HOST_LOG_EXCERPT)
-    };
-    let costs: Vec<Tokens> = messages.iter().map(|counted| counted.tokens).collect();
-    let replies = messages.iter().filter(|counted| counted.message.role == Role::Assistant).count();
-    let last = Handle::Message { turn, index: messages.len() };
-    let note_tokens = left_out_note_tokens(counter, prompt::HOST_LOG_IN_PART, &last, replies);
-    let share = fair_share(budget.saturating_sub(note_tokens), &costs);
-    if share >= EXCERPT_TOKENS_MIN {
-        let all = with_note(counter, (0..messages.len()).map(|index| cut(index, share)));
-        if total_tokens(&all) <= budget {
-            return all;
-        }
+    let templates = CutTemplates::HOST_LOG;
+    let handle = |index| Handle::Message { turn, index };
+    let whole: Vec<&CountedMessage> = messages.iter().collect();
+    if let Some(all) = cut_exchange(counter, &whole, handle, templates, (budget, EXCERPT_TOKENS_MIN)) {
+        return all.into_messages();
     }
+    let cut = |index: usize, max: Tokens| templates.cut(counter, &messages[index], &handle(index), max);
     // Show less of the messages to make room for the note.
+    let replies = messages.iter().filter(|counted| counted.message.role == Role::Assistant).count();
+    let note_tokens = templates.note_tokens(counter, &handle(messages.len()), replies);
     let shown = first_and_newest(counter, turn, messages, budget.saturating_sub(note_tokens), cut);
-    let shown = with_note(counter, shown);
+    let shown = templates.annotate(counter, shown).into_messages();
     if total_tokens(&shown) <= budget && shown.len() > 1 {
-        shown
-    } else {
-        counted_messages(first_and_newest(counter, turn, messages, budget, cut))
+        return shown;
     }
-}
-
-fn with_note(counter: &dyn TokenCounter, cut: impl IntoIterator<Item = CutMessage>) -> Vec<CountedMessage> {
-    let (mut messages, mut left_out) = (Vec::new(), Vec::new());
-    for cut in cut {
-        messages.push(cut.counted);
-        left_out.extend(cut.left_out);
-    }
-    messages.extend(left_out_note(counter, prompt::HOST_LOG_IN_PART, &left_out));
-    messages
-}
-
-fn counted_messages(cut: Vec<CutMessage>) -> Vec<CountedMessage> {
-    cut.into_iter().map(|cut| cut.counted).collect()
+    first_and_newest(counter, turn, messages, budget, cut).into_iter().map(|cut| cut.counted).collect()
 }
 
 /// The first message and the newest ones, with a line for the gap.

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use super::fit::{fit_exchange, total_tokens};
+use super::fit::fit_exchange;
 use crate::base::ids::TurnNo;
-use crate::base::message::{CountedMessage, Exchange, Message, Scope};
+use crate::base::message::{CountedMessage, Exchange, Message, Scope, total_tokens};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::context::budget::newest_within;
 use crate::session::effort::LogSize;
 use crate::session::log::Log;
 use crate::session::state::SessionState;
@@ -114,21 +115,11 @@ impl HostLog<'_> {
 
     /// The newest exchanges that fit, newest first; if not even one does, that one is cut.
     fn newest_fitting(&self, fit: &Fit) -> Vec<Arc<Exchange>> {
-        let mut left = fit.raw_room;
-        let mut shown: Vec<Arc<Exchange>> = Vec::new();
-        for exchange in self.uncovered(fit) {
-            if exchange.tokens() <= left {
-                left -= exchange.tokens();
-                shown.push(exchange.clone());
-                continue;
-            }
-            if shown.is_empty() && left >= BUDGET_MIN {
-                let messages = fit_exchange(self.counter, exchange.turn, &exchange.messages, left);
-                shown.push(Arc::new(Exchange { turn: exchange.turn, at: exchange.at, messages }));
-            }
-            break;
-        }
-        shown
+        let cut = |exchange: &Exchange, room: Tokens| {
+            (room >= BUDGET_MIN).then(|| fit_exchange(self.counter, exchange.turn, &exchange.messages, room))
+        };
+        let newest = newest_within(self.uncovered(fit).cloned(), fit.raw_room, cut);
+        newest.into_iter().map(|(exchange, _)| exchange).collect()
     }
 
     /// The newest summaries that fit, as one record; none if not even its frame fits.

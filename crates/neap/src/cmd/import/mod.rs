@@ -18,7 +18,7 @@ use crate::app;
 use crate::cli::{ConversationImportArgs, ImportSource};
 use crate::env::{self, DataDir};
 use crate::out::Failure;
-use crate::progress::Progress;
+use crate::progress;
 use json_array::{ELEMENT_BYTES_MAX, Element, Elements};
 use report::ImportReport;
 
@@ -51,12 +51,10 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
     match program_of(*from) {
         Some(program) => {
             let files = files::find(program, &paths)?;
-            let bar = Progress::new("importing", files.len());
-            for file in &files {
+            for (at, file) in files.iter().enumerate() {
                 import_file(engine.as_ref(), program, file, &mut report).await?;
-                bar.step();
+                progress::show("importing", at as u64 + 1, files.len() as u64);
             }
-            bar.clear();
         }
         None => {
             for path in &paths {
@@ -216,18 +214,16 @@ async fn import_folder(engine: Option<&Engine>, path: &Path, report: &mut Import
 
 /// Embeds the new texts, so that search finds them by meaning.
 async fn index_new(engine: &Engine, new: u64) -> Result<(), Failure> {
-    let bar = Progress::new("indexing", usize::try_from(new).unwrap_or(usize::MAX));
     let mut done = 0;
     loop {
         let indexed = engine.index_batch().await?;
         if indexed == 0 {
             break;
         }
-        for _ in 0..indexed.min(usize::try_from(new).unwrap_or(usize::MAX).saturating_sub(done)) {
-            bar.step();
-        }
-        done += indexed;
+        done += indexed as u64;
+        progress::show("indexing", done.min(new), new);
     }
-    bar.clear();
+    // Texts may have been embedded elsewhere in the meantime.
+    progress::show("indexing", new, new);
     Ok(())
 }

@@ -1,0 +1,98 @@
+//! Asks questions about a recorded conversation and scores the recalled context.
+
+use std::time::{Duration, Instant};
+
+use neap_core::base::tokens::Tokens;
+use neap_core::recall::Filter;
+use neap_engine::{RecalledContext, RetrievalRequest};
+
+use super::EvalOptions;
+use super::conversation_store::ConversationStore;
+use super::data::{Conversation, Question};
+use super::tally::{EvalTally, QuestionScore};
+use super::time::parse_timestamp;
+use crate::LabError;
+
+pub(crate) async fn ask_all(
+    recorded: &mut ConversationStore,
+    options: &EvalOptions,
+    tally: &mut EvalTally,
+) -> Result<(), LabError> {
+    let conversation = recorded.conversation.clone();
+    let mut questions: Vec<&Question> = conversation.questions.iter().collect();
+    questions.sort_by_key(|question| question.before.unwrap_or(i64::MAX));
+    for question in questions {
+        recorded.record_before(question.before).await?;
+        ask(recorded, options, &conversation, question, tally).await?;
+    }
+    recorded.record_before(None).await
+}
+
+async fn ask(
+    recorded: &ConversationStore,
+    options: &EvalOptions,
+    conversation: &Conversation,
+    question: &Question,
+    tally: &mut EvalTally,
+) -> Result<(), LabError> {
+    let began = Instant::now();
+    let embedding = recorded.embed_query(&question.q).await?;
+    tally.add_embedding_time(began.elapsed());
+    let mut request = RetrievalRequest {
+        query: question.q.clone(),
+        embedding,
+        filter: Filter::default(),
+        now: parse_timestamp(&question.time).or(Some(recorded.now())),
+        current: None,
+        budget: Tokens::ZERO,
+        weights: options.weights.clone(),
+    };
+    for budget in &options.budgets {
+        request.budget = Tokens(*budget);
+        let began = Instant::now();
+        let context = recorded.engine.retrieve(&request).await?;
+        let took = began.elapsed();
+        tally.add(&question.cat, *budget, score_answer(conversation, question, &context, took));
+    }
+    for (reason, weights) in &options.ablations {
+        let embedding = request.embedding.clone().filter(|_| weights.semantic > 0.0);
+        let mut request = RetrievalRequest { weights: weights.clone(), embedding, ..request.clone() };
+        for budget in &options.budgets {
+            request.budget = Tokens(*budget);
+            let context = recorded.engine.retrieve(&request).await?;
+            let score = score_answer(conversation, question, &context, Duration::ZERO);
+            tally.add_without(*reason, *budget, &score);
+        }
+    }
+    Ok(())
+}
+
+fn score_answer(
+    conversation: &Conversation,
+    question: &Question,
+    found: &RecalledContext,
+    took: Duration,
+) -> QuestionScore {
+    let context = normalize_whitespace(&found.text);
+    let contains = |text: &str| context.contains(&normalize_whitespace(text));
+    let turns = conversation.turns.iter().filter(|turn| question.evidence.contains(&turn.id));
+    let evidence: Vec<bool> = turns.map(|turn| contains(&turn.text)).collect();
+    let has_answer = |text: &str| {
+        let text = normalize_whitespace(text).to_lowercase();
+        question
+            .answer
+            .iter()
+            .any(|answer| !answer.is_empty() && text.contains(&normalize_whitespace(answer).to_lowercase()))
+    };
+    QuestionScore {
+        first_has_answer: found.best.as_ref().is_some_and(|best| has_answer(best)),
+        has_answer: has_answer(&found.text),
+        evidence,
+        tokens: found.tokens.0,
+        took,
+    }
+}
+
+fn normalize_whitespace(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

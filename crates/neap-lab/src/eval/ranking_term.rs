@@ -1,0 +1,83 @@
+//! The terms of the ranking, which an evaluation can leave out one by one.
+
+use neap_core::recall::RankWeights;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RankingTerm {
+    Words,
+    Meaning,
+    Beside,
+    Conversation,
+    Speaker,
+    Time,
+    Opening,
+    Lately,
+    Role,
+    Cost,
+}
+
+impl RankingTerm {
+    pub const ALL: [Self; 10] = [
+        Self::Words,
+        Self::Meaning,
+        Self::Beside,
+        Self::Conversation,
+        Self::Speaker,
+        Self::Time,
+        Self::Opening,
+        Self::Lately,
+        Self::Role,
+        Self::Cost,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Meaning => "meaning",
+            Self::Beside => "beside",
+            Self::Conversation => "conversation",
+            Self::Speaker => "speaker",
+            Self::Time => "time",
+            Self::Opening => "opening",
+            Self::Lately => "lately",
+            Self::Role => "role",
+            Self::Cost => "cost",
+        }
+    }
+
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Words => "Words shared with the question",
+            Self::Meaning => "Similar meaning",
+            Self::Beside => "Relevance of the neighbouring texts",
+            Self::Conversation => "Relevance of its conversation",
+            Self::Speaker => "The question names its speaker",
+            Self::Time => "The question names its time",
+            Self::Opening => "It opens its conversation",
+            Self::Lately => "It is recent",
+            Self::Role => "Whether a person or a model wrote it",
+            Self::Cost => "Its size in tokens",
+        }
+    }
+
+    /// The default weights without some terms.
+    pub fn weights_without(terms: &[Self]) -> RankWeights {
+        let mut weights = RankWeights::default();
+        for term in terms {
+            let zeroed = match term {
+                Self::Words => vec![&mut weights.words],
+                Self::Meaning => vec![&mut weights.semantic],
+                Self::Beside => vec![&mut weights.before, &mut weights.after],
+                Self::Conversation => vec![&mut weights.conversation, &mut weights.conversation_semantic],
+                Self::Speaker => vec![&mut weights.speaker],
+                Self::Time => vec![&mut weights.time],
+                Self::Opening => vec![&mut weights.opening],
+                Self::Lately => vec![&mut weights.recency, &mut weights.current_session],
+                Self::Role => vec![&mut weights.assistant_penalty],
+                Self::Cost => vec![&mut weights.cost],
+            };
+            zeroed.into_iter().for_each(|weight| *weight = 0.0);
+        }
+        weights
+    }
+}

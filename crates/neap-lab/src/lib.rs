@@ -1,0 +1,12 @@
+//! Proofs of the design, evaluation of recall, and benchmarks. Each measures the real engine over a real store in a
+//! temporary folder and returns figures; the `neap` program prints them.
+
+pub mod bench;
+mod error;
+pub mod eval;
+pub mod proof;
+
+pub use error::LabError;
+
+/// Called as work goes on: what is counted, how much of it is done, and how much there is.
+pub type OnProgress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);

@@ -1,0 +1,84 @@
+//! Asks for facts planted along the way once the chat is over.
+//!
+//! A fact counts as retained if its value is in the context built for the question, in the result of one search,
+//! or in the one expansion or original that the first result leads to.
+
+use serde_json::{Value, json};
+
+use super::session::MeasuredSession;
+use super::synthetic_chat::{FACT_EVERY, Fact, fact};
+use crate::{LabError, OnProgress};
+
+/// Facts asked for, spread over the whole chat.
+const QUESTIONS_MAX: u64 = 200;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct RetentionScore {
+    pub(super) questions: u64,
+    pub(super) from_context: u64,
+    pub(super) by_search: u64,
+    pub(super) by_original: u64,
+    pub(super) lost: Vec<Fact>,
+}
+
+impl RetentionScore {
+    pub(super) fn answered(&self) -> u64 {
+        self.from_context + self.by_search + self.by_original
+    }
+
+    pub(super) fn percent_answered(&self) -> f64 {
+        if self.questions == 0 { 100.0 } else { self.answered() as f64 * 100.0 / self.questions as f64 }
+    }
+}
+
+pub(super) async fn measure_retention(
+    stage: &mut MeasuredSession,
+    turns: u64,
+    progress: OnProgress<'_>,
+) -> Result<RetentionScore, LabError> {
+    let planted = turns / FACT_EVERY;
+    let every = planted.div_ceil(QUESTIONS_MAX).max(1);
+    let mut score = RetentionScore::default();
+    for fact in (1..=planted).step_by(every as usize).filter_map(|n| fact(n * FACT_EVERY)) {
+        score.questions += 1;
+        progress("questions", score.questions, planted / every);
+        if is_in_context(stage, &fact).await? {
+            score.from_context += 1;
+            continue;
+        }
+        let query = json!({"query": fact.question, "logs": true}).to_string();
+        let found = stage.session.call_tool("search_efforts", &query).await?.text;
+        if found.contains(&fact.value) {
+            score.by_search += 1;
+        } else if is_reachable(stage, &found, &fact).await? {
+            score.by_original += 1;
+        } else {
+            score.lost.push(fact);
+        }
+    }
+    Ok(score)
+}
+
+async fn is_in_context(stage: &mut MeasuredSession, fact: &Fact) -> Result<bool, LabError> {
+    let context = stage.session.preview(Some(&fact.question)).await?;
+    let system = context.system.iter().chain(&context.records).any(|(_, text)| text.contains(&fact.value));
+    Ok(system || context.messages.iter().any(|placed| placed.counted.message.content.contains(&fact.value)))
+}
+
+/// Whether the first search result leads to the value: its turn's original, or its effort expanded.
+async fn is_reachable(stage: &mut MeasuredSession, found: &str, fact: &Fact) -> Result<bool, LabError> {
+    let found: Value = serde_json::from_str(found).unwrap_or_default();
+    let first = &found["results"][0];
+    let turn = first["quote"].as_str().and_then(|quote| quote.strip_prefix("turn ")?.split(',').next());
+    if let Some(turn) = turn {
+        let handle = json!({"handle": format!("t{turn}")}).to_string();
+        return Ok(stage.session.call_tool("fetch_original", &handle).await?.text.contains(&fact.value));
+    }
+    if let Some(id) = first["id"].as_str() {
+        stage.session.call_tool("expand_effort", &json!({"id": id}).to_string()).await?;
+        let is_shown = is_in_context(stage, fact).await?;
+        stage.session.call_tool("collapse_effort", &json!({"id": id}).to_string()).await?;
+        return Ok(is_shown);
+    }
+    Ok(false)
+}

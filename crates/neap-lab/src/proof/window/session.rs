@@ -1,0 +1,93 @@
+//! A measured session: a real store in its own folder, the real engine, and a counting model.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::turn::ModelReply;
+use neap_engine::{Author, Engine, FixedClock, HostTools, NullObserver, Session, SessionOptions, TurnReply};
+use neap_model::bpe::counter_for;
+use neap_sqlite::SqliteStore;
+use tempfile::TempDir;
+
+use super::counting_model::CountingModel;
+use crate::LabError;
+
+/// Start of the session's own clock, so that the same turns cost the same.
+const BEGIN: Stamp = Stamp(1_750_000_000_000);
+const ENCODING: &str = "o200k_base";
+
+pub(super) struct MeasuredSession {
+    pub(super) model: Arc<CountingModel>,
+    pub(super) engine: Engine,
+    pub(super) session: Session,
+    pub(super) folder: TempDir,
+}
+
+pub(super) struct TurnTiming {
+    pub(super) reply: TurnReply,
+    /// From the message to the reply, without the model.
+    pub(super) turn: Duration,
+    pub(super) upkeep: Duration,
+}
+
+impl MeasuredSession {
+    pub(super) async fn new(
+        budget: u64,
+        set: &[(&str, &str)],
+        tools: Option<Arc<dyn HostTools>>,
+    ) -> Result<Self, LabError> {
+        let folder = tempfile::tempdir()?;
+        let store = SqliteStore::open(&folder.path().join("proof.db"))?;
+        let model = Arc::new(CountingModel::new(counter_for(ENCODING), budget));
+        let clock = Arc::new(FixedClock::at(BEGIN));
+        let mut builder = Engine::builder(Arc::new(store)).model(model.clone()).encoding(ENCODING).clock(clock);
+        if let Some(tools) = tools {
+            builder = builder.host_tools(tools);
+        }
+        let engine = builder.build();
+        let id = SessionId::from_name("proof").map_err(|error| LabError::new(error.to_string()))?;
+        let budget = budget.to_string();
+        let set = set.iter().copied().chain([("context_tokens_max", budget.as_str())]);
+        let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let session = engine.resume(&id, &SessionOptions { set }).await?;
+        Ok(Self { model, engine, session, folder })
+    }
+
+    pub(super) async fn take_turn(
+        &mut self,
+        user: &str,
+        replies: Vec<ModelReply>,
+    ) -> Result<TurnTiming, LabError> {
+        self.model.queue_replies(replies);
+        let (spent, began) = (self.model.time_spent(), Instant::now());
+        let reply = self.session.turn(Author::Person, user, &mut NullObserver).await?;
+        let turn = began.elapsed().saturating_sub(self.model.time_spent() - spent);
+        let began = Instant::now();
+        self.session.run_upkeep().await?;
+        Ok(TurnTiming { reply, turn, upkeep: began.elapsed() })
+    }
+}
+
+pub(in crate::proof) fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1_000.0
+}
+
+pub(in crate::proof) fn percentile(values: &[f64], percent: usize) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(at).copied().unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_values_that_were_measured() {
+        let values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
+        assert_eq!([50, 95, 100].map(|p| percentile(&values, p)), [50.0, 95.0, 100.0]);
+        assert_eq!((percentile(&[7.0], 95), percentile(&[], 95)), (7.0, 0.0));
+    }
+}
