@@ -11,11 +11,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("context/mod.rs", "turn"),
     ("context/records.rs", "turn"),
     ("context/system.rs", "turn"),
-    ("memory/change.rs", "session"),
-    ("memory/knowledge/agent_context.rs", "session"),
-    ("memory/knowledge/focus.rs", "session"),
-    ("memory/learn/operations.rs", "session"),
-    ("memory/learn/step.rs", "session"),
 ];
 
 const SOURCE: &str = "crates/neap-core/src/";
@@ -47,7 +42,7 @@ fn upward_uses(path: &Path, text: &str) -> Option<(String, Vec<&'static str>)> {
     if file.contains("tests") {
         return None;
     }
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let uses = |room: &str| {
         let name = format!("crate::{room}::");
         code.lines().any(|line| !line.trim_start().starts_with("//") && line.contains(&name))

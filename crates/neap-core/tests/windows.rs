@@ -15,7 +15,7 @@ use neap_core::base::tokens::Tokens;
 use neap_core::context::epoch::SentPrompt;
 use neap_core::context::{Selection, ThisTurn, WorkingContext, assemble};
 use neap_core::session::effort::LogSize;
-use neap_core::session::event::Event;
+use neap_core::session::event::{EffortEvent, Event, SessionEvent, TurnEvent, WindowEvent};
 use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
 use neap_core::session::state::SessionState;
 use neap_core::session::validate::validate_imported;
@@ -34,7 +34,7 @@ impl Bare {
         let mut bare = Self { state: SessionState::default(), logs: BTreeMap::new() };
         let session = SessionId::parse("s").unwrap();
         let encoding = "words".to_owned();
-        bare.record(Event::SessionCreated { session, encoding, policy, imported_from: None });
+        bare.record(SessionEvent::Created { session, encoding, policy, imported_from: None });
         bare
     }
 
@@ -44,21 +44,21 @@ impl Bare {
         Self::new(Policy { context_tokens_max, epoch_turns_max, ambient_window, ..Policy::default() })
     }
 
-    fn record(&mut self, event: Event) {
+    fn record(&mut self, event: impl Into<Event>) {
         self.state.record(Stamp(1), event);
     }
 
     fn start(&mut self, word: &str, count: usize) -> (TurnNo, CountedMessage) {
         let turn = self.state.turn().next();
         let message = CountedMessage::new(&WordCounter, Message::user(vec![word; count].join(" ")));
-        self.record(Event::TurnStarted { turn, message: message.clone(), turn_id: None, author: None });
+        self.record(TurnEvent::Started { turn, message: message.clone(), turn_id: None, author: None });
         (turn, message)
     }
 
     fn end(&mut self, (turn, message): (TurnNo, CountedMessage), scope: Scope) {
         let reply = CountedMessage::new(&WordCounter, Message::assistant("ok"));
         let (told, ledger) = (scope.clone(), Box::default());
-        self.record(Event::TurnCompleted { turn, reply: reply.clone(), scope: told, ledger });
+        self.record(TurnEvent::Completed { turn, reply: reply.clone(), scope: told, ledger });
         let exchange = Exchange { turn, at: Stamp(0), messages: vec![message, reply] };
         self.logs.entry(scope).or_default().push(Arc::new(exchange));
     }
@@ -125,7 +125,7 @@ impl Bare {
                 } else {
                     committed = self.state.clone();
                     for recorded in &events {
-                        let Event::SpanCompacted { span, .. } = &recorded.event else {
+                        let Event::Window(WindowEvent::SpanCompacted { span, .. }) = &recorded.event else {
                             panic!("upkeep recorded {recorded:?}")
                         };
                         made.push((span.first.0, span.last.0));
@@ -197,7 +197,7 @@ fn a_lost_span_costs_that_span() {
     // The span of turns 1 to 9 was a damaged record; a later one is there.
     let (turns, sizes) = ((TurnNo(10), TurnNo(11)), (size(9), size(0)));
     let span = Span::new(&WordCounter, &Scope::Ambient, turns, sizes, 0, "later");
-    bare.record(Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(11), span, receipt: None });
+    bare.record(WindowEvent::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(11), span, receipt: None });
     bare.chat(4, 70);
     assert_eq!(bare.tend(false), []);
     assert_eq!(bare.look().ledger.logs[0].exchanges, 4, "what came after is raw");
@@ -211,7 +211,7 @@ fn idle_efforts_do_not_starve_the_others() {
         for n in 0..idle + 9 {
             let turn = bare.start("w", 60);
             let id = EffortId::parse(&format!("e{n}")).unwrap();
-            bare.record(Event::EffortOpened { id: id.clone(), name: id.to_string(), turn: turn.0 });
+            bare.record(EffortEvent::Opened { id: id.clone(), name: id.to_string(), turn: turn.0 });
             bare.end(turn, Scope::Effort(id));
         }
         for _ in 0..10 {
@@ -251,7 +251,12 @@ fn a_forged_span_is_refused() {
         validate_imported(
             &bare.state,
             &WordCounter,
-            Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(40), span, receipt: None },
+            Event::Window(WindowEvent::SpanCompacted {
+                scope: Scope::Ambient,
+                turn: TurnNo(40),
+                span,
+                receipt: None,
+            }),
         )
     };
     assert!(forged((1, 1), (small, small), "fine").is_ok());

@@ -6,15 +6,17 @@ use std::sync::Arc;
 use neap_core::base::ids::{AgentId, Seq, SessionId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::{TokenCounter, Tokens};
-use neap_core::memory::knowledge::{AgentContext, AgentProfile, LoadedMemories};
+use neap_core::memory::knowledge::{AgentProfile, LoadedMemories};
 use neap_core::memory::learn::{
     Amendment, LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
 };
 use neap_core::memory::{
-    Author, Memory, MemoryId, MemoryKind, Provenance, RecallResponse, RenderedMemory, SUMMARY_TOKENS_MAX,
+    Author, Memory, MemoryEvent, MemoryId, MemoryKind, Provenance, RecallResponse, RenderedMemory,
+    SUMMARY_TOKENS_MAX,
 };
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::turn::AgentContext;
 use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
@@ -197,6 +199,6 @@ fn damaged_seq(stored: &StoredEvent) -> Option<Seq> {
 /// `None` if the event is damaged or has no record.
 pub(crate) fn to_version(stored: StoredEvent) -> Option<MemoryVersion> {
     let StoredEvent::Whole(RecordedEvent { seq, at, event }) = stored else { return None };
-    let Event::MemoryChanged { change, memory, was: _ } = event else { return None };
+    let Event::Memory(MemoryEvent::Changed { change, memory, was: _ }) = event else { return None };
     Some(MemoryVersion { seq, at, change, memory: *memory })
 }

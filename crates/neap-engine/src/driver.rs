@@ -136,7 +136,8 @@ impl Driver<'_> {
     ) -> Result<Input, EngineError> {
         let Some(agent) = &mut stream.agent else { return Ok(Input::MemoriesCommitted) };
         let ops = memory_ops(&events, Tokens::ZERO);
-        let changed: Vec<_> = events.iter().filter_map(|recorded| changed_memory(&recorded.event)).collect();
+        let changed: Vec<_> =
+            events.iter().filter_map(|recorded| recorded.event.as_memory().and_then(changed_memory)).collect();
         if run.recorder.commit(&mut agent.live, events).await?.is_stale() {
             return Ok(Input::MemoriesStale);
         }

@@ -11,7 +11,7 @@ use neap_core::base::tokens::TokenCounter;
 use neap_core::context::{agent_tools, check_budget};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::recall::Filter;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::resume::resume;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, SummaryAccount, summary_accounts};
 use neap_core::turn::tools::ToolSet;
@@ -308,7 +308,8 @@ impl Engine {
         if let Some(created) = stream.create_if_new(&self.parts.encoding, policy.clone(), now) {
             return vec![created];
         }
-        let changed = (policy != *stream.state.policy()).then_some(Event::PolicyChanged { policy });
+        let changed =
+            (policy != *stream.state.policy()).then_some(Event::Session(SessionEvent::PolicyChanged { policy }));
         let events = resume(&stream.state).into_iter().chain(changed);
         events.map(|event| stream.state.record(now, event)).collect()
     }

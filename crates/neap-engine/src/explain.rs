@@ -3,9 +3,9 @@
 use neap_core::base::ids::{Seq, SessionId, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{Incomplete, Scope, ToolRound, display_text};
-use neap_core::memory::Author;
 use neap_core::memory::knowledge::MemoryLoad;
-use neap_core::session::event::{AbandonReason, EpochCause, Event, RecordedEvent};
+use neap_core::memory::{Author, MemoryEvent};
+use neap_core::session::event::{AbandonReason, EpochCause, Event, RecordedEvent, TurnEvent, WindowEvent};
 use neap_store::{Store, StoredEvent};
 use serde::Serialize;
 
@@ -63,11 +63,10 @@ pub(crate) async fn explain(
     if let Some((_, last)) = store.turn_span(id, since.unwrap_or(turn)).await?.filter(|_| since.is_some()) {
         let began = store.events_of_kinds(id, &["epoch_began"], Some(last.next()), 1).await?;
         explanation.epoch_cause = began.iter().find_map(|stored| match stored {
-            StoredEvent::Whole(RecordedEvent { event: Event::EpochBegan { turn, cause }, .. })
-                if Some(*turn) == since =>
-            {
-                Some(*cause)
-            }
+            StoredEvent::Whole(RecordedEvent {
+                event: Event::Window(WindowEvent::EpochBegan { turn, cause }),
+                ..
+            }) if Some(*turn) == since => Some(*cause),
             StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
         });
     }
@@ -77,9 +76,10 @@ pub(crate) async fn explain(
     {
         let latest = store.events_of_kinds(id, &["memories_loaded"], Some(last.next()), 1).await?;
         explanation.chosen = latest.into_iter().find_map(|stored| match stored {
-            StoredEvent::Whole(RecordedEvent { event: Event::MemoriesLoaded { turn, loaded }, .. }) => {
-                Some(SelectedMemories { turn, loaded: *loaded })
-            }
+            StoredEvent::Whole(RecordedEvent {
+                event: Event::Memory(MemoryEvent::Loaded { turn, loaded }),
+                ..
+            }) => Some(SelectedMemories { turn, loaded: *loaded }),
             StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
         });
     }
@@ -139,45 +139,30 @@ impl TurnExplanation {
             return;
         }
         match event {
-            Event::TurnStarted { message, author, .. } => {
+            Event::Turn(TurnEvent::Started { message, author, .. }) => {
                 self.message = Some(message.message.content.to_string());
                 self.author = author;
             }
-            Event::ToolsCalled { round, .. } => self.rounds.push(round),
-            Event::TurnCompleted { reply, scope, ledger, .. } => {
+            Event::Turn(TurnEvent::ToolsCalled { round, .. }) => self.rounds.push(round),
+            Event::Turn(TurnEvent::Completed { reply, scope, ledger, .. }) => {
                 self.reply = Some(reply.message.content.to_string());
                 self.incomplete = reply.message.incomplete;
                 self.scope = Some(scope);
                 self.ledger = Some(*ledger);
             }
-            Event::TurnAbandoned { reason, scope, .. } => {
+            Event::Turn(TurnEvent::Abandoned { reason, scope, .. }) => {
                 self.abandoned = Some(reason);
                 self.scope = Some(scope);
             }
-            Event::TurnClosed { scope, .. } => self.scope = Some(scope),
-            Event::EffortOpened { .. }
-            | Event::MessageAdded { .. }
-            | Event::EffortConcluded { .. }
-            | Event::EffortSummarized { .. }
-            | Event::EffortExpanded { .. }
-            | Event::EffortCollapsed { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. }
-            | Event::SpanCompacted { .. }
-            | Event::TurnTakenBack { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::EpochBegan { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. } => self.happened.push(event),
-            Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::MemoryChanged { .. }
-            | Event::MemoryErased { .. }
-            | Event::Scrubbed { .. } => {}
+            Event::Turn(TurnEvent::Closed { scope, .. }) => self.scope = Some(scope),
+            Event::Effort(_)
+            | Event::Turn(TurnEvent::MessageAdded { .. } | TurnEvent::TakenBack { .. })
+            | Event::Window(_)
+            | Event::Client(_)
+            | Event::Memory(MemoryEvent::Loaded { .. } | MemoryEvent::CensorTriggered { .. }) => {
+                self.happened.push(event)
+            }
+            Event::Session(_) | Event::Memory(MemoryEvent::Changed { .. } | MemoryEvent::Erased { .. }) => {}
         }
     }
 }

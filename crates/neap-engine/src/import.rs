@@ -4,7 +4,7 @@ use std::path::Path;
 
 use neap_core::base::ids::SessionId;
 use neap_core::base::policy::Policy;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{ClientEvent, Event, RecordedEvent, SessionEvent, TurnEvent};
 use neap_core::session::import::{ImportedFolder, folder_events};
 use neap_core::session::mask_exported;
 use neap_core::session::validate::validate_imported;
@@ -85,12 +85,14 @@ impl Engine {
         id: Option<SessionId>,
     ) -> Result<Imported, ImportEventsError> {
         // The tombstone of an erased session of the same name is not part of this one.
-        let is_tombstone = |recorded: &RecordedEvent| matches!(recorded.event, Event::Scrubbed { .. });
+        let is_tombstone =
+            |recorded: &RecordedEvent| matches!(recorded.event, Event::Session(SessionEvent::Scrubbed { .. }));
         // Neither are owner and digests: a file must not decide which session a client's next request continues.
-        let is_link = |recorded: &RecordedEvent| matches!(recorded.event, Event::HistoryLinked { .. });
+        let is_link =
+            |recorded: &RecordedEvent| matches!(recorded.event, Event::Client(ClientEvent::HistoryLinked { .. }));
         let events = events.into_iter().skip_while(is_tombstone).filter(|recorded| !is_link(recorded));
         let events: Vec<RecordedEvent> = events.collect();
-        let Some(Event::SessionCreated { session: original, encoding, .. }) =
+        let Some(Event::Session(SessionEvent::Created { session: original, encoding, .. })) =
             events.first().map(|first| &first.event)
         else {
             return Err(ImportEventsError::NoSessionCreated);
@@ -107,11 +109,11 @@ impl Engine {
         let mut seals = 0;
         let mut recorded = Vec::with_capacity(events.len());
         for RecordedEvent { at, mut event, .. } in events {
-            if let Event::SessionCreated { session, .. } = &mut event {
+            if let Event::Session(SessionEvent::Created { session, .. }) = &mut event {
                 session.clone_from(&id);
             }
             // A seal is bound to its session and its exact text; on others it would look like damage.
-            if let Event::ToolsCalled { round, .. } = &mut event
+            if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = &mut event
                 && (is_renamed || round.messages().any(|counted| count_masks(&counted.message.content) > 0))
             {
                 seals += round.seals.len();

@@ -8,7 +8,7 @@ use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolC
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
-use neap_core::session::event::{AbandonReason, Event};
+use neap_core::session::event::{AbandonReason, SessionEvent};
 use neap_core::session::report::{Report, report};
 use neap_core::session::resume::abandon;
 use neap_core::session::state::SessionState;
@@ -179,7 +179,7 @@ impl Session {
         let mut policy = self.live.state.policy().clone();
         policy.set("context_tokens_max", &budget.0.to_string())?;
         // Applied in memory only: the session is reloaded below.
-        self.live.state.record(self.parts.clock.now(), Event::PolicyChanged { policy });
+        self.live.state.record(self.parts.clock.now(), SessionEvent::PolicyChanged { policy });
         self.live.logs.clear();
         self.load_logs().await?;
         let this_turn = ThisTurn { turn: self.live.state.turn().next(), ..ThisTurn::default() };
@@ -238,7 +238,7 @@ impl Session {
             let mut policy = live.state.policy().clone();
             policy.set(key, value)?;
             check_budget(&policy, tools, counter.as_ref())?;
-            let decided = vec![live.state.record(parts.clock.now(), Event::PolicyChanged { policy })];
+            let decided = vec![live.state.record(parts.clock.now(), SessionEvent::PolicyChanged { policy })];
             if !recorder.commit(live, decided).await?.is_stale() {
                 // The logs in memory were cut to the old budget.
                 live.forget_logs();

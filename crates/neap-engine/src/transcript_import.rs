@@ -10,7 +10,7 @@ use neap_core::client::transcript::{
     TranscriptStep, compaction_event, group_records,
 };
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{ClientEvent, RecordedEvent};
 use neap_core::session::state::NewSession;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_in_place;
@@ -241,7 +241,7 @@ impl Engine {
             let line = HistoryHead { asked: *end, answered: Vec::new() };
             let links = keys.iter().map(|digest| HistoryLink { digest: *digest, turn }).collect();
             let at = events.last().map_or_else(|| stream.state.head().updated, |recorded| recorded.at);
-            events.push(stream.state.record(at, Event::HistoryLinked { turn, links, line, tenant: None }));
+            events.push(stream.state.record(at, ClientEvent::HistoryLinked { turn, links, line, tenant: None }));
         }
         recorder.commit(stream, events).await
     }

@@ -2,7 +2,7 @@
 
 use neap_core::base::ids::SessionId;
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
-use neap_core::session::event::Event;
+use neap_core::session::event::ClientEvent;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -32,7 +32,7 @@ impl Engine {
             let links = [claimed, full_name].map(|digest| HistoryLink { digest, turn }).to_vec();
             let head = stream.state.head().line.clone();
             let line = head.unwrap_or_else(|| HistoryHead { asked: full_name, answered: Vec::new() });
-            let linked = Event::HistoryLinked { turn, links, line, tenant: None };
+            let linked = ClientEvent::HistoryLinked { turn, links, line, tenant: None };
             let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(true);

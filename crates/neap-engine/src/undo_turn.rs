@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use neap_core::base::ids::{Seq, SessionId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::refusal::Refusal;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::turn::undo_turn;
 use neap_store::{Store, StoreError, StoredEvent};
@@ -66,11 +66,13 @@ async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<Option<(Tur
         });
         for stored in page {
             let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { continue };
-            if let Event::TurnTakenBack { turn, .. } = event {
+            if let Event::Turn(TurnEvent::TakenBack { turn, .. }) = event {
                 undone.insert(turn);
-            } else if let Event::TurnCompleted { turn, scope, .. }
-            | Event::TurnAbandoned { turn, scope, .. }
-            | Event::TurnClosed { turn, scope } = event
+            } else if let Event::Turn(
+                TurnEvent::Completed { turn, scope, .. }
+                | TurnEvent::Abandoned { turn, scope, .. }
+                | TurnEvent::Closed { turn, scope },
+            ) = event
                 && !undone.contains(&turn)
             {
                 return Ok(Some((turn, scope)));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::{Seal, ToolRound};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_model::envelope::{Envelope, EnvelopeError, Keyring};
 use neap_store::{Finding, Severity, Store, StoreError, StoredEvent};
 
@@ -30,7 +30,11 @@ pub async fn verify_results(
             StoredEvent::Damaged { seq, .. } => seq.next(),
         };
         for stored in &page {
-            let StoredEvent::Whole(RecordedEvent { seq, event: Event::ToolsCalled { round, .. }, .. }) = stored
+            let StoredEvent::Whole(RecordedEvent {
+                seq,
+                event: Event::Turn(TurnEvent::ToolsCalled { round, .. }),
+                ..
+            }) = stored
             else {
                 continue;
             };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::told::{Place, answer, cost, question, texts};
 use async_trait::async_trait;
 use neap_core::recall::Filter;
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, WindowEvent};
 use neap_core::session::summary::SummaryRequest;
 use neap_engine::agent_memory::{AgentMemory, BUDGET_MIN, Handle, Role, SessionId, Stamp, Tokens, WindowMemory};
 use neap_engine::{Engine, EngineError, SessionOptions};
@@ -143,7 +143,9 @@ async fn overflow_injects_a_summary_and_the_prompt_fits() {
     assert!(!compacted.is_empty());
     for stored in compacted {
         let StoredEvent::Whole(recorded) = stored else { panic!("damaged") };
-        let Event::SpanCompacted { receipt, .. } = recorded.event else { panic!("another kind") };
+        let Event::Window(WindowEvent::SpanCompacted { receipt, .. }) = recorded.event else {
+            panic!("another kind")
+        };
         assert!(receipt.is_some(), "every summary has a receipt");
     }
 }

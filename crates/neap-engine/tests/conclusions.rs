@@ -5,7 +5,7 @@
 
 use crate::stage::{Stage, effort};
 use neap_core::base::ids::{Seq, TurnNo};
-use neap_core::session::event::Event;
+use neap_core::session::event::{EffortEvent, Event};
 use neap_engine::Author;
 use neap_store::StoredEvent;
 use serde_json::json;
@@ -34,11 +34,11 @@ async fn recorded(stage: &Stage) -> Vec<(TurnNo, bool)> {
     let mut out = Vec::new();
     for event in stored {
         let StoredEvent::Whole(recorded) = event else { panic!("{event:?}") };
-        if let Event::EffortConcluded { turn, provisional, receipt, .. } = &recorded.event {
+        if let Event::Effort(EffortEvent::Concluded { turn, provisional, receipt, .. }) = &recorded.event {
             assert!(receipt.is_some());
             out.push((*turn, *provisional));
         }
-        if let Event::EffortSummarized { turn, receipt, .. } = &recorded.event {
+        if let Event::Effort(EffortEvent::Summarized { turn, receipt, .. }) = &recorded.event {
             assert!(receipt.is_some());
             out.push((*turn, false));
         }

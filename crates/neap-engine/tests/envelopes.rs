@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use neap_core::base::ids::{Seq, SessionId, Stamp};
 use neap_core::base::message::{Role, Seal, ToolCall, ToolRound};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{
@@ -110,7 +110,7 @@ impl Place {
     async fn rounds(&self, name: &str) -> Vec<ToolRound> {
         let mut rounds = Vec::new();
         for event in self.events(name).await {
-            if let Event::ToolsCalled { round, .. } = event {
+            if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = event {
                 rounds.push(round);
             }
         }
@@ -127,7 +127,7 @@ fn sealed(keyring: &Keyring, call: &ToolCall, now: Stamp) -> Envelope {
 /// Events without their seals, which hold random numbers.
 fn unsealed(events: Vec<Event>) -> Vec<Event> {
     let strip = |mut event: Event| {
-        if let Event::ToolsCalled { round, .. } = &mut event {
+        if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = &mut event {
             round.seals.clear();
         }
         event
@@ -269,7 +269,7 @@ async fn a_result_rewritten_in_the_store_is_found() {
     let stored = store.events(&session("work"), Seq(1), 1_000).await.unwrap();
     let rewritten = stored.into_iter().map(|stored| match stored {
         StoredEvent::Whole(mut recorded) => {
-            if let Event::ToolsCalled { round, .. } = &mut recorded.event {
+            if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = &mut recorded.event {
                 round.results[0].message.content = PAGE.replace("12", "13").into();
             }
             recorded

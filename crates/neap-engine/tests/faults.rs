@@ -8,7 +8,7 @@ use crate::stage::Stage;
 use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::{Incomplete, Role, ToolCall};
 use neap_core::base::tokens::Tokens;
-use neap_core::session::event::Event;
+use neap_core::session::event::{EffortEvent, Event, SessionEvent, TurnEvent};
 use neap_core::turn::ModelReply;
 use neap_engine::{Author, Engine, EngineError, NullObserver, SessionOptions};
 use neap_model::ModelError;
@@ -93,8 +93,9 @@ async fn a_conclusion_has_a_receipt() {
     session.run_upkeep().await.unwrap();
     let mut receipts = Vec::new();
     for event in events(store.as_ref(), session.id()).await {
-        if let Event::EffortConcluded { receipt, summary, .. } | Event::EffortSummarized { receipt, summary, .. } =
-            event
+        if let Event::Effort(
+            EffortEvent::Concluded { receipt, summary, .. } | EffortEvent::Summarized { receipt, summary, .. },
+        ) = event
         {
             receipts.push((receipt.unwrap(), summary.text));
         }
@@ -184,7 +185,7 @@ async fn two_handles_on_one_session_do_not_lose_turns() {
         .await
         .into_iter()
         .filter_map(|event| {
-            let Event::TurnStarted { turn, message, .. } = event else { return None };
+            let Event::Turn(TurnEvent::Started { turn, message, .. }) = event else { return None };
             Some(format!("{turn}: {}", message.message.content))
         })
         .collect();
@@ -296,7 +297,7 @@ async fn a_message_over_the_budget_is_excerpted_and_stored_whole() {
     assert!(
         stored
             .iter()
-            .any(|event| matches!(event, Event::TurnStarted { message, .. } if *message.message.content == *long))
+            .any(|event| matches!(event, Event::Turn(TurnEvent::Started { message, .. }) if *message.message.content == *long))
     );
 }
 
@@ -476,7 +477,7 @@ async fn a_forged_export_cannot_break_the_budget() {
         .collect();
     let mut lying = exported.clone();
     for recorded in &mut lying {
-        if let Event::TurnStarted { message, .. } = &mut recorded.event {
+        if let Event::Turn(TurnEvent::Started { message, .. }) = &mut recorded.event {
             message.tokens = Tokens(1);
         }
     }
@@ -489,11 +490,11 @@ async fn a_forged_export_cannot_break_the_budget() {
     let mut jumping = exported.clone();
     let mut greedy = exported;
     for recorded in &mut jumping {
-        if let Event::TurnStarted { turn, .. } = &mut recorded.event {
+        if let Event::Turn(TurnEvent::Started { turn, .. }) = &mut recorded.event {
             turn.0 = u64::MAX;
         }
     }
-    if let Event::SessionCreated { policy, .. } = &mut greedy[0].event {
+    if let Event::Session(SessionEvent::Created { policy, .. }) = &mut greedy[0].event {
         policy.context_tokens_max = u64::MAX;
     }
     for forged in [jumping, greedy] {

@@ -10,7 +10,9 @@ use neap_core::base::ids::Seq;
 use neap_core::base::ledger::Layer;
 use neap_core::memory::knowledge::LoadCause;
 use neap_core::memory::learn::{Amendment, MemoryCommand};
-use neap_core::memory::{Author, Body, CensorAction, CensorSide, Memory, MemoryDraft, Provenance, Status};
+use neap_core::memory::{
+    Author, Body, CensorAction, CensorSide, Memory, MemoryDraft, MemoryEvent, Provenance, Status,
+};
 use neap_core::session::event::Event;
 use neap_engine::{EngineError, NullObserver, SessionOptions, TurnObserver};
 use neap_store::{MemStore, Store, StoredEvent};
@@ -99,7 +101,7 @@ async fn an_agent_that_knows_nothing_adds_nothing_to_the_context() {
     let request = stage.model.requests().pop().unwrap();
     let names: Vec<&str> = request.tools.iter().map(|tool| tool.name.as_str()).skip(9).collect();
     assert_eq!(names, ["remember", "record_decision"]);
-    assert!(!events(&stage).await.iter().any(|e| matches!(e, Event::MemoriesLoaded { .. })));
+    assert!(!events(&stage).await.iter().any(|e| matches!(e, Event::Memory(MemoryEvent::Loaded { .. }))));
 }
 
 /// Issue, 1: supersession with evidence, dependency flags, undo.
@@ -177,7 +179,10 @@ async fn a_refused_answer_is_asked_for_again_and_at_last_withheld() {
     assert_eq!((reply.text.as_str(), heard.0.as_str()), ("Archive it instead.", "Archive it instead."));
     assert!(sent(&stage).contains("it was agreed so."), "the model reads the reason");
     assert!(
-        events(&stage).await.iter().any(|e| matches!(e, Event::CensorTriggered { side: CensorSide::Output, .. }))
+        events(&stage)
+            .await
+            .iter()
+            .any(|e| matches!(e, Event::Memory(MemoryEvent::CensorTriggered { side: CensorSide::Output, .. })))
     );
 
     for _ in 0..3 {
@@ -235,9 +240,9 @@ async fn memories_are_chosen_anew_when_the_frame_or_the_topic_changes() {
     let causes: Vec<LoadCause> = events(&stage)
         .await
         .into_iter()
-        .filter_map(
-            |event| if let Event::MemoriesLoaded { loaded, .. } = event { Some(loaded.cause) } else { None },
-        )
+        .filter_map(|event| {
+            if let Event::Memory(MemoryEvent::Loaded { loaded, .. }) = event { Some(loaded.cause) } else { None }
+        })
         .collect();
     assert_eq!(causes, [LoadCause::First, LoadCause::FrameChanged, LoadCause::NewTopic]);
 }

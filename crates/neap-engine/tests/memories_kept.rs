@@ -14,8 +14,8 @@ use neap_core::base::prompt;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::knowledge::{AgentProfile, LoadCause, Placement};
 use neap_core::memory::learn::{Amendment, MemoryCommand};
-use neap_core::memory::{Author, Body, CensorSide, MemoryId, Provenance, Status};
-use neap_core::session::event::Event;
+use neap_core::memory::{Author, Body, CensorSide, MemoryEvent, MemoryId, Provenance, Status};
+use neap_core::session::event::{Event, SessionEvent};
 use neap_core::turn::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{Engine, NullObserver, SessionOptions};
@@ -36,7 +36,9 @@ async fn events(store: &dyn Store, stream: &SessionId) -> Vec<Event> {
 
 async fn loads_of(stage: &Stage) -> Vec<LoadCause> {
     let all = events(stage.engine.store().as_ref(), stage.session.id()).await.into_iter();
-    let cause = |event| if let Event::MemoriesLoaded { loaded, .. } = event { Some(loaded.cause) } else { None };
+    let cause = |event| {
+        if let Event::Memory(MemoryEvent::Loaded { loaded, .. }) = event { Some(loaded.cause) } else { None }
+    };
     all.filter_map(cause).collect()
 }
 
@@ -198,7 +200,7 @@ async fn secrets_never_reach_the_agents_stream() {
     assert_eq!(reply.refusals, Vec::<String>::new());
     let stream = AgentId::from_name("newton").unwrap().stream();
     let kept = events(stage.engine.store().as_ref(), &stream).await;
-    assert_eq!(kept.iter().filter(|e| matches!(e, Event::MemoryChanged { .. })).count(), 6);
+    assert_eq!(kept.iter().filter(|e| matches!(e, Event::Memory(MemoryEvent::Changed { .. }))).count(), 6);
     let text = serde_json::to_string(&kept).unwrap();
     assert!(text.contains("[masked: ") && !text.contains(&secret), "{text}");
 }
@@ -366,8 +368,12 @@ async fn what_was_loaded_is_recorded_though_another_process_comes_first() {
         session.turn(Author::Person, "Does Tim prefer launch codes in Celsius?", &mut NullObserver).await.unwrap();
     let kept = events(store.as_ref(), stage.session.id()).await;
     let count = |is: fn(&Event) -> bool| kept.iter().filter(|event| is(event)).count();
-    assert_eq!(count(|e| matches!(e, Event::PolicyChanged { .. })), 1, "the rival was there");
-    assert_eq!(count(|e| matches!(e, Event::MemoriesLoaded { .. })), 1);
-    assert_eq!(count(|e| matches!(e, Event::CensorTriggered { .. })), 1);
+    assert_eq!(
+        count(|e| matches!(e, Event::Session(SessionEvent::PolicyChanged { .. }))),
+        1,
+        "the rival was there"
+    );
+    assert_eq!(count(|e| matches!(e, Event::Memory(MemoryEvent::Loaded { .. }))), 1);
+    assert_eq!(count(|e| matches!(e, Event::Memory(MemoryEvent::CensorTriggered { .. }))), 1);
     assert_eq!(reply.ledger.memories_used.len(), 1);
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::stage::Stage;
 use crate::stage::draft::fact;
 use neap_core::base::ids::Seq;
+use neap_core::memory::MemoryEvent;
 use neap_core::memory::knowledge::{LoadCause, MemoryLoad};
 use neap_core::session::event::Event;
 use neap_store::{MemStore, StoredEvent};
@@ -17,7 +18,7 @@ async fn loads(stage: &Stage) -> Vec<MemoryLoad> {
     let stored = stage.engine.store().events(stage.session.id(), Seq(1), usize::MAX).await.unwrap();
     let loaded = |stored| {
         let StoredEvent::Whole(recorded) = stored else { return None };
-        if let Event::MemoriesLoaded { loaded, .. } = recorded.event { Some(*loaded) } else { None }
+        if let Event::Memory(MemoryEvent::Loaded { loaded, .. }) = recorded.event { Some(*loaded) } else { None }
     };
     stored.into_iter().filter_map(loaded).collect()
 }

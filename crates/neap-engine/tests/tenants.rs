@@ -8,7 +8,7 @@ use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenant, offered_tools};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{ClientEvent, Event, RecordedEvent, SessionEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
@@ -163,7 +163,7 @@ pub(crate) async fn of_old(client: &Client, key: Option<&str>, id: Option<Sessio
     let back = |digest: &mut Digest| *digest = *digests.get(digest).unwrap_or(digest);
     let mut old = events(recorded.as_ref(), &session).await;
     for recorded in &mut old {
-        if let Event::HistoryLinked { links, line, tenant, .. } = &mut recorded.event {
+        if let Event::Client(ClientEvent::HistoryLinked { links, line, tenant, .. }) = &mut recorded.event {
             *tenant = None;
             links.iter_mut().for_each(|link| back(&mut link.digest));
             back(&mut line.asked);
@@ -181,7 +181,7 @@ pub(crate) async fn put(store: &Shared, id: &SessionId, events: Vec<RecordedEven
     let mut state = store.load(id).await.unwrap().unwrap_or_default();
     let (expected, in_flight) = (state.seq(), TurnsInFlight::of(&state));
     let renamed = events.into_iter().map(|mut recorded| {
-        if let Event::SessionCreated { session, .. } = &mut recorded.event {
+        if let Event::Session(SessionEvent::Created { session, .. }) = &mut recorded.event {
             session.clone_from(id);
         }
         state.record(recorded.at, recorded.event)
@@ -217,10 +217,9 @@ fn a_session_has_the_whole_digest_and_its_owner() {
         assert_eq!(owner(&store, &session).await, Some(caller));
         // It is said once.
         unnamed.talk(&engine, "and more").await;
-        let said = events(store.as_ref(), &session)
-            .await
-            .into_iter()
-            .filter(|recorded| matches!(recorded.event, Event::HistoryLinked { tenant: Some(_), .. }));
+        let said = events(store.as_ref(), &session).await.into_iter().filter(|recorded| {
+            matches!(recorded.event, Event::Client(ClientEvent::HistoryLinked { tenant: Some(_), .. }))
+        });
         assert_eq!(said.count(), 1);
     });
 }

@@ -4,7 +4,7 @@
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::base::message::ToolCall;
 use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenant, offered_tools};
-use neap_core::session::event::Event;
+use neap_core::session::event::{ClientEvent, Event};
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
@@ -43,7 +43,9 @@ fn a_greeting_is_no_history() {
                 let mut whole = own.clone();
                 whole.history.push(said("assistant", "Any time."));
                 let end = *chain(&whole, &Tenant::from_key(Some(SHARED))).links().last().unwrap();
-                if let Some(Event::HistoryLinked { line, .. }) = events.last_mut().map(|last| &mut last.event) {
+                if let Some(Event::Client(ClientEvent::HistoryLinked { line, .. })) =
+                    events.last_mut().map(|last| &mut last.event)
+                {
                     line.answered = vec![end];
                 }
                 put(&store, &old, events).await;
@@ -88,7 +90,7 @@ fn an_answers_id_opens_no_old_stream() {
             let old = plan.session.unwrap();
             let mut all = events(recorded.as_ref(), &old).await;
             for recorded in &mut all {
-                if let Event::HistoryLinked { links, tenant, .. } = &mut recorded.event {
+                if let Event::Client(ClientEvent::HistoryLinked { links, tenant, .. }) = &mut recorded.event {
                     *tenant = None;
                     let here = Tenant::local().response_digest("resp_1");
                     let known = links.iter_mut().filter(|link| link.digest == here);
@@ -153,7 +155,7 @@ fn an_old_agent_is_one_callers_or_nobodys() {
             for info in agents {
                 // Streams of then said nothing of whose they are.
                 let mut all = events(store.as_ref(), &info.agent.stream()).await;
-                all.retain(|recorded| !matches!(recorded.event, Event::HistoryLinked { .. }));
+                all.retain(|recorded| !matches!(recorded.event, Event::Client(ClientEvent::HistoryLinked { .. })));
                 put(&then, &old.stream(), all).await;
             }
             let many = engine(&then, Tenancy::Multi);
@@ -185,7 +187,9 @@ fn no_conversation_goes_on_in_a_file() {
             hostile.talk(&engine(&made, Tenancy::Single), "hi").await;
             let id = made.sessions().await.unwrap().pop().unwrap().session;
             let mut export = events(made.as_ref(), &id).await;
-            if let Some(Event::HistoryLinked { links, line, .. }) = export.last_mut().map(|last| &mut last.event) {
+            if let Some(Event::Client(ClientEvent::HistoryLinked { links, line, .. })) =
+                export.last_mut().map(|last| &mut last.event)
+            {
                 let common = ["hello", "help", "good morning"].map(|text| {
                     let client = Client { headers: hostile.headers.clone(), history: vec![said("user", text)] };
                     chain(&client, &Tenant::local()).stable_digest()

@@ -11,7 +11,7 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::SessionId;
 use neap_core::base::message::{Message, Scope};
 use neap_core::base::tokens::Tokens;
-use neap_core::session::event::{EpochCause, Event};
+use neap_core::session::event::{EpochCause, Event, TurnEvent, WindowEvent};
 use neap_core::session::summary::SummaryRequest;
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::scripted::{ScriptedModel, ScriptedSummarizer};
@@ -33,7 +33,9 @@ async fn events(stage: &Stage) -> Vec<Event> {
 }
 
 fn causes(events: &[Event]) -> Vec<EpochCause> {
-    let cause = |event: &Event| if let Event::EpochBegan { cause, .. } = event { Some(*cause) } else { None };
+    let cause = |event: &Event| {
+        if let Event::Window(WindowEvent::EpochBegan { cause, .. }) = event { Some(*cause) } else { None }
+    };
     events.iter().filter_map(cause).collect()
 }
 
@@ -266,9 +268,9 @@ async fn upkeep_knows_what_the_next_prompt_will_have() {
     assert!(causes(&events).iter().filter(|cause| **cause == EpochCause::Full).count() > 3);
     let (mut in_turn, mut waited_for, mut prepared) = (false, 0, 0);
     for event in &events {
-        in_turn |= matches!(event, Event::TurnStarted { .. });
-        in_turn &= !matches!(event, Event::TurnCompleted { .. });
-        if matches!(event, Event::SpanCompacted { .. }) {
+        in_turn |= matches!(event, Event::Turn(TurnEvent::Started { .. }));
+        in_turn &= !matches!(event, Event::Turn(TurnEvent::Completed { .. }));
+        if matches!(event, Event::Window(WindowEvent::SpanCompacted { .. })) {
             *(if in_turn { &mut waited_for } else { &mut prepared }) += 1;
         }
     }

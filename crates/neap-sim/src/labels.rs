@@ -1,6 +1,6 @@
 //! Numbers that mark texts: each text that a client sends has its own, so that it can be counted wherever it goes.
 
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 
 pub(crate) fn label(number: u64) -> String {
     format!("<m{number}>")
@@ -14,13 +14,14 @@ pub(crate) fn labels_in(text: &str) -> Vec<u64> {
 
 /// The numbers in the message that an event stores: in its text, and in its calls.
 pub(crate) fn stored_labels(event: &Event) -> [Vec<u64>; 2] {
-    let counted = if let Event::TurnStarted { message, .. } | Event::MessageAdded { message, .. } = event {
-        message
-    } else if let Event::TurnCompleted { reply, .. } = event {
-        reply
-    } else {
-        return [Vec::new(), Vec::new()];
-    };
+    let counted =
+        if let Event::Turn(TurnEvent::Started { message, .. } | TurnEvent::MessageAdded { message, .. }) = event {
+            message
+        } else if let Event::Turn(TurnEvent::Completed { reply, .. }) = event {
+            reply
+        } else {
+            return [Vec::new(), Vec::new()];
+        };
     let message = &counted.message;
     let calls = message.tool_calls.iter().flat_map(|call| labels_in(&call.arguments));
     [labels_in(&message.content), calls.collect()]

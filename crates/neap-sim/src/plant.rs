@@ -12,7 +12,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallRespo
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
 };
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -165,7 +165,7 @@ impl EventStore for PlantedStore {
         }
         if self.plant == Plant::ChangedWord && nth % 20 == 19 {
             for recorded in &mut commit.events {
-                if let Event::TurnCompleted { reply, .. } = &mut recorded.event {
+                if let Event::Turn(TurnEvent::Completed { reply, .. }) = &mut recorded.event {
                     reply.message = Message::assistant(reply.message.content.replacen('e', "3", 1));
                 }
             }

@@ -4,7 +4,7 @@ use neap_core::base::ids::TurnNo;
 use neap_core::base::ledger::Layer;
 use neap_core::base::message::ToolCall;
 use neap_core::memory::knowledge::Placement;
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 use neap_core::turn::{ModelRequest, TurnError};
 use neap_engine::{Author, EngineError, NullObserver, TurnReply};
 use neap_model::bpe::counter_for;
@@ -203,7 +203,7 @@ impl World {
     fn turn_with_id(&self, at: usize, id: &str) -> Option<TurnNo> {
         self.trace.with_acknowledged(&self.sessions[at].id, |events| {
             events.iter().rev().find_map(|recorded| {
-                if let Event::TurnStarted { turn, turn_id: Some(given), .. } = &recorded.event {
+                if let Event::Turn(TurnEvent::Started { turn, turn_id: Some(given), .. }) = &recorded.event {
                     return (given == id).then_some(*turn);
                 }
                 None
@@ -215,11 +215,11 @@ impl World {
         let (has_message, has_reply) = self.trace.with_acknowledged(&self.sessions[at].id, |events| {
             let newest_first = || events.iter().rev().map(|recorded| &recorded.event);
             let has_message = newest_first().any(|event| {
-                matches!(event, Event::TurnStarted { turn: recorded_turn, message, .. }
+                matches!(event, Event::Turn(TurnEvent::Started { turn: recorded_turn, message, .. })
                     if *recorded_turn == turn && *message.message.content == *text)
             });
             let has_reply = newest_first().any(|event| {
-                matches!(event, Event::TurnCompleted { turn: recorded_turn, reply: stored, .. }
+                matches!(event, Event::Turn(TurnEvent::Completed { turn: recorded_turn, reply: stored, .. })
                     if *recorded_turn == turn && Some(stored.message.content.as_ref()) == reply)
             });
             (has_message, has_reply)
@@ -292,7 +292,7 @@ impl World {
                 // A turn dropped earlier may be closed now; nothing else happens.
                 let is_unchanged = self.trace.with_acknowledged(&self.sessions[at].id, |events| {
                     let new = events.get(before..).unwrap_or_default();
-                    new.iter().all(|recorded| matches!(recorded.event, Event::TurnAbandoned { .. }))
+                    new.iter().all(|recorded| matches!(recorded.event, Event::Turn(TurnEvent::Abandoned { .. })))
                 });
                 let without_rival = !self.trace.had_fault(Fault::Rival);
                 out.check("turns", is_unchanged || !without_rival, || {

@@ -12,7 +12,7 @@ use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallRespo
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
 };
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, SessionEvent};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -124,8 +124,10 @@ impl EventStore for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         self.wait_for_ever_if_dead().await;
         // Most rivals need a session to use.
-        let is_creation =
-            commit.events.iter().any(|recorded| matches!(recorded.event, Event::SessionCreated { .. }));
+        let is_creation = commit
+            .events
+            .iter()
+            .any(|recorded| matches!(recorded.event, Event::Session(SessionEvent::Created { .. })));
         let is_too_early = is_creation && !self.faults.as_ref().is_some_and(|faults| faults.rivals_at_creation);
         let fault = self.draw_fault().filter(|fault| !is_too_early || *fault != Fault::Rival);
         match fault {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::TokenCounter;
+use neap_core::memory::MemoryEvent;
 use neap_core::session::effort::Effort;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::session::state::SessionState;
 use neap_engine::{EngineError, FixedClock};
 use neap_model::bpe::counter_for;
@@ -228,8 +229,9 @@ impl World {
             if recorded.seq == session.replayed.seq().next() {
                 session.replayed.apply(recorded);
             }
-            self.report.loads += u64::from(matches!(recorded.event, Event::MemoriesLoaded { .. }));
-            self.report.censored += u64::from(matches!(recorded.event, Event::CensorTriggered { .. }));
+            self.report.loads += u64::from(matches!(recorded.event, Event::Memory(MemoryEvent::Loaded { .. })));
+            self.report.censored +=
+                u64::from(matches!(recorded.event, Event::Memory(MemoryEvent::CensorTriggered { .. })));
             self.digest.add(&serde_json::to_string(recorded).unwrap_or_default());
         }
         if !new.is_empty() {
@@ -354,7 +356,7 @@ fn search_targets(state: &SessionState) -> Vec<Effort> {
 
 fn host_calls_in(recorded: &RecordedEvent) -> u64 {
     let is_fetch = |call: &&ToolCall| call.name == FETCH;
-    if let Event::ToolsCalled { round, .. } = &recorded.event {
+    if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = &recorded.event {
         return round.assistant.message.tool_calls.iter().filter(is_fetch).count() as u64;
     }
     0

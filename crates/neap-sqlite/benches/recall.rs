@@ -60,7 +60,7 @@ fn main() {
         }
         let began = Instant::now();
         for part in all.chunks(100) {
-            let events = part.iter().map(|memory| MemoryWrite::new(memory.clone()).into_event());
+            let events = part.iter().map(|memory| MemoryWrite::new(memory.clone()).into());
             told.append(&store, events.collect()).await.unwrap();
         }
         println!("{} memories, a hundred in each commit: {:?}", all.len(), began.elapsed());

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::base::ids::{Seq, SessionId, Stamp};
-use neap_core::memory::{MemoryId, erase_from_event};
+use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::state::SessionHead;
 use rusqlite::{Connection, TransactionBehavior};
@@ -46,7 +46,7 @@ impl ErasurePlan {
     fn of(db: &Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
         let Some(stream) = events::stream_number(db, agent.as_str())? else { return Ok(None) };
         let last = events::last_seq(db, stream)?;
-        let tombstone = Event::MemoryErased { id };
+        let tombstone = Event::Memory(MemoryEvent::Erased { id });
         // The events themselves tell which are this memory's; for damaged ones only its history can.
         let seqs = memories::event_seqs(db, stream, id)?.into_iter();
         let mut changed: BTreeMap<Seq, Event> = seqs.map(|seq| (seq, tombstone.clone())).collect();
@@ -57,10 +57,10 @@ impl ErasurePlan {
                 is_whole = false;
                 return;
             };
-            match erase_from_event(&recorded.event, id) {
+            match recorded.event.as_memory().and_then(|event| erase_from_event(event, id)) {
                 Some(after) => {
-                    changed.insert(recorded.seq, after.clone());
-                    recorded.event = after;
+                    recorded.event = after.into();
+                    changed.insert(recorded.seq, recorded.event.clone());
                 }
                 None => {
                     changed.remove(&recorded.seq);
@@ -108,7 +108,7 @@ fn write(db: &Connection, plan: &ErasurePlan, id: MemoryId, now: Stamp) -> Resul
     if erased == 0 {
         return Ok(0);
     }
-    let tombstone = RecordedEvent { seq: last.next(), at: now, event: Event::MemoryErased { id } };
+    let tombstone = RecordedEvent { seq: last.next(), at: now, event: MemoryEvent::Erased { id }.into() };
     let row = EventRow::new(&tombstone).map_err(failed)?;
     row.insert(db, *stream)?;
     memories::put_event(db, *stream, id, row.seq)?;

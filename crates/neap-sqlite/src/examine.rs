@@ -1,7 +1,7 @@
 //! Compares stored rows with the streams. Reads everything, changes nothing.
 
 use neap_core::base::ids::{Seq, SessionId, TurnNo};
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, SessionEvent};
 use rusqlite::{Connection, params};
 
 use super::db_error::DbError;
@@ -163,7 +163,11 @@ pub(super) fn orphan_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
 pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
     let first = StreamReader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
     let Some(StoredEvent::Whole(recorded)) = first else { return Ok(None) };
-    Ok(if let Event::SessionCreated { session, .. } = recorded.event { Some(session) } else { None })
+    Ok(if let Event::Session(SessionEvent::Created { session, .. }) = recorded.event {
+        Some(session)
+    } else {
+        None
+    })
 }
 
 /// The stored rows, and how many indexed texts belong to no memory. Terms cannot be read back and stay empty.

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 
 use neap_core::base::ids::{Seq, SessionId, Stamp};
-use neap_core::memory::{Memory, MemoryId, MemoryKind};
+use neap_core::memory::{Memory, MemoryEvent, MemoryId, MemoryKind};
 use neap_core::session::event::Event;
 use neap_core::session::project::MemoryRow;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -162,7 +162,7 @@ fn from_last_event(db: &Connection, text: i64) -> rusqlite::Result<Option<Memory
     let Some(StoredEvent::Whole(recorded)) = StreamReader::new(db, stream).between(last, last, 1)?.pop() else {
         return Ok(None);
     };
-    Ok(if let Event::MemoryChanged { memory, .. } = recorded.event { Some(*memory) } else { None })
+    Ok(if let Event::Memory(MemoryEvent::Changed { memory, .. }) = recorded.event { Some(*memory) } else { None })
 }
 
 pub(super) fn memories(db: &Connection, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, DbError> {

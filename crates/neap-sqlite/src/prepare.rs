@@ -2,8 +2,8 @@
 
 use neap_core::base::ids::{EffortId, Seq, SessionId, TurnNo};
 use neap_core::client::HistoryLink;
-use neap_core::memory::MemoryId;
-use neap_core::session::event::Event;
+use neap_core::memory::{MemoryEvent, MemoryId};
+use neap_core::session::event::{EffortEvent, Event};
 use neap_core::session::project::ExchangeRow;
 
 use super::events::EventRow;
@@ -85,9 +85,9 @@ impl PreparedCommit {
 }
 
 fn opened_effort(event: &Event) -> Option<&EffortId> {
-    if let Event::EffortOpened { id, .. } = event { Some(id) } else { None }
+    if let Event::Effort(EffortEvent::Opened { id, .. }) = event { Some(id) } else { None }
 }
 
 fn erased_memory(event: &Event) -> Option<MemoryId> {
-    if let Event::MemoryErased { id } = event { Some(*id) } else { None }
+    if let Event::Memory(MemoryEvent::Erased { id }) = event { Some(*id) } else { None }
 }

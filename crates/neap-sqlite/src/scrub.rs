@@ -2,7 +2,7 @@
 //! the file, the word index and the WAL; a tombstone stays.
 
 use neap_core::base::ids::{SessionId, Stamp};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{RecordedEvent, SessionEvent};
 use rusqlite::{Connection, TransactionBehavior};
 
 use super::db_error::DbError;
@@ -45,7 +45,8 @@ fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, Db
     )?;
     transaction.execute("DELETE FROM blocks WHERE stream = ?", [stream])?;
     let erased = packed as u64 + transaction.execute("DELETE FROM events WHERE stream = ?", [stream])? as u64;
-    let event = RecordedEvent { seq: last.next(), at: now, event: Event::Scrubbed { events: erased } };
+    let event =
+        RecordedEvent { seq: last.next(), at: now, event: SessionEvent::Scrubbed { events: erased }.into() };
     let row = EventRow::new(&event).map_err(|e| StoreError::Failed(e.to_string()))?;
     row.insert(&transaction, stream)?;
     let folded = read::fold_stream(&transaction, stream)?;

@@ -1,7 +1,7 @@
 //! Adds the last task (what the user asked for) to session rows of older formats.
 
 use neap_core::memory::knowledge::task_after;
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, SessionEvent, TurnEvent};
 use rusqlite::Connection;
 
 use super::reader::StreamReader;
@@ -29,9 +29,9 @@ fn last_task(db: &Connection, stream: i64) -> rusqlite::Result<Option<String>> {
     let mut task = None;
     StreamReader::new(db, stream).for_each(|stored| {
         let StoredEvent::Whole(recorded) = stored else { return };
-        if let Event::TurnStarted { message, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::Started { message, .. }) = &recorded.event {
             task = task_after(task.as_deref(), &message.message.content);
-        } else if let Event::Scrubbed { .. } = &recorded.event {
+        } else if let Event::Session(SessionEvent::Scrubbed { .. }) = &recorded.event {
             task = None;
         }
     })?;

@@ -10,7 +10,7 @@ use crate::scene::{block_on, tree};
 use neap_core::base::ids::{Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
-use neap_core::session::event::{AbandonReason, CollapseCause, Event};
+use neap_core::session::event::{AbandonReason, CollapseCause, EffortEvent, Event, TurnEvent};
 use neap_store::contract::{
     TestStream, effort, effort_concluded, effort_opened, session, tools_called, turn_completed, turn_started,
 };
@@ -44,7 +44,7 @@ async fn rich(store: &dyn Store) -> TestStream {
         tools_called(turn, "found"),
         turn_completed(turn, "done", Scope::Effort(effort("auth bug"))),
         effort_concluded("auth bug", "Fixed: it was 'that' #1\nand no: other", turn),
-        Event::EffortExpanded { id: effort("auth bug"), turn, tokens_loaded: Tokens(5) },
+        Event::Effort(EffortEvent::Expanded { id: effort("auth bug"), turn, tokens_loaded: Tokens(5) }),
         effort_opened("empty one", turn),
     ];
     told.append(store, events).await.unwrap();
@@ -267,8 +267,11 @@ fn what_is_taken_back_is_in_no_file() {
     };
     let take = |told: &mut TestStream, turn: TurnNo| {
         let tokens = Tokens(1);
-        block_on(told.append(store.as_ref(), vec![Event::TurnTakenBack { turn, scope: Scope::Ambient, tokens }]))
-            .unwrap();
+        block_on(told.append(
+            store.as_ref(),
+            vec![Event::Turn(TurnEvent::TakenBack { turn, scope: Scope::Ambient, tokens })],
+        ))
+        .unwrap();
     };
     block_on(told.add_turn(store.as_ref(), "the first word", "yes", Scope::Ambient));
     let second = block_on(told.add_turn(store.as_ref(), "the second word", "yes", Scope::Ambient));
@@ -324,10 +327,8 @@ fn event(told: &TestStream, step: &Step) -> Option<Event> {
         Step::Start => Some(turn_started(turn.next(), &format!("said in {} \u{0}é", turn.next()), None)),
         Step::Tools(n) => in_flight(n).map(|turn| tools_called(turn, "result")),
         Step::End(n, m) => in_flight(n).map(|turn| turn_completed(turn, &format!("reply to {turn}"), scope(m))),
-        Step::Abandon(n) => in_flight(n).map(|turn| Event::TurnAbandoned {
-            turn,
-            reason: AbandonReason::Interrupted,
-            scope: scope(n),
+        Step::Abandon(n) => in_flight(n).map(|turn| {
+            Event::Turn(TurnEvent::Abandoned { turn, reason: AbandonReason::Interrupted, scope: scope(n) })
         }),
         Step::Open(n) => {
             let name = format!("effort {n}");
@@ -336,12 +337,14 @@ fn event(told: &TestStream, step: &Step) -> Option<Event> {
         Step::Conclude(n) => nth(n).map(|id| effort_concluded(id.as_str(), "a: 'summary' # of it", turn)),
         Step::Expand(n) => nth(n)
             .filter(|id| told.state.effort(id).unwrap().is_concluded())
-            .map(|id| Event::EffortExpanded { id, turn, tokens_loaded: Tokens(3) }),
-        Step::Collapse(n) => nth(n).map(|id| Event::EffortCollapsed {
-            id,
-            turn,
-            cause: CollapseCause::Asked,
-            tokens_freed: Tokens(3),
+            .map(|id| Event::Effort(EffortEvent::Expanded { id, turn, tokens_loaded: Tokens(3) })),
+        Step::Collapse(n) => nth(n).map(|id| {
+            Event::Effort(EffortEvent::Collapsed {
+                id,
+                turn,
+                cause: CollapseCause::Asked,
+                tokens_freed: Tokens(3),
+            })
         }),
         Step::Look | Step::Restart => None,
     }

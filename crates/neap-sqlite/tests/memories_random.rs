@@ -89,7 +89,7 @@ fn compare(seed: u64) {
                     let kind = *dice.pick(&MemoryKind::ALL);
                     let number = known.iter().filter(|memory| memory.kind() == kind).count() + 1;
                     let new = memory(&format!("{}{number}", kind.letter()), &says(dice), dice.roll(50) as i64);
-                    events.push(neap_core::memory::MemoryWrite::new(new.clone()).into_event());
+                    events.push(neap_core::memory::MemoryWrite::new(new.clone()).into());
                     known.push(new);
                 } else {
                     let at = dice.roll(known.len() as u64) as usize;

@@ -11,7 +11,7 @@ use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::recall::{
     Embedding, Filter, NeighbourQuery, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
 };
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{
     TestStream, effort, effort_concluded, effort_opened, faults, letter_embedding, memory, memory_moved,
@@ -54,7 +54,7 @@ fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Ev
             let number = known.iter().filter(|memory| memory.kind() == kind).count() + 1;
             let new = memory(&format!("{}{number}", kind.letter()), &dice.says(), dice.roll(50) as i64);
             known.push(new.clone());
-            return vec![MemoryWrite::new(new).into_event()];
+            return vec![MemoryWrite::new(new).into()];
         }
         let at = dice.roll(known.len() as u64) as usize;
         let status = *dice.pick(&[Status::Superseded, Status::Inactive, Status::Confirmed]);
@@ -64,7 +64,7 @@ fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Ev
     }
     let turn = told.state.turn().next();
     let mut events = vec![turn_started(turn, &dice.says(), None)];
-    if let Some(Event::TurnStarted { message, .. }) = events.first_mut() {
+    if let Some(Event::Turn(TurnEvent::Started { message, .. })) = events.first_mut() {
         message.message.name = (dice.roll(2) == 0).then(|| (*dice.pick(&PEOPLE)).to_owned());
     }
     if dice.roll(4) == 0 {

@@ -39,16 +39,16 @@ fn an_erased_memory_is_in_no_file() {
             for n in 1..=9 {
                 let fact = memory(&format!("f{n}"), "this stays", 2);
                 told.add_memory(&store, &fact).await;
-                let event = MemoryWrite::update(Change::Edited, &canary(n - 1), canary(n)).into_event();
+                let event = MemoryWrite::update(Change::Edited, &canary(n - 1), canary(n)).into();
                 // Another fact quotes it.
                 let evidence = format!("stays → {CANARY}");
                 let contested = Change::Contested { with: memory_id("d1"), evidence };
-                let quoting = MemoryWrite::update(contested, &fact, fact.clone()).into_event();
+                let quoting = MemoryWrite::update(contested, &fact, fact.clone()).into();
                 told.append(&store, vec![event, quoting]).await.unwrap();
             }
             for part in 0..after / 100 {
                 let says = |n| memory(&format!("f{n}"), &format!("word{n} and word{}", n * 7), 3);
-                let events = (0..100).map(|n| MemoryWrite::new(says(10 + part * 100 + n)).into_event());
+                let events = (0..100).map(|n| MemoryWrite::new(says(10 + part * 100 + n)).into());
                 told.append(&store, events.collect()).await.unwrap();
             }
         });

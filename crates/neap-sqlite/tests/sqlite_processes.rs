@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::scene::block_on;
 use neap_core::base::ids::{Seq, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{TestStream, faults, session, turn_completed, turn_started};
 use neap_store::{EventStore, Maintenance, StoreError, StoredEvent};
@@ -76,7 +76,7 @@ fn nothing_is_lost_or_reordered_between_processes() {
     let mut turns = 0;
     for stored in stored {
         let StoredEvent::Whole(recorded) = stored else { panic!("{stored:?}") };
-        if let Event::TurnStarted { turn, turn_id: Some(id), .. } = recorded.event {
+        if let Event::Turn(TurnEvent::Started { turn, turn_id: Some(id), .. }) = recorded.event {
             turns += 1;
             assert_eq!(turn, TurnNo(turns));
             let (writer, n) = id.split_once('-').unwrap();

@@ -10,11 +10,13 @@ use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::Digest;
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse, erase_from_event};
+use neap_core::memory::{
+    Memory, MemoryEvent, MemoryId, MemoryKind, RecallRequest, RecallResponse, erase_from_event,
+};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
 };
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 use neap_core::session::project::ExchangeRow;
 use neap_core::session::state::SessionState;
@@ -384,11 +386,13 @@ impl Maintenance for MemStore {
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(0) };
         let events = stream.events.len() as u64;
-        if let [RecordedEvent { event: Event::Scrubbed { .. }, .. }] = stream.events.as_slice() {
+        if let [RecordedEvent { event: Event::Session(SessionEvent::Scrubbed { .. }), .. }] =
+            stream.events.as_slice()
+        {
             return Ok(0);
         }
         let seq = stream.seq().next();
-        stream.events = vec![RecordedEvent { seq, at: now, event: Event::Scrubbed { events } }];
+        stream.events = vec![RecordedEvent { seq, at: now, event: SessionEvent::Scrubbed { events }.into() }];
         stream.derived = stream.fold().derived;
         all.drop_stale_vectors();
         Ok(events)
@@ -400,14 +404,14 @@ impl Maintenance for MemStore {
         let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
         let mut erased = 0;
         for recorded in &mut stream.events {
-            if let Some(after) = erase_from_event(&recorded.event, id) {
-                recorded.event = after;
+            if let Some(after) = recorded.event.as_memory().and_then(|event| erase_from_event(event, id)) {
+                recorded.event = after.into();
                 erased += 1;
             }
         }
         if erased > 0 {
             let seq = stream.seq().next();
-            stream.events.push(RecordedEvent { seq, at: now, event: Event::MemoryErased { id } });
+            stream.events.push(RecordedEvent { seq, at: now, event: MemoryEvent::Erased { id }.into() });
             stream.derived = stream.fold().derived;
         }
         all.drop_stale_vectors();

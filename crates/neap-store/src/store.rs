@@ -76,7 +76,7 @@ pub trait EventStore: Send + Sync {
     /// The first and last event of a turn; `None` while it is in flight or if it never existed.
     async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
 
-    /// The sessions that recorded each digest ([`Event::HistoryLinked`](neap_core::session::event::Event::HistoryLinked))
+    /// The sessions that recorded each digest ([`ClientEvent::HistoryLinked`](neap_core::session::event::ClientEvent::HistoryLinked))
     /// with the turn, oldest session first; in the given order. One point read each.
     async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError>;
 }
@@ -174,7 +174,7 @@ pub trait Maintenance: Send + Sync {
     /// Physically erases a session's content and leaves a tombstone. Returns how many events were erased.
     async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError>;
 
-    /// Physically erases one memory: [`Event::MemoryErased`](neap_core::session::event::Event::MemoryErased) replaces each
+    /// Physically erases one memory: [`MemoryEvent::Erased`](neap_core::memory::MemoryEvent::Erased) replaces each
     /// of its events and is appended once more, so a writer that knew the old stream gets a conflict and reloads
     /// it. Where it superseded or contested a fact, the event's quotation of it is erased too; the fact keeps its
     /// status, so a superseded one is not restored. Returns how many events were overwritten, 0 if nothing was

@@ -3,6 +3,7 @@
 pub(crate) mod calendar;
 pub mod cost;
 pub mod digest;
+pub(crate) mod event_family;
 pub mod handle;
 pub mod ids;
 pub mod ledger;

@@ -5,7 +5,7 @@ use crate::base::ids::EffortId;
 use crate::base::message::{CountedMessage, Message, Role};
 use crate::context::host_log;
 use crate::memory::Author;
-use crate::session::event::Event;
+use crate::session::event::{EffortEvent, Event, TurnEvent};
 use crate::session::route::route;
 use crate::session::state::SessionState;
 
@@ -40,10 +40,10 @@ pub fn item_messages(item: &HistoryItem) -> Vec<Message> {
 pub fn enter_effort(state: &SessionState, name: &str) -> Option<Event> {
     let (id, turn) = (EffortId::from_name(name).ok()?, state.turn());
     match state.effort(&id) {
-        None => Some(Event::EffortOpened { id, name: name.to_owned(), turn }),
+        None => Some(Event::Effort(EffortEvent::Opened { id, name: name.to_owned(), turn })),
         Some(_) if state.active_effort().is_some_and(|active| active.id == id) => None,
-        Some(effort) if effort.is_open() => Some(Event::EffortSwitched { id, turn }),
-        Some(_) => Some(Event::EffortReopened { id, turn }),
+        Some(effort) if effort.is_open() => Some(Event::Effort(EffortEvent::Switched { id, turn })),
+        Some(_) => Some(Event::Effort(EffortEvent::Reopened { id, turn })),
     }
 }
 
@@ -51,7 +51,7 @@ pub fn enter_effort(state: &SessionState, name: &str) -> Option<Event> {
 pub fn append_routed_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<Event> {
     let mut events = host_log::append_message(state, message, author);
     for event in &mut events {
-        if let Event::TurnClosed { turn, scope } = event
+        if let Event::Turn(TurnEvent::Closed { turn, scope }) = event
             && let Some(pending) = state.head().pending.get(turn)
         {
             *scope = route(pending);

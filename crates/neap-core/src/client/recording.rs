@@ -8,7 +8,7 @@ use crate::base::ids::{SessionId, Stamp, TurnNo};
 use crate::base::message::{CountedMessage, Incomplete, Role};
 use crate::base::tokens::TokenCounter;
 use crate::memory::Author;
-use crate::session::event::{Event, RecordedEvent};
+use crate::session::event::{ClientEvent, RecordedEvent};
 use crate::session::state::SessionState;
 use crate::text::secrets::Masking;
 
@@ -144,11 +144,11 @@ impl ItemRecording {
         let turn = state.turn();
         let tenant = state.head().tenant.is_none().then_some(owner);
         let line = self.head.clone();
-        decided.push(state.record(now, Event::HistoryLinked { turn, links, line, tenant }));
+        decided.push(state.record(now, ClientEvent::HistoryLinked { turn, links, line, tenant }));
         if let Some(TurnAccount { turn, request: passed }) = self.account
             && self.chunk_end() == self.items.len()
         {
-            decided.push(state.record(now, Event::RequestPassed { turn, passed }));
+            decided.push(state.record(now, ClientEvent::RequestPassed { turn, passed }));
         }
         decided
     }

@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CountedState, Memory, MemoryId, Status};
+use super::{CountedState, Memory, MemoryEvent, MemoryId, Status};
 use crate::base::ids::Seq;
-use crate::session::event::Event;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
@@ -71,10 +70,12 @@ impl MemoryWrite {
     pub fn update(change: Change, before: &Memory, after: Memory) -> Self {
         Self { change, memory: after, previous: Some(CountedState::of(before)) }
     }
+}
 
-    pub fn into_event(self) -> Event {
-        let MemoryWrite { change, memory, previous: was } = self;
-        Event::MemoryChanged { change, memory: Box::new(memory), was }
+impl From<MemoryWrite> for MemoryEvent {
+    fn from(write: MemoryWrite) -> Self {
+        let MemoryWrite { change, memory, previous: was } = write;
+        MemoryEvent::Changed { change, memory: Box::new(memory), was }
     }
 }
 
@@ -109,14 +110,14 @@ impl Change {
 
 /// Rewrites an agent's event when a memory is erased; `None` if the event is unaffected. The memory's own events
 /// become tombstones; events of facts that it superseded or contested lose the evidence quoted from it.
-pub fn erase_from_event(event: &Event, erased: MemoryId) -> Option<Event> {
+pub fn erase_from_event(event: &MemoryEvent, erased: MemoryId) -> Option<MemoryEvent> {
     if event.memory_id() == Some(erased) {
-        let tombstone = Event::MemoryErased { id: erased };
+        let tombstone = MemoryEvent::Erased { id: erased };
         return (*event != tombstone).then_some(tombstone);
     }
-    let Event::MemoryChanged { change, memory, was } = event else { return None };
+    let MemoryEvent::Changed { change, memory, was } = event else { return None };
     let change = change.without_quotes_of(erased)?;
-    Some(Event::MemoryChanged { change, memory: memory.clone(), was: *was })
+    Some(MemoryEvent::Changed { change, memory: memory.clone(), was: *was })
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod change;
 mod confidence;
 mod contradiction;
 mod draft;
+mod event;
 pub mod frame;
 mod full_text;
 mod head;
@@ -40,6 +41,7 @@ pub use calibration::{Advice, Calibration, REVIEWS_MIN};
 pub use change::{Change, MemoryWrite, erase_from_event};
 pub use confidence::Confidence;
 pub use draft::MemoryDraft;
+pub use event::MemoryEvent;
 pub use head::{AgentHead, CENSORS_MAX, CountedState, KindCount, PINNED_MAX, PendingDecision, ReviewStats};
 pub use recall_request::{RecallRequest, RecallResponse};
 pub use remember::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::event::{Event, RoundVisibility};
+use super::event::{Event, RoundVisibility, TurnEvent, WindowEvent};
 use crate::base::ids::{Seq, Stamp, TurnNo};
 use crate::base::message::{CountedMessage, ToolRound};
 use crate::recall::{IndexedText, TextKey, TextKind};
@@ -25,43 +25,32 @@ pub fn indexed_text(seq: Seq, at: Stamp, event: &Event) -> Option<IndexedText> {
         })
     };
     match event {
-        Event::TurnStarted { turn, message, .. }
-        | Event::MessageAdded { turn, message }
-        | Event::TurnCompleted { turn, reply: message, .. } => {
+        Event::Turn(
+            TurnEvent::Started { turn, message, .. }
+            | TurnEvent::MessageAdded { turn, message }
+            | TurnEvent::Completed { turn, reply: message, .. },
+        ) => {
             let CountedMessage { message, tokens } = message;
             let kind = TextKind::from_role(message.role);
             text(kind, turn, message.name.as_ref(), *tokens, message.content.clone())
         }
-        Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript } => {
+        Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }) => {
             text(TextKind::Tool, turn, None, round.tokens(), tool_text(round).into())
         }
-        Event::SpanCompacted { turn, span, .. } => {
+        Event::Window(WindowEvent::SpanCompacted { turn, span, .. }) => {
             text(TextKind::Span, turn, None, span.tokens, span.text.clone())
         }
-        Event::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. }
-        | Event::SessionCreated { .. }
-        | Event::PolicyChanged { .. }
-        | Event::EffortOpened { .. }
-        | Event::EffortConcluded { .. }
-        | Event::EffortSummarized { .. }
-        | Event::EffortExpanded { .. }
-        | Event::EffortCollapsed { .. }
-        | Event::EffortSwitched { .. }
-        | Event::EffortReopened { .. }
-        | Event::EffortsReferenced { .. }
-        | Event::SummariesEvicted { .. }
-        | Event::HistoryLinked { .. }
-        | Event::RequestPassed { .. }
-        | Event::ClientCompacted { .. }
-        | Event::EpochBegan { .. }
-        | Event::TurnAbandoned { .. }
-        | Event::TurnClosed { .. }
-        | Event::TurnTakenBack { .. }
-        | Event::MemoriesLoaded { .. }
-        | Event::CensorTriggered { .. }
-        | Event::MemoryChanged { .. }
-        | Event::MemoryErased { .. }
-        | Event::Scrubbed { .. } => None,
+        Event::Turn(
+            TurnEvent::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. }
+            | TurnEvent::Abandoned { .. }
+            | TurnEvent::Closed { .. }
+            | TurnEvent::TakenBack { .. },
+        )
+        | Event::Session(_)
+        | Event::Effort(_)
+        | Event::Client(_)
+        | Event::Window(WindowEvent::EpochBegan { .. })
+        | Event::Memory(_) => None,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::base::tokens::TokenCounter;
 use crate::memory::Author;
 use crate::session::decay;
 use crate::session::effort::{EffortStatus, Summary};
-use crate::session::event::{AbandonReason, Event};
+use crate::session::event::{AbandonReason, EffortEvent, Event, TurnEvent};
 use crate::session::state::{NewSession, SessionState};
 use crate::text::secrets::{Masking, UniqueIds};
 
@@ -116,7 +116,7 @@ pub fn folder_events(
         let at = exchange.at;
         let turn = builder.state.turn().next();
         let message = CountedMessage::new(counter, exchange.user);
-        builder.push(at, Event::TurnStarted { turn, message, turn_id: None, author: Some(Author::Import) });
+        builder.push(at, TurnEvent::Started { turn, message, turn_id: None, author: Some(Author::Import) });
         if let Some(effort) = effort {
             builder.enter_effort(effort, at, turn);
         }
@@ -126,9 +126,9 @@ pub fn folder_events(
             match exchange.reply {
                 Some(reply) => {
                     let reply = CountedMessage::new(counter, reply);
-                    Event::TurnCompleted { turn, reply, scope, ledger: Box::default() }
+                    TurnEvent::Completed { turn, reply, scope, ledger: Box::default() }
                 }
-                None => Event::TurnAbandoned { turn, reason: AbandonReason::ProcessEnded, scope },
+                None => TurnEvent::Abandoned { turn, reason: AbandonReason::ProcessEnded, scope },
             },
         );
         if let Some(effort) = effort {
@@ -158,7 +158,8 @@ struct EventBuilder {
 }
 
 impl EventBuilder {
-    fn push(&mut self, at: Stamp, event: Event) {
+    fn push(&mut self, at: Stamp, event: impl Into<Event>) {
+        let event = event.into();
         self.state.record(at, event.clone());
         self.events.push((at, event));
     }
@@ -168,10 +169,10 @@ impl EventBuilder {
         match self.state.effort(&id) {
             None => {
                 let name = effort.name.chars().take(200).collect();
-                self.push(effort.created.unwrap_or(at), Event::EffortOpened { id, name, turn });
+                self.push(effort.created.unwrap_or(at), EffortEvent::Opened { id, name, turn });
             }
             Some(_) if self.state.active_effort().is_some_and(|active| active.id == id) => {}
-            Some(_) => self.push(at, Event::EffortSwitched { id, turn }),
+            Some(_) => self.push(at, EffortEvent::Switched { id, turn }),
         }
     }
 
@@ -187,7 +188,7 @@ impl EventBuilder {
         let at = effort.updated.unwrap_or(at);
         self.push(
             at,
-            Event::EffortConcluded {
+            EffortEvent::Concluded {
                 id: effort.id.clone(),
                 summary,
                 turn,
@@ -205,7 +206,7 @@ impl EventBuilder {
         if let Some(effort) = active
             && self.state.active_effort().is_none_or(|active| active.id != effort.id)
         {
-            self.push(now, Event::EffortSwitched { id: effort.id.clone(), turn });
+            self.push(now, EffortEvent::Switched { id: effort.id.clone(), turn });
         }
         let threshold = self.state.policy().summary_eviction_threshold;
         let turn_count = folder.turn_count.unwrap_or(turn.0);
@@ -216,7 +217,7 @@ impl EventBuilder {
         ids.extend(self.state.shown_efforts().map(|e| e.id.clone()).filter(faded));
         let ids: Vec<EffortId> = ids.into_iter().collect();
         if !ids.is_empty() {
-            self.push(now, Event::SummariesEvicted { turn, ids });
+            self.push(now, EffortEvent::Evicted { turn, ids });
         }
     }
 }

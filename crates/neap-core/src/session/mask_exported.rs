@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::{Map, Value};
 
-use super::event::{Event, RecordedEvent};
+use super::event::{EffortEvent, Event, RecordedEvent};
 use crate::text::secrets::{Masking, UniqueIds, mask_name};
 
 /// Masks exported events and counts the secrets. An effort whose name contains a secret gets a new id, replaced
@@ -36,7 +36,11 @@ struct IdRenames {
 impl IdRenames {
     fn new(events: &[RecordedEvent]) -> Result<Self, String> {
         let opened = events.iter().filter_map(|recorded| {
-            if let Event::EffortOpened { id, name, .. } = &recorded.event { Some((id, name)) } else { None }
+            if let Event::Effort(EffortEvent::Opened { id, name, .. }) = &recorded.event {
+                Some((id, name))
+            } else {
+                None
+            }
         });
         let mut unique_ids = UniqueIds::new(opened.clone().map(|(id, _)| id.clone()));
         let mut renamed: BTreeMap<&str, String> = BTreeMap::new();
@@ -114,6 +118,7 @@ mod tests {
     use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
     use crate::base::message::{CountedMessage, Message};
     use crate::base::tokens::Tokens;
+    use crate::session::event::TurnEvent;
 
     fn recorded(seq: u64, event: Event) -> RecordedEvent {
         RecordedEvent { seq: Seq(seq), at: Stamp(1), event }
@@ -121,7 +126,7 @@ mod tests {
 
     fn opened(seq: u64, id: &str, name: &str) -> RecordedEvent {
         let id = EffortId::parse(id).expect("an id");
-        recorded(seq, Event::EffortOpened { id, name: name.to_owned(), turn: TurnNo(1) })
+        recorded(seq, Event::Effort(EffortEvent::Opened { id, name: name.to_owned(), turn: TurnNo(1) }))
     }
 
     #[test]
@@ -133,12 +138,16 @@ mod tests {
         ];
         events.extend((3..40).map(|n| opened(n, &format!("x{n}"), &format!("{long} password=alpha{n}"))));
         let message = CountedMessage { message: Message::user("see db-password-alpha12"), tokens: Tokens(9) };
-        events.push(recorded(40, Event::MessageAdded { turn: TurnNo(1), message }));
+        events.push(recorded(40, Event::Turn(TurnEvent::MessageAdded { turn: TurnNo(1), message })));
         let (safe, places) = mask_exported(Masking::On, events).expect("it can be read");
         let shown = format!("{safe:?}");
         assert!(places >= 39 && !shown.contains("alpha"), "{shown}");
         let ids = safe.iter().filter_map(|recorded| {
-            if let Event::EffortOpened { id, .. } = &recorded.event { Some(id.to_string()) } else { None }
+            if let Event::Effort(EffortEvent::Opened { id, .. }) = &recorded.event {
+                Some(id.to_string())
+            } else {
+                None
+            }
         });
         assert_eq!(ids.collect::<std::collections::BTreeSet<_>>().len(), 39);
         assert!(shown.contains("see db-password-masked-password-2"), "{shown}");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::base::handle::Handle;
 use crate::base::ids::{EffortId, TurnNo};
 use crate::base::tokens::Tokens;
-use crate::session::event::{CollapseCause, EpochCause, Event};
+use crate::session::event::{CollapseCause, EffortEvent, EpochCause, Event, TurnEvent, WindowEvent};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MemoryOp {
@@ -77,7 +77,7 @@ impl MemoryOp {
         let Some(turn) = event.turn() else { return Vec::new() };
         let op = |kind, before, after| vec![Self { turn, kind, before, after }];
         match event {
-            Event::SpanCompacted { scope, span, .. } => {
+            Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => {
                 let handle = span.handle(scope);
                 let kind = if span.depth == 0 {
                     MemoryOpKind::Compacted { handle }
@@ -86,22 +86,28 @@ impl MemoryOp {
                 };
                 op(kind, Some(span.size.tokens), Some(span.tokens))
             }
-            Event::EffortConcluded { id, summary, .. } => {
+            Event::Effort(EffortEvent::Concluded { id, summary, .. }) => {
                 op(MemoryOpKind::Concluded { id: id.clone() }, None, Some(summary.tokens))
             }
-            Event::EffortSummarized { id, summary, .. } => {
+            Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
                 op(MemoryOpKind::Summarized { id: id.clone() }, None, Some(summary.tokens))
             }
-            Event::EffortExpanded { id, tokens_loaded, .. } => {
+            Event::Effort(EffortEvent::Expanded { id, tokens_loaded, .. }) => {
                 op(MemoryOpKind::Expanded { id: id.clone() }, None, Some(*tokens_loaded))
             }
-            Event::EffortCollapsed { id, cause, tokens_freed, .. } => {
+            Event::Effort(EffortEvent::Collapsed { id, cause, tokens_freed, .. }) => {
                 op(MemoryOpKind::Collapsed { id: id.clone(), cause: *cause }, Some(*tokens_freed), None)
             }
-            Event::SummariesEvicted { ids, .. } => op(MemoryOpKind::Evicted { ids: ids.clone() }, None, None),
-            Event::EffortsReferenced { ids, .. } => op(MemoryOpKind::Referenced { ids: ids.clone() }, None, None),
-            Event::EpochBegan { cause, .. } => op(MemoryOpKind::EpochBegan { cause: *cause }, None, Some(prompt)),
-            Event::ToolsCalled { round, .. } => {
+            Event::Effort(EffortEvent::Evicted { ids, .. }) => {
+                op(MemoryOpKind::Evicted { ids: ids.clone() }, None, None)
+            }
+            Event::Effort(EffortEvent::Referenced { ids, .. }) => {
+                op(MemoryOpKind::Referenced { ids: ids.clone() }, None, None)
+            }
+            Event::Window(WindowEvent::EpochBegan { cause, .. }) => {
+                op(MemoryOpKind::EpochBegan { cause: *cause }, None, Some(prompt))
+            }
+            Event::Turn(TurnEvent::ToolsCalled { round, .. }) => {
                 let calls = round.assistant.message.tool_calls.iter().zip(&round.results);
                 let recalled = calls.filter_map(|(call, result)| {
                     let tool = RECALL_TOOLS.into_iter().find(|tool| *tool == call.name)?;
@@ -114,25 +120,20 @@ impl MemoryOp {
                 });
                 recalled.collect()
             }
-            Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::TurnStarted { .. }
-            | Event::EffortOpened { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::TurnCompleted { .. }
-            | Event::TurnAbandoned { .. }
-            | Event::MessageAdded { .. }
-            | Event::TurnClosed { .. }
-            | Event::TurnTakenBack { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. }
-            | Event::MemoryChanged { .. }
-            | Event::MemoryErased { .. }
-            | Event::Scrubbed { .. } => Vec::new(),
+            Event::Session(_)
+            | Event::Turn(
+                TurnEvent::Started { .. }
+                | TurnEvent::Completed { .. }
+                | TurnEvent::Abandoned { .. }
+                | TurnEvent::MessageAdded { .. }
+                | TurnEvent::Closed { .. }
+                | TurnEvent::TakenBack { .. },
+            )
+            | Event::Effort(
+                EffortEvent::Opened { .. } | EffortEvent::Switched { .. } | EffortEvent::Reopened { .. },
+            )
+            | Event::Client(_)
+            | Event::Memory(_) => Vec::new(),
         }
     }
 }
@@ -205,25 +206,25 @@ mod tests {
         let size = LogSize { exchanges: 4, tokens: Tokens(900) };
         let span =
             Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(4)), (size, size), depth, "CANARY text");
-        Event::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(9), span, receipt: None }
+        Event::Window(WindowEvent::SpanCompacted { scope: Scope::Ambient, turn: TurnNo(9), span, receipt: None })
     }
 
     #[test]
     fn operations_tell_ids_and_tokens_and_no_words() {
         let id = EffortId::parse("auth-bug").unwrap();
-        let collapsed = Event::EffortCollapsed {
+        let collapsed = Event::Effort(EffortEvent::Collapsed {
             id: id.clone(),
             turn: TurnNo(9),
             cause: CollapseCause::Decayed { inactive_turns: 3 },
             tokens_freed: Tokens(70),
-        };
+        });
         let rows = [
             (span(0), "compacted t1-4@-: 900 → "),
             (span(1), "merged t1-4@-: 900 → "),
             (collapsed, "collapsed auth-bug (not referenced for 3 turns): 70 tokens out"),
-            (Event::SummariesEvicted { turn: TurnNo(9), ids: vec![id] }, "evicted auth-bug"),
+            (Event::Effort(EffortEvent::Evicted { turn: TurnNo(9), ids: vec![id] }), "evicted auth-bug"),
             (
-                Event::EpochBegan { turn: TurnNo(9), cause: EpochCause::Full },
+                Event::Window(WindowEvent::EpochBegan { turn: TurnNo(9), cause: EpochCause::Full }),
                 "began an epoch (it was full): 11 tokens in",
             ),
         ];

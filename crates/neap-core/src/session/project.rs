@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::base::message::{Exchange, Incomplete, Message, Scope};
 use crate::base::tokens::Tokens;
-use crate::memory::{Memory, MemoryId};
+use crate::memory::{Memory, MemoryEvent, MemoryId};
 use crate::recall::{IndexedText, TextKey, TextKind};
 use crate::session::effort::Effort;
-use crate::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility};
+use crate::session::event::{
+    AbandonReason, EffortEvent, Event, RecordedEvent, RoundVisibility, TurnEvent, WindowEvent,
+};
 use crate::session::indexed_text;
 use crate::session::state::{PendingTurn, SessionHead, SessionState};
 
@@ -120,49 +122,53 @@ pub fn project_rows(in_flight: &TurnsInFlight, state: &SessionState, events: &[R
     for RecordedEvent { seq, at, event } in events {
         texts.extend(indexed_text(*seq, *at, event));
         match event {
-            Event::TurnStarted { turn, message, .. } => {
+            Event::Turn(TurnEvent::Started { turn, message, .. }) => {
                 pending.insert(*turn, TurnStart { first_seq: *seq, at: *at, tokens: message.tokens });
             }
-            Event::ToolsCalled { turn, round, visibility } => {
+            Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility }) => {
                 if *visibility == RoundVisibility::Transcript
                     && let Some(started) = pending.get_mut(turn)
                 {
                     started.tokens += round.tokens();
                 }
             }
-            Event::TurnCompleted { turn, scope, reply, .. } => {
+            Event::Turn(TurnEvent::Completed { turn, scope, reply, .. }) => {
                 exchanges.extend(pending.remove(turn).map(|p| exchange_row(*turn, scope, &p, *seq, reply.tokens)));
                 touched.extend(scope.effort());
             }
-            Event::MessageAdded { turn, message } => {
+            Event::Turn(TurnEvent::MessageAdded { turn, message }) => {
                 if let Some(started) = pending.get_mut(turn) {
                     started.tokens += message.tokens;
                 }
             }
-            Event::TurnAbandoned { turn, scope, .. } | Event::TurnClosed { turn, scope } => {
+            Event::Turn(TurnEvent::Abandoned { turn, scope, .. } | TurnEvent::Closed { turn, scope }) => {
                 exchanges.extend(pending.remove(turn).map(|p| exchange_row(*turn, scope, &p, *seq, Tokens::ZERO)));
                 touched.extend(scope.effort());
             }
-            Event::EffortConcluded { id, next_active, .. } => {
+            Event::Effort(EffortEvent::Concluded { id, next_active, .. }) => {
                 touched.push(id);
                 touched.extend(next_active);
                 indexed.push(id);
             }
-            Event::EffortSummarized { id, .. } | Event::EffortOpened { id, .. } => {
+            Event::Effort(EffortEvent::Summarized { id, .. } | EffortEvent::Opened { id, .. }) => {
                 touched.push(id);
                 indexed.push(id);
             }
-            Event::EffortExpanded { id, .. }
-            | Event::EffortCollapsed { id, .. }
-            | Event::EffortSwitched { id, .. }
-            | Event::EffortReopened { id, .. } => touched.push(id),
-            Event::EffortsReferenced { ids, .. } | Event::SummariesEvicted { ids, .. } => touched.extend(ids),
-            Event::SpanCompacted { scope, .. } => touched.extend(scope.effort()),
-            Event::TurnTakenBack { scope, .. } => {
+            Event::Effort(
+                EffortEvent::Expanded { id, .. }
+                | EffortEvent::Collapsed { id, .. }
+                | EffortEvent::Switched { id, .. }
+                | EffortEvent::Reopened { id, .. },
+            ) => touched.push(id),
+            Event::Effort(EffortEvent::Referenced { ids, .. } | EffortEvent::Evicted { ids, .. }) => {
+                touched.extend(ids)
+            }
+            Event::Window(WindowEvent::SpanCompacted { scope, .. }) => touched.extend(scope.effort()),
+            Event::Turn(TurnEvent::TakenBack { scope, .. }) => {
                 touched.extend(scope.effort());
                 indexed.extend(scope.effort());
             }
-            Event::MemoryChanged { memory, .. } => {
+            Event::Memory(MemoryEvent::Changed { memory, .. }) => {
                 let row = MemoryRow {
                     memory: Memory::clone(memory),
                     seq: *seq,
@@ -171,18 +177,13 @@ pub fn project_rows(in_flight: &TurnsInFlight, state: &SessionState, events: &[R
                 };
                 memories.insert(memory.id, row);
             }
-            Event::MemoryErased { id } => {
+            Event::Memory(MemoryEvent::Erased { id }) => {
                 memories.remove(id);
             }
-            Event::SessionCreated { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. }
-            | Event::PolicyChanged { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::EpochBegan { .. }
-            | Event::Scrubbed { .. } => {}
+            Event::Session(_)
+            | Event::Memory(MemoryEvent::Loaded { .. } | MemoryEvent::CensorTriggered { .. })
+            | Event::Client(_)
+            | Event::Window(WindowEvent::EpochBegan { .. }) => {}
         }
     }
     for list in [&mut touched, &mut indexed] {
@@ -216,7 +217,9 @@ pub fn build_exchange(turn: TurnNo, at: Stamp, events: &[RecordedEvent]) -> Exch
         messages: turn_events().flat_map(|recorded| recorded.event.transcript_messages()).cloned().collect(),
     };
     for recorded in turn_events() {
-        if let Event::TurnAbandoned { reason: AbandonReason::Censored { id, .. }, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::Abandoned { reason: AbandonReason::Censored { id, .. }, .. }) =
+            &recorded.event
+        {
             withhold(&mut exchange, *id);
         }
     }

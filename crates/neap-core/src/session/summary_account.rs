@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::base::ids::{EffortId, Stamp, TurnNo};
 use crate::base::tokens::Tokens;
-use crate::session::event::{Event, RecordedEvent};
+use crate::session::event::{ClientEvent, EffortEvent, Event, RecordedEvent, WindowEvent};
 use crate::session::state::SessionState;
 use crate::text::receipt::Receipt;
 
@@ -57,29 +57,33 @@ impl SummaryKind {
 impl SummaryAccount {
     pub fn from_event(recorded: &RecordedEvent, state: &SessionState) -> Option<Self> {
         let RecordedEvent { at, event, .. } = recorded;
-        let (turn, of, kind, source_tokens, summary_tokens, receipt) =
-            if let Event::EffortConcluded { id, summary, turn, receipt, .. }
-            | Event::EffortSummarized { id, summary, turn, receipt } = event
-            {
-                let source = state.effort(id).map_or(Tokens::ZERO, |effort| effort.log.tokens);
-                (turn, id.to_string(), SummaryKind::Conclusion, source, summary.tokens, receipt)
-            } else if let Event::SpanCompacted { scope, turn, span, receipt } = event {
-                let kind = if span.depth == 0 { SummaryKind::Compaction } else { SummaryKind::Merge };
-                (turn, span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt)
-            } else if let Event::ClientCompacted { turn, source_tokens, summary_tokens, receipt, .. } = event {
-                let of = receipt.handle.clone().unwrap_or_default();
-                return Some(Self {
-                    turn: *turn,
-                    at: *at,
-                    of,
-                    kind: SummaryKind::Client,
-                    source_tokens: *source_tokens,
-                    summary_tokens: *summary_tokens,
-                    receipt: Some(receipt.as_ref().clone()),
-                });
-            } else {
-                return None;
-            };
+        let (turn, of, kind, source_tokens, summary_tokens, receipt) = if let Event::Effort(
+            EffortEvent::Concluded { id, summary, turn, receipt, .. }
+            | EffortEvent::Summarized { id, summary, turn, receipt },
+        ) = event
+        {
+            let source = state.effort(id).map_or(Tokens::ZERO, |effort| effort.log.tokens);
+            (turn, id.to_string(), SummaryKind::Conclusion, source, summary.tokens, receipt)
+        } else if let Event::Window(WindowEvent::SpanCompacted { scope, turn, span, receipt }) = event {
+            let kind = if span.depth == 0 { SummaryKind::Compaction } else { SummaryKind::Merge };
+            (turn, span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt)
+        } else if let Event::Client(ClientEvent::Compacted {
+            turn, source_tokens, summary_tokens, receipt, ..
+        }) = event
+        {
+            let of = receipt.handle.clone().unwrap_or_default();
+            return Some(Self {
+                turn: *turn,
+                at: *at,
+                of,
+                kind: SummaryKind::Client,
+                source_tokens: *source_tokens,
+                summary_tokens: *summary_tokens,
+                receipt: Some(receipt.as_ref().clone()),
+            });
+        } else {
+            return None;
+        };
         let (turn, at, receipt) = (*turn, *at, receipt.as_deref().cloned());
         Some(Self { turn, at, of, kind, source_tokens, summary_tokens, receipt })
     }
@@ -93,7 +97,8 @@ pub fn summary_accounts<'a>(
     let mut seen: BTreeSet<(TurnNo, EffortId)> = BTreeSet::new();
     let mut out = Vec::new();
     for recorded in newest_first {
-        if let Event::EffortConcluded { id, turn, .. } | Event::EffortSummarized { id, turn, .. } = &recorded.event
+        if let Event::Effort(EffortEvent::Concluded { id, turn, .. } | EffortEvent::Summarized { id, turn, .. }) =
+            &recorded.event
             && !seen.insert((*turn, id.clone()))
         {
             continue;
@@ -120,24 +125,29 @@ mod tests {
         let size = LogSize { exchanges: 2, tokens: Tokens(400) };
         let span = Span::new(&WordCounter, &Scope::Ambient, (TurnNo(1), TurnNo(2)), (size, size), 0, "short");
         let events = [
-            Event::SpanCompacted { scope: Scope::Ambient, turn, span, receipt: None },
-            Event::EffortSummarized { id: id.clone(), summary: summary("better one"), turn, receipt: None },
-            Event::EffortConcluded {
+            Event::Window(WindowEvent::SpanCompacted { scope: Scope::Ambient, turn, span, receipt: None }),
+            Event::Effort(EffortEvent::Summarized {
+                id: id.clone(),
+                summary: summary("better one"),
+                turn,
+                receipt: None,
+            }),
+            Event::Effort(EffortEvent::Concluded {
                 id: id.clone(),
                 summary: summary("one"),
                 turn,
                 next_active: None,
                 provisional: true,
                 receipt: None,
-            },
-            Event::EffortConcluded {
+            }),
+            Event::Effort(EffortEvent::Concluded {
                 id: id.clone(),
                 summary: summary("one"),
                 turn: TurnNo(3),
                 next_active: None,
                 provisional: true,
                 receipt: None,
-            },
+            }),
         ];
         let recorded: Vec<RecordedEvent> =
             events.into_iter().map(|event| RecordedEvent { seq: Seq(1), at: Stamp(0), event }).collect();

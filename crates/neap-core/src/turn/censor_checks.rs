@@ -1,5 +1,6 @@
 //! Applies censors to user messages, model replies and tool calls.
 
+use super::agent_context::AgentContext;
 use super::context::TurnContext;
 use super::{Phase, Turn, TurnProgress};
 use crate::base::message::{CountedMessage, Incomplete, Message, ToolCall, ToolRound};
@@ -7,8 +8,8 @@ use crate::base::prompt;
 use crate::base::refusal::Refusal;
 use crate::memory::censor::{CensorHit, cap_action, check};
 use crate::memory::learn::MemoryUse;
-use crate::memory::{Body, CensorAction, CensorSide, MemoryKind};
-use crate::session::event::{AbandonReason, Event, RoundVisibility};
+use crate::memory::{Body, CensorAction, CensorSide, MemoryEvent, MemoryKind};
+use crate::session::event::{AbandonReason, Event, RoundVisibility, TurnEvent};
 use crate::turn::tools::Banner;
 
 /// Retries of a refused reply before it is withheld.
@@ -33,7 +34,7 @@ fn find_hits(cx: &mut TurnContext<'_>, side: CensorSide, text: &str) -> Vec<Cens
 
 /// Whether output must be checked before anyone reads it.
 pub(super) fn needs_buffering(cx: &TurnContext<'_>) -> bool {
-    let head = cx.agent.as_ref().and_then(|agent| agent.agent.head().agent.as_deref());
+    let head = cx.agent.as_ref().and_then(AgentContext::head);
     head.is_some_and(|head| {
         head.censors.values().any(|memory| match &memory.body {
             Body::Censor(censor) => {
@@ -51,7 +52,10 @@ pub(super) fn check_standalone_call(cx: &mut TurnContext<'_>, call: &ToolCall) -
     let (turn, side) = (cx.state.turn(), CensorSide::ToolCall);
     let hits = find_hits(cx, side, &call_text(call));
     let hit = hits.first().filter(|hit| hit.action > CensorAction::Steer)?;
-    Some((refusal(hit), Event::CensorTriggered { turn, id: hit.id, side, action: hit.action }))
+    Some((
+        refusal(hit),
+        Event::Memory(MemoryEvent::CensorTriggered { turn, id: hit.id, side, action: hit.action }),
+    ))
 }
 
 fn call_text(call: &ToolCall) -> String {
@@ -160,7 +164,7 @@ impl Turn {
         let notes: Vec<CountedMessage> = vec![cx.mask_and_count(Message::user(note))];
         let round = ToolRound { assistant, results: Vec::new(), seals: Vec::new(), notes };
         let visibility = RoundVisibility::ThisTurn;
-        self.record(cx, Event::ToolsCalled { turn: self.turn, round: round.clone(), visibility });
+        self.record(cx, TurnEvent::ToolsCalled { turn: self.turn, round: round.clone(), visibility });
         self.commit(Phase::RetryingReply { round: Box::new(round) })
     }
 
@@ -168,7 +172,7 @@ impl Turn {
         for hit in hits {
             debug_assert_eq!(hit.id.kind(), MemoryKind::Censor);
             let CensorHit { id, action, reason } = hit.clone();
-            let event = Event::CensorTriggered { turn: self.turn, id, side, action };
+            let event = Event::Memory(MemoryEvent::CensorTriggered { turn: self.turn, id, side, action });
             if !self.retry_events.contains(&event) {
                 self.record_for_retry(cx, event);
             }

@@ -5,10 +5,12 @@ use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
 use crate::context::{Assembler, FULL_PERCENT, Selection, ThisTurn};
-use crate::memory::knowledge::AgentContext;
+use crate::memory::MemoryWrite;
 use crate::memory::learn::LearnContext;
+use crate::session::event::RecordedEvent;
 use crate::session::log::{Log, LogCache, LogRequest};
 use crate::session::state::SessionState;
+use crate::turn::agent_context::{AgentContext, record_writes};
 use crate::turn::tools::ToolSet;
 
 pub struct TurnContext<'a> {
@@ -33,14 +35,17 @@ impl TurnContext<'_> {
     }
 
     /// The context for writing memories; `None` without an agent.
-    pub(super) fn learn_context(&mut self) -> Option<LearnContext<'_>> {
+    pub(super) fn learn_context(&self) -> Option<LearnContext<'_>> {
+        let agent = self.agent.as_ref()?;
+        Some(LearnContext { head: agent.head(), counter: agent.counter, now: self.now })
+    }
+
+    /// Applies changes to the agent's memories.
+    pub(super) fn record_writes(&mut self, writes: Vec<MemoryWrite>) -> Vec<RecordedEvent> {
         let now = self.now;
-        self.agent.as_mut().map(|agent| LearnContext {
-            id: agent.id,
-            agent: agent.agent,
-            counter: agent.counter,
-            now,
-        })
+        self.agent
+            .as_mut()
+            .map_or_else(Vec::new, |agent| record_writes((agent.id, agent.agent), agent.counter, now, writes))
     }
 
     /// Masks a message's secrets and counts what is left.

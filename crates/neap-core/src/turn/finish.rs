@@ -7,7 +7,7 @@ use super::{Phase, Turn, limits};
 use crate::base::message::{CountedMessage, Incomplete, Message, Scope};
 use crate::context::Selection;
 use crate::session::decay;
-use crate::session::event::{AbandonReason, CollapseCause, Event, RoundVisibility};
+use crate::session::event::{AbandonReason, CollapseCause, EffortEvent, RoundVisibility, TurnEvent};
 use crate::session::project::withhold;
 use crate::session::route::route;
 use crate::session::state::PendingTurn;
@@ -26,7 +26,7 @@ impl Turn {
         let used = self.note_memory_uses(cx, &reply.message.content);
         self.ledger.memories_used.extend(used);
         let ledger = Box::new(self.ledger.clone());
-        let completed = Event::TurnCompleted { turn, reply: reply.clone(), scope: scope.clone(), ledger };
+        let completed = TurnEvent::Completed { turn, reply: reply.clone(), scope: scope.clone(), ledger };
         self.record(cx, completed);
         self.apply_decay(cx, &reply.message.content, &mut banners);
 
@@ -43,7 +43,7 @@ impl Turn {
     pub(super) fn abandon(&mut self, cx: &mut TurnContext<'_>, reason: AbandonReason) -> TurnProgress {
         self.restart_if_closed(cx);
         let scope = self.scope(cx);
-        let event = Event::TurnAbandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
+        let event = TurnEvent::Abandoned { turn: self.turn, reason: reason.clone(), scope: scope.clone() };
         self.record(cx, event);
         let mut exchange = self.exchange(None);
         if let AbandonReason::Censored { id, .. } = &reason {
@@ -92,7 +92,7 @@ impl Turn {
         let user = self.message.message.content.clone();
         let ids = decay::referenced_efforts(cx.state, &[&user, reply], &self.touched_efforts);
         if !ids.is_empty() {
-            self.record(cx, Event::EffortsReferenced { turn, ids });
+            self.record(cx, EffortEvent::Referenced { turn, ids });
         }
         for (id, inactive_turns) in decay::decayed_expansions(cx.state) {
             let event = collapse_event(cx, turn, &id, CollapseCause::Decayed { inactive_turns });
@@ -106,7 +106,7 @@ impl Turn {
         }
         let ids = decay::evictable_summaries(cx.state);
         if !ids.is_empty() {
-            self.record(cx, Event::SummariesEvicted { turn, ids });
+            self.record(cx, EffortEvent::Evicted { turn, ids });
         }
     }
 
@@ -118,7 +118,7 @@ impl Turn {
             self.begin_turn(cx, None);
             let rounds = self.rounds.iter().filter(|(_, visibility)| *visibility == RoundVisibility::Transcript);
             for (round, visibility) in rounds.cloned().collect::<Vec<_>>() {
-                self.record(cx, Event::ToolsCalled { turn: self.turn, round, visibility });
+                self.record(cx, TurnEvent::ToolsCalled { turn: self.turn, round, visibility });
             }
         }
     }

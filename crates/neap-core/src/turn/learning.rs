@@ -1,5 +1,6 @@
 //! Runs a memory command on an agent's own stream, outside a conversation.
 
+use super::agent_context::record_writes;
 use super::context::TurnContext;
 use super::step::{Input, Machine, Progress, Step};
 use crate::memory::learn::{LearnContext, LearnInput, LearnMachine, LearnStep, MemoryResponse};
@@ -26,10 +27,13 @@ impl Machine for LearnMachine {
             | Input::MemoriesStale
             | Input::ToolAnswered { .. } => panic!("the driver answered a memory command with {input:?}"),
         };
-        let mut context = LearnContext { id: cx.id, agent: &mut *cx.state, counter: cx.counter, now: cx.now };
-        match LearnMachine::step(self, &mut context, input) {
+        let head = cx.state.head().agent.as_deref();
+        match LearnMachine::step(self, &LearnContext { head, counter: cx.counter, now: cx.now }, input) {
             LearnStep::Query(query) => Progress::Perform(Step::Recall(query)),
-            LearnStep::Commit(events) => Progress::Perform(Step::Commit(events)),
+            LearnStep::Commit(writes) => {
+                let events = record_writes((cx.id, cx.state), cx.counter, cx.now, writes);
+                Progress::Perform(Step::Commit(events))
+            }
             LearnStep::Done(response) => Progress::Done(response),
         }
     }

@@ -8,8 +8,7 @@ use crate::context::memory_budget;
 use crate::memory::knowledge::{LoadCause, MemoryLoad};
 use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQueryResult, MemoryUse};
 use crate::memory::standing_instructions::standing_instructions;
-use crate::memory::{Body, Confidence, Fact, MemoryDraft, MemoryId, MemoryKind, Provenance};
-use crate::session::event::Event;
+use crate::memory::{Body, Confidence, Fact, MemoryDraft, MemoryEvent, MemoryId, MemoryKind, Provenance};
 
 /// The subject of facts made from standing instructions and preferences.
 const STANDING_SUBJECT: &str = "standing instruction";
@@ -44,7 +43,7 @@ impl Turn {
         let (state, counter, now) = (&*cx.state, cx.counter, cx.now);
         let loaded = cx.agent.as_mut().map(|agent| agent.load(state, &text, &recalled, cause, room, counter, now));
         if let Some(loaded) = loaded {
-            self.record_for_retry(cx, Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(loaded) });
+            self.record_for_retry(cx, MemoryEvent::Loaded { turn: self.turn, loaded: Box::new(loaded) });
         }
         self.load_logs(cx)
     }
@@ -55,7 +54,7 @@ impl Turn {
         if let (true, Some(remaining)) = (is_new, reduced) {
             self.record_for_retry(
                 cx,
-                Event::MemoriesLoaded { turn: self.turn, loaded: Box::new(remaining.clone()) },
+                MemoryEvent::Loaded { turn: self.turn, loaded: Box::new(remaining.clone()) },
             );
         }
     }
@@ -120,10 +119,10 @@ impl Turn {
         mut outcome: Box<TurnOutcome>,
         input: LearnInput,
     ) -> TurnProgress {
-        let Some(mut agent) = cx.learn_context() else { return Progress::Done(outcome) };
-        let step = match learning.step(&mut agent, input) {
+        let Some(context) = cx.learn_context() else { return Progress::Done(outcome) };
+        let step = match learning.step(&context, input) {
             LearnStep::Query(query) => Progress::Perform(Step::Recall(query)),
-            LearnStep::Commit(events) => Progress::Perform(Step::CommitMemories(events)),
+            LearnStep::Commit(writes) => Progress::Perform(Step::CommitMemories(cx.record_writes(writes))),
             LearnStep::Done(response) => {
                 outcome.banners.extend(memory_outcome(&response).banner);
                 return self.learn_next(cx, outcome);

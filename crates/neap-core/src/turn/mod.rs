@@ -8,6 +8,7 @@
 //! another process, the driver reloads the state and sends [`Input::Stale`], and the machine decides that part
 //! again.
 
+mod agent_context;
 mod censor_checks;
 mod context;
 mod effort_search;
@@ -32,6 +33,7 @@ mod upkeep;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
+pub use agent_context::AgentContext;
 pub use context::TurnContext;
 pub use limits::truncate_message;
 pub use standalone::{StandaloneOutcome, StandaloneToolCall};
@@ -49,7 +51,7 @@ use crate::context::{Selection, check_budget};
 use crate::memory::knowledge::LoadCause;
 use crate::memory::learn::{LearnMachine, MemoryCommand, MemoryUse};
 use crate::memory::{Author, MemoryId};
-use crate::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility};
+use crate::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility, TurnEvent};
 use crate::text::secrets::mask_id;
 use crate::turn::tools::Banner;
 use round::PendingRound;
@@ -174,7 +176,7 @@ impl Machine for Turn {
                 self.load_logs(cx)
             }
             (Phase::RetryingReply { round }, Input::Stale) => {
-                let event = Event::ToolsCalled {
+                let event = TurnEvent::ToolsCalled {
                     turn: self.turn,
                     round: (*round).clone(),
                     visibility: RoundVisibility::ThisTurn,
@@ -309,7 +311,7 @@ impl Turn {
     fn begin_turn(&mut self, cx: &mut TurnContext<'_>, turn_id: Option<String>) {
         (self.turn, self.first_seq, self.began) = (cx.state.turn().next(), cx.state.seq().next(), cx.now);
         let (message, author) = (self.message.clone(), Some(self.author));
-        self.record(cx, Event::TurnStarted { turn: self.turn, message, turn_id, author });
+        self.record(cx, TurnEvent::Started { turn: self.turn, message, turn_id, author });
     }
 
     fn load_logs(&mut self, cx: &mut TurnContext<'_>) -> TurnProgress {
@@ -394,12 +396,13 @@ impl Turn {
     }
 
     /// Records an event that is recorded again, not decided again, after a stale commit.
-    fn record_for_retry(&mut self, cx: &mut TurnContext<'_>, event: Event) {
+    fn record_for_retry(&mut self, cx: &mut TurnContext<'_>, event: impl Into<Event>) {
+        let event = event.into();
         self.retry_events.push(event.clone());
         self.record(cx, event);
     }
 
-    fn record(&mut self, cx: &mut TurnContext<'_>, event: Event) {
+    fn record(&mut self, cx: &mut TurnContext<'_>, event: impl Into<Event>) {
         self.batch.push(cx.state.record(cx.now, event));
     }
 

@@ -9,7 +9,7 @@ use crate::base::cost::Cost;
 use crate::base::message::{Exchange, Message, Role, ToolRound, message_tokens};
 use crate::context::epoch::PromptDraft;
 use crate::context::{BudgetTooSmall, FULL_PERCENT, Selection, ThisTurn};
-use crate::session::event::{AbandonReason, Event};
+use crate::session::event::{AbandonReason, WindowEvent};
 use crate::session::summary::SummarizerKind;
 use crate::session::window::CompactionRequest;
 use crate::text::render;
@@ -39,7 +39,7 @@ impl Turn {
             return self.apply_compaction(cx, Box::new(compaction), progress);
         }
         if let Some(cause) = draft.epoch_cause() {
-            self.record(cx, Event::EpochBegan { turn: self.turn, cause });
+            self.record(cx, WindowEvent::EpochBegan { turn: self.turn, cause });
         }
         self.record_memory_pressure(cx, draft.reduced_memories());
         let (context, cost) = cx.sent_prompt.commit_draft(draft, cx.state.policy(), cx.now);

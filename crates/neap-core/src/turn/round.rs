@@ -9,7 +9,7 @@ use super::step::{Input, Progress, TurnProgress};
 use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use super::{Phase, Turn};
 use crate::base::message::{Message, ToolCall, ToolRound};
-use crate::session::event::{Event, RoundVisibility};
+use crate::session::event::{RoundVisibility, TurnEvent};
 
 /// A round in progress. Retained until it is committed, to be decided again if stale.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Turn {
             return self.start_next_call(cx, round);
         }
         let (tool_round, visibility) = self.tool_round(cx, &round);
-        self.record(cx, Event::ToolsCalled { turn: self.turn, round: tool_round, visibility });
+        self.record(cx, TurnEvent::ToolsCalled { turn: self.turn, round: tool_round, visibility });
         self.commit(Phase::CommittingRound(round))
     }
 

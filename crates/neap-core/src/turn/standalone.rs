@@ -5,7 +5,7 @@ use super::context::TurnContext;
 use super::step::{Input, Machine, Progress, Step};
 use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use crate::base::message::{Message, ToolCall, ToolRound};
-use crate::session::event::{Event, RoundVisibility};
+use crate::session::event::{EffortEvent, Event, RoundVisibility, TurnEvent};
 use crate::turn::tools::Banner;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ impl StandaloneToolCall {
         let touched = outcome.touched_effort.clone().filter(|_| outcome.event.is_none());
         let mut events: Vec<Event> = outcome.event.clone().into_iter().collect();
         let concluded = touched.filter(|id| cx.state.effort(id).is_some_and(|e| e.is_concluded()));
-        events.extend(concluded.map(|id| Event::EffortsReferenced { turn, ids: vec![id] }));
+        events.extend(concluded.map(|id| Event::Effort(EffortEvent::Referenced { turn, ids: vec![id] })));
         if events.is_empty() {
             return Progress::Done(standalone_outcome(outcome));
         }
@@ -44,7 +44,7 @@ impl StandaloneToolCall {
             seals: Vec::new(),
             notes: Vec::new(),
         };
-        events.push(Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn });
+        events.push(Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn }));
         let batch = events.into_iter().map(|event| cx.state.record(cx.now, event)).collect();
         self.outcome = Some(outcome);
         Progress::Perform(Step::Commit(batch))

@@ -16,7 +16,7 @@ use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
 use crate::context::Selection;
 use crate::memory::learn::{LearnInput, LearnMachine, LearnStep};
-use crate::session::event::{CollapseCause, Event};
+use crate::session::event::{CollapseCause, EffortEvent, Event};
 use crate::session::state::SessionState;
 use crate::session::summary::{CheckedSummary, SummarizerKind};
 use crate::text::secrets::mask_call;
@@ -182,8 +182,14 @@ impl ToolExecution {
                 let banner = Banner::Concluded { id: id.clone(), summary: summary.text.clone() };
                 let (turn, next_active) = (self.turn, next_active(cx.state, &id));
                 let (receipt, provisional) = (Some(receipt), summarization.is_provisional());
-                let event =
-                    Event::EffortConcluded { id: id.clone(), summary, turn, next_active, provisional, receipt };
+                let event = Event::Effort(EffortEvent::Concluded {
+                    id: id.clone(),
+                    summary,
+                    turn,
+                    next_active,
+                    provisional,
+                    receipt,
+                });
                 ToolProgress::Finished(ToolOutcome::applied(id, event, banner, text))
             }
             summarization::SummaryProgress::Ready(Err(why)) => {
@@ -269,14 +275,14 @@ fn step_memory_command(
     mut learning: Box<LearnMachine>,
     input: LearnInput,
 ) -> (Awaiting, ToolProgress) {
-    let Some(mut agent) = cx.learn_context() else {
+    let Some(context) = cx.learn_context() else {
         let refusal = Refusal::new("Nothing is remembered here beyond this conversation.");
         return (Awaiting::Nothing, ToolProgress::Finished(ToolOutcome::refused(&refusal)));
     };
-    match learning.step(&mut agent, input) {
+    match learning.step(&context, input) {
         LearnStep::Query(query) => (Awaiting::Memory { learning }, ToolProgress::Ask(Step::Recall(query))),
-        LearnStep::Commit(events) => {
-            (Awaiting::Memory { learning }, ToolProgress::Ask(Step::CommitMemories(events)))
+        LearnStep::Commit(writes) => {
+            (Awaiting::Memory { learning }, ToolProgress::Ask(Step::CommitMemories(cx.record_writes(writes))))
         }
         LearnStep::Done(response) => (Awaiting::Nothing, ToolProgress::Finished(memory_outcome(&response))),
     }
@@ -326,7 +332,7 @@ fn expand(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId) -> ToolOutcome {
         None => Tokens::ZERO,
     };
     let text = effort_result("expanded", id, &[("tokens_loaded", json!(tokens_loaded))]);
-    let event = Event::EffortExpanded { id: id.clone(), turn, tokens_loaded };
+    let event = Event::Effort(EffortEvent::Expanded { id: id.clone(), turn, tokens_loaded });
     ToolOutcome::applied(id.clone(), event, Banner::Expanded { id: id.clone(), tokens_loaded }, text)
 }
 
@@ -345,5 +351,5 @@ pub(super) fn collapse_event(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId, 
         }
         None => Tokens::ZERO,
     };
-    Event::EffortCollapsed { id: id.clone(), turn, cause, tokens_freed }
+    Event::Effort(EffortEvent::Collapsed { id: id.clone(), turn, cause, tokens_freed })
 }

@@ -5,7 +5,7 @@ use crate::base::ids::TurnNo;
 use crate::base::message::Scope;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
-use crate::session::event::Event;
+use crate::session::event::{Event, TurnEvent};
 use crate::session::state::SessionState;
 
 /// The event that undoes the last turn, given its log and what it cost there.
@@ -30,5 +30,5 @@ pub fn undo_turn(state: &SessionState, turn: TurnNo, scope: &Scope, tokens: Toke
             Refusal::new(format!("Turn {turn} is already part of a summary.")).hint("send what you meant instead")
         );
     }
-    Ok(Event::TurnTakenBack { turn, scope: scope.clone(), tokens })
+    Ok(Event::Turn(TurnEvent::TakenBack { turn, scope: scope.clone(), tokens }))
 }

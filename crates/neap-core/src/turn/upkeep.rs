@@ -14,7 +14,7 @@ use crate::base::tokens::Tokens;
 use crate::context::host_log::HostLog;
 use crate::context::{Selection, ThisTurn};
 use crate::session::coverage::SummaryCoverage;
-use crate::session::event::Event;
+use crate::session::event::EffortEvent;
 use crate::session::log::LogRequest;
 use crate::session::summary::SummarizerKind;
 use crate::session::window::CompactionRequest;
@@ -174,7 +174,7 @@ impl Upkeep {
                 Progress::Perform(step)
             }
             summarization::SummaryProgress::Ready(Ok(EffortSummary { id, summary, receipt })) => {
-                let event = Event::EffortSummarized { id, summary, turn, receipt: Some(receipt) };
+                let event = EffortEvent::Summarized { id, summary, turn, receipt: Some(receipt) };
                 Progress::Perform(Step::Commit(vec![cx.state.record(cx.now, event)]))
             }
             summarization::SummaryProgress::Ready(Err(_)) => {

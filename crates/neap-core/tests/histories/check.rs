@@ -3,7 +3,7 @@
 use neap_core::base::message::{Message, Role};
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::TokenCounter;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, WindowEvent};
 use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
 use neap_core::turn::tools::ToolSet;
@@ -59,7 +59,7 @@ impl Checks {
 
     pub(crate) fn events(&mut self, events: &[RecordedEvent]) {
         for recorded in events {
-            if let Event::SpanCompacted { span, .. } = &recorded.event {
+            if let Event::Window(WindowEvent::SpanCompacted { span, .. }) = &recorded.event {
                 self.compactions += 1;
                 self.merges += u64::from(span.depth > 0);
                 assert!(span.tokens < span.size.tokens, "a summary is larger than what it stands for");

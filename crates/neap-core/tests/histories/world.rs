@@ -12,7 +12,7 @@ use neap_core::base::tokens::Tokens;
 use neap_core::context::epoch::SentPrompt;
 use neap_core::context::{Assembler, ThisTurn};
 use neap_core::memory::Author;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, SessionEvent, TurnEvent};
 use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
 use neap_core::session::project::build_exchange;
 use neap_core::session::state::SessionState;
@@ -70,7 +70,7 @@ impl World {
         };
         let session = world.id.clone();
         let encoding = "words".to_owned();
-        let created = Event::SessionCreated { session, encoding, policy, imported_from: None };
+        let created = SessionEvent::Created { session, encoding, policy, imported_from: None };
         let recorded = world.state.record(Stamp(0), created);
         world.commit(vec![recorded]);
         world
@@ -79,8 +79,9 @@ impl World {
     fn commit(&mut self, events: Vec<RecordedEvent>) {
         for recorded in &events {
             self.events.push(recorded.clone());
-            if let Event::TurnCompleted { turn, scope, .. } | Event::TurnAbandoned { turn, scope, .. } =
-                &recorded.event
+            if let Event::Turn(
+                TurnEvent::Completed { turn, scope, .. } | TurnEvent::Abandoned { turn, scope, .. },
+            ) = &recorded.event
             {
                 let said = build_exchange(*turn, recorded.at, &self.events);
                 self.exchanges.entry(scope.clone()).or_default().push(Arc::new(said));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use neap_core::client::{Chain, Digest, HistoryHead, HistoryLink};
-use neap_core::session::event::Event;
+use neap_core::session::event::ClientEvent;
 
 use super::session_cache::{ProxySession, check_owner};
 use crate::engine::Engine;
@@ -55,7 +55,7 @@ impl Engine {
                 None => HistoryHead { asked: chain.start(), answered: Vec::new() },
             };
             let tenant = live.state.head().tenant.is_none().then_some(*owner);
-            let linked = Event::HistoryLinked { turn, links, line, tenant };
+            let linked = ClientEvent::HistoryLinked { turn, links, line, tenant };
             let decided = vec![live.state.record(self.parts.clock.now(), linked)];
             if !recorder.commit(live, decided).await?.is_stale() {
                 return Ok(());

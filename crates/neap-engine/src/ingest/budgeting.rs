@@ -12,7 +12,7 @@ use neap_core::client::{
     item_messages, render_checkpoint,
 };
 use neap_core::recall::{Embedding, Filter, PageCounting, TextKind};
-use neap_core::session::event::{EpochCause, Event};
+use neap_core::session::event::{EpochCause, WindowEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::Upkeep;
@@ -220,7 +220,7 @@ impl RequestBudgeter<'_> {
     }
 
     async fn note_epoch(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
-        let event = Event::EpochBegan { turn: stream.state.turn(), cause: EpochCause::Full };
+        let event = WindowEvent::EpochBegan { turn: stream.state.turn(), cause: EpochCause::Full };
         let decided = vec![stream.state.record(self.parts.clock.now(), event)];
         // If another process came first, the note is dropped, since nothing depends on it.
         Recorder::new(self.parts).commit(stream, decided).await.map(|_| ())

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp};
 use neap_core::client::HistoryHead;
-use neap_core::session::event::Event;
+use neap_core::session::event::ClientEvent;
 use neap_model::caller::Caller;
 
 use super::session_cache::check_owner;
@@ -56,7 +56,7 @@ impl Engine {
             // No history: the head is where every history of this caller begins.
             let line = HistoryHead { asked: *caller.tenant.digest(), answered: Vec::new() };
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(caller.tenant));
-            let claimed = Event::HistoryLinked { turn, links, line, tenant };
+            let claimed = ClientEvent::HistoryLinked { turn, links, line, tenant };
             let decided = vec![stream.state.record(self.parts.clock.now(), claimed)];
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(());

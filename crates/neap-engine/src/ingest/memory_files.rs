@@ -5,7 +5,7 @@ use neap_core::base::ids::{Seq, SessionId};
 use neap_core::base::message::{CountedMessage, Message, ToolCall, ToolRound};
 use neap_core::base::policy::Policy;
 use neap_core::client::{HistoryHead, Tenant};
-use neap_core::session::event::{Event, RecordedEvent, RoundVisibility};
+use neap_core::session::event::{ClientEvent, Event, RecordedEvent, RoundVisibility, TurnEvent};
 use neap_core::text::secrets::mask_call;
 use neap_model::bpe::counter_for;
 use neap_model::caller::Caller;
@@ -60,7 +60,7 @@ impl Engine {
             // No history: the head is where every history of this caller begins.
             let line = HistoryHead { asked: *owner.digest(), answered: Vec::new() };
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(*owner));
-            decided.push(stream.state.record(now, Event::HistoryLinked { turn, links, line, tenant }));
+            decided.push(stream.state.record(now, ClientEvent::HistoryLinked { turn, links, line, tenant }));
         }
         let counter = counter_for(&stream.state.head().encoding);
         let count = |message: Message| CountedMessage::new(counter.as_ref(), message);
@@ -71,7 +71,7 @@ impl Engine {
             notes: Vec::new(),
         };
         let turn = stream.state.turn();
-        let called = Event::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn };
+        let called = TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::ThisTurn };
         decided.push(stream.state.record(now, called));
         decided
     }
@@ -87,7 +87,7 @@ async fn load_files(store: &dyn Store, id: &SessionId) -> Result<MemoryFiles, St
                 StoredEvent::Damaged { seq, .. } => (*seq, None),
             };
             from = seq.next();
-            if let Some(Event::ToolsCalled { round, .. }) = event {
+            if let Some(Event::Turn(TurnEvent::ToolsCalled { round, .. })) = event {
                 for call in &round.assistant.message.tool_calls {
                     // Only calls that succeeded were recorded.
                     let command = serde_json::from_str(&call.arguments);

@@ -7,7 +7,7 @@ pub(crate) use recorder::{Committed, Recorder};
 use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
 use neap_core::base::policy::Policy;
 use neap_core::context::epoch::SentPrompt;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::session::log::LogCache;
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_core::session::state::{NewSession, SessionState};
@@ -78,10 +78,10 @@ impl OpenStream {
             return Ok(());
         }
         let turn = events.iter().fold(self.turn, |turn, recorded| {
-            let begins = matches!(recorded.event, Event::TurnStarted { .. });
+            let begins = matches!(recorded.event, Event::Turn(TurnEvent::Started { .. }));
             let ends = matches!(
                 recorded.event,
-                Event::TurnCompleted { .. } | Event::TurnAbandoned { .. } | Event::TurnClosed { .. }
+                Event::Turn(TurnEvent::Completed { .. } | TurnEvent::Abandoned { .. } | TurnEvent::Closed { .. })
             );
             if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
         });

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::ids::SessionId;
 use neap_core::memory::{
-    AgentHead, Author, Body, CensorAction, CensorPattern, CensorSide, Change, CountedState, Memory, MemoryId,
-    MemoryKind, Status, Trust,
+    AgentHead, Author, Body, CensorAction, CensorPattern, CensorSide, Change, CountedState, Memory, MemoryEvent,
+    MemoryId, MemoryKind, Status, Trust,
 };
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::state::SessionState;
@@ -51,7 +51,7 @@ impl AgentWatch {
             if recorded.seq == self.replayed.seq().next() {
                 self.replayed.apply(recorded);
             }
-            if let Event::MemoryChanged { change, memory, was } = &recorded.event {
+            if let Event::Memory(MemoryEvent::Changed { change, memory, was }) = &recorded.event {
                 self.check_change(change, memory, was.as_ref(), out);
             }
         }

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::message::{Scope, ToolRound};
 use neap_core::base::policy::Policy;
-use neap_core::session::event::{AbandonReason, CollapseCause, Event, RecordedEvent};
+use neap_core::session::event::{
+    AbandonReason, CollapseCause, EffortEvent, Event, RecordedEvent, SessionEvent, TurnEvent,
+};
 use neap_core::session::state::SessionState;
 use neap_core::text::reference::{is_stop_word, is_unspaced};
 use serde_json::Value;
@@ -62,8 +64,10 @@ impl Oracle {
 
     fn apply(&mut self, recorded: &RecordedEvent, next: Option<&RecordedEvent>, out: &mut Violations) {
         match &recorded.event {
-            Event::SessionCreated { policy, .. } | Event::PolicyChanged { policy } => self.policy = policy.clone(),
-            Event::TurnStarted { turn, message, .. } => {
+            Event::Session(SessionEvent::Created { policy, .. } | SessionEvent::PolicyChanged { policy }) => {
+                self.policy = policy.clone()
+            }
+            Event::Turn(TurnEvent::Started { turn, message, .. }) => {
                 self.turn = turn.0;
                 let user_text = message.message.content.to_string();
                 // Begun and ended in one commit with a dead turn's message: that turn was not dead.
@@ -79,12 +83,19 @@ impl Oracle {
                 self.in_flight
                     .insert(turn.0, OracleTurn { user_text, active_before, touched, continued, entered: None });
             }
-            Event::ToolsCalled { turn, round, .. } => self.apply_round(turn.0, round),
-            Event::EffortOpened { id, turn, .. } => self.enter(id.as_str(), turn.0),
-            Event::EffortSwitched { id, turn } | Event::EffortReopened { id, turn } => {
+            Event::Turn(TurnEvent::ToolsCalled { turn, round, .. }) => self.apply_round(turn.0, round),
+            Event::Effort(EffortEvent::Opened { id, turn, .. }) => self.enter(id.as_str(), turn.0),
+            Event::Effort(EffortEvent::Switched { id, turn } | EffortEvent::Reopened { id, turn }) => {
                 self.enter(id.as_str(), turn.0);
             }
-            Event::EffortConcluded { id, summary, turn, next_active, provisional: _, receipt: _ } => {
+            Event::Effort(EffortEvent::Concluded {
+                id,
+                summary,
+                turn,
+                next_active,
+                provisional: _,
+                receipt: _,
+            }) => {
                 let effort = self.efforts.entry(id.to_string()).or_default();
                 effort.concluded = true;
                 effort.shown = true;
@@ -92,56 +103,49 @@ impl Oracle {
                 effort.summary = keywords(&summary.text);
                 self.active = next_active.as_ref().map(ToString::to_string);
             }
-            Event::EffortSummarized { id, summary, .. } => {
+            Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
                 self.efforts.entry(id.to_string()).or_default().summary = keywords(&summary.text);
             }
-            Event::EffortExpanded { id, turn, .. } => {
+            Event::Effort(EffortEvent::Expanded { id, turn, .. }) => {
                 let effort = self.efforts.entry(id.to_string()).or_default();
                 effort.expanded = true;
                 effort.since = turn.0;
                 effort.shown = true;
                 effort.referenced = effort.referenced.max(turn.0);
             }
-            Event::EffortCollapsed { id, cause, .. } => match cause {
+            Event::Effort(EffortEvent::Collapsed { id, cause, .. }) => match cause {
                 CollapseCause::Asked | CollapseCause::Restarted => {
                     self.efforts.entry(id.to_string()).or_default().expanded = false;
                 }
                 // Derived when the turn ended; compared at the end of the step.
                 CollapseCause::Decayed { .. } | CollapseCause::Crowded => {}
             },
-            Event::EffortsReferenced { turn, ids } => {
+            Event::Effort(EffortEvent::Referenced { turn, ids }) => {
                 // Already derived at the end of a turn; a standalone call's references are followed.
-                if next.is_some_and(|next| matches!(next.event, Event::ToolsCalled { .. })) {
+                if next.is_some_and(|next| matches!(next.event, Event::Turn(TurnEvent::ToolsCalled { .. }))) {
                     let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
                     self.mark_referenced(&ids, turn.0);
                 }
             }
-            Event::TurnCompleted { turn, reply, scope, .. } => {
+            Event::Turn(TurnEvent::Completed { turn, reply, scope, .. }) => {
                 let in_turn = self.end_turn(turn.0, scope, out);
                 self.decay_and_evict(turn.0, &in_turn, &reply.message.content);
             }
-            Event::TurnAbandoned { turn, scope, reason } => {
+            Event::Turn(TurnEvent::Abandoned { turn, scope, reason }) => {
                 let in_turn = self.end_turn(turn.0, scope, out);
                 if *reason == AbandonReason::ProcessEnded {
                     self.abandoned.insert(turn.0, in_turn);
                 }
             }
-            Event::TurnClosed { turn, scope } => {
+            Event::Turn(TurnEvent::Closed { turn, scope }) => {
                 self.end_turn(turn.0, scope, out);
             }
-            Event::SummariesEvicted { .. }
-            | Event::SpanCompacted { .. }
-            | Event::TurnTakenBack { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::EpochBegan { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. }
-            | Event::MemoryChanged { .. }
-            | Event::MemoryErased { .. }
-            | Event::MessageAdded { .. } => {}
-            Event::Scrubbed { .. } => {
+            Event::Effort(EffortEvent::Evicted { .. })
+            | Event::Window(_)
+            | Event::Turn(TurnEvent::TakenBack { .. } | TurnEvent::MessageAdded { .. })
+            | Event::Client(_)
+            | Event::Memory(_) => {}
+            Event::Session(SessionEvent::Scrubbed { .. }) => {
                 *self = Self::new(self.plant);
             }
         }

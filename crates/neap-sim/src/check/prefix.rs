@@ -2,7 +2,7 @@
 //! (docs/decisions/0002-windows.md).
 
 use neap_core::base::message::Message;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, WindowEvent};
 
 use super::Violations;
 use crate::trace::SeenRequest;
@@ -23,7 +23,10 @@ impl PrefixWatch {
         events: &[RecordedEvent],
         out: &mut Violations,
     ) {
-        let began = events.iter().filter(|recorded| matches!(recorded.event, Event::EpochBegan { .. })).count();
+        let began = events
+            .iter()
+            .filter(|recorded| matches!(recorded.event, Event::Window(WindowEvent::EpochBegan { .. })))
+            .count();
         let mut breaks = 0;
         for seen in sent {
             let messages = &seen.request.messages;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use neap_core::base::ids::{Seq, SessionId};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_store::{Store, StoreError, StoredEvent};
 
 use super::Violations;
@@ -88,7 +88,7 @@ impl StreamWatch {
     /// Turns are numbered without a gap, each begins once and ends at most once.
     fn check_turns(&mut self, recorded: &RecordedEvent, out: &mut Violations) {
         match &recorded.event {
-            Event::TurnStarted { turn, turn_id, .. } => {
+            Event::Turn(TurnEvent::Started { turn, turn_id, .. }) => {
                 self.turns += 1;
                 out.check("turns", turn.0 == self.turns, || format!("turn {turn} follows {}", self.turns - 1));
                 if let Some(id) = turn_id {
@@ -96,39 +96,24 @@ impl StreamWatch {
                     out.check("turns", is_new, || format!("the turn id {id} was accepted twice"));
                 }
             }
-            Event::TurnCompleted { turn, .. }
-            | Event::TurnAbandoned { turn, .. }
-            | Event::TurnClosed { turn, .. } => {
+            Event::Turn(
+                TurnEvent::Completed { turn, .. }
+                | TurnEvent::Abandoned { turn, .. }
+                | TurnEvent::Closed { turn, .. },
+            ) => {
                 let is_first = self.ended.insert(turn.0);
                 out.check("turns", is_first, || format!("turn {turn} ended twice"));
                 out.check("turns", turn.0 <= self.turns, || format!("turn {turn} ended but never began"));
             }
-            Event::ToolsCalled { round, .. } => {
+            Event::Turn(TurnEvent::ToolsCalled { round, .. }) => {
                 out.check("I7", round.is_complete(), || format!("a round is not whole: {round:?}"));
             }
-            Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::EffortOpened { .. }
-            | Event::EffortConcluded { .. }
-            | Event::EffortSummarized { .. }
-            | Event::EffortExpanded { .. }
-            | Event::EffortCollapsed { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. }
-            | Event::SpanCompacted { .. }
-            | Event::TurnTakenBack { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::EpochBegan { .. }
-            | Event::MessageAdded { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. }
-            | Event::MemoryChanged { .. }
-            | Event::MemoryErased { .. }
-            | Event::Scrubbed { .. } => {}
+            Event::Session(_)
+            | Event::Effort(_)
+            | Event::Window(_)
+            | Event::Turn(TurnEvent::TakenBack { .. } | TurnEvent::MessageAdded { .. })
+            | Event::Client(_)
+            | Event::Memory(_) => {}
         }
     }
 }

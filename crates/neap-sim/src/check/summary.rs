@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use neap_core::base::ids::EffortId;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::session::effort::Summary;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{EffortEvent, Event, RecordedEvent, WindowEvent};
 use neap_core::text::receipt::Receipt;
 use neap_core::text::reference::folded_words;
 
@@ -20,12 +20,14 @@ pub fn check(
     out: &mut Violations,
 ) {
     for recorded in new {
-        if let Event::EffortConcluded { id, summary, receipt, .. }
-        | Event::EffortSummarized { id, summary, receipt, .. } = &recorded.event
+        if let Event::Effort(
+            EffortEvent::Concluded { id, summary, receipt, .. }
+            | EffortEvent::Summarized { id, summary, receipt, .. },
+        ) = &recorded.event
         {
             check_effort_summary(id, summary, summaries, receipt.as_deref(), counter, summary_tokens_max, out);
         }
-        if let Event::SpanCompacted { scope, span, receipt, .. } = &recorded.event {
+        if let Event::Window(WindowEvent::SpanCompacted { scope, span, receipt, .. }) = &recorded.event {
             let name = span.handle(scope);
             out.check("I12", !span.text.trim().is_empty(), || format!("an empty summary of {name}"));
             out.check("I12", receipt.is_some(), || format!("{name} has no receipt"));

@@ -9,7 +9,7 @@ use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::Filter;
 use neap_core::session::effort::Effort;
-use neap_core::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility};
+use neap_core::session::event::{AbandonReason, Event, RecordedEvent, RoundVisibility, TurnEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::text::terms::query_terms;
 use neap_engine::{Engine, EngineError, Session};
@@ -53,20 +53,21 @@ fn logs_of(events: &[RecordedEvent]) -> BTreeMap<Scope, LogTexts> {
     let mut open: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     let mut logs: BTreeMap<Scope, LogTexts> = BTreeMap::new();
     for recorded in events {
-        if let Event::TurnStarted { turn, message, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::Started { turn, message, .. }) = &recorded.event {
             open.insert(turn.0, vec![message.message.content.to_string()]);
         }
-        if let Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript } = &recorded.event
+        if let Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }) =
+            &recorded.event
             && let Some(texts) = open.get_mut(&turn.0)
         {
             texts.extend(round.messages().map(|counted| counted.message.content.to_string()));
         }
-        if let Event::TurnCompleted { turn, scope, reply, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::Completed { turn, scope, reply, .. }) = &recorded.event {
             let mut texts = open.remove(&turn.0).unwrap_or_default();
             texts.push(reply.message.content.to_string());
             logs.entry(scope.clone()).or_default().push((turn.0, texts));
         }
-        if let Event::TurnAbandoned { turn, scope, reason } = &recorded.event {
+        if let Event::Turn(TurnEvent::Abandoned { turn, scope, reason }) = &recorded.event {
             let mut texts = open.remove(&turn.0).unwrap_or_default();
             // A censored turn's texts are in no log; only the reason is.
             if matches!(reason, AbandonReason::Censored { .. }) {
@@ -74,14 +75,14 @@ fn logs_of(events: &[RecordedEvent]) -> BTreeMap<Scope, LogTexts> {
             }
             logs.entry(scope.clone()).or_default().push((turn.0, texts));
         }
-        if let Event::MessageAdded { turn, message } = &recorded.event {
+        if let Event::Turn(TurnEvent::MessageAdded { turn, message }) = &recorded.event {
             open.entry(turn.0).or_default().push(message.message.content.to_string());
         }
-        if let Event::TurnClosed { turn, scope } = &recorded.event {
+        if let Event::Turn(TurnEvent::Closed { turn, scope }) = &recorded.event {
             let texts = open.remove(&turn.0).unwrap_or_default();
             logs.entry(scope.clone()).or_default().push((turn.0, texts));
         }
-        if let Event::TurnTakenBack { turn, scope, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::TakenBack { turn, scope, .. }) = &recorded.event {
             logs.entry(scope.clone()).or_default().retain(|(logged_turn, _)| *logged_turn != turn.0);
         }
     }

@@ -148,7 +148,7 @@ fn parse_lines(first: i64, last: i64, stored_sum: i64, body: &[u8]) -> Result<Bl
 
 #[cfg(test)]
 mod tests {
-    use neap_core::session::event::Event;
+    use neap_core::session::event::{Event, SessionEvent};
 
     use super::*;
 
@@ -157,7 +157,8 @@ mod tests {
         for (n, at) in times.iter().enumerate() {
             let seq = n as i64 + 7;
             assert!(draft.is_followed_by(seq) && (n == 0 || !draft.is_followed_by(seq + 1)));
-            let body = serde_json::to_vec(&Event::Scrubbed { events: n as u64 }).expect("an event is JSON");
+            let body = serde_json::to_vec(&Event::Session(SessionEvent::Scrubbed { events: n as u64 }))
+                .expect("an event is JSON");
             draft.add(seq, *at, "scrubbed".to_owned(), &body);
         }
         draft.pack(&mut Packer::new().expect("a packer can be made")).expect("a block is worth it")
@@ -171,7 +172,7 @@ mod tests {
             let block = Block::read(first, last, i64::from(checksum), &body);
             for (n, at) in times.iter().enumerate() {
                 let seq = Seq(n as u64 + 7);
-                let event = Event::Scrubbed { events: n as u64 };
+                let event = Event::Session(SessionEvent::Scrubbed { events: n as u64 });
                 assert_eq!(
                     block.event(seq.0 as i64),
                     StoredEvent::Whole(RecordedEvent { seq, at: Stamp(*at), event })

@@ -153,7 +153,7 @@ pub(super) fn unpack_block(db: &Connection, stream: i64, seq: i64) -> rusqlite::
 #[cfg(test)]
 mod tests {
     use neap_core::base::ids::{Seq, Stamp};
-    use neap_core::session::event::{Event, RecordedEvent};
+    use neap_core::session::event::{RecordedEvent, SessionEvent};
 
     use super::*;
     use crate::schema;
@@ -164,7 +164,8 @@ mod tests {
         db.execute("INSERT INTO sessions(stream, name, texts, head) VALUES (1, 'a', 0, '')", [])
             .expect("a session is added");
         for n in 1..=events {
-            let recorded = RecordedEvent { seq: Seq(n), at: Stamp(9), event: Event::Scrubbed { events: n } };
+            let recorded =
+                RecordedEvent { seq: Seq(n), at: Stamp(9), event: SessionEvent::Scrubbed { events: n }.into() };
             let row = events::EventRow::new(&recorded).expect("an event is JSON");
             row.insert(&db, 1).expect("a row is added");
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use neap_core::base::ids::SessionId;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, params};
 
@@ -160,7 +160,10 @@ impl Gathered {
     pub(super) fn name(&self, db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
         let mut created = None;
         StreamReader::new(db, stream).for_each(|stored| {
-            if let StoredEvent::Whole(RecordedEvent { event: Event::SessionCreated { session, .. }, .. }) = stored
+            if let StoredEvent::Whole(RecordedEvent {
+                event: Event::Session(SessionEvent::Created { session, .. }),
+                ..
+            }) = stored
             {
                 // A session that was erased and begun again has its latest name.
                 created = Some(session);

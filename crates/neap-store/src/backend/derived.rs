@@ -6,10 +6,12 @@ use neap_core::base::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Digest, HistoryLink};
-use neap_core::memory::{Memory, MemoryId};
+use neap_core::memory::{Memory, MemoryEvent, MemoryId};
 use neap_core::recall::TextKey;
 use neap_core::session::effort::Effort;
-use neap_core::session::event::{AbandonReason, Event, RecordedEvent};
+use neap_core::session::event::{
+    AbandonReason, ClientEvent, EffortEvent, Event, RecordedEvent, SessionEvent, TurnEvent,
+};
 use neap_core::session::project::{
     ExchangeRow, MemoryRow, ProjectedRows, Projection, TurnsInFlight, project_rows,
 };
@@ -58,12 +60,12 @@ impl Derived {
     /// Applies a commit except for the session's row.
     fn add_rows(&mut self, events: &[RecordedEvent], rows: ProjectedRows) {
         for recorded in events {
-            if let Event::Scrubbed { .. } = recorded.event {
+            if let Event::Session(SessionEvent::Scrubbed { .. }) = recorded.event {
                 *self = Self::default();
             }
             self.withheld_turns.extend(withheld_turn(&recorded.event));
             self.undone_turns.extend(undone_turn(&recorded.event));
-            if let Event::EffortOpened { id, .. } = &recorded.event {
+            if let Event::Effort(EffortEvent::Opened { id, .. }) = &recorded.event {
                 let nth = self.effort_order.len() as u64;
                 self.effort_order.entry(id.clone()).or_insert(nth);
             }
@@ -74,7 +76,7 @@ impl Derived {
             if let Some(id) = recorded.event.memory_id() {
                 self.history.entry(id).or_default().push(recorded.seq);
             }
-            if let Event::MemoryErased { id } = recorded.event {
+            if let Event::Memory(MemoryEvent::Erased { id }) = recorded.event {
                 self.memories.remove(&id);
                 self.unindex(&TextKey::Memory(id));
             }
@@ -116,16 +118,20 @@ impl Derived {
 
 /// The caller's own turn id, if the event started a turn with one.
 pub fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
-    if let Event::TurnStarted { turn, turn_id: Some(id), .. } = event { Some((id, *turn)) } else { None }
+    if let Event::Turn(TurnEvent::Started { turn, turn_id: Some(id), .. }) = event {
+        Some((id, *turn))
+    } else {
+        None
+    }
 }
 
 pub fn links(event: &Event) -> &[HistoryLink] {
-    if let Event::HistoryLinked { links, .. } = event { links } else { &[] }
+    if let Event::Client(ClientEvent::HistoryLinked { links, .. }) = event { links } else { &[] }
 }
 
 /// The turn that a censor ended or a person took back, if the event says so.
 pub fn withheld_turn(event: &Event) -> Option<TurnNo> {
-    if let Event::TurnAbandoned { turn, reason: AbandonReason::Censored { .. }, .. } = event {
+    if let Event::Turn(TurnEvent::Abandoned { turn, reason: AbandonReason::Censored { .. }, .. }) = event {
         Some(*turn)
     } else {
         undone_turn(event)
@@ -133,7 +139,7 @@ pub fn withheld_turn(event: &Event) -> Option<TurnNo> {
 }
 
 pub fn undone_turn(event: &Event) -> Option<TurnNo> {
-    if let Event::TurnTakenBack { turn, .. } = event { Some(*turn) } else { None }
+    if let Event::Turn(TurnEvent::TakenBack { turn, .. }) = event { Some(*turn) } else { None }
 }
 
 #[derive(Default)]
@@ -161,7 +167,7 @@ impl Fold {
         let next = self.state.seq().next();
         if next < seq {
             // The stream of an erased session begins with its tombstone; the gap before it is no loss.
-            if !(next == Seq(1) && matches!(event, Some(Event::Scrubbed { .. }))) {
+            if !(next == Seq(1) && matches!(event, Some(Event::Session(SessionEvent::Scrubbed { .. })))) {
                 self.missing.push((next, Seq(seq.0 - 1)));
             }
             while self.state.seq().next() < seq {
@@ -189,7 +195,7 @@ impl Fold {
 
     /// A reply whose question is lost stays in its log.
     fn keep_orphan_reply(&mut self, seq: Seq, at: Stamp, event: &Event) {
-        let Event::TurnCompleted { turn, scope, reply, .. } = event else { return };
+        let Event::Turn(TurnEvent::Completed { turn, scope, reply, .. }) = event else { return };
         let (turn, scope, tokens): (TurnNo, Scope, Tokens) = (*turn, scope.clone(), reply.tokens);
         let row = ExchangeRow { turn, scope, first_seq: seq, last_seq: seq, at, tokens };
         self.derived.exchanges.entry(seq).or_insert(row);

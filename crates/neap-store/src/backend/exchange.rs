@@ -3,7 +3,7 @@
 use neap_core::base::ids::{Stamp, TurnNo};
 use neap_core::base::message::{CountedMessage, Exchange, Incomplete, Message};
 use neap_core::base::tokens::Tokens;
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::session::project;
 
 use crate::StoredEvent;
@@ -21,8 +21,7 @@ pub fn exchange(turn: TurnNo, at: Stamp, stored: Vec<StoredEvent>) -> Exchange {
         }
     }
     let mut exchange = project::build_exchange(turn, at, &events);
-    let starts =
-        |first: &RecordedEvent| matches!(first.event, Event::TurnStarted { turn: started, .. } if started == turn);
+    let starts = |first: &RecordedEvent| matches!(first.event, Event::Turn(TurnEvent::Started { turn: started, .. }) if started == turn);
     if !events.first().is_some_and(starts) {
         exchange.messages.insert(0, damaged_placeholder(Message::user("")));
         damaged = false;
@@ -30,7 +29,7 @@ pub fn exchange(turn: TurnNo, at: Stamp, stored: Vec<StoredEvent>) -> Exchange {
     let ended = events.last().is_some_and(|last| {
         let ends = matches!(
             last.event,
-            Event::TurnCompleted { .. } | Event::TurnAbandoned { .. } | Event::TurnClosed { .. }
+            Event::Turn(TurnEvent::Completed { .. } | TurnEvent::Abandoned { .. } | TurnEvent::Closed { .. })
         );
         ends && last.event.turn() == Some(turn)
     });

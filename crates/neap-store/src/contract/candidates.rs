@@ -9,7 +9,7 @@ use neap_core::memory::{MemoryKind, Status};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, SearchLimits, TextId, TextKey, TextKind,
 };
-use neap_core::session::event::{AbandonReason, Event};
+use neap_core::session::event::{AbandonReason, Event, TurnEvent};
 use neap_core::text::terms::query_terms;
 
 use super::faults;
@@ -367,10 +367,10 @@ pub async fn a_withheld_turn_has_no_words(store: &dyn Store) {
     stream.add_turn(store, "good morning", "and to you", Scope::Ambient).await;
     let turn = TurnNo(2);
     let reason = AbandonReason::Censored { id: memory_id("c1"), reason: "a secret".to_owned() };
-    let ended = Event::TurnAbandoned { turn, reason, scope: Scope::Ambient };
+    let ended = Event::Turn(TurnEvent::Abandoned { turn, reason, scope: Scope::Ambient });
     stream.append(store, vec![turn_started(turn, "the launch code", None), ended]).await.expect("it ends");
     let reason = AbandonReason::Interrupted;
-    let ended = Event::TurnAbandoned { turn: TurnNo(3), reason, scope: Scope::Ambient };
+    let ended = Event::Turn(TurnEvent::Abandoned { turn: TurnNo(3), reason, scope: Scope::Ambient });
     stream.append(store, vec![turn_started(TurnNo(3), "never mind", None), ended]).await.expect("it ends");
     for _ in 0..2 {
         let ids = [2, 4, 6].map(|seq| message(&stream, seq));

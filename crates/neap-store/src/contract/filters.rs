@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use neap_core::base::ids::TurnNo;
 use neap_core::base::message::Scope;
 use neap_core::recall::{Filter, Query, SearchLimits, TextKey, TextKind};
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 
 use super::candidates::{MODEL, embed_all, embedded_query, propose};
 use super::fixture::{TestStream, effort, effort_concluded, effort_opened, turn_completed, turn_started};
@@ -13,7 +13,7 @@ use crate::Store;
 
 fn turn_started_by(who: &str, turn: TurnNo, text: &str) -> Event {
     let mut event = turn_started(turn, text, None);
-    if let Event::TurnStarted { message, .. } = &mut event {
+    if let Event::Turn(TurnEvent::Started { message, .. }) = &mut event {
         message.message.name = Some(who.to_owned());
     }
     event

@@ -11,7 +11,7 @@ use neap_core::memory::{
     Memory, MemoryId, MemoryKind, MemoryWrite, Procedure, Provenance, RenderedMemory, Status,
 };
 use neap_core::session::effort::Summary;
-use neap_core::session::event::{Event, RecordedEvent, RoundVisibility};
+use neap_core::session::event::{EffortEvent, Event, RecordedEvent, RoundVisibility, SessionEvent, TurnEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_core::session::state::SessionState;
 
@@ -55,7 +55,7 @@ impl TestStream {
     }
 
     pub async fn add_memory(&mut self, store: &dyn Store, memory: &Memory) {
-        let event = MemoryWrite::new(memory.clone()).into_event();
+        let event = MemoryWrite::new(memory.clone()).into();
         self.append(store, vec![event]).await.expect("a memory can be stored");
     }
 
@@ -66,12 +66,12 @@ impl TestStream {
     }
 
     pub fn created_event(&self) -> Event {
-        Event::SessionCreated {
+        Event::Session(SessionEvent::Created {
             session: self.id.clone(),
             encoding: "words".to_owned(),
             policy: Policy::default(),
             imported_from: None,
-        }
+        })
     }
 
     /// The commit of these events, and the stream after it. Each event is a second after the last.
@@ -111,12 +111,12 @@ impl TestStream {
 
 pub fn turn_started(turn: TurnNo, text: &str, turn_id: Option<&str>) -> Event {
     let message = CountedMessage::new(&WordCounter, Message::user(text));
-    Event::TurnStarted { turn, message, turn_id: turn_id.map(str::to_owned), author: None }
+    Event::Turn(TurnEvent::Started { turn, message, turn_id: turn_id.map(str::to_owned), author: None })
 }
 
 pub fn turn_completed(turn: TurnNo, reply: &str, scope: Scope) -> Event {
     let reply = CountedMessage::new(&WordCounter, Message::assistant(reply));
-    Event::TurnCompleted { turn, reply, scope, ledger: Box::new(Ledger::default()) }
+    Event::Turn(TurnEvent::Completed { turn, reply, scope, ledger: Box::new(Ledger::default()) })
 }
 
 pub fn tools_called(turn: TurnNo, result: &str) -> Event {
@@ -130,24 +130,24 @@ pub fn tools_called(turn: TurnNo, result: &str) -> Event {
         seals: Vec::new(),
         notes: Vec::new(),
     };
-    Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }
+    Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript })
 }
 
 pub fn effort_opened(name: &str, turn: TurnNo) -> Event {
-    Event::EffortOpened { id: effort(name), name: name.to_owned(), turn }
+    Event::Effort(EffortEvent::Opened { id: effort(name), name: name.to_owned(), turn })
 }
 
 /// Concludes an effort and leaves none active.
 pub fn effort_concluded(name: &str, summary: &str, turn: TurnNo) -> Event {
     let summary = Summary { text: summary.to_owned(), tokens: Tokens(summary.len() as u64), at: None };
-    Event::EffortConcluded {
+    Event::Effort(EffortEvent::Concluded {
         id: effort(name),
         summary,
         turn,
         next_active: None,
         provisional: false,
         receipt: None,
-    }
+    })
 }
 
 pub fn memory_id(text: &str) -> MemoryId {
@@ -188,5 +188,5 @@ pub fn memory(id: &str, says: &str, created: i64) -> Memory {
 pub fn memory_moved(memory: &Memory, status: Status) -> (Event, Memory) {
     let after = Memory { status, ..memory.clone() };
     let change = Change::Moved { from: memory.status, reason: "a test says so".to_owned() };
-    (MemoryWrite::update(change, memory, after.clone()).into_event(), after)
+    (MemoryWrite::update(change, memory, after.clone()).into(), after)
 }

@@ -2,7 +2,7 @@
 
 use neap_core::base::ids::{SessionId, Stamp, TurnNo};
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
-use neap_core::session::event::Event;
+use neap_core::session::event::{ClientEvent, Event};
 
 use super::faults;
 use super::fixture::TestStream;
@@ -16,7 +16,12 @@ fn history_linked(names: &[&str], turn: u64) -> Event {
     let turn = TurnNo(turn);
     let links = names.iter().map(|name| HistoryLink { digest: digest(name), turn }).collect();
     let asked = names.last().map_or_else(|| digest("none"), |name| digest(name));
-    Event::HistoryLinked { turn, links, line: HistoryHead { asked, answered: Vec::new() }, tenant: None }
+    Event::Client(ClientEvent::HistoryLinked {
+        turn,
+        links,
+        line: HistoryHead { asked, answered: Vec::new() },
+        tenant: None,
+    })
 }
 
 async fn found(store: &dyn Store, names: &[&str]) -> Vec<Vec<(SessionId, TurnNo)>> {

@@ -4,7 +4,7 @@ use neap_core::base::ids::TurnNo;
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::{TextId, TextKey};
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, TurnEvent};
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 
 use super::faults;
@@ -56,7 +56,7 @@ pub async fn a_turn_taken_back_is_in_no_log(store: &dyn Store) {
     let tokens = log(store, &stream, Scope::Ambient, 1).await.size().tokens;
     let before = stream.state.log_size(&Scope::Ambient);
     for (turn, scope) in [(6, side.clone()), (5, Scope::Ambient)] {
-        let event = Event::TurnTakenBack { turn: TurnNo(turn), scope, tokens };
+        let event = Event::Turn(TurnEvent::TakenBack { turn: TurnNo(turn), scope, tokens });
         stream.append(store, vec![event]).await.expect("it is taken back");
     }
     let after = stream.state.log_size(&Scope::Ambient);
@@ -168,7 +168,7 @@ pub async fn turns_may_end_in_any_order(store: &dyn Store) {
 fn ended(stream: &TestStream) -> Vec<(TurnNo, Scope, Tokens)> {
     let mut ended = Vec::new();
     for recorded in &stream.events {
-        if let Event::TurnCompleted { turn, scope, .. } = &recorded.event {
+        if let Event::Turn(TurnEvent::Completed { turn, scope, .. }) = &recorded.event {
             let messages = stream
                 .events
                 .iter()

@@ -3,7 +3,7 @@
 use neap_core::base::ids::{Seq, SessionId, Stamp};
 use neap_core::base::message::Scope;
 use neap_core::memory::{
-    Change, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RecallResponse, Status,
+    Change, Memory, MemoryEvent, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RecallResponse, Status,
 };
 use neap_core::recall::Query;
 use neap_core::session::event::{Event, RecordedEvent};
@@ -168,7 +168,7 @@ pub async fn a_memory_is_recalled_by_its_words(store: &dyn Store) {
     assert_eq!((response.memories, response.document_frequencies), (vec![], vec![0; 7]));
     let edited = memory("f1", "quagga", 5);
     let edit = MemoryWrite::update(Change::Edited, &memory("f1", "common zebra", 5), edited.clone());
-    stream.append(store, vec![edit.into_event()]).await.expect("it can be edited");
+    stream.append(store, vec![edit.into()]).await.expect("it can be edited");
     assert_eq!(
         found(store, &stream.id, "zebra").await,
         ["d1", "e1"],
@@ -270,7 +270,7 @@ pub async fn a_memory_has_its_history(store: &dyn Store) {
     stream.add_memory(store, &one).await;
     let (to_confirmed, confirmed) = memory_moved(&one, Status::Confirmed);
     let (to_core, core) = memory_moved(&confirmed, Status::Core);
-    let both = vec![to_confirmed, MemoryWrite::new(two).into_event(), to_core];
+    let both = vec![to_confirmed, MemoryWrite::new(two).into(), to_core];
     stream.append(store, both).await.expect("a commit of many changes");
     stream.add_memory(store, &memory("f2", "three", 3)).await;
     assert_eq!(read(store, &stream.id, &["f1"]).await, [core]);
@@ -284,7 +284,7 @@ pub async fn a_memory_has_its_history(store: &dyn Store) {
 pub async fn memories_come_due(store: &dyn Store) {
     let mut stream = TestStream::create_agent(store, "due").await;
     for (id, due) in [("e1", Some(50)), ("e2", Some(20)), ("d1", Some(20)), ("f1", None), ("e3", Some(70))] {
-        let (mut commit, after) = stream.build_commit(vec![MemoryWrite::new(memory(id, "x", 1)).into_event()]);
+        let (mut commit, after) = stream.build_commit(vec![MemoryWrite::new(memory(id, "x", 1)).into()]);
         commit.projection.memories[0].due = due.map(Stamp);
         store.commit(commit).await.expect("a memory can be stored");
         stream = after;
@@ -319,7 +319,8 @@ pub async fn an_erased_memory_is_gone(store: &dyn Store) {
     let at = |seq: Seq| stream.events[seq.0 as usize - 1].at;
     let first = stale.seq().next();
     let expected = [(first, at(first)), (first.next(), at(first.next())), (stream.seq().next(), now)];
-    let tombstone = |(seq, at)| StoredEvent::Whole(RecordedEvent { seq, at, event: Event::MemoryErased { id } });
+    let tombstone =
+        |(seq, at)| StoredEvent::Whole(RecordedEvent { seq, at, event: MemoryEvent::Erased { id }.into() });
     assert_eq!(history, expected.map(tombstone));
     let state = store.load(&stream.id).await.expect("it can be loaded").expect("it is there");
     let head = state.head().agent.clone().expect("it knows something");
@@ -359,24 +360,24 @@ pub async fn what_is_quoted_of_an_erased_memory_is_gone(store: &dyn Store) {
     let superseded = Memory { status: Status::Superseded, ..old.clone() };
     let contested = Memory { contested_with: vec![new.id], ..other.clone() };
     let quoting = vec![
-        MemoryWrite::update(Change::Contested { with: new.id, evidence: evidence() }, &other, contested)
-            .into_event(),
+        MemoryWrite::update(Change::Contested { with: new.id, evidence: evidence() }, &other, contested).into(),
         MemoryWrite::update(Change::Superseded { by: new.id, evidence: evidence() }, &old, superseded.clone())
-            .into_event(),
+            .into(),
         MemoryWrite::update(
             Change::Contested { with: old.id, evidence: "green → blue".to_owned() },
             &new,
             new.clone(),
         )
-        .into_event(),
+        .into(),
     ];
     stream.append(store, quoting).await.expect("facts can be at odds");
     assert_eq!(store.erase_memory(&stream.id, new.id, Stamp(9)).await.expect("it can be erased"), 4);
     let recorded = store.events(&stream.id, Seq(1), 100).await.expect("it can be read");
     assert!(!format!("{recorded:?}").contains("zqxcanary"), "{recorded:?}");
     let history = store.memory_history(&stream.id, old.id).await.expect("a history can be read");
-    let Some(StoredEvent::Whole(RecordedEvent { event: Event::MemoryChanged { change, .. }, .. })) =
-        history.last()
+    let Some(StoredEvent::Whole(RecordedEvent {
+        event: Event::Memory(MemoryEvent::Changed { change, .. }), ..
+    })) = history.last()
     else {
         panic!("its change stays: {history:?}")
     };
@@ -451,7 +452,7 @@ pub async fn a_stale_memory_changes_nothing(store: &dyn Store) {
     stream.add_memory(store, &memory("f2", "first", 2)).await;
     let late = vec![
         memory_moved(&memory("f1", "as it was", 1), Status::Inactive).0,
-        MemoryWrite::new(memory("f2", "lost word", 2)).into_event(),
+        MemoryWrite::new(memory("f2", "lost word", 2)).into(),
     ];
     let late = stale.append(store, late).await;
     assert!(matches!(late, Err(StoreError::Conflict { .. })), "{late:?}");

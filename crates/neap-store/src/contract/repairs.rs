@@ -4,7 +4,7 @@ use neap_core::base::ids::{Seq, Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::{Filter, Query};
-use neap_core::session::event::Event;
+use neap_core::session::event::{Event, SessionEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::text::terms::query_terms;
 
@@ -59,7 +59,7 @@ pub async fn an_erased_session_is_gone(store: &dyn Store) {
     let [StoredEvent::Whole(tombstone)] = left.as_slice() else {
         panic!("more than a tombstone is left: {left:?}")
     };
-    assert_eq!(tombstone.event, Event::Scrubbed { events: stream.events.len() as u64 });
+    assert_eq!(tombstone.event, Event::Session(SessionEvent::Scrubbed { events: stream.events.len() as u64 }));
     assert_eq!((tombstone.seq, tombstone.at), (stream.seq().next(), now));
     assert_eq!(store.turn_by_id(&stream.id, "id-2").await.expect("asking is allowed"), None);
     let query =

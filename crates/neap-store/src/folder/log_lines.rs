@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use neap_core::base::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::base::message::{Message, Scope, ToolCall};
-use neap_core::session::event::{Event, RecordedEvent, RoundVisibility};
+use neap_core::session::event::{EffortEvent, Event, RecordedEvent, RoundVisibility, SessionEvent, TurnEvent};
 use serde::Serialize;
 
 use super::iso_timestamp;
@@ -46,31 +46,31 @@ impl LogLines {
     pub(super) fn add(&mut self, stored: &StoredEvent) {
         let StoredEvent::Whole(RecordedEvent { seq, at, event }) = stored else { return };
         match event {
-            Event::TurnStarted { turn, message, .. } => {
+            Event::Turn(TurnEvent::Started { turn, message, .. }) => {
                 self.in_flight.insert(*turn, json_line(&message.message, *at));
             }
-            Event::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript } => {
+            Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript }) => {
                 if let Some(lines) = self.in_flight.get_mut(turn) {
                     lines.extend(round.messages().flat_map(|counted| json_line(&counted.message, *at)));
                 }
             }
-            Event::TurnCompleted { turn, reply, scope, .. } => {
+            Event::Turn(TurnEvent::Completed { turn, reply, scope, .. }) => {
                 let lost = || json_line(&damaged_message(Message::user("")), *at);
                 let mut lines = self.in_flight.remove(turn).unwrap_or_else(lost);
                 lines.extend(json_line(&reply.message, *at));
                 self.finish_turn(*seq, *turn, scope, lines);
             }
-            Event::MessageAdded { turn, message } => {
+            Event::Turn(TurnEvent::MessageAdded { turn, message }) => {
                 if let Some(lines) = self.in_flight.get_mut(turn) {
                     lines.extend(json_line(&message.message, *at));
                 }
             }
-            Event::TurnAbandoned { turn, scope, .. } | Event::TurnClosed { turn, scope } => {
+            Event::Turn(TurnEvent::Abandoned { turn, scope, .. } | TurnEvent::Closed { turn, scope }) => {
                 if let Some(lines) = self.in_flight.remove(turn) {
                     self.finish_turn(*seq, *turn, scope, lines);
                 }
             }
-            Event::TurnTakenBack { turn, scope, .. } => {
+            Event::Turn(TurnEvent::TakenBack { turn, scope, .. }) => {
                 if *seq > self.after {
                     let turns = self.ended.entry(scope.clone()).or_default();
                     self.needs_rewrite |= !turns.iter().any(|(ended, _)| ended == turn);
@@ -78,32 +78,27 @@ impl LogLines {
                     self.undone.extend(undone.flat_map(|(_, lines)| lines));
                 }
             }
-            Event::EffortOpened { id, .. } => {
+            Event::Effort(EffortEvent::Opened { id, .. }) => {
                 if *seq > self.after {
                     self.opened.push(id.clone());
                 }
             }
-            Event::Scrubbed { .. } => *self = Self::after(self.after),
-            Event::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. }
-            | Event::SessionCreated { .. }
-            | Event::PolicyChanged { .. }
-            | Event::EffortConcluded { .. }
-            | Event::EffortSummarized { .. }
-            | Event::EffortExpanded { .. }
-            | Event::EffortCollapsed { .. }
-            | Event::EffortSwitched { .. }
-            | Event::EffortReopened { .. }
-            | Event::EffortsReferenced { .. }
-            | Event::SummariesEvicted { .. }
-            | Event::SpanCompacted { .. }
-            | Event::HistoryLinked { .. }
-            | Event::RequestPassed { .. }
-            | Event::ClientCompacted { .. }
-            | Event::EpochBegan { .. }
-            | Event::MemoriesLoaded { .. }
-            | Event::CensorTriggered { .. }
-            | Event::MemoryChanged { .. }
-            | Event::MemoryErased { .. } => {}
+            Event::Session(SessionEvent::Scrubbed { .. }) => *self = Self::after(self.after),
+            Event::Turn(TurnEvent::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. })
+            | Event::Session(SessionEvent::Created { .. } | SessionEvent::PolicyChanged { .. })
+            | Event::Effort(
+                EffortEvent::Concluded { .. }
+                | EffortEvent::Summarized { .. }
+                | EffortEvent::Expanded { .. }
+                | EffortEvent::Collapsed { .. }
+                | EffortEvent::Switched { .. }
+                | EffortEvent::Reopened { .. }
+                | EffortEvent::Referenced { .. }
+                | EffortEvent::Evicted { .. },
+            )
+            | Event::Window(_)
+            | Event::Client(_)
+            | Event::Memory(_) => {}
         }
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use neap_core::memory::censor::{AnalyzedText, DryRun, compile, dry_run};
 use neap_core::memory::learn::{Amendment, MemoryCommand};
 use neap_core::memory::{Author, Body, Censor, CensorSide, Memory, MemoryDraft, MemoryId, Provenance};
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_engine::Engine;
 use neap_store::StoredEvent;
 use serde_json::json;
@@ -87,10 +87,12 @@ async fn recent_texts(engine: &Engine, side: CensorSide) -> Result<Vec<String>, 
 
 fn event_texts(stored: &StoredEvent) -> Vec<String> {
     let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { return Vec::new() };
-    if let Event::TurnStarted { message: entry, .. } | Event::TurnCompleted { reply: entry, .. } = event {
+    if let Event::Turn(TurnEvent::Started { message: entry, .. } | TurnEvent::Completed { reply: entry, .. }) =
+        event
+    {
         return vec![entry.message.content.to_string()];
     }
-    if let Event::ToolsCalled { round, .. } = event {
+    if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = event {
         let calls = round.assistant.message.tool_calls.iter();
         return calls.map(|call| format!("{} {}", call.name, call.arguments)).collect();
     }

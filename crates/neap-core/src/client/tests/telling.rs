@@ -5,7 +5,7 @@ use crate::base::ids::{EffortId, Stamp, TurnNo};
 use crate::base::message::{CountedMessage, Message, Role, Scope};
 use crate::client::{ProviderReply, append_routed_message, enter_effort, item_messages};
 use crate::memory::Author;
-use crate::session::event::Event;
+use crate::session::event::{EffortEvent, Event, TurnEvent};
 use crate::session::state::SessionState;
 
 #[test]
@@ -40,12 +40,15 @@ fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     append(&mut state, "one");
     let id = EffortId::from_name("fix it").expect("a name");
     let opened = enter_effort(&state, "fix it").expect("it is new");
-    assert_eq!(opened, Event::EffortOpened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) });
+    assert_eq!(
+        opened,
+        Event::Effort(EffortEvent::Opened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) })
+    );
     state.record(Stamp(1), opened);
     assert_eq!(enter_effort(&state, "Fix it!"), None, "it is the one in play");
     assert_eq!(enter_effort(&state, "?!"), None, "no name");
     let events = append(&mut state, "two");
-    assert_eq!(events[0], Event::TurnClosed { turn: TurnNo(1), scope: Scope::Effort(id) });
+    assert_eq!(events[0], Event::Turn(TurnEvent::Closed { turn: TurnNo(1), scope: Scope::Effort(id) }));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use crate::base::ids::TurnNo;
 use crate::base::message::{Exchange, Message, Role};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::session::event::Event;
+use crate::session::event::{ClientEvent, Event};
 use crate::session::state::SessionState;
 use crate::text::receipt::{Probe, receipt};
 use crate::text::render::one_line;
@@ -26,7 +26,14 @@ pub fn compaction_event(
     let places = receipt.recoverable.iter().map(|probe| first_turn_with(since, probe).unwrap_or(turn)).collect();
     let source_tokens = since.iter().map(Exchange::tokens).sum();
     let summary_tokens = counter.count(summary);
-    Some(Event::ClientCompacted { turn, first, source_tokens, summary_tokens, receipt: Box::new(receipt), places })
+    Some(Event::Client(ClientEvent::Compacted {
+        turn,
+        first,
+        source_tokens,
+        summary_tokens,
+        receipt: Box::new(receipt),
+        places,
+    }))
 }
 
 fn first_turn_with(since: &[Exchange], probe: &Probe) -> Option<TurnNo> {
@@ -49,7 +56,7 @@ fn collapse_whitespace(text: &str) -> String {
 
 /// Renders the receipt for a model; empty if nothing was lost or it does not fit.
 pub fn render_loss(counter: &dyn TokenCounter, event: &Event, session: &str, budget: Tokens) -> String {
-    let Event::ClientCompacted { receipt, places, .. } = event else { return String::new() };
+    let Event::Client(ClientEvent::Compacted { receipt, places, .. }) = event else { return String::new() };
     let total = receipt.total();
     if total.recoverable == 0 {
         return String::new();

@@ -10,7 +10,7 @@ use crate::client::{
     is_completion_claim, item_messages,
 };
 use crate::memory::Author;
-use crate::session::event::{Event, RecordedEvent};
+use crate::session::event::{Event, RecordedEvent, TurnEvent};
 use crate::session::route::route;
 use crate::session::state::SessionState;
 
@@ -93,7 +93,7 @@ impl TranscriptImporter {
 /// Ends the open exchange: what follows begins with a summary of it.
 fn close_pending(state: &mut SessionState, at: Stamp) -> Vec<RecordedEvent> {
     let closed: Vec<Event> = (state.head().pending.iter())
-        .map(|(turn, pending)| Event::TurnClosed { turn: *turn, scope: route(pending) })
+        .map(|(turn, pending)| Event::Turn(TurnEvent::Closed { turn: *turn, scope: route(pending) }))
         .collect();
     closed.into_iter().map(|event| state.record(at, event)).collect()
 }

@@ -6,7 +6,7 @@ use crate::base::message::{CountedMessage, Exchange, Message, Role, ToolCall};
 use crate::base::testing::WordCounter;
 use crate::base::tokens::Tokens;
 use crate::client::{ContentBlock, Speaker};
-use crate::session::event::Event;
+use crate::session::event::{ClientEvent, Event, TurnEvent};
 use crate::session::state::SessionState;
 
 fn item(speaker: Speaker, blocks: Vec<ContentBlock>) -> HistoryItem {
@@ -160,11 +160,13 @@ fn a_receipt_names_what_a_clients_summary_dropped_and_where_it_is() {
     let mut state = SessionState::default();
     for turn in 1..=4 {
         let message = CountedMessage::new(&WordCounter, Message::user("x"));
-        state.record(Stamp(1), Event::TurnStarted { turn: TurnNo(turn), message, turn_id: None, author: None });
+        state.record(Stamp(1), TurnEvent::Started { turn: TurnNo(turn), message, turn_id: None, author: None });
     }
     let event = compaction_event(&state, &WordCounter, &since, "They deploy to /srv/app on Friday.")
         .expect("something was said");
-    let Event::ClientCompacted { turn, first, receipt, places, .. } = &event else { panic!("{event:?}") };
+    let Event::Client(ClientEvent::Compacted { turn, first, receipt, places, .. }) = &event else {
+        panic!("{event:?}")
+    };
     assert_eq!((*first, *turn, receipt.handle.as_deref()), (TurnNo(3), TurnNo(4), Some("t3-4")));
     let named: Vec<(&str, u64)> = receipt
         .recoverable

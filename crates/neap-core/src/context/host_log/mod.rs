@@ -13,7 +13,7 @@ pub use render::{BUDGET_MIN, HostLog, RenderedLog};
 use crate::base::message::{CountedMessage, Role, Scope};
 use crate::base::tokens::Tokens;
 use crate::memory::Author;
-use crate::session::event::Event;
+use crate::session::event::{Event, TurnEvent};
 use crate::session::state::SessionState;
 
 /// An exchange this long ends before the assistant's next message.
@@ -30,16 +30,21 @@ pub fn append_message(state: &SessionState, message: CountedMessage, author: Aut
         Role::Tool | Role::System => EXCHANGE_TOKENS_MAX,
     };
     match pending.last_key_value() {
-        Some((turn, exchange)) if exchange.tokens < max => vec![Event::MessageAdded { turn: *turn, message }],
+        Some((turn, exchange)) if exchange.tokens < max => {
+            vec![Event::Turn(TurnEvent::MessageAdded { turn: *turn, message })]
+        }
         Some(_) | None => {
-            let closed = pending.keys().map(|turn| Event::TurnClosed { turn: *turn, scope: Scope::Ambient });
+            let closed =
+                pending.keys().map(|turn| Event::Turn(TurnEvent::Closed { turn: *turn, scope: Scope::Ambient }));
             let turn = state.turn().next();
             let author = match message.message.role {
                 Role::User => author,
                 Role::Assistant | Role::System => Author::Model,
                 Role::Tool => Author::Tool,
             };
-            closed.chain([Event::TurnStarted { turn, message, turn_id: None, author: Some(author) }]).collect()
+            closed
+                .chain([Event::Turn(TurnEvent::Started { turn, message, turn_id: None, author: Some(author) })])
+                .collect()
         }
     }
 }

@@ -5,8 +5,7 @@
 //! outcome. Beyond [`ITEMS_MAX`] items the least important is dropped, among equals the oldest.
 
 use crate::base::ids::Stamp;
-use crate::memory::{AgentHead, Stakes};
-use crate::session::state::SessionState;
+use crate::memory::Stakes;
 use crate::text::reference::folded_words;
 use crate::text::sanitize::sanitize_inline;
 use crate::text::terms::query_terms;
@@ -55,27 +54,6 @@ impl Focus {
     pub fn is_empty(&self) -> bool {
         self.task.is_none() && self.threads.is_empty()
     }
-}
-
-/// The session's focus. `last_question` is the last substantive question (see [`task_after`]).
-///
-/// An open effort has the priority of a decision with medium stakes: it can be resumed at any time.
-pub fn focus(state: &SessionState, agent: &AgentHead, last_question: Option<&str>) -> Focus {
-    let active = state.active_effort();
-    let mut focus = Focus::with_task(active.map(|effort| effort.name.as_str()).or(last_question));
-    for effort in state.open_efforts().filter(|effort| active.is_none_or(|active| active.id != effort.id)) {
-        focus.add_thread(&format!("Open effort: {}", effort.name), Stakes::Medium, effort.created);
-    }
-    let session = state.head().session.as_ref();
-    for pending in agent.pending.iter().filter(|pending| session.is_some() && pending.session.as_ref() == session)
-    {
-        focus.add_thread(
-            &format!("Awaiting the outcome of {}: {}", pending.id, pending.text),
-            pending.stakes,
-            pending.at,
-        );
-    }
-    focus
 }
 
 /// The task after a message: the message itself if it has content of its own, else the previous task.

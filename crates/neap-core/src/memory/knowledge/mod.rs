@@ -4,7 +4,6 @@
 //! layers within their budget (`budget`, `fill`) and renders a page (`page`). `refresh` decides when to select
 //! again, `usage` which memories a reply used. Pure: the same inputs, in any order, give the same bytes.
 
-mod agent_context;
 mod budget;
 mod build;
 mod candidates;
@@ -13,6 +12,7 @@ mod fill;
 mod fixed_layers;
 mod focus;
 mod loaded;
+mod loaded_memories;
 mod page;
 mod page_terms;
 mod placement;
@@ -25,14 +25,14 @@ mod usage;
 
 use std::collections::BTreeSet;
 
-pub use agent_context::{AgentContext, AgentProfile, LoadedMemories, changed_memory};
 pub use budget::{Complexity, KnowledgeBudget, allocate, complexity};
 pub use build::build;
 pub use candidates::{ScoredMemory, SelectionOutcome};
 pub use context::QuestionContext;
 pub use fill::Detail;
-pub use focus::{Focus, ITEMS_MAX, OpenThread, focus, is_follow_up, task_after};
+pub use focus::{Focus, ITEMS_MAX, OpenThread, is_follow_up, task_after};
 pub use loaded::{LoadCause, LoadedItem, MemoryLoad, MemoryMetrics};
+pub use loaded_memories::{AgentProfile, LoadedMemories, changed_memory};
 pub use page::Placement;
 pub use refresh::{announces_action, load_cause, shrink_to};
 pub use score::{QuestionScorer, Reliability, ScoreBreakdown, score, similarity_floor};

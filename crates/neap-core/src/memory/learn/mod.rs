@@ -15,16 +15,15 @@ pub use operations::HITS_MAX;
 pub use response::{MemoryHit, MemoryResponse};
 pub use step::{LearnInput, LearnStep, MemoryQuery, MemoryQueryResult, MemoryVersion};
 
-use crate::base::ids::{Seq, SessionId, Stamp};
+use crate::base::ids::{Seq, Stamp};
 use crate::base::tokens::TokenCounter;
 use crate::memory::{
-    Author, Body, DraftOutcome, Memory, MemoryId, MemoryWrite, RecallRequest, RecallResponse, RememberPlan, amend,
-    dependants_request, lifecycle, lookup_request, remember,
+    AgentHead, Author, Body, DraftOutcome, Memory, MemoryId, MemoryWrite, RecallRequest, RecallResponse,
+    RememberPlan, amend, dependants_request, lifecycle, lookup_request, remember,
 };
-use crate::session::state::SessionState;
 use operations::{
-    agent_head, apply_amendment, count_uses, rank_hits, recall_request, record_writes, refuse, restore_detail,
-    restore_superseded, similar_decisions, unknown_memory,
+    apply_amendment, count_uses, rank_hits, recall_request, refuse, restore_detail, restore_superseded,
+    similar_decisions, unknown_memory,
 };
 use propagation::{Propagation, PropagationStep};
 use undo_plan::plan_undo;
@@ -33,10 +32,8 @@ use undo_plan::plan_undo;
 const SWEEP_MAX: usize = 64;
 
 pub struct LearnContext<'a> {
-    /// The agent's stream, created by the first write.
-    pub id: &'a SessionId,
-    /// Events are applied to it at once, before they are durable.
-    pub agent: &'a mut SessionState,
+    /// `None` if the agent has no memories yet.
+    pub head: Option<&'a AgentHead>,
     pub counter: &'a dyn TokenCounter,
     pub now: Stamp,
 }
@@ -95,7 +92,7 @@ impl LearnMachine {
     ///
     /// # Panics
     /// If the input does not match the last step, which is a bug in the driver.
-    pub fn step(&mut self, context: &mut LearnContext<'_>, input: LearnInput) -> LearnStep {
+    pub fn step(&mut self, context: &LearnContext<'_>, input: LearnInput) -> LearnStep {
         match (std::mem::replace(&mut self.phase, Phase::Begin), input) {
             (_, LearnInput::Begin | LearnInput::Stale) => self.begin(context),
             (Phase::FindSimilar, LearnInput::QueryResult(MemoryQueryResult::Records(found))) => {
@@ -135,7 +132,7 @@ impl LearnMachine {
         }
     }
 
-    fn begin(&mut self, context: &mut LearnContext<'_>) -> LearnStep {
+    fn begin(&mut self, context: &LearnContext<'_>) -> LearnStep {
         match &self.command {
             MemoryCommand::Remember(draft) => match lookup_request(draft) {
                 Some(request) => self.query(Phase::FindSimilar, MemoryQuery::Recall(request)),
@@ -162,7 +159,7 @@ impl LearnMachine {
                 }
             }
             MemoryCommand::Status => {
-                LearnStep::Done(Box::new(MemoryResponse::Status(agent_head(context).cloned().unwrap_or_default())))
+                LearnStep::Done(Box::new(MemoryResponse::Status(context.head.cloned().unwrap_or_default())))
             }
             MemoryCommand::Sweep => self.query_due(context, 0),
         }
@@ -174,11 +171,11 @@ impl LearnMachine {
     }
 
     /// Decides whether a draft is new, known, or replaces another record.
-    fn plan_write(&mut self, context: &mut LearnContext<'_>, candidates: &[Memory]) -> LearnStep {
+    fn plan_write(&mut self, context: &LearnContext<'_>, candidates: &[Memory]) -> LearnStep {
         let MemoryCommand::Remember(draft) = &self.command else {
             unreachable!("only a new record looks for what is near")
         };
-        let head = agent_head(context).cloned().unwrap_or_default();
+        let head = context.head.cloned().unwrap_or_default();
         match remember(&head, candidates, (**draft).clone(), context.counter, context.now) {
             Ok(RememberPlan { id, outcome, writes, superseded, note }) => {
                 let written = writes.iter().map(|write| &write.memory);
@@ -198,13 +195,13 @@ impl LearnMachine {
     }
 
     /// Updates the records affected by the writes, then commits.
-    fn settle(&mut self, context: &mut LearnContext<'_>, settling: Propagation) -> LearnStep {
+    fn settle(&mut self, context: &LearnContext<'_>, settling: Propagation) -> LearnStep {
         let (settling, lookup) = match settling.next(context) {
             (Some(settling), PropagationStep::Records(ids)) => (settling, MemoryQuery::Get(ids)),
             (Some(settling), PropagationStep::Dependants(fact)) => {
                 (settling, MemoryQuery::Recall(dependants_request(fact)))
             }
-            (_, PropagationStep::Commit(writes, answer)) => return self.commit(context, writes, answer),
+            (_, PropagationStep::Commit(writes, answer)) => return self.commit(writes, answer),
             (None, PropagationStep::Records(_) | PropagationStep::Dependants(_)) => {
                 unreachable!("it waits for what it needs")
             }
@@ -212,11 +209,11 @@ impl LearnMachine {
         self.query(Phase::Settle { settling: Box::new(settling) }, lookup)
     }
 
-    fn receive_records(&mut self, context: &mut LearnContext<'_>, found: Vec<Memory>) -> LearnStep {
+    fn receive_records(&mut self, context: &LearnContext<'_>, found: Vec<Memory>) -> LearnStep {
         match &self.command {
             MemoryCommand::CountUses(uses) => {
                 let writes = count_uses(uses, found, context);
-                self.commit(context, writes, Box::new(MemoryResponse::Counted))
+                self.commit(writes, Box::new(MemoryResponse::Counted))
             }
             MemoryCommand::Amend { id, how, by } => {
                 let Some(memory) = found.into_iter().next() else { return refuse(unknown_memory(*id)) };
@@ -257,14 +254,14 @@ impl LearnMachine {
     }
 
     /// Writes the record as it was before its last change that is not undone.
-    fn undo(&mut self, context: &mut LearnContext<'_>, versions: &[MemoryVersion], damaged: &[Seq]) -> LearnStep {
+    fn undo(&mut self, context: &LearnContext<'_>, versions: &[MemoryVersion], damaged: &[Seq]) -> LearnStep {
         let MemoryCommand::Amend { id, .. } = self.command else { unreachable!("only an amendment is undone") };
         let Some(last) = versions.last() else { return refuse(unknown_memory(id)) };
         let plan = match plan_undo(id, versions, damaged, context) {
             Ok(plan) => plan,
             Err(refusal) => return refuse(refusal),
         };
-        let head = agent_head(context).cloned().unwrap_or_default();
+        let head = context.head.cloned().unwrap_or_default();
         let seq = plan.change.seq;
         match amend::undo(&head, &last.memory, plan.before.as_ref(), seq, context.counter, context.now) {
             Ok(writes) => {
@@ -295,7 +292,7 @@ impl LearnMachine {
         self.query(Phase::Due { moved }, lookup)
     }
 
-    fn sweep(&mut self, context: &mut LearnContext<'_>, moved: u64, due: &[MemoryVersion]) -> LearnStep {
+    fn sweep(&mut self, context: &LearnContext<'_>, moved: u64, due: &[MemoryVersion]) -> LearnStep {
         let moves = due.iter().filter_map(|version| {
             lifecycle::transition_write(&version.memory, version.seq, context.counter, context.now)
         });
@@ -304,23 +301,16 @@ impl LearnMachine {
             return LearnStep::Done(Box::new(MemoryResponse::Swept { moved }));
         }
         let moved = moved + writes.len() as u64;
-        let events = record_writes(context, writes);
         self.phase = Phase::Swept { moved };
-        LearnStep::Commit(events)
+        LearnStep::Commit(writes)
     }
 
-    fn commit(
-        &mut self,
-        context: &mut LearnContext<'_>,
-        writes: Vec<MemoryWrite>,
-        answer: Box<MemoryResponse>,
-    ) -> LearnStep {
+    fn commit(&mut self, writes: Vec<MemoryWrite>, answer: Box<MemoryResponse>) -> LearnStep {
         if writes.is_empty() {
             return LearnStep::Done(answer);
         }
-        let events = record_writes(context, writes);
         self.phase = Phase::Commit { answer };
-        LearnStep::Commit(events)
+        LearnStep::Commit(writes)
     }
 }
 

@@ -5,16 +5,13 @@ use std::collections::BTreeMap;
 use super::{Amendment, LearnContext, LearnStep, MemoryHit, MemoryResponse, MemoryUse};
 use crate::base::ids::{Seq, Stamp};
 use crate::base::message::Message;
-use crate::base::policy::Policy;
 use crate::base::refusal::Refusal;
 use crate::memory::frame::FrameSet;
 use crate::memory::knowledge::{QuestionScorer, parse_time_range, question_time_range, score};
 use crate::memory::{
-    AgentHead, Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
+    Body, Change, Confidence, Memory, MemoryId, MemoryKind, MemoryWrite, Provenance, RecallRequest,
     RecallResponse, RenderedMemory, Status, amend, lifecycle, text_similarity,
 };
-use crate::session::event::RecordedEvent;
-use crate::session::state::NewSession;
 use crate::text::receipt::receipt;
 use crate::text::terms::query_terms;
 
@@ -25,20 +22,6 @@ pub const HITS_MAX: usize = 12;
 /// Earlier decisions reported with a new one.
 const SIMILAR_MAX: usize = 3;
 const SIMILAR_MIN: f64 = 0.3;
-
-pub(super) fn agent_head<'a>(context: &'a LearnContext<'_>) -> Option<&'a AgentHead> {
-    context.agent.head().agent.as_deref()
-}
-
-/// Applies the changes in order, and creates the stream first if it does not exist.
-pub(super) fn record_writes(context: &mut LearnContext<'_>, writes: Vec<MemoryWrite>) -> Vec<RecordedEvent> {
-    let encoding = context.counter.encoding();
-    let new = NewSession { id: context.id, encoding, policy: Policy::default(), imported_from: None };
-    let (agent, now) = (&mut context.agent, context.now);
-    let mut events: Vec<RecordedEvent> = agent.create_if_new(now, new).into_iter().collect();
-    events.extend(writes.into_iter().map(|write| agent.record(now, write.into_event())));
-    events
-}
 
 pub(super) fn refuse(refusal: Refusal) -> LearnStep {
     LearnStep::Done(Box::new(MemoryResponse::Refused(refusal)))
@@ -150,13 +133,13 @@ pub(super) fn apply_amendment(
     let (counter, now) = (context.counter, context.now);
     match how {
         Amendment::Confirm => {
-            let head = agent_head(context).cloned().unwrap_or_default();
+            let head = context.head.cloned().unwrap_or_default();
             amend::confirm(&head, memory, by, counter, now)
         }
         Amendment::Review { outcome, notes } => amend::review(memory, by.author, *outcome, notes, counter, now),
         Amendment::CarryOut => amend::mark_carried_out(memory, counter, now),
         Amendment::Edit(edit) => {
-            let head = agent_head(context).cloned().unwrap_or_default();
+            let head = context.head.cloned().unwrap_or_default();
             amend::edit(&head, memory, amend::Edit { author: by.author, ..(**edit).clone() }, counter, now)
         }
         Amendment::MarkCore => amend::mark_core(memory, by.author, counter, now),

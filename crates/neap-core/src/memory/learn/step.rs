@@ -2,15 +2,14 @@
 
 use super::MemoryResponse;
 use crate::base::ids::{Seq, Stamp};
-use crate::memory::{Change, Memory, MemoryId, RecallRequest, RecallResponse};
-use crate::session::event::RecordedEvent;
+use crate::memory::{Change, Memory, MemoryId, MemoryWrite, RecallRequest, RecallResponse};
 
 #[derive(Debug)]
 pub enum LearnStep {
     /// Look up records. → [`LearnInput::QueryResult`].
     Query(MemoryQuery),
-    /// Append to the agent's stream. → [`LearnInput::Committed`] or [`LearnInput::Stale`].
-    Commit(Vec<RecordedEvent>),
+    /// Apply to the agent's state and append to its stream. → [`LearnInput::Committed`] or [`LearnInput::Stale`].
+    Commit(Vec<MemoryWrite>),
     Done(Box<MemoryResponse>),
 }
 
@@ -60,6 +59,6 @@ pub enum LearnInput {
     Begin,
     QueryResult(MemoryQueryResult),
     Committed,
-    /// Another writer committed first; none of these events were stored, and the state was reloaded.
+    /// Another writer committed first; none of these changes were stored, and the state was reloaded.
     Stale,
 }

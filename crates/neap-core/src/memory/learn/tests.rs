@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::base::ids::{AgentId, TurnNo};
+use crate::base::ids::{AgentId, SessionId, TurnNo};
+use crate::base::policy::Policy;
 use crate::base::testing::WordCounter;
 use crate::memory::{
     Author, Censor, CensorAction, CensorPattern, CensorSide, Change, Confidence, Decision, Fact, MemoryDraft,
     Outcome, Provenance, Stakes, Status, Trust,
 };
-use crate::session::event::Event;
+use crate::session::event::RecordedEvent;
+use crate::session::state::{NewSession, SessionState};
 use crate::text::terms::terms;
 
 struct Agent {
-    id: SessionId,
     state: SessionState,
     versions: Vec<MemoryVersion>,
     now: i64,
@@ -22,7 +23,10 @@ struct Agent {
 impl Agent {
     fn new() -> Self {
         let id = AgentId::from_name("newton").unwrap().stream();
-        Self { id, state: SessionState::default(), versions: Vec::new(), now: 0 }
+        let mut state = SessionState::default();
+        let (encoding, policy) = (WordCounter.encoding(), Policy::default());
+        state.create_if_new(Stamp(0), NewSession { id: &id, encoding, policy, imported_from: None });
+        Self { state, versions: Vec::new(), now: 0 }
     }
 
     fn records(&self) -> BTreeMap<MemoryId, Memory> {
@@ -83,19 +87,18 @@ impl Agent {
         let (mut machine, mut input, mut commits) = (LearnMachine::new(command), LearnInput::Begin, 0);
         loop {
             let now = Stamp(self.now);
-            let mut context = LearnContext { id: &self.id, agent: &mut self.state, counter: &WordCounter, now };
-            input = match machine.step(&mut context, input) {
+            let head = self.state.head().agent.as_deref();
+            input = match machine.step(&LearnContext { head, counter: &WordCounter, now }, input) {
                 LearnStep::Query(query) => LearnInput::QueryResult(change(self.given(query))),
-                LearnStep::Commit(events) => {
+                LearnStep::Commit(writes) => {
                     commits += 1;
                     assert_eq!(commits, 1, "what belongs together is committed together");
-                    for recorded in events {
-                        if let Event::MemoryChanged { change, memory, was } = recorded.event {
-                            let before = self.records().get(&memory.id).map(crate::memory::CountedState::of);
-                            assert_eq!(was, before, "{change:?} of {}", memory.id);
-                            let (seq, at) = (recorded.seq, recorded.at);
-                            self.versions.push(MemoryVersion { seq, at, change, memory: *memory });
-                        }
+                    for write in writes {
+                        let (change, memory) = (write.change.clone(), write.memory.clone());
+                        let before = self.records().get(&memory.id).map(crate::memory::CountedState::of);
+                        assert_eq!(write.previous, before, "{change:?} of {}", memory.id);
+                        let RecordedEvent { seq, at, .. } = self.state.record(now, write);
+                        self.versions.push(MemoryVersion { seq, at, change, memory });
                     }
                     LearnInput::Committed
                 }
@@ -278,12 +281,7 @@ fn what_is_brought_back_carries_what_rests_on_it_and_is_contested_again() {
     agent.say(fact("billing timeout", "The billing timeout is 45 seconds", person()));
     agent.say(decision("Show the spinner for long", &["f2"]));
     assert_eq!((agent.one("f1").status, agent.one("d1").shaken_by), (Status::Superseded, vec![get("f1")]));
-    let mut other = Agent {
-        versions: agent.versions.clone(),
-        state: agent.state.clone(),
-        id: agent.id.clone(),
-        now: agent.now,
-    };
+    let mut other = Agent { versions: agent.versions.clone(), state: agent.state.clone(), now: agent.now };
     agent.done("f2", Amendment::Undo);
     assert_eq!((agent.one("f1").status, agent.one("f2").status), (Status::New, Status::Inactive));
     assert_eq!((agent.one("d1").shaken_by, agent.one("d2").shaken_by), (vec![], vec![get("f2")]));

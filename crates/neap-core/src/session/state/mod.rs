@@ -4,6 +4,7 @@
 //! session grows with its efforts, not with the length of the conversation.
 
 mod apply;
+mod apply_effort;
 mod head;
 mod keywords;
 
@@ -16,7 +17,7 @@ use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::policy::Policy;
 use crate::base::tokens::TokenCounter;
 use crate::session::effort::{Effort, LogSize};
-use crate::session::event::{Event, RecordedEvent};
+use crate::session::event::{Event, RecordedEvent, SessionEvent};
 use crate::session::mask_event;
 use crate::session::window::Window;
 use crate::text::secrets::{Masking, mask_message};
@@ -68,13 +69,13 @@ impl SessionState {
     pub fn create_if_new(&mut self, at: Stamp, new: NewSession<'_>) -> Option<RecordedEvent> {
         let NewSession { id, encoding, policy, imported_from } = new;
         let (session, encoding) = (id.clone(), encoding.to_owned());
-        let created = Event::SessionCreated { session, encoding, policy, imported_from };
+        let created = SessionEvent::Created { session, encoding, policy, imported_from };
         self.head.session.is_none().then(|| self.record(at, created))
     }
 
     /// Applies an event as the next one of the stream and returns it as recorded.
-    pub fn record(&mut self, at: Stamp, event: Event) -> RecordedEvent {
-        let event = mask_event(self.masking, event);
+    pub fn record(&mut self, at: Stamp, event: impl Into<Event>) -> RecordedEvent {
+        let event = mask_event(self.masking, event.into());
         let recorded = RecordedEvent { seq: self.head.seq.next(), at, event };
         self.apply(&recorded);
         recorded
@@ -236,6 +237,7 @@ impl SessionState {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::session::event::EffortEvent;
 
     /// A lost record costs only that record: later events about an effort that was never opened have no effect.
     #[test]
@@ -243,13 +245,13 @@ mod tests {
         let id = EffortId::from_name("lost").unwrap();
         let mut state = SessionState::default();
         state.skip(Seq(1));
-        state.record(Stamp(1), Event::EffortSwitched { id: id.clone(), turn: TurnNo(1) });
+        state.record(Stamp(1), EffortEvent::Switched { id: id.clone(), turn: TurnNo(1) });
         let summary =
             crate::session::effort::Summary { text: "s".into(), tokens: crate::base::tokens::Tokens(1), at: None };
         let next_active = Some(id.clone());
         state.record(
             Stamp(2),
-            Event::EffortConcluded {
+            EffortEvent::Concluded {
                 id,
                 summary,
                 turn: TurnNo(1),

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use neap_core::base::ids::{EffortId, Seq, SessionId};
-use neap_core::session::event::Event;
+use neap_core::session::event::{EffortEvent, Event, TurnEvent};
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::summarize::ModelSummarizer;
 use neap_sqlite::SqliteStore;
@@ -155,16 +155,16 @@ impl ScenarioRun {
 
 impl Observed {
     fn record_event(&mut self, event: &Event) {
-        if let Event::ToolsCalled { round, .. } = event {
+        if let Event::Turn(TurnEvent::ToolsCalled { round, .. }) = event {
             self.calls.extend(round.assistant.message.tool_calls.iter().map(|call| call.name.clone()));
         }
-        let (list, id) = if let Event::EffortOpened { id, .. } = event {
+        let (list, id) = if let Event::Effort(EffortEvent::Opened { id, .. }) = event {
             (&mut self.opened, id)
-        } else if let Event::EffortConcluded { id, .. } = event {
+        } else if let Event::Effort(EffortEvent::Concluded { id, .. }) = event {
             (&mut self.concluded, id)
-        } else if let Event::EffortExpanded { id, .. } = event {
+        } else if let Event::Effort(EffortEvent::Expanded { id, .. }) = event {
             (&mut self.expanded, id)
-        } else if let Event::EffortReopened { id, .. } = event {
+        } else if let Event::Effort(EffortEvent::Reopened { id, .. }) = event {
             (&mut self.reopened, id)
         } else {
             return;

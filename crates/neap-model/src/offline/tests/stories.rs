@@ -5,7 +5,7 @@ use neap_core::base::message::{CountedMessage, Message};
 use neap_core::base::testing::WordCounter;
 use neap_core::context::{ThisTurn, assemble};
 use neap_core::session::effort::Summary;
-use neap_core::session::event::Event;
+use neap_core::session::event::EffortEvent;
 use neap_core::session::log::LogCache;
 use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
@@ -189,10 +189,10 @@ fn a_context_of_the_core_is_understood() {
         state.record(Stamp(0), event);
     };
     for name in ["old-one", "back", "front"] {
-        record(Event::EffortOpened { id: id(name), name: name.into(), turn });
+        record(EffortEvent::Opened { id: id(name), name: name.into(), turn });
         if name == "old-one" {
             let summary = Summary::new(&WordCounter, &id(name), "It ended: well. Really.", None);
-            record(Event::EffortConcluded {
+            record(EffortEvent::Concluded {
                 id: id(name),
                 summary,
                 turn,

@@ -8,8 +8,8 @@ use neap_core::base::ids::{EffortId, TurnNo};
 use neap_core::base::ledger::{Layer, Ledger, LogShown};
 use neap_core::base::message::Scope;
 use neap_core::client::{RequestAccount, TokenUsage};
-use neap_core::memory::MemoryKind;
-use neap_core::session::event::{EpochCause, Event};
+use neap_core::memory::{MemoryEvent, MemoryKind};
+use neap_core::session::event::{ClientEvent, EffortEvent, EpochCause, Event, TurnEvent, WindowEvent};
 use neap_core::text::receipt::Receipt;
 use neap_engine::TurnExplanation;
 
@@ -60,8 +60,15 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
                 loaded_memories::render(explained.turn, selected, ledger, texts)
             }));
         }
-        None if explained.happened.iter().any(|event| matches!(event, Event::RequestPassed { .. })) => {}
-        None if explained.happened.iter().any(|event| matches!(event, Event::MessageAdded { .. })) => {
+        None if explained
+            .happened
+            .iter()
+            .any(|event| matches!(event, Event::Client(ClientEvent::RequestPassed { .. }))) => {}
+        None if explained
+            .happened
+            .iter()
+            .any(|event| matches!(event, Event::Turn(TurnEvent::MessageAdded { .. }))) =>
+        {
             text.push_str("  recorded from another program: Neap assembled no context\n");
         }
         None => text.push_str("  no reply, so no record of a context\n"),
@@ -145,34 +152,23 @@ fn render_cost(ledger: &Ledger, cause: Option<EpochCause>) -> String {
 
 fn receipt_of(event: &Event) -> Option<&Receipt> {
     match event {
-        Event::EffortConcluded { receipt, .. }
-        | Event::EffortSummarized { receipt, .. }
-        | Event::SpanCompacted { receipt, .. } => receipt.as_deref(),
-        Event::ClientCompacted { receipt, .. } => Some(receipt),
-        Event::SessionCreated { .. }
-        | Event::PolicyChanged { .. }
-        | Event::TurnStarted { .. }
-        | Event::ToolsCalled { .. }
-        | Event::EffortOpened { .. }
-        | Event::EffortExpanded { .. }
-        | Event::EffortCollapsed { .. }
-        | Event::EffortSwitched { .. }
-        | Event::EffortReopened { .. }
-        | Event::EffortsReferenced { .. }
-        | Event::SummariesEvicted { .. }
-        | Event::HistoryLinked { .. }
-        | Event::RequestPassed { .. }
-        | Event::EpochBegan { .. }
-        | Event::TurnCompleted { .. }
-        | Event::TurnAbandoned { .. }
-        | Event::MessageAdded { .. }
-        | Event::TurnClosed { .. }
-        | Event::TurnTakenBack { .. }
-        | Event::MemoriesLoaded { .. }
-        | Event::CensorTriggered { .. }
-        | Event::MemoryChanged { .. }
-        | Event::MemoryErased { .. }
-        | Event::Scrubbed { .. } => None,
+        Event::Effort(EffortEvent::Concluded { receipt, .. } | EffortEvent::Summarized { receipt, .. })
+        | Event::Window(WindowEvent::SpanCompacted { receipt, .. }) => receipt.as_deref(),
+        Event::Client(ClientEvent::Compacted { receipt, .. }) => Some(receipt),
+        Event::Session(_)
+        | Event::Turn(_)
+        | Event::Effort(
+            EffortEvent::Opened { .. }
+            | EffortEvent::Expanded { .. }
+            | EffortEvent::Collapsed { .. }
+            | EffortEvent::Switched { .. }
+            | EffortEvent::Reopened { .. }
+            | EffortEvent::Referenced { .. }
+            | EffortEvent::Evicted { .. },
+        )
+        | Event::Client(ClientEvent::HistoryLinked { .. } | ClientEvent::RequestPassed { .. })
+        | Event::Window(WindowEvent::EpochBegan { .. })
+        | Event::Memory(_) => None,
     }
 }
 
@@ -232,44 +228,51 @@ fn describe_request(account: &RequestAccount) -> String {
 
 fn describe_event(event: &Event) -> String {
     match event {
-        Event::EffortOpened { id, .. } => format!("opened {id}"),
-        Event::EffortConcluded { id, .. } => format!("concluded {id}"),
-        Event::EffortSummarized { id, summary, .. } => format!("summary of {id}: {}", one_line(&summary.text)),
-        Event::EffortExpanded { id, tokens_loaded, .. } => format!("expanded {id}: {tokens_loaded} tokens loaded"),
-        Event::EffortCollapsed { id, cause, tokens_freed, .. } => {
+        Event::Effort(EffortEvent::Opened { id, .. }) => format!("opened {id}"),
+        Event::Effort(EffortEvent::Concluded { id, .. }) => format!("concluded {id}"),
+        Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
+            format!("summary of {id}: {}", one_line(&summary.text))
+        }
+        Event::Effort(EffortEvent::Expanded { id, tokens_loaded, .. }) => {
+            format!("expanded {id}: {tokens_loaded} tokens loaded")
+        }
+        Event::Effort(EffortEvent::Collapsed { id, cause, tokens_freed, .. }) => {
             format!("collapsed {id}: {cause}; {tokens_freed} tokens freed")
         }
-        Event::EffortSwitched { id, .. } => format!("switched to {id}"),
-        Event::EffortReopened { id, .. } => format!("reopened {id}"),
-        Event::EffortsReferenced { ids, .. } => format!("referenced {}", effort_ids(ids)),
-        Event::SummariesEvicted { ids, .. } => format!("evicted {}", effort_ids(ids)),
-        Event::SpanCompacted { scope, span, .. } => {
+        Event::Effort(EffortEvent::Switched { id, .. }) => format!("switched to {id}"),
+        Event::Effort(EffortEvent::Reopened { id, .. }) => format!("reopened {id}"),
+        Event::Effort(EffortEvent::Referenced { ids, .. }) => format!("referenced {}", effort_ids(ids)),
+        Event::Effort(EffortEvent::Evicted { ids, .. }) => format!("evicted {}", effort_ids(ids)),
+        Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => {
             let (original, compacted) = (thousands(span.size.tokens.0), thousands(span.tokens.0));
             format!("summarised {}: {original} tokens in {compacted}", span.handle(scope))
         }
-        Event::MessageAdded { message, .. } => {
+        Event::Turn(TurnEvent::MessageAdded { message, .. }) => {
             let message = &message.message;
             format!("{} added: {}", message.role.as_str(), one_line(&message.content))
         }
-        Event::EpochBegan { cause, .. } => format!("prompt rewritten ({})", cause),
-        Event::RequestPassed { passed, .. } => describe_request(passed),
-        Event::ClientCompacted { turn, first, source_tokens, summary_tokens, .. } => {
+        Event::Window(WindowEvent::EpochBegan { cause, .. }) => format!("prompt rewritten ({})", cause),
+        Event::Client(ClientEvent::RequestPassed { passed, .. }) => describe_request(passed),
+        Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {
             let (original, compacted) = (thousands(source_tokens.0), thousands(summary_tokens.0));
             format!("the client summarised turns {first} to {turn}: {original} tokens in {compacted}")
         }
-        Event::MemoriesLoaded { loaded, .. } => loaded_memories::describe_load(loaded),
-        Event::CensorTriggered { id, side, action, .. } => loaded_memories::describe_trigger(*id, *side, *action),
-        Event::TurnTakenBack { .. } => "undone: no longer shown or found".to_owned(),
-        Event::SessionCreated { .. }
-        | Event::PolicyChanged { .. }
-        | Event::TurnStarted { .. }
-        | Event::ToolsCalled { .. }
-        | Event::TurnCompleted { .. }
-        | Event::TurnAbandoned { .. }
-        | Event::TurnClosed { .. }
-        | Event::HistoryLinked { .. }
-        | Event::MemoryChanged { .. }
-        | Event::MemoryErased { .. }
-        | Event::Scrubbed { .. } => event.kind().replace('_', " "),
+        Event::Memory(MemoryEvent::Loaded { loaded, .. }) => loaded_memories::describe_load(loaded),
+        Event::Memory(MemoryEvent::CensorTriggered { id, side, action, .. }) => {
+            loaded_memories::describe_trigger(*id, *side, *action)
+        }
+        Event::Turn(TurnEvent::TakenBack { .. }) => "undone: no longer shown or found".to_owned(),
+        Event::Session(_)
+        | Event::Turn(
+            TurnEvent::Started { .. }
+            | TurnEvent::ToolsCalled { .. }
+            | TurnEvent::Completed { .. }
+            | TurnEvent::Abandoned { .. }
+            | TurnEvent::Closed { .. },
+        )
+        | Event::Client(ClientEvent::HistoryLinked { .. })
+        | Event::Memory(MemoryEvent::Changed { .. } | MemoryEvent::Erased { .. }) => {
+            event.kind().replace('_', " ")
+        }
     }
 }

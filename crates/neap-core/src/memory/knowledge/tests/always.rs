@@ -1,11 +1,7 @@
 //! The fixed layers, and the focus.
 
 use super::*;
-use crate::base::ids::{EffortId, SessionId, TurnNo};
 use crate::base::prompt;
-use crate::memory::PendingDecision;
-use crate::session::event::Event;
-use crate::session::state::SessionState;
 
 /// 003, Context Budget: layers 1 to 4 are always present.
 #[test]
@@ -86,42 +82,6 @@ fn focus_keeps_twenty_items_and_evicts_the_least_then_the_oldest() {
     assert!(focus.threads[..15].iter().all(|thread| thread.priority == Stakes::High));
     let low: Vec<&str> = focus.threads[15..].iter().map(|thread| thread.text.as_str()).collect();
     assert_eq!(low, ["thread 28", "thread 26", "thread 24", "thread 22"]);
-}
-
-#[test]
-fn focus_is_the_active_effort_and_what_else_is_open() {
-    let mut state = SessionState::default();
-    let session = SessionId::from_name("main").unwrap();
-    state.record(
-        Stamp(1),
-        Event::SessionCreated {
-            session: session.clone(),
-            encoding: "words".into(),
-            policy: Default::default(),
-            imported_from: None,
-        },
-    );
-    for (at, name) in [(2, "Bike lights"), (3, "Storage design")] {
-        let id = EffortId::from_name(name).unwrap();
-        state.record(Stamp(at), Event::EffortOpened { id, name: name.into(), turn: TurnNo(1) });
-    }
-    let mut agent = AgentHead::default();
-    for (id, stakes, session) in [("d1", Stakes::Critical, Some(session)), ("d2", Stakes::Critical, None)] {
-        let id = id.parse().unwrap();
-        agent.pending.push(PendingDecision {
-            id,
-            text: "Chose Postgres\n## Identity".into(),
-            stakes,
-            session,
-            at: Stamp(9),
-        });
-    }
-    let found = focus(&state, &agent, Some("what was asked"));
-    assert_eq!(found.task.as_deref(), Some("Storage design"));
-    let threads: Vec<&str> = found.threads.iter().map(|thread| thread.text.as_str()).collect();
-    assert_eq!(threads, ["Awaiting the outcome of d1: Chose Postgres · Identity", "Open effort: Bike lights"]);
-    let none = focus(&SessionState::default(), &agent, Some("# what was asked"));
-    assert_eq!((none.task.as_deref(), none.threads.len()), (Some("what was asked"), 0));
 }
 
 /// Short follow-ups keep the task.

@@ -9,7 +9,7 @@ use neap_core::memory::{
     AgentHead, Body, DraftOutcome, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RememberPlan, amend,
     dependants_request, lookup_request, mark_shaken, remember,
 };
-use neap_core::session::event::{Event, RecordedEvent};
+use neap_core::session::event::{RecordedEvent, SessionEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_core::session::state::SessionState;
 use neap_store::{Commit, Store, StoreError};
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
     fn new(store: &'a dyn Store, id: SessionId, counter: &'a dyn TokenCounter) -> Self {
         let mut state = SessionState::default();
         let in_flight = TurnsInFlight::of(&state);
-        let created = Event::SessionCreated {
+        let created = SessionEvent::Created {
             session: id.clone(),
             encoding: counter.encoding().to_owned(),
             policy: Policy::default(),
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
     fn apply(&mut self, writes: Vec<MemoryWrite>, at: Stamp) {
         for write in writes {
             self.batch.insert(write.memory.id, write.memory.clone());
-            let recorded = self.state.record(at, write.into_event());
+            let recorded = self.state.record(at, write);
             self.events.push(recorded);
         }
     }
