@@ -99,7 +99,7 @@ impl Driver<'_> {
             }
             // Without an agent the stream is an agent's own, or has no memories.
             Step::Recall(query) => {
-                let agent = stream.agent.as_ref().map_or(&stream.id, |agent| &agent.live.id);
+                let agent = stream.agent.as_ref().map_or(&stream.id, |agent| &agent.stream.id);
                 Input::Recalled(lookup(self.parts, agent, query).await?)
             }
             Step::CommitMemories(events) => self.commit_memories(stream, events, run).await?,
@@ -137,11 +137,11 @@ impl Driver<'_> {
         let Some(agent) = &mut stream.agent else { return Ok(Input::MemoriesCommitted) };
         let ops = memory_ops(&events, Tokens::ZERO);
         let changed: Vec<_> = events.iter().filter_map(|recorded| changed_memory(&recorded.event)).collect();
-        if run.recorder.commit(&mut agent.live, events).await?.is_stale() {
+        if run.recorder.commit(&mut agent.stream, events).await?.is_stale() {
             return Ok(Input::MemoriesStale);
         }
         agent.memories.mark_changed(&changed);
-        run.committed(&agent.live.id, &ops);
+        run.committed(&agent.stream.id, &ops);
         Ok(Input::MemoriesCommitted)
     }
 

@@ -18,7 +18,7 @@ use neap_store::folder::FolderViews;
 
 use crate::agent_stream::AgentConfig;
 use crate::clock::Clock;
-use crate::embedding::EmbedTimeout;
+use crate::embedding::QueryEmbedState;
 use crate::foreground::ForegroundLoad;
 use crate::ingest::{Backlog, SessionCache};
 use crate::tool_answer::ToolAnswer;
@@ -56,7 +56,7 @@ pub(crate) struct Parts {
     /// For summaries that are needed at once.
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    pub(crate) embed_timeout: EmbedTimeout,
+    pub(crate) query_embed: QueryEmbedState,
     pub(crate) foreground: ForegroundLoad,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,
