@@ -6,11 +6,11 @@ use neap_core::base::ids::AgentId;
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::memory_budget;
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, QuestionContext, context};
 use neap_core::memory::learn::{MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion};
 use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
 use neap_core::session::report::AgentReport;
-use neap_core::turn::tools::ToolSet;
 
 use crate::agent_stream::{lookup, run_command, token_counter};
 use crate::error::EngineError;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use neap_core::base::ids::{AgentId, Seq, SessionId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentContext, AgentProfile, LoadedMemories};
 use neap_core::memory::learn::{
     Amendment, LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
@@ -15,7 +16,6 @@ use neap_core::memory::{
 };
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
-use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
 

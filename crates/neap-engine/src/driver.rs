@@ -15,7 +15,8 @@ use crate::parts::Parts;
 use crate::retrieval::find_texts;
 use crate::stream::OpenStream;
 use neap_core::base::tokens::{TokenCounter, Tokens};
-use neap_core::turn::tools::{Banner, ToolSet};
+use neap_core::context::tools::ToolSet;
+use neap_core::turn::tools::Banner;
 
 pub(crate) struct Driver<'a> {
     pub(crate) parts: &'a Parts,

@@ -3,6 +3,7 @@
 pub mod chunks;
 pub mod excerpt;
 pub mod figures;
+pub(crate) mod naming;
 pub mod receipt;
 pub mod reference;
 pub mod render;

@@ -4,12 +4,12 @@ use crate::base::ids::{SessionId, Stamp};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
+use crate::context::tools::ToolSet;
 use crate::context::{Assembler, FULL_PERCENT, Selection, ThisTurn};
 use crate::memory::knowledge::AgentContext;
 use crate::memory::learn::LearnContext;
 use crate::session::log::{Log, LogCache, LogRequest};
 use crate::session::state::SessionState;
-use crate::turn::tools::ToolSet;
 
 pub struct TurnContext<'a> {
     pub id: &'a SessionId,

@@ -8,11 +8,11 @@ use neap_core::base::message::{CountedMessage, Exchange, Message, Role, Scope};
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::host_log::{HostLog, RenderedLog, TextChunk, append_message, best_chunks};
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::Author;
 use neap_core::recall::{Filter, ParsedQuestion, RankWeights, TextSearch};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::summary::SummarizerKind;
-use neap_core::turn::tools::ToolSet;
 use neap_core::turn::{TurnError, Upkeep};
 use neap_model::bpe::counter_for;
 

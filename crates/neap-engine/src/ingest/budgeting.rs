@@ -11,12 +11,12 @@ use neap_core::client::{
     HistoryItem, HistoryPart, JsonTokenCounter, Overflow, RequestClass, SummaryCoverage, decide_forward,
     item_messages, render_checkpoint,
 };
+use neap_core::context::tools::ToolSet;
 use neap_core::recall::{Embedding, Filter, PageCounting, TextKind};
 use neap_core::session::event::{EpochCause, Event};
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::Upkeep;
-use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::{CachedCounter, FixedParts, WireRequest};
