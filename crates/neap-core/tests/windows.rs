@@ -13,6 +13,7 @@ use neap_core::base::policy::Policy;
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::Tokens;
 use neap_core::context::epoch::SentPrompt;
+use neap_core::context::tools::ToolSet;
 use neap_core::context::{Selection, ThisTurn, WorkingContext, assemble};
 use neap_core::session::effort::LogSize;
 use neap_core::session::event::{EffortEvent, Event, SessionEvent, TurnEvent, WindowEvent};
@@ -20,7 +21,6 @@ use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
 use neap_core::session::state::SessionState;
 use neap_core::session::validate::validate_imported;
 use neap_core::session::window::Span;
-use neap_core::turn::tools::ToolSet;
 use neap_core::turn::{Input, Machine, Progress, Step, TurnContext, Upkeep};
 
 /// A session of which only the rules are there.

@@ -6,11 +6,11 @@ use neap_core::base::ids::AgentId;
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::memory_budget;
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, QuestionContext, context};
 use neap_core::memory::learn::{MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion};
 use neap_core::memory::{AgentHead, Memory, MemoryId, MemoryKind};
 use neap_core::session::report::AgentReport;
-use neap_core::turn::tools::ToolSet;
 
 use crate::agent_stream::{lookup, run_command, token_counter};
 use crate::error::EngineError;
@@ -22,7 +22,7 @@ pub struct Agent {
     parts: Arc<Parts>,
     id: AgentId,
     profile: Arc<AgentProfile>,
-    live: OpenStream,
+    stream: OpenStream,
     counter: Arc<dyn TokenCounter>,
 }
 
@@ -32,9 +32,9 @@ impl Agent {
         id: AgentId,
         profile: Arc<AgentProfile>,
     ) -> Result<Self, EngineError> {
-        let live = OpenStream::load(parts.store.as_ref(), id.stream()).await?;
-        let counter = token_counter(&parts, &live);
-        Ok(Self { parts, id, profile, live, counter })
+        let stream = OpenStream::load(parts.store.as_ref(), id.stream()).await?;
+        let counter = token_counter(&parts, &stream);
+        Ok(Self { parts, id, profile, stream, counter })
     }
 
     /// The agent's id.
@@ -44,7 +44,7 @@ impl Agent {
 
     /// Censors, pinned records and counts: the part of the memory that is always loaded.
     pub fn head(&self) -> AgentHead {
-        self.live.state.head().agent.as_deref().cloned().unwrap_or_default()
+        self.stream.state.head().agent.as_deref().cloned().unwrap_or_default()
     }
 
     /// Figures on the agent's memory, such as its growth.
@@ -54,12 +54,12 @@ impl Agent {
 
     /// Runs a command. A refusal is a response, not an error; changes are durable when this returns.
     pub async fn run_command(&mut self, command: MemoryCommand) -> Result<MemoryResponse, EngineError> {
-        run_command(&self.parts, self.counter.as_ref(), &mut self.live, command).await
+        run_command(&self.parts, self.counter.as_ref(), &mut self.stream, command).await
     }
 
     /// One record; `None` if it never existed or was erased.
     pub async fn get(&self, id: MemoryId) -> Result<Option<Memory>, EngineError> {
-        Ok(self.parts.store.memories(&self.live.id, &[id]).await?.pop())
+        Ok(self.parts.store.memories(&self.stream.id, &[id]).await?.pop())
     }
 
     /// Lists at most `max` records, newest first, from before `before` if given.
@@ -69,12 +69,12 @@ impl Agent {
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, EngineError> {
-        Ok(self.parts.store.list_memories(&self.live.id, kind, before, max).await?)
+        Ok(self.parts.store.list_memories(&self.stream.id, kind, before, max).await?)
     }
 
     /// All versions of a record, oldest first.
     pub async fn history(&self, id: MemoryId) -> Result<Vec<MemoryVersion>, EngineError> {
-        match lookup(&self.parts, &self.live.id, MemoryQuery::History(id)).await? {
+        match lookup(&self.parts, &self.stream.id, MemoryQuery::History(id)).await? {
             MemoryQueryResult::History { versions, .. } | MemoryQueryResult::Versions(versions) => Ok(versions),
             MemoryQueryResult::Records(_) => Ok(Vec::new()),
         }
@@ -82,8 +82,8 @@ impl Agent {
 
     /// Erases a record physically. Only a person may ask for this.
     pub async fn erase(&mut self, id: MemoryId) -> Result<u64, EngineError> {
-        let erased = self.parts.store.erase_memory(&self.live.id, id, self.parts.clock.now()).await?;
-        self.live.reload(self.parts.store.as_ref()).await?;
+        let erased = self.parts.store.erase_memory(&self.stream.id, id, self.parts.clock.now()).await?;
+        self.stream.reload(self.parts.store.as_ref()).await?;
         Ok(erased)
     }
 
@@ -100,10 +100,10 @@ impl Agent {
             memory_budget(&policy, &ToolSet::none(), self.counter.as_ref()).max(Tokens(policy.memory_tokens_max))
         });
         let empty = AgentHead::default();
-        let head = self.live.state.head().agent.as_deref().unwrap_or(&empty);
+        let head = self.stream.state.head().agent.as_deref().unwrap_or(&empty);
         let query =
             context::ContextQuery::new(&self.profile, question, frame, now).map_err(EngineError::NoFrame)?;
-        let recalled = self.parts.search_memories(&self.live.id, query.request(), question).await?;
+        let recalled = self.parts.search_memories(&self.stream.id, query.request(), question).await?;
         Ok(query.build_context(head, &recalled, budget, self.counter.as_ref(), now))
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use neap_core::base::ids::{AgentId, Seq, SessionId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, LoadedMemories};
 use neap_core::memory::learn::{
     Amendment, LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
@@ -17,7 +18,6 @@ use neap_core::memory::{
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
 use neap_core::turn::AgentContext;
-use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
 
@@ -41,7 +41,7 @@ pub(crate) struct AgentConfig {
 }
 
 pub(crate) struct AgentStream {
-    pub(crate) live: OpenStream,
+    pub(crate) stream: OpenStream,
     pub(crate) memories: LoadedMemories,
     /// Counts in the encoding of the agent's own records.
     pub(crate) counter: Arc<dyn TokenCounter>,
@@ -52,10 +52,10 @@ pub(crate) struct AgentStream {
 
 impl AgentStream {
     pub(crate) async fn load(parts: &Parts, agent: &AgentConfig) -> Result<Self, StoreError> {
-        let live = OpenStream::load(parts.store.as_ref(), agent.id.stream()).await?;
-        let counter = token_counter(parts, &live);
+        let stream = OpenStream::load(parts.store.as_ref(), agent.id.stream()).await?;
+        let counter = token_counter(parts, &stream);
         Ok(Self {
-            live,
+            stream,
             memories: LoadedMemories::default(),
             counter,
             profile: agent.profile.clone(),
@@ -65,8 +65,8 @@ impl AgentStream {
 
     pub(crate) fn context(&mut self) -> AgentContext<'_> {
         AgentContext {
-            id: &self.live.id,
-            agent: &mut self.live.state,
+            id: &self.stream.id,
+            agent: &mut self.stream.state,
             memories: &mut self.memories,
             counter: self.counter.as_ref(),
             profile: &self.profile,
@@ -75,12 +75,12 @@ impl AgentStream {
 
     /// Applies what is due by time; with a configured summariser, also rewords a few long records.
     pub(crate) async fn run_upkeep(&mut self, parts: &Parts) -> Result<(), EngineError> {
-        run_command(parts, self.counter.as_ref(), &mut self.live, MemoryCommand::Sweep).await?;
+        run_command(parts, self.counter.as_ref(), &mut self.stream, MemoryCommand::Sweep).await?;
         if parts.summary_timeout.is_none() {
             return Ok(());
         }
         for kind in [MemoryKind::Decision, MemoryKind::Episode] {
-            for memory in parts.store.list_memories(&self.live.id, Some(kind), None, REWORDED_MAX).await? {
+            for memory in parts.store.list_memories(&self.stream.id, Some(kind), None, REWORDED_MAX).await? {
                 if needs_rewording(self.counter.as_ref(), &memory) && self.reworded.insert(memory.id) {
                     self.reword(parts, &memory).await?;
                 }
@@ -105,7 +105,7 @@ impl AgentStream {
             run_command(
                 parts,
                 self.counter.as_ref(),
-                &mut self.live,
+                &mut self.stream,
                 MemoryCommand::Amend { id: memory.id, how, by },
             )
             .await?;
@@ -116,13 +116,13 @@ impl AgentStream {
     /// Reloads the agent if another process changed it. Returns whether a loaded memory was erased.
     pub(crate) async fn refresh(&mut self, parts: &Parts) -> Result<bool, StoreError> {
         let store = parts.store.as_ref();
-        if !self.live.is_ahead_of_store() && store.last_seq(&self.live.id).await? == self.live.state.seq() {
+        if !self.stream.is_ahead_of_store() && store.last_seq(&self.stream.id).await? == self.stream.state.seq() {
             return Ok(false);
         }
-        self.live.reload(store).await?;
-        self.counter = token_counter(parts, &self.live);
+        self.stream.reload(store).await?;
+        self.counter = token_counter(parts, &self.stream);
         let loaded = self.memories.loaded_ids();
-        let current = store.memories(&self.live.id, &loaded).await?;
+        let current = store.memories(&self.stream.id, &loaded).await?;
         Ok(self.memories.check_outdated(&current))
     }
 }

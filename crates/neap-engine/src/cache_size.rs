@@ -33,10 +33,10 @@ impl Engine {
         let sessions = cache.all_sessions();
         for session in &sessions {
             let Ok(session) = session.try_lock() else { continue };
-            let state = &session.live.state;
+            let state = &session.stream.state;
             efforts += state.efforts().len();
             spans += state.head().ambient_window.spans().len();
-            exchanges += session.live.logs.exchanges();
+            exchanges += session.stream.logs.exchanges();
             hidden.0 += session.hidden_turns.len();
             hidden.1 += session.hidden_turns.iter().map(neap_core::client::HiddenToolTurns::bytes).sum::<usize>();
             if let Some(plan) = &session.cut_plan {
@@ -65,14 +65,14 @@ impl Engine {
 impl Session {
     /// Sizes of what an open session holds in memory.
     pub fn cache_sizes(&self) -> Vec<CacheSize> {
-        let state = &self.live.state;
+        let state = &self.stream.state;
         let head = state.head();
         vec![
             CacheSize::new("efforts", state.efforts().len(), 0),
             CacheSize::new("turns in flight", head.pending.len(), 0),
             CacheSize::new("spans", head.ambient_window.spans().len(), 0),
-            CacheSize::new("exchanges", self.live.logs.exchanges(), 0),
-            CacheSize::new("messages sent", self.live.sent.message_count(), 0),
+            CacheSize::new("exchanges", self.stream.logs.exchanges(), 0),
+            CacheSize::new("messages sent", self.stream.sent.message_count(), 0),
         ]
     }
 }

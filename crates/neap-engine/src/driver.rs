@@ -15,7 +15,8 @@ use crate::parts::Parts;
 use crate::retrieval::find_texts;
 use crate::stream::OpenStream;
 use neap_core::base::tokens::{TokenCounter, Tokens};
-use neap_core::turn::tools::{Banner, ToolSet};
+use neap_core::context::tools::ToolSet;
+use neap_core::turn::tools::Banner;
 
 pub(crate) struct Driver<'a> {
     pub(crate) parts: &'a Parts,
@@ -99,7 +100,7 @@ impl Driver<'_> {
             }
             // Without an agent the stream is an agent's own, or has no memories.
             Step::Recall(query) => {
-                let agent = stream.agent.as_ref().map_or(&stream.id, |agent| &agent.live.id);
+                let agent = stream.agent.as_ref().map_or(&stream.id, |agent| &agent.stream.id);
                 Input::Recalled(lookup(self.parts, agent, query).await?)
             }
             Step::CommitMemories(events) => self.commit_memories(stream, events, run).await?,
@@ -138,11 +139,11 @@ impl Driver<'_> {
         let ops = memory_ops(&events, Tokens::ZERO);
         let changed: Vec<_> =
             events.iter().filter_map(|recorded| recorded.event.as_memory().and_then(changed_memory)).collect();
-        if run.recorder.commit(&mut agent.live, events).await?.is_stale() {
+        if run.recorder.commit(&mut agent.stream, events).await?.is_stale() {
             return Ok(Input::MemoriesStale);
         }
         agent.memories.mark_changed(&changed);
-        run.committed(&agent.live.id, &ops);
+        run.committed(&agent.stream.id, &ops);
         Ok(Input::MemoriesCommitted)
     }
 

@@ -24,7 +24,7 @@ const MASK_BYTES_MAX: usize = 8 * QUERY_BYTES_MAX;
 const BACKOFF: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-pub(crate) struct EmbedTimeout {
+pub(crate) struct QueryEmbedState {
     /// `None` waits for as long as it takes.
     pub(crate) timeout: Option<Duration>,
     fault: Mutex<Option<EmbedFault>>,
@@ -55,7 +55,7 @@ impl EmbedFault {
     }
 }
 
-impl EmbedTimeout {
+impl QueryEmbedState {
     fn fault(&self) -> MutexGuard<'_, Option<EmbedFault>> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,14 +78,14 @@ impl Parts {
 
     pub(crate) async fn embed_query(&self, question: &str) -> Option<Embedding> {
         let has_text = !question.trim().is_empty();
-        if self.embedder.is_none() || !has_text || self.embed_timeout.is_backing_off() {
+        if self.embedder.is_none() || !has_text || self.query_embed.is_backing_off() {
             return None;
         }
         let embedding = self.embed_masked(question).await;
         if let Err(error) = &embedding {
             tracing::warn!(target: "neap::recall", %error, "a question was not embedded");
         }
-        *self.embed_timeout.fault() = embedding.as_ref().err().map(EmbedFault::new);
+        *self.query_embed.fault() = embedding.as_ref().err().map(EmbedFault::new);
         embedding.ok()
     }
 
@@ -94,13 +94,12 @@ impl Parts {
         let embedder = self.embedder.as_ref().ok_or_else(no_embedding)?;
         // Stored texts are masked before they are embedded, so the query is masked here.
         let masked = masked_query(self.store.masking(), question);
-        if let Some((_, embedding)) = self.embed_timeout.latest().as_ref().filter(|(latest, _)| *latest == masked)
-        {
+        if let Some((_, embedding)) = self.query_embed.latest().as_ref().filter(|(latest, _)| *latest == masked) {
             return Ok(embedding.clone());
         }
         let texts = [masked.as_str()];
         let pending = embedder.embed(&texts);
-        let result = match self.embed_timeout.timeout {
+        let result = match self.query_embed.timeout {
             Some(limit) => tokio::time::timeout(limit, pending).await.unwrap_or(Err(ModelError::TimedOut(limit))),
             None => pending.await,
         };
@@ -108,7 +107,7 @@ impl Parts {
             .pop()
             .filter(|embedding| embedding.values().iter().any(|value| *value != 0))
             .ok_or_else(no_embedding)?;
-        *self.embed_timeout.latest() = Some((masked, embedding.clone()));
+        *self.query_embed.latest() = Some((masked, embedding.clone()));
         Ok(embedding)
     }
 }
@@ -129,14 +128,14 @@ impl Engine {
 
     /// Loads a local embedder, so that the first query does not wait for it.
     pub async fn warm_up(&self) {
-        if self.parts.embed_timeout.timeout.is_none() {
+        if self.parts.query_embed.timeout.is_none() {
             self.embed_query("ready").await;
         }
     }
 
     /// Why the latest query was searched by words alone despite an embedder; `None` if it was embedded.
     pub fn embed_fault(&self) -> Option<String> {
-        self.parts.embed_timeout.fault().as_ref().map(|fault| fault.message.clone())
+        self.parts.query_embed.fault().as_ref().map(|fault| fault.message.clone())
     }
 
     /// Embeds one batch of waiting texts; returns how many. Does nothing without an embedder.

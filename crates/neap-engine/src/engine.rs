@@ -8,13 +8,13 @@ use neap_core::base::ids::{AgentId, SessionId, TurnNo};
 use neap_core::base::message::Message;
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::TokenCounter;
+use neap_core::context::tools::ToolSet;
 use neap_core::context::{agent_tools, check_budget};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::recall::Filter;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::resume::resume;
 use neap_core::session::summary_account::{SUMMARY_EVENT_KINDS, SummaryAccount, summary_accounts};
-use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_model::caller::Tenancy;
 use neap_model::envelope::Keyring;
@@ -27,7 +27,7 @@ use neap_store::{SessionInfo, Store, StoredEvent};
 use crate::agent::Agent;
 use crate::agent_stream::{AgentConfig, AgentStream};
 use crate::clock::{Clock, SystemClock};
-use crate::embedding::EmbedTimeout;
+use crate::embedding::QueryEmbedState;
 use crate::error::EngineError;
 use crate::explain::{TurnExplanation, explain};
 use crate::foreground::ForegroundLoad;
@@ -95,7 +95,7 @@ impl EngineBuilder {
     /// Limits the time for embedding a query; no limit by default. After it, and for some seconds after a failure,
     /// search goes by words alone. Needs a runtime with time enabled.
     pub fn embed_timeout(mut self, limit: Option<Duration>) -> Self {
-        self.parts.embed_timeout.timeout = limit;
+        self.parts.query_embed.timeout = limit;
         self
     }
 
@@ -165,7 +165,7 @@ impl Engine {
             summarizer: Arc::new(ExtractiveSummarizer::new(counter_for(DEFAULT_ENCODING))),
             fallback_summarizer: Arc::new(ExtractiveSummarizer::new(counter_for(DEFAULT_ENCODING))),
             embedder: None,
-            embed_timeout: EmbedTimeout::default(),
+            query_embed: QueryEmbedState::default(),
             foreground: ForegroundLoad::default(),
             clock: Arc::new(SystemClock),
             host_tools: Arc::new(NoHostTools),
@@ -344,7 +344,7 @@ impl Engine {
         let host = self.parts.host_tools.specs();
         let tools = match &stream.agent {
             Some(agent) => {
-                let head = agent.live.state.head().agent.as_deref();
+                let head = agent.stream.state.head().agent.as_deref();
                 agent_tools(stream.state.policy(), head, &host, counter.as_ref())
             }
             None => ToolSet::with_efforts(counter.as_ref(), host),

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use neap_core::base::ids::SessionId;
 use neap_core::base::message::ToolCall;
 use neap_core::client::Tenant;
+use neap_core::context::tools::ToolSpec;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
-use neap_core::turn::tools::ToolSpec;
 use neap_model::caller::Tenancy;
 use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
 use neap_model::envelope::{KeyError, Keyring};
@@ -18,7 +18,7 @@ use neap_store::folder::FolderViews;
 
 use crate::agent_stream::AgentConfig;
 use crate::clock::Clock;
-use crate::embedding::EmbedTimeout;
+use crate::embedding::QueryEmbedState;
 use crate::foreground::ForegroundLoad;
 use crate::ingest::{Backlog, SessionCache};
 use crate::tool_answer::ToolAnswer;
@@ -56,7 +56,7 @@ pub(crate) struct Parts {
     /// For summaries that are needed at once.
     pub(crate) fallback_summarizer: Arc<dyn Summarizer>,
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    pub(crate) embed_timeout: EmbedTimeout,
+    pub(crate) query_embed: QueryEmbedState,
     pub(crate) foreground: ForegroundLoad,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host_tools: Arc<dyn HostTools>,

@@ -6,6 +6,7 @@ use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{CountedMessage, Incomplete, Message, Scope, ToolCall, display_text};
 use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::context::tools::ToolSet;
 use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
 use neap_core::session::event::{AbandonReason, SessionEvent};
@@ -13,7 +14,7 @@ use neap_core::session::report::{Report, report};
 use neap_core::session::resume::abandon;
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::mask_id;
-use neap_core::turn::tools::{Banner, ToolSet};
+use neap_core::turn::tools::Banner;
 use neap_core::turn::{StandaloneOutcome, StandaloneToolCall, Turn, TurnOutcome, Upkeep, check_length};
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
@@ -69,7 +70,7 @@ pub struct ToolReply {
 /// One open conversation.
 pub struct Session {
     pub(crate) parts: Arc<Parts>,
-    pub(crate) live: OpenStream,
+    pub(crate) stream: OpenStream,
     counter: Arc<dyn TokenCounter>,
     tools: ToolSet,
     interrupt: Interrupt,
@@ -78,11 +79,11 @@ pub struct Session {
 impl Session {
     pub(crate) fn new(
         parts: Arc<Parts>,
-        live: OpenStream,
+        stream: OpenStream,
         counter: Arc<dyn TokenCounter>,
         tools: ToolSet,
     ) -> Self {
-        Self { parts, live, counter, tools, interrupt: Interrupt::default() }
+        Self { parts, stream, counter, tools, interrupt: Interrupt::default() }
     }
 
     /// Sends a message and returns the reply. The turn is durable when this returns; the message is durable before
@@ -124,11 +125,11 @@ impl Session {
 
     /// Runs a tool outside a turn.
     pub async fn call_tool(&mut self, name: &str, arguments: &str) -> Result<ToolReply, EngineError> {
-        self.call_tool_watched(name, arguments, &mut NullObserver).await
+        self.call_tool_observed(name, arguments, &mut NullObserver).await
     }
 
     /// Like [`Session::call_tool`], with an observer.
-    pub async fn call_tool_watched(
+    pub async fn call_tool_observed(
         &mut self,
         name: &str,
         arguments: &str,
@@ -138,7 +139,7 @@ impl Session {
         self.parts.keyring()?;
         self.recover().await?;
         let call = ToolCall {
-            id: format!("call_{}", self.live.state.seq().next()),
+            id: format!("call_{}", self.stream.state.seq().next()),
             name: name.to_owned(),
             arguments: arguments.to_owned(),
         };
@@ -148,7 +149,7 @@ impl Session {
             .await?;
         let StandaloneOutcome { text, banner, refusal } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
-        let envelope = keyring.seal(&call_binding(self.live.id.as_str(), &call), text.clone(), now)?;
+        let envelope = keyring.seal(&call_binding(self.stream.id.as_str(), &call), text.clone(), now)?;
         Ok(ToolReply { text, banner, refusal, envelope })
     }
 
@@ -157,10 +158,10 @@ impl Session {
         self.recover().await?;
         self.load_logs().await?;
         let message = self.prepare_text(text).await;
-        let turn = self.live.state.turn().next();
+        let turn = self.stream.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         let now = self.parts.clock.now();
-        Ok(self.view().preview(&self.live.sent, this_turn, now)?)
+        Ok(self.view().preview(&self.stream.sent, this_turn, now)?)
     }
 
     /// The context for `text`, if any, written from scratch.
@@ -168,7 +169,7 @@ impl Session {
         self.recover().await?;
         self.load_logs().await?;
         let message = self.prepare_text(text).await;
-        let turn = self.live.state.turn().next();
+        let turn = self.stream.state.turn().next();
         let this_turn = ThisTurn { turn, message: message.as_ref(), ..ThisTurn::default() };
         Ok(self.view().assemble_anew(this_turn)?)
     }
@@ -176,27 +177,27 @@ impl Session {
     /// The context within another budget, without our tools; `None` if that is too small. Changes nothing.
     pub(crate) async fn context_within(&mut self, budget: Tokens) -> Result<Option<WorkingContext>, EngineError> {
         self.recover().await?;
-        let mut policy = self.live.state.policy().clone();
+        let mut policy = self.stream.state.policy().clone();
         policy.set("context_tokens_max", &budget.0.to_string())?;
         // Applied in memory only: the session is reloaded below.
-        self.live.state.record(self.parts.clock.now(), SessionEvent::PolicyChanged { policy });
-        self.live.logs.clear();
+        self.stream.state.record(self.parts.clock.now(), SessionEvent::PolicyChanged { policy });
+        self.stream.logs.clear();
         self.load_logs().await?;
-        let this_turn = ThisTurn { turn: self.live.state.turn().next(), ..ThisTurn::default() };
+        let this_turn = ThisTurn { turn: self.stream.state.turn().next(), ..ThisTurn::default() };
         let context =
             Assembler { tools: &ToolSet::none(), knowledge: None, ..self.view() }.assemble_anew(this_turn);
-        self.live.reload(self.parts.store.as_ref()).await?;
+        self.stream.reload(self.parts.store.as_ref()).await?;
         Ok(context.ok())
     }
 
     /// Prepares the summaries that the next turns will need, so that none waits for them; returns how many. May be
     /// dropped midway. Without upkeep, the built-in summariser bounds the session at the last moment.
     pub async fn run_upkeep(&mut self) -> Result<usize, EngineError> {
-        self.run_upkeep_watched(&mut NullObserver).await
+        self.run_upkeep_observed(&mut NullObserver).await
     }
 
     /// Like [`Session::run_upkeep`], with an observer.
-    pub async fn run_upkeep_watched(&mut self, observer: &mut dyn TurnObserver) -> Result<usize, EngineError> {
+    pub async fn run_upkeep_observed(&mut self, observer: &mut dyn TurnObserver) -> Result<usize, EngineError> {
         self.recover().await?;
         let (driver, stream) = self.driver();
         let made = driver.run(stream, Upkeep::default(), &mut DriverRun::new(driver.parts, observer)).await?;
@@ -206,17 +207,17 @@ impl Session {
 
     /// The session's id.
     pub fn id(&self) -> &SessionId {
-        &self.live.id
+        &self.stream.id
     }
 
     /// The session's state.
     pub fn state(&self) -> &SessionState {
-        &self.live.state
+        &self.stream.state
     }
 
     /// The session's metrics.
     pub fn report(&self) -> Report {
-        report(&self.live.state)
+        report(&self.stream.state)
     }
 
     /// Counts in the session's encoding.
@@ -232,23 +233,23 @@ impl Session {
     /// Changes a setting for good; one that leaves no room for a message is refused and changes nothing.
     pub async fn set(&mut self, key: &str, value: &str) -> Result<(), EngineError> {
         self.recover().await?;
-        let Self { parts, live, tools, counter, .. } = self;
+        let Self { parts, stream, tools, counter, .. } = self;
         let mut recorder = Recorder::new(parts);
         loop {
-            let mut policy = live.state.policy().clone();
+            let mut policy = stream.state.policy().clone();
             policy.set(key, value)?;
             check_budget(&policy, tools, counter.as_ref())?;
-            let decided = vec![live.state.record(parts.clock.now(), SessionEvent::PolicyChanged { policy })];
-            if !recorder.commit(live, decided).await?.is_stale() {
+            let decided = vec![stream.state.record(parts.clock.now(), SessionEvent::PolicyChanged { policy })];
+            if !recorder.commit(stream, decided).await?.is_stale() {
                 // The logs in memory were cut to the old budget.
-                live.forget_logs();
+                stream.forget_logs();
                 return Ok(());
             }
         }
     }
 
     async fn prepare_message(&self, message: Message) -> CountedMessage {
-        prepare_message(&self.live.state, &self.counter, message).await
+        prepare_message(&self.stream.state, &self.counter, message).await
     }
 
     async fn prepare_text(&self, text: Option<&str>) -> Option<CountedMessage> {
@@ -267,13 +268,13 @@ impl Session {
         reply: Option<&str>,
     ) -> Result<TurnReply, EngineError> {
         self.recover().await?;
-        let stored_id = turn_id.map(|id| mask_id(self.live.state.masking(), id));
+        let stored_id = turn_id.map(|id| mask_id(self.stream.state.masking(), id));
         if let Some(turn_id) = &stored_id
-            && let Some(turn) = self.parts.store.turn_by_id(&self.live.id, turn_id).await?
+            && let Some(turn) = self.parts.store.turn_by_id(&self.stream.id, turn_id).await?
         {
             return self.stored_reply(turn).await;
         }
-        check_length(self.live.state.policy(), text, reply)?;
+        check_length(self.stream.state.policy(), text, reply)?;
         let user_message = self.prepare_message(Message::user(text)).await;
         let reply_message = match reply {
             Some(reply) => Some(self.prepare_message(Message::assistant(reply)).await),
@@ -296,14 +297,15 @@ impl Session {
     }
 
     async fn stored_reply(&self, turn: TurnNo) -> Result<TurnReply, EngineError> {
-        if self.live.state.head().pending.contains_key(&turn) {
+        if self.stream.state.head().pending.contains_key(&turn) {
             return Err(EngineError::StillAnswering { turn });
         }
-        let explanation = crate::explain::explain(self.parts.store.as_ref(), &self.live.id, turn).await?;
+        let explanation = crate::explain::explain(self.parts.store.as_ref(), &self.stream.id, turn).await?;
         if let Some(reason) = explanation.abandoned {
             return Err(EngineError::NoReply { turn, reason });
         }
-        let text = explanation.reply.ok_or_else(|| EngineError::NoTurn { session: self.live.id.clone(), turn })?;
+        let text =
+            explanation.reply.ok_or_else(|| EngineError::NoTurn { session: self.stream.id.clone(), turn })?;
         let scope = explanation.scope.unwrap_or(Scope::Ambient);
         let (ledger, incomplete) = (explanation.ledger.unwrap_or_default(), explanation.incomplete);
         Ok(TurnReply { turn, text, incomplete, banners: Vec::new(), refusals: Vec::new(), scope, ledger })
@@ -311,40 +313,40 @@ impl Session {
 
     /// Drops what a cancelled turn decided but never made durable, and closes the turn; its message stays.
     pub(crate) async fn recover(&mut self) -> Result<(), EngineError> {
-        if let Some(agent) = &mut self.live.agent
+        if let Some(agent) = &mut self.stream.agent
             && agent.refresh(&self.parts).await?
         {
             // An erased memory must not be sent again.
-            self.live.sent.invalidate();
+            self.stream.sent.invalidate();
         }
-        let Self { parts, live, .. } = self;
-        live.drop_uncommitted(parts.store.as_ref()).await?;
+        let Self { parts, stream, .. } = self;
+        stream.drop_uncommitted(parts.store.as_ref()).await?;
         let mut recorder = Recorder::new(parts);
-        while let Some(turn) = live.turn {
-            let Some(event) = abandon(&live.state, turn, AbandonReason::Interrupted) else {
-                live.turn = None;
+        while let Some(turn) = stream.turn {
+            let Some(event) = abandon(&stream.state, turn, AbandonReason::Interrupted) else {
+                stream.turn = None;
                 break;
             };
-            let decided = vec![live.state.record(parts.clock.now(), event)];
-            if !recorder.commit(live, decided).await?.is_stale() {
+            let decided = vec![stream.state.record(parts.clock.now(), event)];
+            if !recorder.commit(stream, decided).await?.is_stale() {
                 // The log in memory lacks the turn, and the prompt has it without an end.
-                live.forget_logs();
+                stream.forget_logs();
             }
         }
         Ok(())
     }
 
     async fn load_logs(&mut self) -> Result<(), EngineError> {
-        let OpenStream { state, logs, .. } = &self.live;
+        let OpenStream { state, logs, .. } = &self.stream;
         for request in Selection::of(state).log_requests(state.policy(), |scope| logs.get(scope).is_some()) {
-            let log = self.parts.store.log(&self.live.id, &request).await?;
-            self.live.logs.put(request.scope, log);
+            let log = self.parts.store.log(&self.stream.id, &request).await?;
+            self.stream.logs.put(request.scope, log);
         }
         Ok(())
     }
 
     fn view(&self) -> Assembler<'_> {
-        let OpenStream { state, logs, agent, .. } = &self.live;
+        let OpenStream { state, logs, agent, .. } = &self.stream;
         let knowledge = agent.as_ref().and_then(|agent| agent.memories.page());
         Assembler { state, logs, tools: &self.tools, counter: self.counter.as_ref(), knowledge }
     }
@@ -356,6 +358,6 @@ impl Session {
             tools: &self.tools,
             interrupt: &self.interrupt,
         };
-        (driver, &mut self.live)
+        (driver, &mut self.stream)
     }
 }

@@ -31,22 +31,22 @@ impl Session {
     /// stays stored and its handle leads to it; what its tools did stays done.
     pub async fn undo_turn(&mut self) -> Result<Result<UndoneTurn, Refusal>, EngineError> {
         self.recover().await?;
-        let Self { parts, live, .. } = self;
+        let Self { parts, stream, .. } = self;
         let (store, mut recorder) = (parts.store.as_ref(), Recorder::new(parts));
         loop {
-            let Some((turn, scope)) = last_turn(store, &live.id).await? else {
+            let Some((turn, scope)) = last_turn(store, &stream.id).await? else {
                 return Ok(Err(Refusal::new("There is no turn to undo.")));
             };
-            let log = store.log(&live.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
-            let event = match undo_turn(&live.state, turn, &scope, log.size().tokens) {
+            let log = store.log(&stream.id, &LogRequest::turns(scope.clone(), turn, turn)).await?;
+            let event = match undo_turn(&stream.state, turn, &scope, log.size().tokens) {
                 Ok(event) => event,
                 Err(refusal) => return Ok(Err(refusal)),
             };
-            let decided = vec![live.state.record(parts.clock.now(), event)];
-            if recorder.commit(live, decided).await?.is_stale() {
+            let decided = vec![stream.state.record(parts.clock.now(), event)];
+            if recorder.commit(stream, decided).await?.is_stale() {
                 continue;
             }
-            live.forget_logs();
+            stream.forget_logs();
             let first = log.exchanges().next().and_then(|exchange| exchange.messages.first());
             let user_text = first.map_or_else(String::new, |counted| counted.message.content.to_string());
             return Ok(Ok(UndoneTurn { turn, user_text }));

@@ -10,9 +10,9 @@ use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_core::base::message::{Message, Role, ToolCall};
 use neap_core::base::prompt;
 use neap_core::base::tokens::Tokens;
+use neap_core::context::tools::ToolSpec;
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::turn::ModelRequest;
-use neap_core::turn::tools::ToolSpec;
 use neap_engine::{
     Author, Engine, FixedClock, HostTools, NullObserver, RetrievalRequest, Session, SessionOptions, ToolAnswer,
 };

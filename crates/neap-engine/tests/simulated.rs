@@ -9,7 +9,7 @@ use crate::stage::{Stage, effort};
 use async_trait::async_trait;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::message::{Scope, ToolCall};
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{Author, Engine, EngineError, HostTools, NullObserver, Session, SessionOptions, ToolAnswer};
 use neap_model::{ChatModel, ModelError, OnText};

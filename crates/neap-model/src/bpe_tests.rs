@@ -1,10 +1,10 @@
 //! Known counts, additivity, the estimate against exact counts, and the cost of Neap's own prompt text.
 
 use neap_core::client::{CutPlan, JsonTokenCounter};
+use neap_core::context::tools::ToolSet;
 use neap_core::context::{ThisTurn, assemble};
 use neap_core::session::log::LogCache;
 use neap_core::session::state::SessionState;
-use neap_core::turn::tools::ToolSet;
 use proptest::prelude::*;
 
 use super::*;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mock::{ALL, End, Mock, Reply, Speaks};
 use neap_core::base::message::{Message, ToolCall};
 use neap_core::base::tokens::Tokens;
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions, RetryPolicy, Timeouts};
 use neap_model::{ChatModel, ModelError};

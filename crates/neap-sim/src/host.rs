@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
 use neap_core::base::message::ToolCall;
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use neap_engine::{HostTools, ToolAnswer};
 use serde_json::json;
 

@@ -10,7 +10,7 @@ use crate::rig::{Neap, Ran};
 use async_trait::async_trait;
 use neap_core::base::ids::SessionId;
 use neap_core::base::message::ToolCall;
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use neap_engine::{Author, Engine, HostTools, NullObserver, SessionOptions, ToolAnswer};
 use neap_model::envelope::Keyring;
 use neap_model::scripted::ScriptedModel;

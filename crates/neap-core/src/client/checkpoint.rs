@@ -39,7 +39,7 @@ struct CheckpointLine {
 fn checkpoint_lines(state: &SessionState, before: TurnNo) -> Vec<CheckpointLine> {
     let mut lines: Vec<CheckpointLine> =
         state.shown_efforts().filter(|effort| effort.last_active < before).filter_map(effort_line).collect();
-    for (scope, _) in SummaryCoverage::covered_logs(state) {
+    for (scope, _) in SummaryCoverage::coverable_logs(state) {
         for span in state.window(&scope).spans().iter().filter(|span| span.first < before) {
             let text = format!("[{}] {}", span.handle(&scope), span.text);
             lines.push(CheckpointLine { turn: span.first, exchanges: span.size.exchanges, text });

@@ -20,7 +20,6 @@ pub mod hook_reply;
 mod mask_item;
 mod overflow;
 mod own_tools;
-mod phrase;
 mod recording;
 mod request;
 mod request_class;

@@ -7,8 +7,7 @@ use std::ops::Range;
 use super::chain::Chain;
 use super::request::{ClientRequest, HistoryItem, Speaker, WireApi};
 use crate::base::digest::Digest;
-use crate::base::prompt;
-use crate::turn::tools::ToolSpec;
+use crate::context::tools::ToolSpec;
 
 /// A client's model fetches text: tools that expand a log act only on our own contexts.
 const OFFERED_TOOLS: [&str; 9] = [
@@ -27,8 +26,7 @@ const EFFORT_TOOLS: [&str; 4] = ["open_effort", "close_effort", "switch_effort",
 
 /// Always the same list, so that the prompt prefix stays the same.
 pub fn offered_tools() -> Vec<ToolSpec> {
-    let read = |text: &str| -> Vec<ToolSpec> { serde_json::from_str(text).expect("prompts are tested to parse") };
-    let all = [read(prompt::TOOLS), read(prompt::MEMORY_TOOLS)].concat();
+    let all = ToolSpec::own();
     OFFERED_TOOLS.iter().filter_map(|name| all.iter().find(|tool| tool.name == *name)).cloned().collect()
 }
 

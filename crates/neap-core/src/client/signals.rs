@@ -2,8 +2,9 @@
 
 use super::chain::Chain;
 use crate::base::digest::Digest;
-use crate::base::ids::{SessionId, mask_for_id};
+use crate::base::ids::SessionId;
 use crate::base::tenant::Tenant;
+use crate::text::naming::mask_for_id;
 
 /// Identifiers in a request's path, headers and body.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,12 +4,12 @@
 //! sign: never on a pause, never because another begins.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::phrase;
 use crate::base::ids::Stamp;
+use crate::text::completion::{Addressee, find_completion};
+use crate::text::identifiers::find_names;
+use crate::text::phrases::{FOLLOW_UP, NEW_TOPIC, find_request, normalize};
+use crate::text::reference::is_stop_word;
 use crate::text::terms::terms;
 
 /// Recent turns that make up the current topic.
@@ -36,125 +36,6 @@ pub enum TopicChange {
     Closes,
 }
 
-/// Without Unicode (`-u`) a pattern compiles faster.
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern of ours"));
-    };
-}
-
-const NEW_TOPIC_PHRASES: &[&str] = &[
-    "new topic",
-    "new task",
-    "new project",
-    "new question",
-    "new issue",
-    "different topic",
-    "different subject",
-    "different question",
-    "on another note",
-    "unrelated",
-    "separately",
-    "something else",
-    "next task",
-    "next ticket",
-    "next issue",
-    "moving on",
-    "change of topic",
-];
-const REQUEST_PHRASES: &[&str] = &[
-    "help me",
-    "can you help",
-    "could you help",
-    "i need help",
-    "i need you to",
-    "i want to",
-    "i'd like to",
-    "i need to",
-    "we need to",
-    "let's build",
-    "let's plan",
-    "let's write",
-    "let's create",
-    "let's design",
-    "let's start",
-    "let's fix",
-    "let's debug",
-    "let's add",
-    "let's implement",
-    "let's set up",
-    "let's look at",
-    "please add",
-    "please fix",
-    "please write",
-    "please create",
-    "please implement",
-    "please build",
-    "please find",
-    "please look",
-    "please make",
-    "please update",
-    "please investigate",
-    "how do i",
-    "how do we",
-    "how can i",
-    "how can we",
-    "how should i",
-    "how should we",
-    "doesn't work",
-    "is broken",
-    "fails",
-    "crash",
-    "crashes",
-    "crashed",
-    "an error",
-];
-const FOLLOW_UP_PHRASES: &[&str] = &[
-    "and",
-    "also",
-    "then",
-    "so",
-    "but",
-    "or",
-    "yes",
-    "no",
-    "ok",
-    "okay",
-    "now",
-    "why",
-    "what about",
-    "how about",
-    "same",
-    "again",
-    "that",
-    "this",
-    "it",
-    "these",
-    "those",
-    "great",
-    "thanks",
-    "thank you",
-    "good",
-    "perfect",
-    "continue",
-    "go on",
-    "do it",
-    "try",
-];
-pattern!(
-    COMPLETION,
-    r"(?i-u)\b((that|this|it|all|everything)('s| is| are)? (now )?(fixed|solved|resolved|done|finished|sorted|merged|shipped)|(that|this) (fixed|solved|did) it|we('re| are) done|i('m| am) done|problem solved|issue resolved|case closed|works (now|perfectly)|you can close (it|this)|wrap (it|this) up)\b"
-);
-/// Every completion claim contains one of these: a cheap filter before the pattern.
-const COMPLETION_WORDS: &[&str] = &[
-    "fixed", "solved", "done", "finished", "sorted", "merged", "shipped", "did it", "closed", "works", "close",
-    "wrap",
-];
-pattern!(
-    NOT_COMPLETION,
-    r"(?i-u)\b(not|n't|isn't|still|almost|nearly|until|once|when|if|before|unless|should|must|to be|need|later|on hold|for now|but|yet|except|instead|tomorrow)\b|\?"
-);
-
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TopicTracker {
     /// Words, and files and identifiers, each with the turn that last used it.
@@ -170,7 +51,7 @@ impl TopicTracker {
         let text = &message[..message.floor_char_boundary(SCAN_BYTES)];
         let is_first = self.words.is_empty();
         let paused = self.last.is_some_and(|last| at.0.saturating_sub(last.0) >= PAUSE_MS);
-        let change = if has_completion_clause(text) {
+        let change = if is_completion_claim(text) {
             TopicChange::Closes
         } else if self.is_new_topic(text, is_first, paused) {
             topic_name(text).map_or(TopicChange::Continues, TopicChange::Opens)
@@ -211,10 +92,11 @@ impl TopicTracker {
         if words.len() < WORDS_MIN {
             return false;
         }
-        if is_first || phrase::find_phrase(text, NEW_TOPIC_PHRASES).is_some() {
+        let plain = normalize(text);
+        if is_first || NEW_TOPIC.is_in(&plain) {
             return true;
         }
-        if (!paused && phrase::starts_with_phrase(text, FOLLOW_UP_PHRASES))
+        if (!paused && FOLLOW_UP.begins(&plain))
             || identifiers(text).iter().any(|identifier| self.identifiers.contains_key(identifier))
         {
             return false;
@@ -222,7 +104,7 @@ impl TopicTracker {
         let shared = words.iter().filter(|word| self.words.contains_key(*word)).count();
         let max_percent = if paused {
             SHARED_MAX_PAUSED_PERCENT
-        } else if phrase::find_phrase(text, REQUEST_PHRASES).is_some() {
+        } else if find_request(&plain).is_some() {
             SHARED_MAX_REQUEST_PERCENT
         } else {
             SHARED_MAX_PERCENT
@@ -231,35 +113,25 @@ impl TopicTracker {
     }
 }
 
-/// Whether a person says that the work is done, in a clause that nothing takes back.
+/// Whether a person says that the work in hand is done.
 pub fn is_completion_claim(text: &str) -> bool {
-    has_completion_clause(&text[..text.floor_char_boundary(SCAN_BYTES)])
-}
-
-fn has_completion_clause(text: &str) -> bool {
-    text.split(['.', '!', ';', '\n']).any(|clause| {
-        let lower = clause.to_ascii_lowercase();
-        let may_be = COMPLETION_WORDS.iter().any(|word| lower.contains(word));
-        let is_short = clause.split_whitespace().count() <= 12;
-        may_be && is_short && COMPLETION.is_match(clause) && !NOT_COMPLETION.is_match(clause)
-    }) && !text.contains('?')
+    find_completion(&text[..text.floor_char_boundary(SCAN_BYTES)], Addressee::Agent).is_some()
 }
 
 /// File names, identifiers and ticket numbers, in lower case.
 fn identifiers(text: &str) -> BTreeSet<String> {
-    phrase::find_names(text).into_iter().map(|name| name.trim_matches(['.', '/', '-']).to_lowercase()).collect()
+    find_names(text).into_iter().map(|name| name.trim_matches(['.', '/', '-']).to_lowercase()).collect()
 }
 
 fn topic_name(text: &str) -> Option<String> {
-    let start = phrase::find_phrase(text, REQUEST_PHRASES).map_or(0, |found| found.end);
+    let text = normalize(text);
+    let start = find_request(&text).map_or(0, |found| found.end);
     let content_words = |part: &str| -> Vec<String> {
-        let words = part.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-        words
-            .filter(|word| word.chars().count() > 2 && !crate::text::reference::is_stop_word(word))
-            .take(NAME_WORDS)
-            .collect()
+        let words = part.split(|c: char| !c.is_alphanumeric());
+        let names = |word: &&str| word.chars().count() > 2 && !is_stop_word(word);
+        words.filter(names).take(NAME_WORDS).map(str::to_owned).collect()
     };
     let after = content_words(&text[start..]);
-    let words = if after.len() < 2 { content_words(text) } else { after };
+    let words = if after.len() < 2 { content_words(&text) } else { after };
     (!words.is_empty()).then(|| words.join(" "))
 }

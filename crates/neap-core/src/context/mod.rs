@@ -13,6 +13,7 @@ mod records;
 mod select;
 mod system;
 mod this_turn;
+pub mod tools;
 
 use std::sync::Arc;
 
@@ -29,11 +30,11 @@ use crate::memory::knowledge::{Knowledge, LoadCause, MemoryLoad};
 use crate::session::log::LogCache;
 use crate::session::state::SessionState;
 use crate::session::window::CompactionRequest;
-use crate::turn::tools::{ToolSet, ToolSpec};
 use budget::LayerDemand;
 use logs::LogSection;
 use records::RecordsWrapper;
 pub(crate) use this_turn::RenderedTurn;
+use tools::{ToolSet, ToolSpec};
 
 /// The turn for which a context is assembled.
 #[derive(Debug, Clone, Copy, Default)]

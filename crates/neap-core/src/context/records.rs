@@ -7,13 +7,13 @@
 
 use super::select::{Selection, summary_tokens};
 use super::system::{self, MESSAGE_OVERHEAD, NOTE_TOKENS_MAX};
+use super::tools::ToolSet;
 use crate::base::ids::{EffortId, Stamp};
 use crate::base::ledger::{Layer, Ledger};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::session::effort::{Effort, Summary};
 use crate::text::render;
-use crate::turn::tools::ToolSet;
 
 /// Most ids named of each kind of effort in play.
 const IDS_MAX: usize = 8;

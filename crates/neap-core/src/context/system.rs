@@ -2,9 +2,9 @@
 //! stored message appears in it (docs/decisions/0006-trust.md). Each section ends in a newline and begins with a letter or
 //! `#`, so that their counts add up.
 
+use super::tools::ToolSet;
 use crate::base::prompt;
 use crate::base::tokens::Tokens;
-use crate::turn::tools::ToolSet;
 
 /// A provider's overhead for the system message.
 pub(super) const MESSAGE_OVERHEAD: Tokens = Tokens(4);

@@ -38,7 +38,7 @@ impl SummaryCoverage {
     }
 
     /// Ambient chat and every open effort, each with the last turn that a summary covers (zero if none).
-    pub fn covered_logs(state: &SessionState) -> Vec<(Scope, TurnNo)> {
+    pub fn coverable_logs(state: &SessionState) -> Vec<(Scope, TurnNo)> {
         let open = state.open_efforts().map(|effort| Scope::Effort(effort.id.clone()));
         std::iter::once(Scope::Ambient)
             .chain(open)

@@ -1,8 +1,12 @@
 //! Reading text: terms and references, masking of secrets, excerpts, and receipts that say what a summary kept.
 
 pub mod chunks;
+pub mod completion;
 pub mod excerpt;
 pub mod figures;
+pub(crate) mod identifiers;
+pub(crate) mod naming;
+pub mod phrases;
 pub mod receipt;
 pub mod reference;
 pub mod render;

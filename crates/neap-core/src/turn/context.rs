@@ -4,6 +4,7 @@ use crate::base::ids::{SessionId, Stamp};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
+use crate::context::tools::ToolSet;
 use crate::context::{Assembler, FULL_PERCENT, Selection, ThisTurn};
 use crate::memory::MemoryWrite;
 use crate::memory::learn::LearnContext;
@@ -11,7 +12,6 @@ use crate::session::event::RecordedEvent;
 use crate::session::log::{Log, LogCache, LogRequest};
 use crate::session::state::SessionState;
 use crate::turn::agent_context::{AgentContext, record_writes};
-use crate::turn::tools::ToolSet;
 
 pub struct TurnContext<'a> {
     pub id: &'a SessionId,

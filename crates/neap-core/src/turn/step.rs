@@ -7,12 +7,13 @@ use crate::base::ids::TurnNo;
 use crate::base::ledger::Ledger;
 use crate::base::message::{Exchange, Incomplete, Message, Scope, Seal, ToolCall};
 use crate::context::BudgetTooSmall;
+use crate::context::tools::ToolSpec;
 use crate::memory::learn::{MemoryQuery, MemoryQueryResult};
 use crate::recall::{FoundText, TextSearch};
 use crate::session::event::{AbandonReason, RecordedEvent};
 use crate::session::log::{Log, LogRequest};
 use crate::session::summary::SummaryRequest;
-use crate::turn::tools::{Banner, ToolSpec};
+use crate::turn::tools::Banner;
 
 use super::context::TurnContext;
 

@@ -3,10 +3,10 @@
 use neap_core::base::message::{Message, Role};
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::TokenCounter;
+use neap_core::context::tools::ToolSet;
 use neap_core::session::event::{Event, RecordedEvent, WindowEvent};
 use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
-use neap_core::turn::tools::ToolSet;
 
 #[derive(Default)]
 pub(crate) struct Checks {

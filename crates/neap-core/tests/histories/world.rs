@@ -10,6 +10,7 @@ use neap_core::base::policy::Policy;
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::Tokens;
 use neap_core::context::epoch::SentPrompt;
+use neap_core::context::tools::{ToolSet, ToolSpec};
 use neap_core::context::{Assembler, ThisTurn};
 use neap_core::memory::Author;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent, TurnEvent};
@@ -17,7 +18,6 @@ use neap_core::session::log::{Log, LogCache, LogRequest, ReadFrom};
 use neap_core::session::project::build_exchange;
 use neap_core::session::state::SessionState;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
-use neap_core::turn::tools::{ToolSet, ToolSpec};
 use neap_core::turn::{
     Input, Machine, ModelReply, ModelRequest, Progress, StandaloneToolCall, Step, Turn, TurnContext, TurnOutcome,
     Upkeep,

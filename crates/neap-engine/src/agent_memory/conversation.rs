@@ -8,11 +8,11 @@ use neap_core::base::message::{CountedMessage, Exchange, Message, Role, Scope};
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::host_log::{HostLog, RenderedLog, TextChunk, append_message, best_chunks};
+use neap_core::context::tools::ToolSet;
 use neap_core::memory::Author;
 use neap_core::recall::{Filter, ParsedQuestion, RankWeights, TextSearch};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::summary::SummarizerKind;
-use neap_core::turn::tools::ToolSet;
 use neap_core::turn::{TurnError, Upkeep};
 use neap_model::bpe::counter_for;
 
@@ -34,7 +34,7 @@ const TEXTS_MAX: usize = 128;
 
 pub(super) struct ConversationLog {
     parts: Arc<Parts>,
-    live: OpenStream,
+    stream: OpenStream,
     counter: Arc<dyn TokenCounter>,
     tools: ToolSet,
     interrupt: Interrupt,
@@ -51,24 +51,24 @@ impl ConversationLog {
         log_tokens_max: Tokens,
     ) -> Result<Self, EngineError> {
         let parts = engine.parts.clone();
-        let mut live = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
+        let mut stream = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
         let mut recorder = Recorder::new(&parts);
         loop {
             let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
-            let created = live.create_if_new(&parts.encoding, policy, parts.clock.now());
-            if !recorder.commit(&mut live, created.into_iter().collect()).await?.is_stale() {
+            let created = stream.create_if_new(&parts.encoding, policy, parts.clock.now());
+            if !recorder.commit(&mut stream, created.into_iter().collect()).await?.is_stale() {
                 break;
             }
         }
-        let (counter, tools) = (counter_for(&live.state.head().encoding), ToolSet::none());
+        let (counter, tools) = (counter_for(&stream.state.head().encoding), ToolSet::none());
         let (interrupt, in_flight) = (Interrupt::default(), Vec::new());
-        let mut conversation = Self { parts, live, counter, tools, interrupt, in_flight, log_tokens_max };
+        let mut conversation = Self { parts, stream, counter, tools, interrupt, in_flight, log_tokens_max };
         conversation.load_in_flight().await?;
         Ok(conversation)
     }
 
     pub(super) fn session(&self) -> &SessionId {
-        &self.live.id
+        &self.stream.id
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {
@@ -77,7 +77,7 @@ impl ConversationLog {
 
     /// Share of the budget, in per cent, from which summaries are prepared.
     pub(super) fn prepare_percent(&self) -> u64 {
-        self.live.state.policy().window_prepare_percent
+        self.stream.state.policy().window_prepare_percent
     }
 
     pub(super) async fn append_message(
@@ -86,17 +86,17 @@ impl ConversationLog {
         content: &str,
         at: Stamp,
     ) -> Result<(), EngineError> {
-        let bytes_max = self.live.state.policy().message_bytes_max;
+        let bytes_max = self.stream.state.policy().message_bytes_max;
         if content.len() as u64 > bytes_max {
             return Err(TurnError::MessageTooLong { bytes: content.len() as u64, bytes_max }.into());
         }
         let message =
-            prepare_message(&self.live.state, &self.counter, Message { role, ..Message::user(content) }).await;
+            prepare_message(&self.stream.state, &self.counter, Message { role, ..Message::user(content) }).await;
         let parts = self.parts.clone();
         let mut recorder = Recorder::new(&parts);
         loop {
             self.sync().await?;
-            let stream = &mut self.live;
+            let stream = &mut self.stream;
             let before = stream.state.head().pending.clone();
             // The host chooses the role, which proves no author; these memories pin nothing.
             let events = append_message(&stream.state, message.clone(), Author::Model);
@@ -116,11 +116,11 @@ impl ConversationLog {
             [] => {}
             [(turn, at)] => {
                 let exchange = Exchange { turn, at, messages: std::mem::take(&mut self.in_flight) };
-                self.live.logs.push(&Scope::Ambient, Arc::new(exchange), self.log_tokens_max);
+                self.stream.logs.push(&Scope::Ambient, Arc::new(exchange), self.log_tokens_max);
             }
             // Several processes write: read again what they wrote.
             [_, _, ..] => {
-                self.live.logs.clear();
+                self.stream.logs.clear();
                 self.in_flight.clear();
             }
         }
@@ -131,7 +131,7 @@ impl ConversationLog {
         self.sync().await?;
         let log = self.log().await?;
         let host_log = HostLog {
-            state: &self.live.state,
+            state: &self.stream.state,
             log: &log,
             in_flight: &self.in_flight,
             counter: self.counter.as_ref(),
@@ -140,12 +140,12 @@ impl ConversationLog {
     }
 
     async fn log(&mut self) -> Result<Log, EngineError> {
-        if let Some(log) = self.live.logs.get(&Scope::Ambient) {
+        if let Some(log) = self.stream.logs.get(&Scope::Ambient) {
             return Ok(log.clone());
         }
         let request = LogRequest::newest(Scope::Ambient, self.log_tokens_max);
-        let log = self.parts.store.log(&self.live.id, &request).await?;
-        self.live.logs.put(Scope::Ambient, log.clone());
+        let log = self.parts.store.log(&self.stream.id, &request).await?;
+        self.stream.logs.put(Scope::Ambient, log.clone());
         Ok(log)
     }
 
@@ -168,7 +168,7 @@ impl ConversationLog {
                 interrupt: &self.interrupt,
             };
             let made =
-                driver.run(&mut self.live, upkeep, &mut DriverRun::new(driver.parts, &mut NullObserver)).await?;
+                driver.run(&mut self.stream, upkeep, &mut DriverRun::new(driver.parts, &mut NullObserver)).await?;
             total += made;
             if made == 0 {
                 return Ok(total);
@@ -177,7 +177,7 @@ impl ConversationLog {
     }
 
     pub(super) async fn latest_query(&mut self) -> Result<Option<(TurnNo, Arc<str>)>, EngineError> {
-        let turn = self.live.state.turn();
+        let turn = self.stream.state.turn();
         let user_text = |messages: &[CountedMessage]| {
             let user = messages.iter().rev().find(|counted| counted.message.role == Role::User);
             user.map(|counted| counted.message.content.clone())
@@ -197,7 +197,7 @@ impl ConversationLog {
         keep: impl Fn(TurnNo) -> bool,
     ) -> Result<Vec<TextChunk>, EngineError> {
         let question = ParsedQuestion::parse(query, self.parts.clock.now());
-        let filter = Filter::for_stream(&self.live.id);
+        let filter = Filter::for_stream(&self.stream.id);
         let search = TextSearch { question, filter, weights: RankWeights::for_search(), max: TEXTS_MAX };
         let found = find_texts(&self.parts, &search).await?;
         let mut chunks = best_chunks(&search.question.terms, &found, keep);
@@ -211,7 +211,7 @@ impl ConversationLog {
     async fn locate(&self, chunk: &mut TextChunk) -> Result<(), EngineError> {
         let turn = Handle::Turn(chunk.turn);
         let store = self.parts.store.as_ref();
-        let exchanges = fetch_exchanges(store, &self.live.id, &self.live.state, &turn).await?;
+        let exchanges = fetch_exchanges(store, &self.stream.id, &self.stream.state, &turn).await?;
         let mut messages = exchanges.iter().flat_map(|exchange| &exchange.messages).enumerate();
         let position = messages.find_map(|(index, counted)| {
             let at = counted.message.content.find(&chunk.text).filter(|_| counted.message.role == chunk.role)?;
@@ -226,31 +226,32 @@ impl ConversationLog {
 
     pub(super) async fn original(&self, handle: &Handle) -> Result<Vec<Message>, EngineError> {
         let exchanges =
-            fetch_exchanges(self.parts.store.as_ref(), &self.live.id, &self.live.state, handle).await?;
+            fetch_exchanges(self.parts.store.as_ref(), &self.stream.id, &self.stream.state, handle).await?;
         Ok(handle.select(&exchanges).into_iter().cloned().collect())
     }
 
     pub(super) async fn reload(&mut self) -> Result<(), EngineError> {
-        self.live.reload(self.parts.store.as_ref()).await?;
+        self.stream.reload(self.parts.store.as_ref()).await?;
         self.load_in_flight().await
     }
 
     /// Drops what never became durable, and reloads if upkeep met changes by others.
     async fn sync(&mut self) -> Result<(), EngineError> {
         let held: Tokens = self.in_flight.iter().map(|counted| counted.tokens).sum();
-        let pending: Tokens = self.live.state.head().pending.values().map(|pending| pending.tokens).sum();
-        if self.live.is_ahead_of_store() || held != pending {
+        let pending: Tokens = self.stream.state.head().pending.values().map(|pending| pending.tokens).sum();
+        if self.stream.is_ahead_of_store() || held != pending {
             self.reload().await?;
         }
         Ok(())
     }
 
     async fn load_in_flight(&mut self) -> Result<(), EngineError> {
-        let turns: Vec<TurnNo> = self.live.state.head().pending.keys().copied().collect();
+        let turns: Vec<TurnNo> = self.stream.state.head().pending.keys().copied().collect();
         self.in_flight.clear();
         for turn in turns {
             let store = self.parts.store.as_ref();
-            let exchanges = fetch_exchanges(store, &self.live.id, &self.live.state, &Handle::Turn(turn)).await?;
+            let exchanges =
+                fetch_exchanges(store, &self.stream.id, &self.stream.state, &Handle::Turn(turn)).await?;
             self.in_flight.extend(exchanges.into_iter().flat_map(|exchange| exchange.messages));
         }
         Ok(())

@@ -25,39 +25,39 @@ impl Engine {
         chain: &Chain,
         earlier: &EarlierIdentity,
     ) -> Result<(), EngineError> {
-        let ProxySession { live, owner, .. } = proxy_session;
+        let ProxySession { stream, owner, .. } = proxy_session;
         let store = self.parts.store.as_ref();
         let old_links = earlier.chain.links();
         let new_digests: BTreeMap<Digest, Digest> = (0..=old_links.len())
             .map(|items| (earlier.chain.prefix_digest(items), chain.prefix_digest(items)))
             .collect();
         let renewed = |digest: &Digest| new_digests.get(digest).copied();
-        live.drop_uncommitted(store).await?;
+        stream.drop_uncommitted(store).await?;
         let mut recorder = Recorder::new(&self.parts);
         loop {
-            check_owner(live, owner)?;
+            check_owner(stream, owner)?;
             let linked = store.sessions_by_digest(old_links).await?;
             let known = old_links.iter().zip(&linked).filter(|(digest, _)| **digest != earlier.chain.start());
             let mut links: Vec<HistoryLink> = known
                 .filter_map(|(digest, sessions)| {
-                    let (_, turn) = sessions.iter().find(|(session, _)| *session == live.id)?;
+                    let (_, turn) = sessions.iter().find(|(session, _)| *session == stream.id)?;
                     Some(HistoryLink { digest: renewed(digest)?, turn: *turn })
                 })
                 .collect();
-            let turn = live.state.turn();
+            let turn = stream.state.turn();
             links.extend(earlier.mark.map(|digest| HistoryLink { digest, turn }));
             // An end that is not part of the request keeps its digest.
-            let line = match &live.state.head().line {
+            let line = match &stream.state.head().line {
                 Some(line) => HistoryHead {
                     asked: renewed(&line.asked).unwrap_or(line.asked),
                     answered: line.answered.iter().map(|end| renewed(end).unwrap_or(*end)).collect(),
                 },
                 None => HistoryHead { asked: chain.start(), answered: Vec::new() },
             };
-            let tenant = live.state.head().tenant.is_none().then_some(*owner);
+            let tenant = stream.state.head().tenant.is_none().then_some(*owner);
             let linked = ClientEvent::HistoryLinked { turn, links, line, tenant };
-            let decided = vec![live.state.record(self.parts.clock.now(), linked)];
-            if !recorder.commit(live, decided).await?.is_stale() {
+            let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
+            if !recorder.commit(stream, decided).await?.is_stale() {
                 return Ok(());
             }
         }

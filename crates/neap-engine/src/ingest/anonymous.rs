@@ -9,7 +9,7 @@ use neap_store::MemStore;
 use super::backlog::Backlog;
 use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
 use super::session_cache::SessionCache;
-use crate::embedding::EmbedTimeout;
+use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
 use crate::parts::{NoHostTools, Parts};
@@ -38,7 +38,7 @@ impl Engine {
             summary_timeout: *summary_timeout,
             fallback_summarizer: fallback_summarizer.clone(),
             embedder: None,
-            embed_timeout: EmbedTimeout::default(),
+            query_embed: QueryEmbedState::default(),
             foreground: ForegroundLoad::default(),
             clock: clock.clone(),
             host_tools: Arc::new(NoHostTools),

@@ -11,12 +11,12 @@ use neap_core::client::{
     HistoryItem, HistoryPart, JsonTokenCounter, Overflow, RequestClass, SummaryCoverage, decide_forward,
     item_messages, render_checkpoint,
 };
+use neap_core::context::tools::ToolSet;
 use neap_core::recall::{Embedding, Filter, PageCounting, TextKind};
 use neap_core::session::event::{EpochCause, WindowEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::Upkeep;
-use neap_core::turn::tools::ToolSet;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::{CachedCounter, FixedParts, WireRequest};
@@ -119,7 +119,7 @@ impl RequestBudgeter<'_> {
             cut_plan.mark_sent(self.chain);
             session.cut_plan = Some(cut_plan);
             if is_new_cut {
-                self.note_epoch(&mut session.live).await?;
+                self.note_epoch(&mut session.stream).await?;
             }
         }
         Ok(())
@@ -132,14 +132,14 @@ impl RequestBudgeter<'_> {
         cut: &HistoryCut,
         bounds: &Bounds,
     ) -> Result<Result<CutPlan, Tokens>, EngineError> {
-        let turns = self.item_turns(&session.live).await?;
+        let turns = self.item_turns(&session.stream).await?;
         let turn_of = move |at: usize| turns.get(at).copied().unwrap_or(TurnNo(0));
         let before = cut.dropped.last().map_or(TurnNo(0), |gap| turn_of(gap.end));
-        self.ensure_summaries(&mut session.live, before, cut.note_budget).await?;
+        self.ensure_summaries(&mut session.stream, before, cut.note_budget).await?;
         let note = if cut.dropped.is_empty() {
             String::new()
         } else {
-            render_checkpoint(&session.live.state, before, cut.note_budget, self.counts.counter())
+            render_checkpoint(&session.stream.state, before, cut.note_budget, self.counts.counter())
         };
         let (request, chain, counts) = (self.request.clone(), self.chain.clone(), self.counts.clone());
         let (cut, bounds, number) = (cut.clone(), *bounds, session.epochs + 1);
@@ -165,7 +165,7 @@ impl RequestBudgeter<'_> {
         budget: Tokens,
     ) -> Result<(), EngineError> {
         let mut uncovered: BTreeMap<Scope, Tokens> = BTreeMap::new();
-        for (scope, covered) in SummaryCoverage::covered_logs(&stream.state) {
+        for (scope, covered) in SummaryCoverage::coverable_logs(&stream.state) {
             if covered.next() < before {
                 let request = LogRequest::turns(scope.clone(), covered.next(), TurnNo(before.0 - 1));
                 uncovered.insert(scope, self.parts.store.log(&stream.id, &request).await?.size().tokens);
@@ -201,14 +201,14 @@ impl RequestBudgeter<'_> {
             let question = query_text(&parsed.items[at]);
             let visible = parsed.items[visible_from.min(parsed.stable_len())..parsed.stable_len()].iter();
             let visible = visible.map(|item| item_messages(item).len() as u64);
-            let mut filter = Filter::for_stream(&session.live.id);
+            let mut filter = Filter::for_stream(&session.stream.id);
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
             let wire = JsonTokenCounter(counter);
             let counting = PageCounting { counter: &wire, has_candidate_counts: false };
             let mut request = RetrievalRequest::new(question.as_str(), CutPlan::page_budget(budget));
             request.filter = filter;
             request.current =
-                Some(CurrentSession { session: session.live.id.clone(), visible_texts: visible.sum() });
+                Some(CurrentSession { session: session.stream.id.clone(), visible_texts: visible.sum() });
             request.embedding = match &self.embedded_query {
                 Some((query, embedding)) if *query == question => embedding.clone(),
                 Some(_) | None => self.engine.embed_query(&question).await,

@@ -117,7 +117,7 @@ impl Engine {
         found.covered_items = covered_items(request, &session, compacted_session.as_deref());
         let new = NewItems::of(&proxy_session, request, chain, &found);
         self.append_request(&mut proxy_session, new, (request, chain)).await?;
-        let turn = proxy_session.live.state.turn();
+        let turn = proxy_session.stream.state.turn();
         Ok((ticket(session), turn))
     }
 
@@ -146,14 +146,14 @@ impl Engine {
         let shared = self.parts.session_cache.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
         let ends_work = {
             let mut session = shared.lock().await;
-            std::mem::take(&mut session.efforts.is_effort_done) && session.live.state.active_effort().is_some()
+            std::mem::take(&mut session.efforts.is_effort_done) && session.stream.state.active_effort().is_some()
         };
         if !ends_work {
             return Ok(());
         }
         let concluded = async {
             self.attach(&ticket.session).await?.call_tool("close_effort", "{}").await?;
-            Ok(shared.lock().await.live.reload(self.parts.store.as_ref()).await?)
+            Ok(shared.lock().await.stream.reload(self.parts.store.as_ref()).await?)
         };
         let concluded = concluded.await;
         // The next reply tries again.

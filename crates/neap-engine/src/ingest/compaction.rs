@@ -87,7 +87,7 @@ impl Engine {
         plan.recorded = RecordingOutcome::Durable;
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.turn = Some(proxy_session.live.state.turn());
+        plan.turn = Some(proxy_session.stream.state.turn());
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let bytes = incoming.body.len();
         let budgeter = RequestBudgeter {
@@ -100,7 +100,7 @@ impl Engine {
             embedded_query: None,
         };
         let text = self.compaction_text(&budgeter, &mut proxy_session, parsed, incoming).await?;
-        let turn = proxy_session.live.state.turn().to_string();
+        let turn = proxy_session.stream.state.turn().to_string();
         let owner = caller.tenant.digest().to_string();
         let binding =
             CallBinding { session: session.as_str(), call_id: &turn, tool: COMPACTION_TOOL, arguments: &owner };
@@ -127,10 +127,10 @@ impl Engine {
         incoming: &IncomingRequest<'_>,
     ) -> Result<String, EngineError> {
         let budget = compaction_budget(incoming.budget);
-        let next = session.live.state.turn().next();
-        budgeter.ensure_summaries(&mut session.live, next, budget).await?;
+        let next = session.stream.state.turn().next();
+        budgeter.ensure_summaries(&mut session.stream, next, budget).await?;
         Ok(run_in_place(budgeter.bytes, || {
-            compact_history(&session.live.state, request, budget, budgeter.counts.counter())
+            compact_history(&session.stream.state, request, budget, budgeter.counts.counter())
         }))
     }
 }

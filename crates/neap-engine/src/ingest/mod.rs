@@ -123,11 +123,11 @@ impl Engine {
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.session_totals = proxy_session.live.state.metrics().passed;
+        plan.session_totals = proxy_session.stream.state.metrics().passed;
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
-            let is_new = proxy_session.live.state.head().session.is_none();
+            let is_new = proxy_session.stream.state.head().session.is_none();
             let new = NewItems::of(&proxy_session, parsed, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
             let stays_unmodified = is_unmodified(parsed, chain, incoming, plan, &proxy_session);
@@ -148,7 +148,7 @@ impl Engine {
             }
             let (caller, chain, conversation_key) = (*caller, chain.clone(), *conversation_key);
             plan.ticket = Some(ReplyTicket { session, api: parsed.api, caller, chain, conversation_key });
-            plan.turn = Some(proxy_session.live.state.turn());
+            plan.turn = Some(proxy_session.stream.state.turn());
             plan.recorded = RecordingOutcome::Durable;
             embedded_query = Some((query, embedding));
             self.offer_tools(&mut proxy_session, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan)

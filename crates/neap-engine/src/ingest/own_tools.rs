@@ -41,10 +41,10 @@ impl Engine {
         plan: &mut RequestPlan,
     ) -> Result<(), EngineError> {
         let Some(offer) = incoming.offer.filter(|_| !incoming.shadow_mode) else { return Ok(()) };
-        let mark = Digest::of("tools", &[proxy_session.live.id.as_str().as_bytes()]);
+        let mark = Digest::of("tools", &[proxy_session.stream.id.as_str().as_bytes()]);
         if is_new {
             proxy_session.offers_tools = Some(true);
-            if let Some(end) = proxy_session.live.state.head().line.clone() {
+            if let Some(end) = proxy_session.stream.state.head().line.clone() {
                 self.append_items(proxy_session, None, vec![(None, Some(mark))], end, None).await?;
             }
         }
@@ -52,7 +52,7 @@ impl Engine {
             Some(offers) => offers,
             None => {
                 let known = self.parts.store.sessions_by_digest(&[mark]).await?.pop().unwrap_or_default();
-                known.iter().any(|(session, _)| *session == proxy_session.live.id)
+                known.iter().any(|(session, _)| *session == proxy_session.stream.id)
             }
         };
         proxy_session.offers_tools = Some(offers);

@@ -32,7 +32,7 @@ impl NewItems {
         chain: &Chain,
         found: &HistoryMatch,
     ) -> Option<Self> {
-        let known = session.live.state.head().line.as_ref();
+        let known = session.stream.state.head().line.as_ref();
         let asked = chain.stable_digest();
         let is_asked = known.is_some_and(|known| known.asked == asked);
         if found.known_items >= request.items.len() && is_asked {
@@ -83,8 +83,8 @@ impl Engine {
         reply: &ProviderReply,
         account: TurnAccount,
     ) -> Result<(), EngineError> {
-        let live = &mut proxy_session.live;
-        live.drop_uncommitted(self.parts.store.as_ref()).await?;
+        let stream = &mut proxy_session.stream;
+        stream.drop_uncommitted(self.parts.store.as_ref()).await?;
         let items = reply.items(api);
         let (mut ends, mut links) = match reply.is_empty() && reply.is_truncated {
             // The client has nothing to send back.
@@ -96,15 +96,15 @@ impl Engine {
             links.push(tenant.response_digest(id));
         }
         let known = self.parts.store.sessions_by_digest(&links).await?;
-        let is_known = known.iter().any(|sessions| sessions.iter().any(|(session, _)| *session == live.id));
-        let current = live.state.head().line.clone();
+        let is_known = known.iter().any(|sessions| sessions.iter().any(|(session, _)| *session == stream.id));
+        let current = stream.state.head().line.clone();
         // If another request came since, its head stays.
         let new_head = match current {
             Some(head) if head.asked != chain.stable_digest() => head,
             Some(head) => head.with_replies(&ends),
             None => HistoryHead { asked: chain.stable_digest(), answered: ends },
         };
-        if is_known && live.state.head().line.as_ref() == Some(&new_head) {
+        if is_known && stream.state.head().line.as_ref() == Some(&new_head) {
             return Ok(());
         }
         // Several digests may link one reply, which is recorded once.
@@ -123,25 +123,25 @@ impl Engine {
         head: HistoryHead,
         account: Option<TurnAccount>,
     ) -> Result<(), EngineError> {
-        let ProxySession { live, owner, efforts, .. } = proxy_session;
-        let known = &live.state.head().encoding;
+        let ProxySession { stream, owner, efforts, .. } = proxy_session;
+        let known = &stream.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
         let is_truncated = account.is_some_and(|account| !account.request.is_whole);
-        let items = prepare_items(live.state.masking(), encoding, items, is_truncated).await;
+        let items = prepare_items(stream.state.masking(), encoding, items, is_truncated).await;
         let mut recording = ItemRecording::new(from, items, head, account);
         let mut recorder = Recorder::new(&self.parts);
         loop {
             // Another process may have claimed a stream without an owner.
-            check_owner(live, owner)?;
+            check_owner(stream, owner)?;
             let now = self.parts.clock.now();
             let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
-            let created = live.create_if_new(&self.parts.encoding, policy, now);
+            let created = stream.create_if_new(&self.parts.encoding, policy, now);
             let mut efforts_after = efforts.clone();
             // Every event is scanned for secrets as it is recorded.
             let decided = run_in_place(recording.bytes(), || {
-                recording.decide(&mut live.state, &mut efforts_after, *owner, now)
+                recording.decide(&mut stream.state, &mut efforts_after, *owner, now)
             });
-            if !recorder.commit(live, created.into_iter().chain(decided).collect()).await?.is_stale() {
+            if !recorder.commit(stream, created.into_iter().chain(decided).collect()).await?.is_stale() {
                 *efforts = efforts_after;
                 if recording.committed() {
                     return Ok(());
@@ -149,10 +149,10 @@ impl Engine {
                 continue;
             }
             let linked = self.parts.store.sessions_by_digest(&recording.digests()).await?;
-            match recording.resume(&live.id, &live.state, &linked) {
+            match recording.resume(&stream.id, &stream.state, &linked) {
                 Resumed::Continue => {}
                 Resumed::Done => return Ok(()),
-                Resumed::Orphaned => return Err(EngineError::NoSession(live.id.clone())),
+                Resumed::Orphaned => return Err(EngineError::NoSession(stream.id.clone())),
             }
         }
     }

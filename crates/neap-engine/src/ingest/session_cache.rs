@@ -21,7 +21,7 @@ const SESSIONS_MAX: usize = 256;
 const CONCURRENT_REQUESTS_MAX: usize = 8;
 
 pub(crate) struct ProxySession {
-    pub(crate) live: OpenStream,
+    pub(crate) stream: OpenStream,
     pub(super) owner: Tenant,
     pub(super) efforts: EffortTracker,
     pub(crate) cut_plan: Option<CutPlan>,
@@ -129,14 +129,14 @@ impl SessionCache {
         if let Some(session) = self.lookup(&key) {
             return Ok(session);
         }
-        let live = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
-        check_owner(&live, owner)?;
-        let topics = live.state.active_effort().map_or_else(TopicTracker::default, |effort| {
-            let task = live.state.head().task.as_deref().unwrap_or_default();
+        let stream = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
+        check_owner(&stream, owner)?;
+        let topics = stream.state.active_effort().map_or_else(TopicTracker::default, |effort| {
+            let task = stream.state.head().task.as_deref().unwrap_or_default();
             TopicTracker::resumed(&format!("{} {task}", effort.name))
         });
         let session = ProxySession {
-            live,
+            stream,
             owner: *owner,
             efforts: EffortTracker { topics, ..EffortTracker::default() },
             cut_plan: None,

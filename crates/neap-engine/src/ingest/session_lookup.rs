@@ -65,7 +65,7 @@ impl Engine {
         let found = match request.signals.identity(&caller.tenant) {
             Some(identity) => {
                 let named = self.session_by_name(caller, &identity.name, chain, permit).await?;
-                if named.proxy_session.live.state.head().session.is_some() {
+                if named.proxy_session.stream.state.head().session.is_some() {
                     return Ok(named);
                 }
                 let legacy = self.legacy_session_by_name(caller, &identity.name, request, chain, permit).await?;
@@ -92,7 +92,7 @@ impl Engine {
         for others in 0..NAME_COLLISIONS_MAX {
             let session = name.id_after_collisions(others);
             let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
-            let is_new = proxy_session.live.state.head().session.is_none();
+            let is_new = proxy_session.stream.state.head().session.is_none();
             if is_new || is_owned_by(caller, &proxy_session) || is_proven_by_history(caller, &proxy_session, chain)
             {
                 return Ok(SessionMatch { session, proxy_session, earlier: None });
@@ -123,7 +123,7 @@ impl Engine {
             let session = identity.name.legacy_id();
             let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
             let legacy_chain = chain_as(&tenant, request);
-            let is_there = proxy_session.live.state.head().session.is_some();
+            let is_there = proxy_session.stream.state.head().session.is_some();
             if is_there
                 && (is_owned_by(caller, &proxy_session)
                     || is_proven_by_history(caller, &proxy_session, &legacy_chain))
@@ -181,7 +181,7 @@ impl Engine {
             for (session, _) in sessions.into_iter().rev() {
                 let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
                 let verdict = judge_history(
-                    proxy_session.live.state.head().line.as_ref(),
+                    proxy_session.stream.state.head().line.as_ref(),
                     known_items,
                     0,
                     &tenant_chain,
@@ -214,10 +214,10 @@ impl Engine {
             Err(error) => return Err(error),
         };
         // State that never became durable says neither who owns the stream nor where its history ends.
-        if proxy_session.live.is_ahead_of_store() {
-            proxy_session.live.reload(self.parts.store.as_ref()).await?;
+        if proxy_session.stream.is_ahead_of_store() {
+            proxy_session.stream.reload(self.parts.store.as_ref()).await?;
         }
-        Ok(check_owner(&proxy_session.live, &caller.tenant).is_ok().then_some(proxy_session))
+        Ok(check_owner(&proxy_session.stream, &caller.tenant).is_ok().then_some(proxy_session))
     }
 
     /// Matches a request with its session. Requests that are only recorded, and continue where the session ended,
@@ -235,11 +235,11 @@ impl Engine {
         let mut at_head = items_at_head(proxy_session, chain);
         let is_refused_if_late = is_only_recorded && at_head.is_some_and(|own| own < request.items.len());
         // A request was dropped midway, or another process wrote.
-        if proxy_session.live.is_ahead_of_store()
-            || !is_refused_if_late && store.last_seq(session).await? != proxy_session.live.state.seq()
+        if proxy_session.stream.is_ahead_of_store()
+            || !is_refused_if_late && store.last_seq(session).await? != proxy_session.stream.state.seq()
         {
-            proxy_session.live.reload(store).await?;
-            check_owner(&proxy_session.live, &proxy_session.owner)?;
+            proxy_session.stream.reload(store).await?;
+            check_owner(&proxy_session.stream, &proxy_session.owner)?;
             at_head = self::items_at_head(proxy_session, chain);
         }
         let counted = |reach: usize, least: usize| if reach < least { 0 } else { reach };
@@ -247,7 +247,7 @@ impl Engine {
             Some(own) => own,
             None => self.known_prefix(chain, Some(session)).await?.0,
         };
-        let known = proxy_session.live.state.head().line.as_ref();
+        let known = proxy_session.stream.state.head().line.as_ref();
         let others = match known {
             Some(_) => 0,
             None => self.known_prefix(chain, None).await?.0,
@@ -322,13 +322,13 @@ fn all_tenants(caller: &Caller) -> Vec<Tenant> {
 }
 
 fn is_owned_by(caller: &Caller, proxy_session: &ProxySession) -> bool {
-    proxy_session.live.state.head().tenant == Some(caller.tenant)
+    proxy_session.stream.state.head().tenant == Some(caller.tenant)
 }
 
 /// Whether a client's stream without an owner is this caller's: always with one caller; with several, only if the
 /// history contains the stream's end.
 fn is_proven_by_history(caller: &Caller, proxy_session: &ProxySession, chain: &Chain) -> bool {
-    let head = proxy_session.live.state.head();
+    let head = proxy_session.stream.state.head();
     // Without a head, the stream is not a client's: an imported file may have the name of a history.
     let is_open = head.tenant.is_none() && head.line.is_some();
     is_open && (!caller.needs_proof() || has_last_answer(proxy_session, chain))
@@ -337,7 +337,7 @@ fn is_proven_by_history(caller: &Caller, proxy_session: &ProxySession, chain: &C
 /// Whether a history contains one of the stream's latest replies or, only if there is none, its latest request. If
 /// there is a reply, the request does not count: many ask alike (`hi`).
 fn has_last_answer(proxy_session: &ProxySession, chain: &Chain) -> bool {
-    let Some(known) = &proxy_session.live.state.head().line else { return false };
+    let Some(known) = &proxy_session.stream.state.head().line else { return false };
     let ends = if known.answered.is_empty() { std::slice::from_ref(&known.asked) } else { &known.answered[..] };
     // Everybody knows the empty history.
     let mut said = chain.links().iter().filter(|link| **link != chain.start());
@@ -346,7 +346,7 @@ fn has_last_answer(proxy_session: &ProxySession, chain: &Chain) -> bool {
 
 /// Items up to the recorded end of the history, if the request continues from there.
 fn items_at_head(proxy_session: &ProxySession, chain: &Chain) -> Option<usize> {
-    let known = proxy_session.live.state.head().line.as_ref()?;
+    let known = proxy_session.stream.state.head().line.as_ref()?;
     let ends_with = |items: &usize| known.answered.contains(&chain.prefix_digest(*items));
     let answered = (1..=chain.links().len()).rev().find(ends_with);
     answered.or_else(|| (chain.stable_digest() == known.asked).then(|| chain.stable_len()))

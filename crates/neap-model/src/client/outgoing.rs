@@ -55,7 +55,7 @@ impl OutgoingRequest<'_> {
     }
 
     /// The tools in the protocol's format; `None` if there are none.
-    pub(crate) fn tools(&self, form: fn(&neap_core::turn::tools::ToolSpec) -> Json) -> Option<Json> {
+    pub(crate) fn tools(&self, form: fn(&neap_core::context::tools::ToolSpec) -> Json) -> Option<Json> {
         let tools = &self.request.tools;
         (!tools.is_empty()).then(|| tools.iter().map(form).collect::<Array>().to_json())
     }

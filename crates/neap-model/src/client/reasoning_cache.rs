@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use neap_core::base::message::{Message, ToolCall};
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use sha2::{Digest, Sha256};
 
 use super::outgoing::is_same_reply;

@@ -1,9 +1,9 @@
 //! Replies: about the model's own actions, or quoted. No fact is stated in other words.
 
+use neap_core::text::phrases::{Phrases, normalize};
 use serde_json::Value;
 
 use super::intent::{Intent, is_question, parse_intent};
-use super::phrases::{contains_any, normalize};
 use super::prompt_view::{LogView, PromptView};
 use super::quote;
 
@@ -75,7 +75,7 @@ pub(super) fn from_memory(situation: &PromptView) -> Option<String> {
 fn outside_efforts(situation: &PromptView, asks: bool) -> String {
     let text = normalize(&situation.user_message);
     if matches!(parse_intent(&situation.user_message), Intent::Courtesy) {
-        let thanks = contains_any(&text, "thanks|thank|thx|danke|谢谢");
+        let thanks = Phrases("thanks|thank|thx").is_in(&text);
         return with_introduction(situation, if thanks { "You are welcome." } else { "Hello." });
     }
     if !asks {

@@ -1,12 +1,13 @@
 //! Decides the next step from the user's intent and the prompt: one tool call, or a reply.
 
+use neap_core::text::completion::Completion;
+use neap_core::text::phrases::{Phrases, normalize};
 use serde_json::{Value, json};
 
 use super::answer;
 use super::intent::{Intent, StartSignal, SwitchKind, is_question, parse_intent};
 use super::name::{effort_name, is_mentioned, match_effort, salient_words};
 use super::past_questions::{answer_question, answer_recall, search_call, use_search_result};
-use super::phrases::{contains_any, normalize};
 use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage};
 use crate::summarize::term_set;
@@ -42,7 +43,7 @@ pub(super) fn stay_in_effort(situation: &PromptView) -> NextStep {
 fn first_step(situation: &PromptView, message: &str) -> NextStep {
     match parse_intent(message) {
         Intent::Status => call("effort_status", json!({})),
-        Intent::Close { object, rest: _ } => close_effort(situation, message, &object),
+        Intent::Close(completion) => close_effort(situation, message, &completion.object.join(" ")),
         Intent::GoTo { target, how } => go_to_effort(situation, message, &target, how),
         Intent::Expand { target } => {
             match match_effort(&target, situation.summaries.iter().map(|(id, _)| id.as_str())) {
@@ -59,26 +60,19 @@ fn first_step(situation: &PromptView, message: &str) -> NextStep {
         Intent::Recall { detail, explicit } => answer_recall(situation, message, detail, explicit),
         Intent::Ask => answer_question(situation, message),
         Intent::Begin(signal) => begin_effort(situation, message, signal),
-        Intent::Pause | Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
+        Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
     }
 }
 
 /// Closes the effort that the message names; a message about something else closes none.
 fn close_effort(situation: &PromptView, message: &str, object: &str) -> NextStep {
-    let generic = "issue|problem|bug|task|work|effort|one|topic|project|plan|all|now|everything|case|job|great|perfect|thanks|resolved|done|closed|complete|finished|think";
-    let objects: Vec<String> =
-        salient_words(object).into_iter().filter(|word| !generic.split('|').any(|g| g == word)).collect();
     let Some(active) = situation.active.as_deref() else {
         return NextStep::Say("There is no open effort to close.".to_owned());
     };
-    if objects.is_empty() {
+    if object.is_empty() || match_effort(object, std::iter::once(active)).is_some() {
         return call("close_effort", json!({}));
     }
-    let object = objects.join(" ");
-    if match_effort(&object, std::iter::once(active)).is_some() {
-        return call("close_effort", json!({}));
-    }
-    match match_effort(&object, situation.open.iter().map(String::as_str)) {
+    match match_effort(object, situation.open.iter().map(String::as_str)) {
         Some(id) => call_with_id("close_effort", id),
         None if is_question(&normalize(message)) => answer_question(situation, message),
         None => stay_in_effort(situation),
@@ -99,7 +93,7 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
     match how {
         SwitchKind::Back => search_call(target, false),
         SwitchKind::Instead
-            if !is_related(situation, target) && !contains_any(&normalize(message), "let's do|use") =>
+            if !is_related(situation, target) && !Phrases("let's do|use").is_in(&normalize(message)) =>
         {
             open_effort(situation, target)
         }
@@ -110,7 +104,7 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
 
 fn begin_effort(situation: &PromptView, message: &str, signal: StartSignal) -> NextStep {
     if situation.active.is_none() {
-        let again = contains_any(&normalize(message), "again|back|still");
+        let again = Phrases("again|back|still").is_in(&normalize(message));
         let known = situation.concluded().find(|id| again && is_mentioned(id, message));
         return match known {
             Some(id) => call_with_id("reopen_effort", id),
@@ -119,7 +113,7 @@ fn begin_effort(situation: &PromptView, message: &str, signal: StartSignal) -> N
     }
     // The message may answer a question that the assistant asked.
     let prompted = situation.active_log().and_then(|log| log.messages.last());
-    let prompted = prompted.is_some_and(|m| m.content.trim_end().ends_with(['?', '？']));
+    let prompted = prompted.is_some_and(|m| m.content.trim_end().ends_with('?'));
     match signal {
         StartSignal::Declared => open_effort(situation, message),
         StartSignal::Asked
@@ -189,7 +183,7 @@ fn step_after_refusal(situation: &PromptView, round: &CallResult, error: &str) -
 /// A message that closes one effort may begin another.
 fn step_after_close(situation: &PromptView, id: &str) -> NextStep {
     if situation.calls.len() == 1
-        && let Intent::Close { rest, .. } = parse_intent(&situation.user_message)
+        && let Intent::Close(Completion { rest, .. }) = parse_intent(&situation.user_message)
     {
         match parse_intent(&rest) {
             Intent::Begin(StartSignal::Declared | StartSignal::Asked) => return open_effort(situation, &rest),
@@ -203,10 +197,9 @@ fn step_after_close(situation: &PromptView, id: &str) -> NextStep {
             Intent::Begin(StartSignal::Implied)
             | Intent::Status
             | Intent::Recall { .. }
-            | Intent::Close { .. }
+            | Intent::Close(_)
             | Intent::Expand { .. }
             | Intent::Collapse { .. }
-            | Intent::Pause
             | Intent::Courtesy
             | Intent::Ask
             | Intent::Tell => {}

@@ -1,6 +1,9 @@
 //! Classifies what the user wants by wording alone; [`decide`](super::decide) checks whether it is possible.
 
-use super::phrases::{self as p, contains_any, find_any, has_only, normalize};
+use neap_core::text::completion::{Addressee, Completion, find_completion};
+use neap_core::text::phrases::{FAILURES, HELP, HOW_TO, NEEDS, NEW_TOPIC, Phrases, normalize};
+
+use super::phrases::{self as p, has_only};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Intent {
@@ -10,11 +13,7 @@ pub(super) enum Intent {
         detail: bool,
         explicit: bool,
     },
-    /// Work is over; `object` is what the clause names, `rest` the remaining text.
-    Close {
-        object: String,
-        rest: String,
-    },
+    Close(Completion),
     GoTo {
         target: String,
         how: SwitchKind,
@@ -26,8 +25,6 @@ pub(super) enum Intent {
         target: String,
     },
     Begin(StartSignal),
-    /// Puts the work off.
-    Pause,
     Courtesy,
     Ask,
     Tell,
@@ -70,10 +67,10 @@ pub(super) fn parse_intent(message: &str) -> Intent {
         return Intent::Collapse { target };
     }
     if is_recall(&text, question) {
-        return Intent::Recall { detail: contains_any(&text, p::DETAIL), explicit: true };
+        return Intent::Recall { detail: p::DETAIL.is_in(&text), explicit: true };
     }
-    if let Some((object, rest)) = parse_close(&text) {
-        return Intent::Close { object, rest };
+    if let Some(completion) = find_completion(message, Addressee::EffortKeeper) {
+        return Intent::Close(completion);
     }
     if let Some((target, how)) = parse_switch(&text) {
         return Intent::GoTo { target, how };
@@ -81,27 +78,16 @@ pub(super) fn parse_intent(message: &str) -> Intent {
     if let Some(signal) = parse_start(&text, question) {
         return Intent::Begin(signal);
     }
-    if contains_any(&text, p::PAUSE) && !question {
-        return Intent::Pause;
-    }
     if question { Intent::Ask } else { Intent::Tell }
 }
 
 pub(super) fn is_question(text: &str) -> bool {
-    let asks = "what|what's|how|who|who's|when|where|which|why|is|are|do|does|did|can|could|should|would|was|were";
-    text.ends_with(['?', '？'])
-        || starts_with_any(text, asks)
-        || starts_with_any(text, p::REQUESTS)
-        || contains_any(text, "details")
-}
-
-fn starts_with_any(text: &str, table: &str) -> bool {
-    find_any(text, table).is_some_and(|(start, _)| start == 0)
+    text.ends_with('?') || p::QUESTIONS.begins(text) || Phrases("details").is_in(text)
 }
 
 fn is_status(text: &str) -> bool {
     let bare = text.trim_end_matches(['?', '.', '!']);
-    matches!(bare, "status" | "where are we" | "where were we" | "efforts") || contains_any(text, p::STATUS)
+    matches!(bare, "status" | "where are we" | "where were we" | "efforts") || p::STATUS.is_in(text)
 }
 
 /// A command such as `expand auth-bug`; returns its target.
@@ -112,51 +98,20 @@ fn parse_command(text: &str, verb: &str) -> Option<String> {
 }
 
 fn is_recall(text: &str, question: bool) -> bool {
-    let reminds = contains_any(text, "remind me|do you remember|remember what|remember how|what do we know");
-    (question || reminds) && contains_any(text, p::RECALL) && !contains_any(text, p::NOT_RECALL)
-}
-
-/// The object of a clause that says the work is over, and all other sentences.
-fn parse_close(text: &str) -> Option<(String, String)> {
-    let sentences: Vec<&str> = text.split_inclusive(['.', '!', '?', ';', '。', '！', '？']).collect();
-    for (at, sentence) in sentences.iter().enumerate() {
-        let asks = sentence.trim_end().ends_with(['?', '？'])
-            && !starts_with_any(sentence.trim(), "can you|could you|can we|shall we|please");
-        if asks {
-            continue;
-        }
-        for (clause_at, clause) in sentence.split([',', '，', '–']).enumerate() {
-            let bare = clause.trim().trim_matches(|c: char| !c.is_alphanumeric());
-            let alone = p::CLOSE_ALONE.split('|').any(|word| word == bare);
-            let hit = if alone { Some((0, bare.len())) } else { find_any(bare, p::CLOSE) };
-            let Some((start, end)) = hit else { continue };
-            // A negation before or with the phrase cancels it.
-            if contains_any(&sentences[..=at].concat(), p::NOT_CLOSE) {
-                return None;
-            }
-            let object = format!("{} {}", &bare[..start], &bare[end..]);
-            let after: Vec<&str> = sentence.split([',', '，', '–']).skip(clause_at + 1).collect();
-            let rest = format!("{} {}", after.join(","), sentences[at + 1..].concat());
-            if contains_any(&rest, "still|not done|not yet|but") {
-                return None;
-            }
-            return Some((object.trim().to_owned(), rest.trim().to_owned()));
-        }
-    }
-    None
+    (question || p::REMINDS.is_in(text)) && p::RECALL.is_in(text) && !p::NOT_RECALL.is_in(text)
 }
 
 fn parse_switch(text: &str) -> Option<(String, SwitchKind)> {
     for sentence in text.split_inclusive(['.', '!', '?', ';']) {
         for (table, how) in [(p::RESUME, SwitchKind::Back), (p::SWITCH, SwitchKind::Loosely)] {
-            let Some((start, end)) = find_any(sentence, table) else { continue };
-            let asks = sentence.ends_with('?') && !contains_any(sentence, "can we|could we|can you");
-            if asks || !is_lead_in(&sentence[..start]) {
+            let Some(found) = table.find(sentence) else { continue };
+            let asks = sentence.ends_with('?') && !Phrases("can we|could we|can you").is_in(sentence);
+            if asks || !is_lead_in(&sentence[..found.start]) {
                 continue;
             }
-            let how = if contains_any(sentence, "instead") { SwitchKind::Instead } else { how };
-            let target = parse_target(&sentence[end..]);
-            let vague = has_only(&target, "this|it|that|later|the|a|soon|you|work|me|tomorrow");
+            let how = if Phrases("instead").is_in(sentence) { SwitchKind::Instead } else { how };
+            let target = parse_target(&sentence[found.end..]);
+            let vague = has_only(&target, Phrases("this|it|that|later|the|a|soon|you|work|me|tomorrow"));
             if !vague {
                 return Some((target, how));
             }
@@ -168,7 +123,7 @@ fn parse_switch(text: &str) -> Option<(String, SwitchKind)> {
 /// Whether only filler precedes the verb.
 fn is_lead_in(before: &str) -> bool {
     let mut words = format!(" {} ", before.replace(',', " , "));
-    for phrase in p::LEAD_IN.split('|') {
+    for phrase in p::LEAD_IN.iter() {
         words = words.replace(&format!(" {phrase} "), "  ");
     }
     // An earlier clause may say anything.
@@ -179,25 +134,23 @@ fn is_lead_in(before: &str) -> bool {
 /// The target up to the end of the clause, without adverbs.
 fn parse_target(rest: &str) -> String {
     let clause = rest.split([',', '.', '!', '?', ';']).next().unwrap_or_default();
-    let stop = "instead|now|again|please|for|first|next|because|since|where|and|today";
-    let end = find_any(clause, stop).map_or(clause.len(), |(start, _)| start);
+    let stop = Phrases("instead|now|again|please|for|first|next|because|since|where|and|today");
+    let end = stop.find(clause).map_or(clause.len(), |found| found.start);
     clause[..end].trim().to_owned()
 }
 
 fn parse_start(text: &str, question: bool) -> Option<StartSignal> {
-    if contains_any(text, p::NEW_TOPIC) {
+    if NEW_TOPIC.is_in(text) {
         return Some(StartSignal::Declared);
     }
-    if contains_any(text, p::NOT_BEGIN) {
+    if p::NOT_BEGIN.is_in(text) {
         return None;
     }
-    if contains_any(text, p::BEGIN_ELSEWHERE) {
+    if HELP.is_in(text) {
         return Some(StartSignal::Asked);
     }
-    let asks_fact = question && starts_with_any(text, p::FACTUAL);
-    let begins = contains_any(text, p::BEGIN)
-        || starts_with_any(text, p::ORDERS)
-        || contains_any(text, p::HOW_TO)
-        || (contains_any(text, p::COMPLAINT) && !asks_fact);
+    let asks_fact = question && p::FACTUAL.begins(text);
+    let complains = FAILURES.is_in(text) || p::HINTS.is_in(text);
+    let begins = NEEDS.is_in(text) || HOW_TO.is_in(text) || p::ORDERS.begins(text) || (complains && !asks_fact);
     begins.then_some(StartSignal::Implied)
 }

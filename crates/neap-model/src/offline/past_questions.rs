@@ -1,12 +1,13 @@
 //! Questions about the past: answered from the context, by expanding a log, or by searching.
 
+use neap_core::text::phrases::normalize;
 use serde_json::{Value, json};
 
 use super::answer;
 use super::decide::{NextStep, call, call_with_id, stay_in_effort};
 use super::intent::{Intent, parse_intent};
 use super::name::{is_mentioned, match_effort, salient_words};
-use super::phrases::{DETAIL, contains_any, normalize};
+use super::phrases::DETAIL;
 use super::prompt_view::{CallResult, LogView, PromptView};
 use super::quote::{coverage, log_coverage, topic_terms};
 use crate::summarize::term_set;
@@ -28,7 +29,7 @@ pub(super) fn answer_question(situation: &PromptView, message: &str) -> NextStep
     if !close {
         return stay_in_effort(situation);
     }
-    let detail = contains_any(&normalize(message), DETAIL);
+    let detail = DETAIL.is_in(&normalize(message));
     answer_recall(situation, message, detail, false)
 }
 
@@ -112,18 +113,17 @@ pub(super) fn use_search_result(situation: &PromptView, round: &CallResult) -> N
         }
         Intent::Status
         | Intent::Recall { .. }
-        | Intent::Close { .. }
+        | Intent::Close(_)
         | Intent::Expand { .. }
         | Intent::Collapse { .. }
         | Intent::Begin(_)
-        | Intent::Pause
         | Intent::Courtesy
         | Intent::Ask
         | Intent::Tell => {}
     }
     let topic = topic_terms(&situation.user_message);
     let share = coverage(&topic, &format!("{id} {summary} {}", text("quote").unwrap_or_default()));
-    let detail = contains_any(&normalize(&situation.user_message), DETAIL);
+    let detail = DETAIL.is_in(&normalize(&situation.user_message));
     let answered = coverage(&topic, &format!("{id} {summary}")) >= ANSWER_COVERAGE_MIN && !detail;
     if share >= TOPIC_COVERAGE_MIN && concluded && !answered && situation.calls.len() < super::CALLS_MAX {
         return call_with_id("expand_effort", id);

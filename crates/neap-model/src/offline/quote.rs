@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use neap_core::base::message::{Message, Role};
+use neap_core::text::phrases::normalize;
 
-use super::phrases::{self as p, contains_any, normalize};
+use super::phrases::NUMBER;
 use super::prompt_view::LogView;
 use crate::summarize::{sentences, term_set};
 
@@ -48,7 +49,7 @@ fn spoken_messages(messages: &[Message]) -> impl Iterator<Item = &Message> {
 /// The lines that say most about the question, in their original order.
 pub(super) fn answer_lines(question: &str, parts: &[&LogView]) -> Vec<String> {
     let topic = topic_terms(question);
-    let wants_number = contains_any(&normalize(question), p::NUMBER);
+    let wants_number = NUMBER.is_in(&normalize(question));
     let messages: Vec<Message> = parts.iter().flat_map(|part| spoken_messages(&part.messages)).cloned().collect();
     let all: Vec<(String, bool)> =
         sentences(&messages).into_iter().filter(|(text, _)| !is_own_sentence(text)).collect();

@@ -3,7 +3,7 @@
 
 use neap_core::base::message::{Message, Role};
 use neap_core::base::tokens::Tokens;
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};

@@ -80,7 +80,7 @@ async fn call_session_tool(
     reporter: &mut ProgressReporter,
 ) -> Result<Value, ToolFailure> {
     let mut session = state.open_session(resolved, is_read_only(tool)).await?;
-    let reply = session.call_tool_watched(&tool.name, arguments, reporter).await?;
+    let reply = session.call_tool_observed(&tool.name, arguments, reporter).await?;
     let ToolReply { text, banner, refusal, envelope } = reply;
     let mut answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({"status": "ok", "text": text}));
     if refusal.is_some() || answer.get("error").is_some() {

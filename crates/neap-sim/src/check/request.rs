@@ -3,9 +3,9 @@
 
 use neap_core::base::message::{Message, Role};
 use neap_core::base::tokens::TokenCounter;
+use neap_core::context::tools::ToolSpec;
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::turn::ModelRequest;
-use neap_core::turn::tools::ToolSpec;
 
 use super::Violations;
 use crate::trace::SeenRequest;

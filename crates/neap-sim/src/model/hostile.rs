@@ -1,7 +1,7 @@
 //! A model that does everything wrong that a model can.
 
 use neap_core::base::message::ToolCall;
-use neap_core::turn::tools::OwnToolCall;
+use neap_core::context::tools::EFFORT_TOOLS;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_model::ModelError;
 
@@ -63,7 +63,7 @@ fn any_call(rng: &mut Rng) -> ToolCall {
     let name = match rng.below(12) {
         0 => rng.word(&["rm_rf", "", "OPEN_EFFORT", "open_effort ", "\0", "delete_everything"]),
         1 => FETCH,
-        _ => rng.word(&OwnToolCall::EFFORT_TOOLS),
+        _ => rng.word(&EFFORT_TOOLS),
     };
     let topic = rng.pick(TOPICS).map_or("", |topic| topic.name);
     let value = match rng.below(6) {

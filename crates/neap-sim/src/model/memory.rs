@@ -1,9 +1,9 @@
 //! Models that use their agent's memory, sensibly or not.
 
 use neap_core::base::message::ToolCall;
+use neap_core::context::tools::MEMORY_TOOLS;
 use neap_core::memory::MemoryKind;
 use neap_core::turn::ModelReply;
-use neap_core::turn::tools::MemoryCall;
 use serde_json::{Value, json};
 
 use super::new_call;
@@ -65,7 +65,7 @@ fn random_id_json(rng: &mut Rng) -> Value {
 }
 
 fn senseless_call(rng: &mut Rng, agent: &SimAgent) -> ToolCall {
-    let name = rng.word(&MemoryCall::TOOLS);
+    let name = rng.word(&MEMORY_TOOLS);
     let value = |rng: &mut Rng| match rng.below(9) {
         0 => json!(rng.word(NASTY)),
         1 => json!(rng.below(100)),

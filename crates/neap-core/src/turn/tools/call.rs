@@ -4,6 +4,7 @@ use super::arguments::Arguments;
 use super::memory::MemoryCall;
 use crate::base::message::ToolCall;
 use crate::base::refusal::Refusal;
+use crate::context::tools::{EFFORT_TOOLS, MEMORY_TOOLS, is_own_tool};
 
 /// A well-formed call of one of Neap's tools. Names and ids are as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,33 +67,17 @@ pub struct TextToSummarize {
 const SUMMARY_TOKENS_DEFAULT: u64 = 128;
 
 impl OwnToolCall {
-    pub const EFFORT_TOOLS: [&str; 9] = [
-        "open_effort",
-        "close_effort",
-        "effort_status",
-        "expand_effort",
-        "collapse_effort",
-        "switch_effort",
-        "search_efforts",
-        "reopen_effort",
-        "fetch_original",
-    ];
-
     /// For hosts. Accepted, but not offered in chat, where its schema would cost tokens.
     pub const SUMMARIZE_TEXT: &str = "summarize_text";
-
-    pub fn is_own_tool(name: &str) -> bool {
-        Self::EFFORT_TOOLS.contains(&name) || MemoryCall::TOOLS.contains(&name)
-    }
 
     /// Parses a call. Drops undeclared arguments, refuses missing or ill-typed ones.
     pub fn parse(call: &ToolCall) -> Result<Self, Refusal> {
         let name = call.name.as_str();
-        if MemoryCall::TOOLS.contains(&name) {
+        if MEMORY_TOOLS.contains(&name) {
             return MemoryCall::parse(call).map(OwnToolCall::Memory);
         }
-        if !Self::is_own_tool(name) && name != Self::SUMMARIZE_TEXT {
-            let hint = format!("available tools: {}", Self::EFFORT_TOOLS.join(", "));
+        if !is_own_tool(name) && name != Self::SUMMARIZE_TEXT {
+            let hint = format!("available tools: {}", EFFORT_TOOLS.join(", "));
             return Err(Refusal::new(format!("Unknown tool: {name}")).hint(hint));
         }
         let args = Arguments::parse(name, &call.arguments)?;

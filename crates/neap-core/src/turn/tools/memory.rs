@@ -6,7 +6,7 @@ use crate::base::message::ToolCall;
 use crate::base::refusal::Refusal;
 use crate::memory::learn::{Amendment, HITS_MAX, MemoryCommand};
 use crate::memory::{
-    AgentHead, Author, Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact,
+    Author, Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact,
     MemoryDraft, MemoryKind, Outcome, Procedure, Provenance, Reason, Stakes,
 };
 
@@ -23,28 +23,6 @@ pub struct MemoryCall {
 }
 
 impl MemoryCall {
-    pub const TOOLS: [&str; 8] = [
-        "remember",
-        "recall",
-        "expand_detail",
-        "record_decision",
-        "review_decision",
-        "confirm_fact",
-        "forget",
-        "memory_status",
-    ];
-
-    /// Whether a tool is worth its schema to this agent.
-    pub(super) fn is_useful(name: &str, head: Option<&AgentHead>) -> bool {
-        let knows = |kind: MemoryKind| head.is_some_and(|head| head.kind_count(kind).current > 0);
-        match name {
-            "remember" | "record_decision" => true,
-            "review_decision" => head.is_some_and(|head| !head.pending.is_empty()),
-            "confirm_fact" => knows(MemoryKind::Fact),
-            _ => MemoryKind::ALL.into_iter().any(knows),
-        }
-    }
-
     /// Parses a call. The caller fills in the provenance.
     pub(super) fn parse(call: &ToolCall) -> Result<Self, Refusal> {
         let args = Arguments::parse(&call.name, &call.arguments)?;

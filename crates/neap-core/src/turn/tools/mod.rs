@@ -11,7 +11,6 @@ mod memory;
 mod original;
 mod plan;
 mod results;
-mod spec;
 
 pub use banner::Banner;
 pub use call::{OwnToolCall, TextToSummarize};
@@ -20,4 +19,3 @@ pub use memory::MemoryCall;
 pub use original::{original_page, original_text, quoted_original};
 pub use plan::{CallPlan, plan_call};
 pub use results::{SearchMatch, effort_result, effort_status};
-pub use spec::{ToolSet, ToolSpec};

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use neap_core::base::cost::Cost;
 use neap_core::base::message::ToolCall;
+use neap_core::context::tools::ToolSpec;
 use neap_core::session::summary_account::SummaryKind;
 use neap_core::text::figures::{dollars, plural, thousands};
-use neap_core::turn::tools::ToolSpec;
 use neap_engine::{HostTools, ToolAnswer};
 use serde_json::json;
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use neap_core::base::message::{Message, ToolCall};
+use neap_core::context::tools::ToolSpec;
 use neap_core::turn::ModelRequest;
-use neap_core::turn::tools::ToolSpec;
 use serde_json::{Value, json};
 
 use super::super::api::Api;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use neap_core::base::message::{Message, ToolCall};
 use neap_core::base::prompt;
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 
 use super::OfflineModel;

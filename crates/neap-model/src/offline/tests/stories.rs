@@ -3,13 +3,13 @@
 use neap_core::base::ids::{EffortId, Stamp, TurnNo};
 use neap_core::base::message::{CountedMessage, Message};
 use neap_core::base::testing::WordCounter;
+use neap_core::context::tools::ToolSet;
 use neap_core::context::{ThisTurn, assemble};
 use neap_core::session::effort::Summary;
 use neap_core::session::event::EffortEvent;
 use neap_core::session::log::LogCache;
 use neap_core::session::state::SessionState;
 use neap_core::turn::ModelRequest;
-use neap_core::turn::tools::ToolSet;
 
 use super::super::OfflineModel;
 use super::super::prompt_view::PromptView;

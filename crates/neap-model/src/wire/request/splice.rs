@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{HiddenToolTurns, WireApi};
-use neap_core::turn::tools::ToolSpec;
+use neap_core::context::tools::ToolSpec;
 
 use super::super::json::{Array, Json, Object};
 use super::{CachedCounter, WireRequest, fixed_tokens, history_key};

@@ -114,7 +114,7 @@ impl<'a> Command<'a> {
 
     async fn call_tool(&self, session: &mut Session, screen: &mut Screen, tool: &str) -> Result<(), Failure> {
         let arguments = if self.argument.is_empty() { json!({}) } else { json!({"id": self.argument}) };
-        let outcome = session.call_tool_watched(tool, &arguments.to_string(), screen).await?;
+        let outcome = session.call_tool_observed(tool, &arguments.to_string(), screen).await?;
         if let Some(banner) = outcome.banner {
             out::print_line(format!("{BANNER}{}{BANNER:#}", out::escape_control(&banner.to_string())));
         }

@@ -105,7 +105,7 @@ async fn next_input(session: &mut Session, screen: &mut Screen, input: &mut Inpu
 
 /// Runs upkeep. A failure recurs in the next turn, which reports it.
 async fn run_upkeep(session: &mut Session, screen: &mut Screen) {
-    if let Err(error) = session.run_upkeep_watched(screen).await {
+    if let Err(error) = session.run_upkeep_observed(screen).await {
         tracing::debug!(%error, "upkeep failed");
     }
 }

@@ -1,15 +1,52 @@
-//! Tool definitions for a model, and what they cost.
+//! The tools that a context offers its model, and what they cost.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::call::OwnToolCall;
-use super::memory::MemoryCall;
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::memory::AgentHead;
+use crate::memory::{AgentHead, MemoryKind};
+
+/// Tools for efforts, and for originals.
+pub const EFFORT_TOOLS: [&str; 9] = [
+    "open_effort",
+    "close_effort",
+    "effort_status",
+    "expand_effort",
+    "collapse_effort",
+    "switch_effort",
+    "search_efforts",
+    "reopen_effort",
+    "fetch_original",
+];
+
+pub const MEMORY_TOOLS: [&str; 8] = [
+    "remember",
+    "recall",
+    "expand_detail",
+    "record_decision",
+    "review_decision",
+    "confirm_fact",
+    "forget",
+    "memory_status",
+];
+
+pub fn is_own_tool(name: &str) -> bool {
+    EFFORT_TOOLS.contains(&name) || MEMORY_TOOLS.contains(&name)
+}
+
+/// Whether a memory tool is worth its schema to this agent.
+fn is_useful(name: &str, head: Option<&AgentHead>) -> bool {
+    let knows = |kind: MemoryKind| head.is_some_and(|head| head.kind_count(kind).current > 0);
+    match name {
+        "remember" | "record_decision" => true,
+        "review_decision" => head.is_some_and(|head| !head.pending.is_empty()),
+        "confirm_fact" => knows(MemoryKind::Fact),
+        _ => MemoryKind::ALL.into_iter().any(knows),
+    }
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -27,13 +64,19 @@ impl ToolSpec {
 
     /// All tools for a host that runs the model itself, in a fixed order: efforts, memories, hosts.
     pub fn for_hosts() -> Vec<Self> {
-        let read =
-            |text: &str| -> Vec<Self> { serde_json::from_str(text).expect("the prompts are tested to parse") };
-        let mut all = read(prompt::TOOLS);
-        all.extend(read(prompt::MEMORY_TOOLS));
+        let mut all = Self::own();
         all.push(Self::summarize_text());
-        all.extend(read(prompt::HOST_TOOLS));
+        all.extend(Self::read(prompt::HOST_TOOLS));
         all
+    }
+
+    /// Those for efforts, then those for memories.
+    pub(crate) fn own() -> Vec<Self> {
+        [Self::read(prompt::TOOLS), Self::read(prompt::MEMORY_TOOLS)].concat()
+    }
+
+    fn read(text: &str) -> Vec<Self> {
+        serde_json::from_str(text).expect("the prompts are tested to parse")
     }
 
     /// The tool as a request contains it.
@@ -54,27 +97,19 @@ pub struct ToolSet {
 impl ToolSet {
     /// The effort tools and the host's.
     pub fn with_efforts(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
-        let own: Vec<ToolSpec> =
-            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
-        let host = host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name));
-        Self { effort_tools: true, ..Self::of(counter, own.into_iter().chain(host).collect()) }
+        Self { effort_tools: true, ..Self::of(counter, ToolSpec::read(prompt::TOOLS), host) }
     }
 
     /// The effort tools, the memory tools that are useful to this agent, and the host's.
     pub fn with_memories(counter: &dyn TokenCounter, head: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
-        let efforts: Vec<ToolSpec> =
-            serde_json::from_str(prompt::TOOLS).expect("prompts/tools.json is tested to parse");
-        let memories: Vec<ToolSpec> =
-            serde_json::from_str(prompt::MEMORY_TOOLS).expect("prompts/memory_tools.json is tested to parse");
-        let memories = memories.into_iter().filter(|tool| MemoryCall::is_useful(&tool.name, head));
-        let host = host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name));
-        let all = efforts.into_iter().chain(memories).chain(host).collect();
-        Self { effort_tools: true, memory_tools: true, ..Self::of(counter, all) }
+        let mut own = ToolSpec::own();
+        own.retain(|tool| EFFORT_TOOLS.contains(&tool.name.as_str()) || is_useful(&tool.name, head));
+        Self { effort_tools: true, memory_tools: true, ..Self::of(counter, own, host) }
     }
 
     /// The host's tools alone; the prompt does not mention efforts.
     pub fn host_only(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
-        Self::of(counter, host.into_iter().filter(|tool| !OwnToolCall::is_own_tool(&tool.name)).collect())
+        Self::of(counter, Vec::new(), host)
     }
 
     /// No tools; the prompt does not mention efforts.
@@ -82,7 +117,9 @@ impl ToolSet {
         Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false, memory_tools: false }
     }
 
-    fn of(counter: &dyn TokenCounter, specs: Vec<ToolSpec>) -> Self {
+    fn of(counter: &dyn TokenCounter, own: Vec<ToolSpec>, host: Vec<ToolSpec>) -> Self {
+        let host = host.into_iter().filter(|tool| !is_own_tool(&tool.name));
+        let specs: Vec<ToolSpec> = own.into_iter().chain(host).collect();
         let tokens = specs.iter().map(|tool| counter.count(&tool.to_wire().to_string())).sum();
         Self { specs: specs.into(), tokens, effort_tools: false, memory_tools: false }
     }
@@ -106,7 +143,7 @@ impl ToolSet {
     }
 
     pub fn is_host_tool(&self, name: &str) -> bool {
-        !OwnToolCall::is_own_tool(name) && self.specs.iter().any(|tool| tool.name == name)
+        !is_own_tool(name) && self.specs.iter().any(|tool| tool.name == name)
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
@@ -118,20 +155,20 @@ impl ToolSet {
 mod tests {
     use super::*;
     use crate::base::testing::WordCounter;
-    use crate::turn::tools::HostCall;
+    use crate::turn::tools::{HostCall, OwnToolCall};
 
     #[test]
     fn our_tools_are_offered_in_a_fixed_order() {
         let set = ToolSet::with_efforts(&WordCounter, Vec::new());
         let names: Vec<&str> = set.names().collect();
-        assert_eq!(names, OwnToolCall::EFFORT_TOOLS);
+        assert_eq!(names, EFFORT_TOOLS);
     }
 
     #[test]
     fn hosts_are_offered_everything_once() {
         let all = ToolSpec::for_hosts();
         let names: Vec<&str> = all.iter().map(|tool| tool.name.as_str()).collect();
-        let own = OwnToolCall::EFFORT_TOOLS.into_iter().chain(MemoryCall::TOOLS);
+        let own = EFFORT_TOOLS.into_iter().chain(MEMORY_TOOLS);
         let want: Vec<&str> =
             own.chain([OwnToolCall::SUMMARIZE_TEXT, HostCall::RECORD, HostCall::CONTEXT]).collect();
         assert_eq!(names, want);
