@@ -5,30 +5,15 @@ use std::path::Path;
 /// From the bottom up.
 const ROOMS: [&str; 8] = ["base", "text", "recall", "memory", "session", "context", "turn", "client"];
 
-/// Upward uses that are left: a file, and the room that it uses. One that is gone must leave this list.
-const EXCEPTIONS: &[(&str, &str)] = &[
-];
-
 const SOURCE: &str = "crates/neap-core/src/";
 
-/// Upward uses that no exception allows, and exceptions that nothing needs.
+/// The uses that point up.
 pub(crate) fn violations(files: &[(std::path::PathBuf, String)]) -> Vec<String> {
-    let mut needed = Vec::new();
-    let mut found = Vec::new();
-    for (path, text) in files {
-        let Some((file, above)) = upward_uses(path, text) else { continue };
-        for room in above {
-            match EXCEPTIONS.iter().find(|exception| **exception == (file.as_str(), room)) {
-                Some(exception) => needed.push(exception),
-                None => found.push(format!("{SOURCE}{file}: uses {room}, which is above it")),
-            }
-        }
-    }
-    let gone = EXCEPTIONS.iter().filter(|exception| !needed.contains(exception));
-    found.extend(
-        gone.map(|(file, room)| format!("{file} no longer uses {room}: remove it from xtask/src/rooms.rs")),
-    );
-    found
+    let uses = files.iter().filter_map(|(path, text)| upward_uses(path, text));
+    uses.flat_map(|(file, above)| {
+        above.into_iter().map(move |room| format!("{SOURCE}{file}: uses {room}, which is above it"))
+    })
+    .collect()
 }
 
 /// The file within the core, and the rooms above its own that it uses outside of tests.

@@ -17,7 +17,6 @@ use neap_core::memory::knowledge::{AgentProfile, LoadCause, Placement};
 use neap_core::memory::learn::{Amendment, MemoryCommand};
 use neap_core::memory::{Author, Body, CensorSide, MemoryEvent, MemoryId, Provenance, Status};
 use neap_core::session::event::{Event, SessionEvent};
-use neap_core::context::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{Engine, NullObserver, SessionOptions};
 use neap_model::scripted::ScriptedModel;
