@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use neap_core::base::ids::{Seq, SessionId, Stamp};
 use neap_core::base::message::{Role, Seal, ToolCall, ToolRound};
-use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::context::tools::ToolSpec;
+use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::turn::{ModelReply, ModelRequest};
 use neap_engine::{
     Author, Clock, Engine, FixedClock, HostTools, NullObserver, Session, SessionOptions, ToolAnswer,
