@@ -6,7 +6,8 @@ use std::path::Path;
 const ROOMS: [&str; 8] = ["base", "text", "recall", "memory", "session", "context", "turn", "client"];
 
 /// Upward uses that are left: a file, and the room that it uses. One that is gone must leave this list.
-const EXCEPTIONS: &[(&str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str)] = &[
+];
 
 const SOURCE: &str = "crates/neap-core/src/";
 

@@ -13,7 +13,6 @@ use neap_core::base::message::{Message, ToolCall};
 use neap_core::base::prompt;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::context::tools::ToolSpec;
-use neap_core::context::tools::ToolSpec;
 use neap_core::memory::knowledge::{AgentProfile, LoadCause, Placement};
 use neap_core::memory::learn::{Amendment, MemoryCommand};
 use neap_core::memory::{Author, Body, CensorSide, MemoryEvent, MemoryId, Provenance, Status};
