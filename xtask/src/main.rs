@@ -4,6 +4,7 @@ mod edges;
 mod mcp;
 mod rooms;
 mod secrets;
+mod sleeps;
 mod test;
 mod tidy;
 

@@ -1,11 +1,11 @@
-//! Checks file lengths, module comments, file names, and other style that matters to readers.
+//! Checks file lengths, module comments, file names, sleeps in tests, and other style that matters to readers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{edges, rooms, root};
+use crate::{edges, rooms, root, sleeps};
 
 /// In lines.
 const LINES_MAX: usize = 500;
@@ -24,6 +24,7 @@ pub(crate) fn run() -> Result<()> {
         found.extend(check_text(&path, &text));
         if path.extension().is_some_and(|extension| extension == "rs") {
             found.extend(check_source(&path, &text));
+            found.extend(sleeps::violations(&path, &text));
             sources.push((path, text));
         }
     }

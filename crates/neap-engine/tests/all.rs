@@ -32,5 +32,6 @@ mod tenants_old;
 mod told;
 mod tools;
 mod traffic;
+mod wait;
 mod windows;
 mod workers;

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use neap_core::base::ids::{AgentId, SessionId, Stamp};
@@ -18,6 +17,10 @@ use neap_engine::{CurrentSession, Engine, RetrievalRequest};
 use neap_model::{Embedder, ModelError};
 use neap_sqlite::SqliteStore;
 use neap_store::{MemStore, Store};
+use tokio::runtime::Handle;
+use tokio::task::block_in_place;
+
+use crate::wait::wait_until;
 
 const DAY: i64 = 86_400_000;
 
@@ -105,7 +108,7 @@ async fn words_find_at_once_and_meaning_a_moment_later() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn an_indexer_embeds_what_others_write_and_ends_when_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let [store, _] = stores(folder.path());
@@ -113,11 +116,8 @@ async fn an_indexer_embeds_what_others_write_and_ends_when_dropped() {
     let reader = Engine::builder(store).embedder(Concepts::new("concepts")).build();
     let indexer = reader.start_indexer();
     a_few_talks(&writer).await;
-    let began = Instant::now();
-    while ask(&reader, "vehicle").await.is_empty() {
-        assert!(began.elapsed() < Duration::from_secs(30), "it was never embedded");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let ask_now = || block_in_place(|| Handle::current().block_on(ask(&reader, "vehicle")));
+    wait_until("what others wrote is embedded", || !ask_now().is_empty());
     drop(indexer);
 }
 

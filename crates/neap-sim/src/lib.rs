@@ -30,6 +30,7 @@ pub mod store;
 pub mod summarizer;
 pub mod trace;
 mod transcript;
+mod turns;
 pub mod user;
 mod wire;
 pub mod words;

@@ -4,23 +4,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::base::message::{Exchange, Message, Role, Scope};
+use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::message::{Exchange, Message, Role};
 use neap_core::base::prompt;
 use neap_core::client::Digest;
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::memory::{RecallRequest, RecallResponse};
+use neap_core::recall::{Candidates, Query, RankedResults, RankedSearch};
 use neap_core::session::event::{Event, TurnEvent};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
-use neap_core::text::secrets::Masking;
 use neap_core::turn::ModelRequest;
-use neap_store::{
-    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
-    StoreError, StoredEvent,
-};
+use neap_store::layer::{Operation, StoreLayer};
+use neap_store::{Commit, Store, StoreError};
 
 use crate::clients::TOLD;
 use crate::world::CHATS;
@@ -151,7 +146,25 @@ impl PlantedStore {
 }
 
 #[async_trait]
-impl EventStore for PlantedStore {
+impl StoreLayer for PlantedStore {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
+    }
+
+    async fn before(&self, operation: Operation) -> Result<(), StoreError> {
+        // The checks look at what is there, without asking for more.
+        let is_check = matches!(
+            operation,
+            Operation::Sessions
+                | Operation::Agents
+                | Operation::Footprint
+                | Operation::Examine
+                | Operation::Rebuild
+                | Operation::Scrub
+        );
+        if is_check { Ok(()) } else { self.flush().await }
+    }
+
     async fn commit(&self, mut commit: Commit) -> Result<(), StoreError> {
         self.flush().await?;
         let nth = self.commits.fetch_add(1, Ordering::Relaxed);
@@ -183,10 +196,6 @@ impl EventStore for PlantedStore {
         }
     }
 
-    fn masking(&self) -> Masking {
-        self.inner.masking()
-    }
-
     async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
         self.flush().await?;
         let state = self.inner.load(session).await?;
@@ -198,27 +207,6 @@ impl EventStore for PlantedStore {
             }
             other => other,
         })
-    }
-
-    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        self.flush().await?;
-        self.inner.last_seq(session).await
-    }
-
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
-        self.flush().await?;
-        self.inner.events(session, from, max).await
-    }
-
-    async fn events_of_kinds(
-        &self,
-        session: &SessionId,
-        kinds: &[&str],
-        before: Option<Seq>,
-        max: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.flush().await?;
-        self.inner.events_of_kinds(session, kinds, before, max).await
     }
 
     async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
@@ -237,16 +225,6 @@ impl EventStore for PlantedStore {
         Ok(if self.plant == Plant::ShortLog { Log::new(log.exchanges().skip(1).cloned()) } else { log })
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.flush().await?;
-        self.inner.turn_by_id(session, turn_id).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        self.flush().await?;
-        self.inner.turn_span(session, turn).await
-    }
-
     async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
         self.flush().await?;
         if self.plant == Plant::ForgottenHistory {
@@ -254,10 +232,7 @@ impl EventStore for PlantedStore {
         }
         self.inner.sessions_by_digest(digests).await
     }
-}
 
-#[async_trait]
-impl SearchStore for PlantedStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         self.flush().await?;
         let mut candidates = self.inner.find_candidates(query).await?;
@@ -265,16 +240,6 @@ impl SearchStore for PlantedStore {
             candidates.items.retain(|candidate| candidate.kind.is_message() == messages);
         }
         Ok(candidates)
-    }
-
-    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
-        self.flush().await?;
-        self.inner.neighbours(around, query).await
-    }
-
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.flush().await?;
-        self.inner.texts(ids).await
     }
 
     async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
@@ -295,28 +260,6 @@ impl SearchStore for PlantedStore {
         Ok(results)
     }
 
-    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
-        self.flush().await?;
-        self.inner.scopes(ids).await
-    }
-
-    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
-        self.flush().await?;
-        self.inner.unembedded(model, max).await
-    }
-
-    async fn put_embeddings(
-        &self,
-        model: &str,
-        batch: Vec<(TextId, Arc<str>, Embedding)>,
-    ) -> Result<(), StoreError> {
-        self.flush().await?;
-        self.inner.put_embeddings(model, batch).await
-    }
-}
-
-#[async_trait]
-impl MemoryStore for PlantedStore {
     async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.flush().await?;
         if self.plant == Plant::RepeatedWrite {
@@ -328,63 +271,5 @@ impl MemoryStore for PlantedStore {
             return self.inner.recall(&other.unwrap_or_else(|| agent.clone()), request).await;
         }
         self.inner.recall(agent, request).await
-    }
-
-    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        self.flush().await?;
-        self.inner.memories(agent, ids).await
-    }
-
-    async fn list_memories(
-        &self,
-        agent: &SessionId,
-        kind: Option<MemoryKind>,
-        before: Option<MemoryId>,
-        max: usize,
-    ) -> Result<Vec<Memory>, StoreError> {
-        self.flush().await?;
-        self.inner.list_memories(agent, kind, before, max).await
-    }
-
-    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        self.flush().await?;
-        self.inner.memories_due(agent, now, max).await
-    }
-
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
-        self.flush().await?;
-        self.inner.memory_history(agent, id).await
-    }
-}
-
-#[async_trait]
-impl Maintenance for PlantedStore {
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.inner.sessions().await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.inner.agents().await
-    }
-
-    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
-        self.inner.footprint(session).await
-    }
-
-    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
-        self.inner.examine(session).await
-    }
-
-    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
-        self.inner.rebuild(session).await
-    }
-
-    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
-        self.inner.scrub(session, now).await
-    }
-
-    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.flush().await?;
-        self.inner.erase_memory(agent, id, now).await
     }
 }

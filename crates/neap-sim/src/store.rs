@@ -5,25 +5,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
-use neap_core::base::message::Scope;
-use neap_core::client::Digest;
-use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::base::ids::SessionId;
 use neap_core::session::event::{Event, SessionEvent};
-use neap_core::session::log::{Log, LogRequest};
-use neap_core::session::state::SessionState;
-use neap_core::text::secrets::Masking;
-use neap_store::{
-    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
-    StoreError, StoredEvent,
-};
+use neap_store::layer::{Operation, StoreLayer};
+use neap_store::{Commit, Store, StoreError};
 use tokio::sync::Notify;
 
 use crate::rng::Rng;
 use crate::trace::{Fault, Trace};
+
+/// What a turn asks of a store besides commits. The rest is asked by checks, or by commands of a person.
+const FAILING: [Operation; 13] = [
+    Operation::Load,
+    Operation::LastSeq,
+    Operation::Log,
+    Operation::SessionsByDigest,
+    Operation::FindCandidates,
+    Operation::Neighbours,
+    Operation::Texts,
+    Operation::Search,
+    Operation::Scopes,
+    Operation::Unembedded,
+    Operation::PutEmbeddings,
+    Operation::Recall,
+    Operation::Memories,
+];
 
 #[async_trait]
 pub trait Rival: Send + Sync {
@@ -120,7 +126,15 @@ pub(crate) async fn hold_clock<T>(work: impl Future<Output = T>) -> T {
 }
 
 #[async_trait]
-impl EventStore for FaultyStore {
+impl StoreLayer for FaultyStore {
+    fn inner(&self) -> &dyn Store {
+        self.inner.as_ref()
+    }
+
+    async fn before(&self, operation: Operation) -> Result<(), StoreError> {
+        if FAILING.contains(&operation) { self.maybe_fail_read().await } else { Ok(()) }
+    }
+
     async fn commit(&self, commit: Commit) -> Result<(), StoreError> {
         self.wait_for_ever_if_dead().await;
         // Most rivals need a session to use.
@@ -157,155 +171,5 @@ impl EventStore for FaultyStore {
             return Err(StoreError::Failed("crashed after durability".to_owned()));
         }
         Ok(())
-    }
-
-    fn masking(&self) -> Masking {
-        self.inner.masking()
-    }
-
-    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.load(session).await
-    }
-
-    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.last_seq(session).await
-    }
-
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
-        self.inner.events(session, from, max).await
-    }
-
-    async fn events_of_kinds(
-        &self,
-        session: &SessionId,
-        kinds: &[&str],
-        before: Option<Seq>,
-        max: usize,
-    ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.inner.events_of_kinds(session, kinds, before, max).await
-    }
-
-    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.log(session, request).await
-    }
-
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
-        self.inner.turn_by_id(session, turn_id).await
-    }
-
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
-        self.inner.turn_span(session, turn).await
-    }
-
-    async fn sessions_by_digest(&self, digests: &[Digest]) -> Result<Vec<Vec<(SessionId, TurnNo)>>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.sessions_by_digest(digests).await
-    }
-}
-
-#[async_trait]
-impl SearchStore for FaultyStore {
-    async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.find_candidates(query).await
-    }
-
-    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.neighbours(around, query).await
-    }
-
-    async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.texts(ids).await
-    }
-
-    async fn search(&self, search: &RankedSearch) -> Result<RankedResults, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.search(search).await
-    }
-
-    async fn scopes(&self, ids: &[TextId]) -> Result<Vec<Option<Scope>>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.scopes(ids).await
-    }
-
-    async fn unembedded(&self, model: &str, max: usize) -> Result<Vec<(TextId, Arc<str>)>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.unembedded(model, max).await
-    }
-
-    async fn put_embeddings(
-        &self,
-        model: &str,
-        batch: Vec<(TextId, Arc<str>, Embedding)>,
-    ) -> Result<(), StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.put_embeddings(model, batch).await
-    }
-}
-
-#[async_trait]
-impl MemoryStore for FaultyStore {
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.recall(agent, request).await
-    }
-
-    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        self.maybe_fail_read().await?;
-        self.inner.memories(agent, ids).await
-    }
-
-    async fn list_memories(
-        &self,
-        agent: &SessionId,
-        kind: Option<MemoryKind>,
-        before: Option<MemoryId>,
-        max: usize,
-    ) -> Result<Vec<Memory>, StoreError> {
-        self.inner.list_memories(agent, kind, before, max).await
-    }
-
-    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        self.inner.memories_due(agent, now, max).await
-    }
-
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
-        self.inner.memory_history(agent, id).await
-    }
-}
-
-#[async_trait]
-impl Maintenance for FaultyStore {
-    async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
-        self.inner.sessions().await
-    }
-
-    async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
-        self.inner.agents().await
-    }
-
-    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
-        self.inner.footprint(session).await
-    }
-
-    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
-        self.inner.examine(session).await
-    }
-
-    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
-        self.inner.rebuild(session).await
-    }
-
-    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
-        self.inner.scrub(session, now).await
-    }
-
-    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.inner.erase_memory(agent, id, now).await
     }
 }

@@ -15,7 +15,7 @@ use neap_store::{Store, StoreError};
 
 use crate::agent::AgentAssignment;
 use crate::check::agent::AgentWatch;
-use crate::check::{Violation, Violations, marks, request, summary, view};
+use crate::check::{StepResult, Violation, Violations, marks, request, summary, view};
 use crate::clients::Clients;
 use crate::digest::RunDigest;
 use crate::disk::Disk;
@@ -111,7 +111,7 @@ impl World {
     }
 
     /// Kills all processes and reopens everything, which must be as it was.
-    pub(crate) async fn restart(&mut self) -> Result<(), Vec<Violation>> {
+    pub(crate) async fn restart(&mut self) -> StepResult {
         self.report.restarts += 1;
         for session in &mut self.sessions {
             session.crash();
@@ -122,7 +122,7 @@ impl World {
         self.check_from_start().await
     }
 
-    async fn open_all(&mut self) -> Result<(), Vec<Violation>> {
+    async fn open_all(&mut self) -> StepResult {
         for session in &mut self.sessions {
             session
                 .open(&self.store)
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// Now and then, a program does something from outside.
-    pub(crate) async fn client_step(&mut self) -> Result<(), Vec<Violation>> {
+    pub(crate) async fn client_step(&mut self) -> StepResult {
         if !self.clients.takes_step() {
             return Ok(());
         }
@@ -142,11 +142,11 @@ impl World {
         self.clients.step(&mut self.report, &mut out).await;
         let checked = self.clients.check(self.store.as_ref(), &mut self.digest, &mut self.report, &mut out);
         checked.await.map_err(|error| unexplained(&error.to_string()))?;
-        finish(out)
+        out.into_result()
     }
 
     /// Checks everything that happened since the last check. `deep` adds the expensive checks.
-    pub(crate) async fn check_step(&mut self, deep: bool) -> Result<(), Vec<Violation>> {
+    pub(crate) async fn check_step(&mut self, deep: bool) -> StepResult {
         let mut out = Violations::default();
         let step = self.trace.take_step();
         self.report.faults += step.faults.len() as u64;
@@ -154,7 +154,6 @@ impl World {
         for complaint in &step.complaints {
             out.add("rival", complaint.clone());
         }
-        let canaries: Vec<String> = self.sessions.iter().map(|session| session.canary.clone()).collect();
         let is_calm = step.faults.is_empty();
         let mut host_calls = 0;
         for at in 0..self.sessions.len() {
@@ -166,23 +165,7 @@ impl World {
             if self.host_tools {
                 host_calls += new.iter().map(host_calls_in).sum::<u64>();
             }
-            let session = &self.sessions[at];
-            let own_agent = session.agent.as_ref().map(|agent| agent.id.stream());
-            let other_agents = self.agents.iter().filter(|watch| Some(&watch.id) != own_agent.as_ref());
-            let mut foreign: Vec<String> = other_agents.map(|watch| watch.canary.clone()).collect();
-            foreign.extend(canaries.iter().filter(|word| **word != session.canary).cloned());
-            foreign.extend(self.clients.canaries());
-            let counter = self.counter.as_ref();
-            self.trace.with_acknowledged(&session.id, |acknowledged| {
-                let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
-                for seen in step.requests.iter().filter(|seen| seen.session == session.id) {
-                    request::check(seen, &expected, &mut out);
-                    let profile = session.agent.as_ref().map(|agent| &agent.profile);
-                    let mut untrusted = UNTRUSTED.to_vec();
-                    untrusted.push(&session.canary);
-                    marks::check(&seen.request, profile, &untrusted, &mut out);
-                }
-            });
+            self.check_requests(at, budget, &step, &mut out);
             let session = &mut self.sessions[at];
             if is_calm && !session.replayed.policy().rewrites_every_turn() {
                 let sent = step.requests.iter().filter(|seen| seen.session == session.id);
@@ -207,7 +190,27 @@ impl World {
             });
         }
         self.digest_requests(&step);
-        finish(out)
+        out.into_result()
+    }
+
+    /// Checks what a session's models received: its own words, within the budget of before the step.
+    fn check_requests(&self, at: usize, budget: u64, step: &StepTrace, out: &mut Violations) {
+        let session = &self.sessions[at];
+        let own_agent = session.agent.as_ref().map(|agent| agent.id.stream());
+        let other_agents = self.agents.iter().filter(|watch| Some(&watch.id) != own_agent.as_ref());
+        let other_sessions = self.sessions.iter().filter(|other| other.canary != session.canary);
+        let mut foreign: Vec<String> = other_agents.map(|watch| watch.canary.clone()).collect();
+        foreign.extend(other_sessions.map(|other| other.canary.clone()));
+        foreign.extend(self.clients.canaries());
+        let (counter, profile) = (self.counter.as_ref(), session.agent.as_ref().map(|agent| &agent.profile));
+        let untrusted = [&UNTRUSTED[..], &[session.canary.as_str()]].concat();
+        self.trace.with_acknowledged(&session.id, |acknowledged| {
+            let expected = request::Expected { counter, budget, acknowledged, foreign: &foreign };
+            for seen in step.requests.iter().filter(|seen| seen.session == session.id) {
+                request::check(seen, &expected, out);
+                marks::check(&seen.request, profile, &untrusted, out);
+            }
+        });
     }
 
     async fn check_agents(&mut self, deep: bool, out: &mut Violations) -> Result<(), StoreError> {
@@ -274,7 +277,7 @@ impl World {
     }
 
     /// Checks everything from the first event: after a crash, and at the end.
-    pub(crate) async fn check_from_start(&mut self) -> Result<(), Vec<Violation>> {
+    pub(crate) async fn check_from_start(&mut self) -> StepResult {
         self.check_step(true).await?;
         // The first check may have closed a dropped turn.
         self.check_step(false).await?;
@@ -298,7 +301,7 @@ impl World {
         }
         let checked = self.clients.check_from_start(self.store.as_ref(), &mut out).await;
         checked.map_err(|error| unexplained(&error.to_string()))?;
-        finish(out)
+        out.into_result()
     }
 
     /// Adds the newest events of each stream, so that a failure can be understood.
@@ -360,11 +363,6 @@ fn host_calls_in(recorded: &RecordedEvent) -> u64 {
         return round.assistant.message.tool_calls.iter().filter(is_fetch).count() as u64;
     }
     0
-}
-
-fn finish(out: Violations) -> Result<(), Vec<Violation>> {
-    let found = out.into_vec();
-    if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// A failure that no injected fault explains.

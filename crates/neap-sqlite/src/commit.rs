@@ -49,22 +49,7 @@ pub(super) fn write_all(
 }
 
 fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -> Result<i64, DbError> {
-    let known = events::stream_number(db, commit.session.as_str())?;
-    if let Some(stream) = known {
-        refuse_duplicates(db, stream, &commit.turn_ids)?;
-    }
-    let actual = known.map_or(Ok(Seq(0)), |stream| events::last_seq(db, stream))?;
-    if actual != commit.expected {
-        return Err(StoreError::Conflict { expected: commit.expected, actual }.into());
-    }
-    let stream = match known {
-        Some(stream) => stream,
-        None => db.query_row(
-            "INSERT INTO sessions(name, texts, head) VALUES (?, 0, '') RETURNING stream",
-            [commit.session.as_str()],
-            |row| row.get(0),
-        )?,
-    };
+    let stream = claim_stream(db, commit)?;
     for row in &commit.events {
         row.insert(db, stream)?;
     }
@@ -86,7 +71,6 @@ fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -
     for turn in &commit.undone_turns {
         derived_rows::mark_undone(db, stream, *turn)?;
     }
-    let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS_SCOPE };
     let mut new_texts = 0;
     for id in &commit.erased {
         new_texts -= memories::remove(db, changes, stream, *id)?;
@@ -97,7 +81,40 @@ fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -
     for (id, seq) in &commit.memory_events {
         memories::put_event(db, stream, *id, *seq)?;
     }
-    let mut message_count = None;
+    new_texts += put_texts(db, commit, changes, stream)?;
+    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(PreparedMemory::id)) {
+        memories::sync_vector(db, stream, id)?;
+    }
+    derived_rows::put_head(db, stream, &commit.head, new_texts)?;
+    Ok(stream)
+}
+
+/// The number of the commit's stream, which is created if it is new. Refuses a commit that does not follow the last one.
+fn claim_stream(db: &Connection, commit: &PreparedCommit) -> Result<i64, DbError> {
+    let known = events::stream_number(db, commit.session.as_str())?;
+    if let Some(stream) = known {
+        refuse_duplicates(db, stream, &commit.turn_ids)?;
+    }
+    let actual = known.map_or(Ok(Seq(0)), |stream| events::last_seq(db, stream))?;
+    if actual != commit.expected {
+        return Err(StoreError::Conflict { expected: commit.expected, actual }.into());
+    }
+    if let Some(stream) = known {
+        return Ok(stream);
+    }
+    let create = "INSERT INTO sessions(name, texts, head) VALUES (?, 0, '') RETURNING stream";
+    Ok(db.query_row(create, [commit.session.as_str()], |row| row.get(0))?)
+}
+
+/// Returns how many of the texts are new.
+fn put_texts(
+    db: &Connection,
+    commit: &PreparedCommit,
+    changes: &mut CountChanges,
+    stream: i64,
+) -> rusqlite::Result<i64> {
+    let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS_SCOPE };
+    let (mut new_texts, mut message_count) = (0, None);
     for entry in &commit.texts {
         let mut entry = Cow::Borrowed(entry);
         if entry.row.kind.is_message() {
@@ -111,11 +128,7 @@ fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -
             vectors::sync_vector(db, scope, text.as_slice())?;
         }
     }
-    for id in commit.erased.iter().copied().chain(commit.memories.iter().map(PreparedMemory::id)) {
-        memories::sync_vector(db, stream, id)?;
-    }
-    derived_rows::put_head(db, stream, &commit.head, new_texts)?;
-    Ok(stream)
+    Ok(new_texts)
 }
 
 fn refuse_duplicates(db: &Connection, stream: i64, turn_ids: &[(String, TurnNo)]) -> Result<(), DbError> {

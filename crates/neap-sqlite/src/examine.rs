@@ -1,8 +1,11 @@
 //! Compares stored rows with the streams. Reads everything, changes nothing.
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use std::collections::BTreeMap;
+
+use neap_core::base::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::session::effort::Effort;
 use neap_core::session::event::{Event, SessionEvent};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 use super::db_error::DbError;
 use super::derived_rows::UNDONE_PREFIX;
@@ -181,32 +184,12 @@ fn stored_rows(
     if !schema::has_tasks(db)? {
         stored.head.task.clone_from(&folded.head.task);
     }
-    let mut statement = db.prepare_cached("SELECT text, id, body, sum FROM efforts WHERE stream = ?")?;
-    let mut rows = statement.query([stream])?;
-    let mut efforts = std::collections::BTreeMap::new();
-    while let Some(row) = rows.next()? {
-        let id: String = row.get(1)?;
-        if let Some(known) = folded.efforts.keys().find(|key| key.as_str() == id) {
-            efforts.insert(row.get::<_, i64>(0)?, known.clone());
-        }
-        let effort: Option<neap_core::session::effort::Effort> = read::checked_json(row, 2);
-        stored.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
-    }
-    let mut statement = db.prepare_cached(
-        "SELECT turn, ltrim(scope, ?2), first_seq, last_seq, at, tokens, scope GLOB ?2 || '*' FROM exchanges
-         WHERE stream = ?1",
-    )?;
-    let mut rows = statement.query(params![stream, UNDONE_PREFIX])?;
-    while let Some(row) = rows.next()? {
-        if row.get(6)? {
-            stored.undone_turns.insert(TurnNo(row.get::<_, i64>(0)? as u64));
-        }
-        stored.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
-    }
+    let efforts = read_efforts(db, stream, folded, &mut stored)?;
+    read_exchanges(db, stream, &mut stored)?;
     let mut statement = db.prepare_cached("SELECT turn_id, turn FROM turn_ids WHERE stream = ?")?;
     let mut rows = statement.query([stream])?;
     while let Some(row) = rows.next()? {
-        stored.turn_ids.insert(row.get(0)?, TurnNo(row.get::<_, i64>(1)? as u64));
+        stored.turn_ids.insert(row.get(0)?, turn_no(row, 1)?);
     }
     if schema::has_links(db)? {
         stored.links = links::stored_links(db, stream)?;
@@ -220,8 +203,59 @@ fn stored_rows(
         },
         |id, seq| history.entry(id).or_default().push(seq),
     )?;
-    let is_agent = session.agent().is_some();
-    let mut misplaced = 0;
+    let misplaced = read_index(db, stream, session.agent().is_some(), &efforts, folded, &mut stored)?;
+    Ok((stored, misplaced))
+}
+
+fn turn_no(row: &Row<'_>, column: usize) -> rusqlite::Result<TurnNo> {
+    row.get::<_, i64>(column).map(|turn| TurnNo(turn as u64))
+}
+
+/// Returns the efforts by the rowids of their texts.
+fn read_efforts(
+    db: &Connection,
+    stream: i64,
+    folded: &Derived,
+    stored: &mut Derived,
+) -> rusqlite::Result<BTreeMap<i64, EffortId>> {
+    let mut statement = db.prepare_cached("SELECT text, id, body, sum FROM efforts WHERE stream = ?")?;
+    let mut rows = statement.query([stream])?;
+    let mut efforts = BTreeMap::new();
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(1)?;
+        if let Some(known) = folded.efforts.keys().find(|key| key.as_str() == id) {
+            efforts.insert(row.get::<_, i64>(0)?, known.clone());
+        }
+        let effort: Option<Effort> = read::checked_json(row, 2);
+        stored.efforts.extend(effort.map(|effort| (effort.id.clone(), effort)));
+    }
+    Ok(efforts)
+}
+
+fn read_exchanges(db: &Connection, stream: i64, stored: &mut Derived) -> rusqlite::Result<()> {
+    let mut statement = db.prepare_cached(
+        "SELECT turn, ltrim(scope, ?2), first_seq, last_seq, at, tokens, scope GLOB ?2 || '*' FROM exchanges
+         WHERE stream = ?1",
+    )?;
+    let mut rows = statement.query(params![stream, UNDONE_PREFIX])?;
+    while let Some(row) = rows.next()? {
+        if row.get(6)? {
+            stored.undone_turns.insert(turn_no(row, 0)?);
+        }
+        stored.exchanges.extend(log::exchange_row(row)?.map(|row| (row.last_seq, row)));
+    }
+    Ok(())
+}
+
+/// Indexed texts, their cards and withheld turns. Returns how many texts belong to no memory.
+fn read_index(
+    db: &Connection,
+    stream: i64,
+    is_agent: bool,
+    efforts: &BTreeMap<i64, EffortId>,
+    folded: &Derived,
+    stored: &mut Derived,
+) -> rusqlite::Result<u64> {
     let (first, last) = rowids::text_range(stream);
     let (_, last_effort) = rowids::effort_range(stream);
     let key_of = |text: i64| {
@@ -233,25 +267,22 @@ fn stored_rows(
             efforts.get(&text).cloned().map(TextKey::Effort)
         })
     };
+    let mut misplaced = 0;
     let mut statement = db.prepare_cached("SELECT id FROM words_docsize WHERE id BETWEEN ? AND ?")?;
     let mut rows = statement.query([first, last])?;
     while let Some(row) = rows.next()? {
-        let text: i64 = row.get(0)?;
-        let key = key_of(text)?;
+        let key = key_of(row.get(0)?)?;
         misplaced += u64::from(is_agent && key.is_none());
         stored.texts.extend(key.map(|key| (key, String::new())));
     }
-    if schema::has_cards(db)? {
-        let (cards, strays) = cards::stored_cards(db, stream, key_of)?;
-        stored.cards = cards;
-        misplaced += strays;
-        let mut statement = db.prepare_cached("SELECT turn FROM withheld WHERE stream = ?")?;
-        let turns = statement.query_map([stream], |row| row.get::<_, i64>(0))?;
-        stored.withheld_turns =
-            turns.map(|turn| turn.map(|turn| TurnNo(turn as u64))).collect::<Result<_, _>>()?;
-    } else {
+    if !schema::has_cards(db)? {
         stored.cards.clone_from(&folded.cards);
         stored.withheld_turns.clone_from(&folded.withheld_turns);
+        return Ok(misplaced);
     }
-    Ok((stored, misplaced))
+    let (cards, strays) = cards::stored_cards(db, stream, key_of)?;
+    stored.cards = cards;
+    let mut statement = db.prepare_cached("SELECT turn FROM withheld WHERE stream = ?")?;
+    stored.withheld_turns = statement.query_map([stream], |row| turn_no(row, 0))?.collect::<Result<_, _>>()?;
+    Ok(misplaced + strays)
 }

@@ -116,112 +116,114 @@ impl FileState {
         if self.is_foreign {
             return None;
         }
-        let (wal, marker_path) = (sibling_path(&self.database, "-wal"), marker::marker_path(&self.database));
-        let Self { database, in_file, log, marker, .. } = self;
-        let name = database.display();
-        let sides = || vec![wal.clone(), sibling_path(database, "-shm")];
         if self.is_empty {
-            let known = marker.filter(|marker| marker.progress.events > 0);
-            let from_log = log.as_ref().map(|log| describe_wal(&wal, log));
-            let from_marker = known.map(|marker| describe_marker(&marker_path, &marker));
-            let evidence: Vec<String> = from_log.into_iter().chain(from_marker).collect();
-            if evidence.is_empty() {
-                return None;
-            }
-            let state = if self.exists { "is empty" } else { "is missing" };
-            let why = format!("{name} {state}, but {}", evidence.join(", and "));
-            let to_set_aside = [sides(), vec![marker_path, database.clone()]].concat();
-            return Some(FileMismatch { why, can_be_salvaged: log.is_some(), to_set_aside });
+            return self.empty_mismatch();
         }
-        let without_log = |why: String| {
-            let to_set_aside = [sides(), vec![marker_path.clone()]].concat();
-            Some(FileMismatch { why, can_be_salvaged: false, to_set_aside })
-        };
-        if let Some(log) = log {
-            if !log.is_understood && log.bytes > 32 {
+        self.log.as_ref().and_then(|log| self.wal_mismatch(log)).or_else(|| self.marker_mismatch())
+    }
+
+    fn wal_path(&self) -> PathBuf {
+        sibling_path(&self.database, "-wal")
+    }
+
+    /// A mismatch that ends once the files beside the database are set aside.
+    fn without_log(&self, why: String, can_be_salvaged: bool) -> Option<FileMismatch> {
+        let to_set_aside =
+            vec![self.wal_path(), sibling_path(&self.database, "-shm"), marker::marker_path(&self.database)];
+        Some(FileMismatch { why, can_be_salvaged, to_set_aside })
+    }
+
+    /// There is no database, but something beside it that knows of one.
+    fn empty_mismatch(&self) -> Option<FileMismatch> {
+        let marker_path = marker::marker_path(&self.database);
+        let known = self.marker.filter(|marker| marker.progress.events > 0);
+        let from_log = self.log.as_ref().map(|log| describe_wal(&self.wal_path(), log));
+        let from_marker = known.map(|marker| describe_marker(&marker_path, &marker));
+        let evidence: Vec<String> = from_log.into_iter().chain(from_marker).collect();
+        if evidence.is_empty() {
+            return None;
+        }
+        let state = if self.exists { "is empty" } else { "is missing" };
+        let why = format!("{} {state}, but {}", self.database.display(), evidence.join(", and "));
+        let mut mismatch = self.without_log(why, self.log.is_some())?;
+        mismatch.to_set_aside.push(self.database.clone());
+        Some(mismatch)
+    }
+
+    /// The log belongs to another store, to another time of this one, or is damaged.
+    fn wal_mismatch(&self, log: &WalState) -> Option<FileMismatch> {
+        let (name, wal) = (self.database.display(), self.wal_path());
+        if !log.is_understood && log.bytes > 32 {
+            let (log_text, alone) = (describe_wal(&wal, log), describe_progress(self.in_file));
+            return self
+                .without_log(format!("{log_text} cannot be parsed; {name} alone has {alone}"), log.has_frames);
+        }
+        let wal = wal.display();
+        let describe = |known: StoreProgress| describe_progress(Some(known));
+        if let (Some(first), Some(file)) = (log.first, self.in_file) {
+            let (last, file_text, first_text) = (log.last.unwrap_or(first), describe(file), describe(first));
+            if first.store != file.store {
                 let why = format!(
-                    "{} cannot be parsed; {name} alone has {}",
-                    describe_wal(&wal, log),
-                    describe_progress(*in_file)
+                    "{wal} is the log of another store: {name} has {file_text}, the log's store {first_text}"
                 );
-                return without_log(why)
-                    .map(|mismatch| FileMismatch { can_be_salvaged: log.has_frames, ..mismatch });
+                return self.without_log(why, false);
             }
-            if let (Some(first), Some(file)) = (log.first, *in_file) {
-                let describe = |known: StoreProgress| describe_progress(Some(known));
-                if first.store != file.store {
-                    let why = format!(
-                        "{} is the log of another store: {name} has {}, the log's store {}",
-                        wal.display(),
-                        describe(file),
-                        describe(first)
-                    );
-                    return without_log(why);
-                }
-                if first.commits > file.commits + 1 {
-                    let why = format!(
-                        "{name} is older than its log: the file has {}, {} begins with {}",
-                        describe(file),
-                        wal.display(),
-                        describe(first)
-                    );
-                    return without_log(why);
-                }
-                if log.last.unwrap_or(first).commits < file.commits {
-                    // SQLite would replace newer pages with older ones.
-                    let last = describe(log.last.unwrap_or(first));
-                    let (wal, file) = (wal.display(), describe(file));
-                    let Some(frame) = log.damaged else {
-                        let why =
-                            format!("{wal} is older than its database: it ends with {last}, {name} has {file}");
-                        return without_log(why);
-                    };
-                    let why = format!(
-                        "{wal} is damaged at frame {}: up to there it has {last}, {name} has {file}",
+            if first.commits > file.commits + 1 {
+                let why = format!(
+                    "{name} is older than its log: the file has {file_text}, {wal} begins with {first_text}"
+                );
+                return self.without_log(why, false);
+            }
+            // SQLite would replace newer pages with older ones.
+            if last.commits < file.commits {
+                let last = describe(last);
+                let why = match log.damaged {
+                    None => {
+                        format!("{wal} is older than its database: it ends with {last}, {name} has {file_text}")
+                    }
+                    Some(frame) => format!(
+                        "{wal} is damaged at frame {}: up to there it has {last}, {name} has {file_text}",
                         frame + 1
-                    );
-                    return without_log(why).map(|mismatch| FileMismatch { can_be_salvaged: true, ..mismatch });
-                }
-            }
-            let visible = log.last.or(*in_file);
-            if let (Some(frame), Some(furthest), Some(visible)) = (log.damaged, log.furthest, visible)
-                && furthest.commits >= visible.commits + 2
-            {
-                let why = format!(
-                    "{} is damaged at frame {}: without what follows the store has {}, with it {}",
-                    wal.display(),
-                    frame + 1,
-                    describe_progress(Some(visible)),
-                    describe_progress(Some(furthest))
-                );
-                let to_set_aside = [sides(), vec![marker_path]].concat();
-                return Some(FileMismatch { why, can_be_salvaged: true, to_set_aside });
+                    ),
+                };
+                return self.without_log(why, log.damaged.is_some());
             }
         }
-        let visible = log.as_ref().and_then(|log| log.last).max_by_commits(*in_file);
-        let marker = (*marker)?;
+        let (frame, furthest, visible) = (log.damaged?, log.furthest?, log.last.or(self.in_file)?);
+        if furthest.commits < visible.commits + 2 {
+            return None;
+        }
+        let why = format!(
+            "{wal} is damaged at frame {}: without what follows the store has {}, with it {}",
+            frame + 1,
+            describe(visible),
+            describe(furthest)
+        );
+        self.without_log(why, true)
+    }
+
+    /// The marker knows of more than the store has, or of another store.
+    fn marker_mismatch(&self) -> Option<FileMismatch> {
+        let (name, marker, marker_path) =
+            (self.database.display(), self.marker?, marker::marker_path(&self.database));
+        let visible = self.log.as_ref().and_then(|log| log.last).max_by_commits(self.in_file);
+        let (has, knows) = (describe_progress(visible), describe_marker(&marker_path, &marker));
+        let to_set_aside = vec![marker_path];
         let is_behind = match visible {
             Some(visible) if visible.store != marker.progress.store => {
-                let why = format!(
-                    "{name} is not the store that was here last: it has {}; {}",
-                    describe_progress(Some(visible)),
-                    describe_marker(&marker_path, &marker)
-                );
-                return Some(FileMismatch { why, can_be_salvaged: false, to_set_aside: vec![marker_path] });
+                let why = format!("{name} is not the store that was here last: it has {has}; {knows}");
+                return Some(FileMismatch { why, can_be_salvaged: false, to_set_aside });
             }
             Some(visible) => visible.commits < marker.progress.commits,
             None => marker.progress.events > 0,
         };
-        let missing_log = if log.is_none() { format!(" (there is no {})", wal.display()) } else { String::new() };
-        let why = || {
-            format!(
-                "{name} has lost what was written last: it has {}{missing_log}, but {}",
-                describe_progress(visible),
-                describe_marker(&marker_path, &marker)
-            )
+        let missing_log = match self.log {
+            None => format!(" (there is no {})", self.wal_path().display()),
+            Some(_) => String::new(),
         };
-        let can_be_salvaged = log.as_ref().is_some_and(|log| log.damaged.is_some());
-        is_behind.then(|| FileMismatch { why: why(), can_be_salvaged, to_set_aside: vec![marker_path.clone()] })
+        let why = format!("{name} has lost what was written last: it has {has}{missing_log}, but {knows}");
+        let can_be_salvaged = self.log.as_ref().is_some_and(|log| log.damaged.is_some());
+        is_behind.then_some(FileMismatch { why, can_be_salvaged, to_set_aside })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tables.
+//! The tables of today. Those of older formats are in `migrations`.
 //!
 //! `events`, `blocks` and the names in `sessions` are the truth; everything else is derived from them.
 //! [`neap_store::backend::rowids`] explains the rowids of texts.
@@ -10,19 +10,16 @@ use super::progress;
 /// "Neap" in ASCII: marks the file as ours.
 pub(super) const APPLICATION_ID: i32 = 0x4e65_6170;
 pub(super) const FORMAT: i64 = 10;
-pub(super) const FORMAT_WITH_MEMORIES: i64 = 3;
-pub(super) const FORMAT_WITH_BLOCKS: i64 = 4;
+const FORMAT_WITH_MEMORIES: i64 = 3;
+const FORMAT_WITH_BLOCKS: i64 = 4;
 /// Also the first with shelf counts. A task is what the user last asked for, in the session's row.
-pub(super) const FORMAT_WITH_TASKS: i64 = 5;
-pub(super) const FORMAT_WITH_CARDS: i64 = 6;
-pub(super) const FORMAT_WITH_LINKS: i64 = 7;
-pub(super) const FORMAT_WITH_UNDO: i64 = 8;
+const FORMAT_WITH_TASKS: i64 = 5;
+const FORMAT_WITH_CARDS: i64 = 6;
+const FORMAT_WITH_LINKS: i64 = 7;
 /// Also the first with checksums of derived texts.
-pub(super) const FORMAT_WITH_PROGRESS: i64 = 9;
+const FORMAT_WITH_PROGRESS: i64 = 9;
 /// Embeddings are apart from their sign bits, which a search reads.
-pub(super) const FORMAT_WITH_VECTOR_INDEX: i64 = 10;
-/// Tables whose rows have a checksum of their text since then.
-pub(super) const CHECKSUMMED_TABLES: [&str; 3] = ["sessions", "efforts", "memories"];
+const FORMAT_WITH_VECTOR_INDEX: i64 = 10;
 
 const TABLES: &str = "
 CREATE TABLE sessions(
@@ -63,7 +60,7 @@ CREATE VIRTUAL TABLE words USING fts5(
 ";
 
 /// Events by kind, except kinds that nearly every turn has: those are found by scanning backwards.
-pub(super) const KINDS: &str = "
+const KINDS: &str = "
 CREATE INDEX events_by_kind ON events(stream, kind, seq)
   WHERE kind NOT IN ('turn_started', 'turn_completed', 'efforts_referenced');
 ";
@@ -73,7 +70,7 @@ pub(super) const KINDS_OF_EVERY_TURN: [&str; 3] = ["turn_started", "turn_complet
 /// Turns end in the order of their numbers, except for concurrent ones. An exchange goes into the first lane where
 /// its turn is higher than all that ended before it. So within a lane the order of turns is the order of the log,
 /// any range of turns is one seek per lane, and there are no more lanes than concurrent turns.
-pub(super) const EXCHANGES: &str = "
+const EXCHANGES: &str = "
 CREATE TABLE exchanges(
   stream INTEGER NOT NULL,
   scope TEXT NOT NULL,
@@ -88,7 +85,7 @@ CREATE TABLE exchanges(
 CREATE INDEX exchanges_by_turn ON exchanges(stream, turn);
 ";
 
-pub(super) const MEMORIES: &str = "
+const MEMORIES: &str = "
 CREATE TABLE memories(
   text INTEGER PRIMARY KEY,
   stream INTEGER NOT NULL,
@@ -108,7 +105,7 @@ CREATE TABLE memory_events(
 ) WITHOUT ROWID;
 ";
 
-pub(super) const BLOCKS: &str = "
+const BLOCKS: &str = "
 CREATE TABLE blocks(
   stream INTEGER NOT NULL,
   last_seq INTEGER NOT NULL,
@@ -120,7 +117,7 @@ CREATE TABLE blocks(
 ) WITHOUT ROWID;
 ";
 
-pub(super) const SHELVES: &str = "
+const SHELVES: &str = "
 CREATE TABLE shelves(
   shelf INTEGER PRIMARY KEY,
   memories INTEGER NOT NULL
@@ -128,7 +125,7 @@ CREATE TABLE shelves(
 ";
 
 /// What is known of each text except its content: see `cards` and `vectors`.
-pub(super) const CARDS: &str = "
+const CARDS: &str = "
 CREATE TABLE cards(
   text INTEGER PRIMARY KEY,
   kind INTEGER NOT NULL,
@@ -167,7 +164,7 @@ CREATE TABLE withheld(
 ) WITHOUT ROWID;
 ";
 
-pub(super) const VECTORS: &str = "
+const VECTORS: &str = "
 CREATE TABLE vector_index(
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   text INTEGER NOT NULL UNIQUE,
@@ -192,7 +189,7 @@ CREATE TABLE embedded(
 ";
 
 /// Digests of clients' histories up to a message.
-pub(super) const LINKS: &str = "
+const LINKS: &str = "
 CREATE TABLE links(
   digest BLOB NOT NULL,
   stream INTEGER NOT NULL,
@@ -202,25 +199,15 @@ CREATE TABLE links(
 CREATE INDEX links_by_stream ON links(stream);
 ";
 
-/// The content of `shelves`, recounted.
-pub(super) const COUNTED: &str = "SELECT shelf, count(*) AS memories FROM memories GROUP BY shelf";
-
 pub(super) fn create(db: &Connection) -> rusqlite::Result<()> {
     create_tables(db)?;
     progress::initialize(db)
 }
 
 pub(super) fn create_tables(db: &Connection) -> rusqlite::Result<()> {
-    db.execute_batch(TABLES)?;
-    db.execute_batch(KINDS)?;
-    db.execute_batch(EXCHANGES)?;
-    db.execute_batch(MEMORIES)?;
-    db.execute_batch(BLOCKS)?;
-    db.execute_batch(SHELVES)?;
-    db.execute_batch(CARDS)?;
-    db.execute_batch(VECTORS)?;
-    db.execute_batch(LINKS)?;
-    db.execute_batch(progress::TABLE)?;
+    for tables in [TABLES, KINDS, EXCHANGES, MEMORIES, BLOCKS, SHELVES, CARDS, VECTORS, LINKS, progress::TABLE] {
+        db.execute_batch(tables)?;
+    }
     db.pragma_update(None, "application_id", APPLICATION_ID)?;
     db.pragma_update(None, "user_version", FORMAT)
 }
@@ -256,11 +243,7 @@ pub(super) fn has_progress(db: &Connection) -> rusqlite::Result<bool> {
     Ok(format(db)? >= FORMAT_WITH_PROGRESS)
 }
 
-pub(super) fn has_checksums(db: &Connection, table: &str) -> rusqlite::Result<bool> {
-    db.prepare_cached("SELECT 1 FROM pragma_table_info(?, 'main') WHERE name = 'sum'")?.exists([table])
-}
-
-pub(super) fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
+fn has_table(db: &Connection, name: &str) -> rusqlite::Result<bool> {
     db.prepare_cached("SELECT 1 FROM main.sqlite_master WHERE type = 'table' AND name = ?")?.exists([name])
 }
 
@@ -270,7 +253,9 @@ pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
         db.execute_batch(&BLOCKS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
     if has_memories(db)? && !has_tasks(db)? {
-        db.execute_batch(&format!("CREATE TEMP VIEW shelves AS {}", COUNTED.replace("FROM ", "FROM main.")))?;
+        db.execute_batch(
+            "CREATE TEMP VIEW shelves AS SELECT shelf, count(*) AS memories FROM main.memories GROUP BY shelf",
+        )?;
     }
     if !has_cards(db)? {
         db.execute_batch(&CARDS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
@@ -279,9 +264,11 @@ pub(super) fn emulate_current_format(db: &Connection) -> rusqlite::Result<()> {
         // Until it is upgraded, such a store is searched by words.
         db.execute_batch(&VECTORS.replace("CREATE TABLE", "CREATE TEMP TABLE"))?;
     }
-    for table in CHECKSUMMED_TABLES {
-        if has_table(db, table)? && !has_checksums(db, table)? {
-            db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
+    if !has_progress(db)? {
+        for table in ["sessions", "efforts", "memories"] {
+            if has_table(db, table)? {
+                db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT *, NULL AS sum FROM main.{table}"))?;
+            }
         }
     }
     Ok(())

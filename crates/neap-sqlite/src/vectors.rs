@@ -263,20 +263,14 @@ pub(super) fn mean_similarity(
     Ok(MeanVector::mean_similarity(sums, query))
 }
 
-/// Copies the embeddings of a table of the previous format, with their ids.
-pub(super) fn take_over(db: &Connection, table: &str) -> rusqlite::Result<()> {
-    let mut statement =
-        db.prepare(&format!("SELECT text, vector FROM {table} WHERE vector IS NOT NULL ORDER BY text"))?;
-    db.execute_batch(&format!(
-        "INSERT INTO vector_index(id, text, model, sum, kind, at, replaces)
-         SELECT id, text, model, sum, kind, at, 1 FROM {table} ORDER BY id"
-    ))?;
+/// Computes the sign bits and sums of all embeddings.
+pub(super) fn compute_signs(db: &Connection) -> rusqlite::Result<()> {
+    let mut statement = db.prepare("SELECT text, vector FROM vectors")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let (text, vector): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        let Some(vector) = blob(row, 1)? else { continue };
         db.prepare_cached("UPDATE vector_index SET signs = ? WHERE text = ?")?
-            .execute(params![sign_bytes(&as_values(&vector)), text])?;
-        db.prepare_cached("INSERT INTO vectors(text, vector) VALUES (?, ?)")?.execute(params![text, vector])?;
+            .execute(params![sign_bytes(&as_values(vector)), row.get::<_, i64>(0)?])?;
     }
     write_sums(db)
 }

@@ -306,7 +306,7 @@ impl WriterThread {
             }
             Err(error) => {
                 for reply in replies {
-                    let _ = reply.send(Err(copy_error(&error)));
+                    let _ = reply.send(Err(error.clone()));
                 }
             }
         }
@@ -333,22 +333,6 @@ impl WriterThread {
             }
             Err(stop @ DbError::Sql(_)) => Err(stop.into_store_error(&self.location.path)),
         }
-    }
-}
-
-fn copy_error(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Conflict { expected, actual } => StoreError::Conflict { expected: *expected, actual: *actual },
-        StoreError::DuplicateTurn { turn } => StoreError::DuplicateTurn { turn: *turn },
-        StoreError::Full { path } => StoreError::Full { path: path.clone() },
-        StoreError::ReadOnly { path } => StoreError::ReadOnly { path: path.clone() },
-        StoreError::Busy { path } => StoreError::Busy { path: path.clone() },
-        StoreError::Unreadable { path, why } => StoreError::Unreadable { path: path.clone(), why: why.clone() },
-        StoreError::Lost { path, why } => StoreError::Lost { path: path.clone(), why: why.clone() },
-        StoreError::Newer { path, found, supported } => {
-            StoreError::Newer { path: path.clone(), found: *found, supported: *supported }
-        }
-        StoreError::Failed(why) => StoreError::Failed(why.clone()),
     }
 }
 

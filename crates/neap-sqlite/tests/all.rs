@@ -1,9 +1,11 @@
 //! The stores through their door: one program, since linking each file by itself takes longer than its tests.
 
 mod contract;
+mod disk;
 mod folder_import;
 mod folder_view;
 mod memories_random;
+mod older;
 mod proposals_random;
 mod scene;
 mod sqlite_cold;

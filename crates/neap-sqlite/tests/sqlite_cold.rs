@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::scene::{Disk, block_on, tree};
+use crate::disk::Disk;
+use crate::scene::{block_on, tree};
 use neap_core::base::ids::{Seq, Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::recall::Query;

@@ -3,7 +3,9 @@
 
 use std::path::Path;
 
-use crate::scene::{Disk, block_on, tree};
+use crate::disk::Disk;
+use crate::older::write_older;
+use crate::scene::{block_on, tree};
 use neap_core::base::ids::{Seq, Stamp};
 use neap_core::memory::{Body, Change, Memory, MemoryKind, MemoryWrite, RecallRequest};
 use neap_core::text::terms::query_terms;
@@ -117,28 +119,12 @@ fn lost_rows_of_memories_are_found_and_mended() {
     }
 }
 
-/// Makes a store what it was before there were memories.
-fn without_memories(path: &Path) {
-    let older = "DROP TABLE memories; DROP TABLE memory_events; DROP TABLE blocks; DROP TABLE shelves;
-        DROP TABLE cards; DROP TABLE frequencies; DROP TABLE counts; DROP TABLE models; DROP TABLE vectors;
-        DROP TABLE vector_index; DROP TABLE embedded; DROP TABLE unembedded; DROP TABLE withheld; DROP TABLE links; PRAGMA user_version = 2;";
-    Connection::open(path).unwrap().execute_batch(older).unwrap();
-}
-
-fn is_without_memories(path: &Path) -> bool {
-    let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('memories', 'memory_events')";
-    Connection::open(path).unwrap().query_row(tables, [], |row| row.get::<_, i64>(0)).unwrap() == 0
-}
-
 #[test]
 fn a_store_from_before_memories_gets_them() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("neap.db");
-    let store = SqliteStore::open(&path).unwrap();
-    let session = block_on(TestStream::create(&store, "main"));
-    drop(store);
-    without_memories(&path);
-    assert!(is_without_memories(&path));
+    let (today, path) = (dir.path().join("today.db"), dir.path().join("neap.db"));
+    let session = block_on(TestStream::create(&SqliteStore::open(&today).unwrap(), "main"));
+    write_older(&today, &path, 2);
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {
         assert_eq!(store.load(&session.id).await.unwrap().as_ref(), Some(&session.state));
@@ -155,12 +141,10 @@ fn a_store_from_before_memories_gets_them() {
 fn a_store_from_before_memories_can_be_read_where_nothing_can_be_written() {
     let dir = tempfile::tempdir().unwrap();
     let Some(disk) = Disk::mount(dir.path(), "size=16m") else { return };
-    let path = dir.path().join("neap.db");
-    let store = SqliteStore::open(&path).unwrap();
+    let (today, path) = (dir.path().join("today.db"), dir.path().join("neap.db"));
     // Only a name: what an agent knew could not have been written then.
-    let told = block_on(TestStream::create_agent(&store, "newton"));
-    drop(store);
-    without_memories(&path);
+    let told = block_on(TestStream::create_agent(&SqliteStore::open(&today).unwrap(), "newton"));
+    write_older(&today, &path, 2);
     disk.remount("ro");
     let store = SqliteStore::open(&path).unwrap();
     block_on(async {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use neap_core::base::ids::{Seq, TurnNo};
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum StoreError {
     /// Someone else committed first. Reload and decide again.
     #[error("another commit came first (the stream is at {actual}, not at {expected})")]

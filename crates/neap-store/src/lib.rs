@@ -14,6 +14,9 @@ mod error;
 pub mod files;
 pub mod folder;
 pub mod footprint;
+/// For tests: a store that changes some of what another one does.
+#[cfg(feature = "contract")]
+pub mod layer;
 mod mem;
 mod store;
 pub mod vectors;

@@ -6,6 +6,8 @@ mod callers;
 mod canary;
 mod chat;
 mod client;
+#[path = "../../neap-sqlite/tests/disk/mod.rs"]
+mod disk;
 mod doctor;
 mod embedders;
 mod eval;
@@ -50,5 +52,7 @@ mod sessions;
 mod terminal;
 mod tools;
 mod trust;
+#[path = "../../neap-engine/tests/wait/mod.rs"]
+mod wait;
 mod window;
 mod wire;

@@ -2,10 +2,8 @@
 //! directory is touched, nothing stored is lost, and the message says what to do.
 #![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
-use std::path::Path;
-use std::process::Command;
-
-use crate::rig::{Neap, Ran, lines, objects, skip, tree};
+use crate::disk::Disk;
+use crate::rig::{Neap, Ran, lines, objects, tree};
 use serde_json::{Value, json};
 
 /// What a person needs when something is refused: the exit code, one error, one hint.
@@ -263,47 +261,13 @@ fn a_truncated_database_is_refused_and_never_begun_anew() {
     assert!(std::fs::read(neap.database()).expect("a database") == before, "not a byte was changed");
 }
 
-fn is_root() -> bool {
-    Command::new("id").arg("-u").output().is_ok_and(|ran| ran.stdout.trim_ascii() == b"0")
-}
-
-/// A file system of its own, gone when dropped.
-struct Mount<'a>(&'a Path);
-
-impl<'a> Mount<'a> {
-    fn new(what: &str, place: &'a Path, options: &str) -> Option<Self> {
-        std::fs::create_dir_all(place).expect("a directory");
-        let mounted = is_root()
-            && Command::new("mount")
-                .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-                .arg(place)
-                .output()
-                .is_ok_and(|ran| ran.status.success());
-        if !mounted {
-            skip(what, "mounting a file system needs root, and a kernel that lets it");
-        }
-        mounted.then_some(Self(place))
-    }
-
-    fn remount(&self, options: &str) {
-        let ran = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(self.0).status();
-        assert!(ran.is_ok_and(|status| status.success()), "remounted with {options}");
-    }
-}
-
-impl Drop for Mount<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
-    }
-}
-
 #[test]
 fn a_read_only_data_directory_can_be_looked_at_and_says_why_not_more() {
     let neap = Neap::new();
     let data = neap.data();
-    let Some(mount) = Mount::new("a read-only data directory", &data, "size=8m") else { return };
+    let Some(disk) = Disk::mount(&data, "size=8m") else { return };
     neap.replay(&["--session", "s"], &[json!({"user": "Hello heron.", "assistant": "Hello."})]);
-    mount.remount("ro");
+    disk.remount("ro");
     let before = tree(&data);
     for args in [&["chat", "--session", "s"][..], &["lab", "replay", "-", "--session", "s"]] {
         check(&neap.fed(args, "{\"user\":\"more\"}\n"), "is read-only");
@@ -311,7 +275,7 @@ fn a_read_only_data_directory_can_be_looked_at_and_says_why_not_more() {
     assert_eq!(neap.json(&["session", "show", "s"])["turns"], 1);
     assert_eq!(neap.json(&["search", "heron"])[0]["session"], "s");
     assert!(tree(&data) == before);
-    mount.remount("rw");
+    disk.remount("rw");
     assert_eq!(neap.replay(&["--session", "s"], &[json!({"user": "More."})])[0]["turn"], 2);
 }
 
@@ -319,7 +283,7 @@ fn a_read_only_data_directory_can_be_looked_at_and_says_why_not_more() {
 fn a_full_disk_is_named_loses_nothing_and_is_gone_when_there_is_room() {
     let neap = Neap::new();
     let data = neap.data();
-    let Some(mount) = Mount::new("a full disk", &data, "size=600k") else { return };
+    let Some(disk) = Disk::mount(&data, "size=600k") else { return };
     let turn =
         |at: usize| json!({"user": format!("message {at} {}", "lorem ipsum ".repeat(800)), "assistant": "Noted."});
     let ran = neap
@@ -334,7 +298,7 @@ fn a_full_disk_is_named_loses_nothing_and_is_gone_when_there_is_room() {
     let chat = neap.fed(&["chat", "--session", "s"], format!("hello {}\n/status\n", "heron ".repeat(20_000)));
     assert!(chat.err.contains("\nhint: free some disk space"), "{}{}", chat.out, chat.err);
 
-    mount.remount("size=16m");
+    disk.remount("size=16m");
     let kept = neap.events("s");
     let said = |at: usize| kept.iter().filter(|e| e["event"]["message"]["content"] == turn(at)["user"]).count();
     assert!((0..acknowledged).all(|at| said(at) == 1), "every acknowledged turn is there, once");

@@ -272,7 +272,7 @@ fn an_interrupt_ends_a_chat_in_a_pipe() {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     if ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 2 != 0) {
-        return crate::rig::skip("an interrupt in a pipe", "interrupts are ignored here");
+        return crate::disk::skip("an interrupt in a pipe", "interrupts are ignored here");
     }
     let neap = Neap::new();
     let mut child = neap.command(&["chat"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it runs");

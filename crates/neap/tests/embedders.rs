@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::mock::{End, Mock, Reply, Request};
 use crate::rig::{Neap, Ran, holding, objects};
+use crate::wait::{comes_true, wait_until};
 use serde_json::{Value, json};
 
 const KEY: &str = "key-that-nobody-may-see";
-/// Far longer than anything takes.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// What is asked to learn how long an embedding is.
 const A_WORD: &str = "neap";
 
@@ -77,15 +76,13 @@ fn search(neap: &Neap, chosen: &[(&str, String)], query: &str) -> (Vec<String>, 
 /// Searches until something is so.
 #[track_caller]
 fn search_until(neap: &Neap, chosen: &[(&str, String)], query: &str, is_so: impl Fn(&[String]) -> bool) {
-    let began = Instant::now();
-    loop {
-        let (found, err) = search(neap, chosen, query);
+    let (mut found, mut err) = (Vec::new(), String::new());
+    let is_found = comes_true(|| {
+        (found, err) = search(neap, chosen, query);
         assert_eq!(err, "", "{query}");
-        if is_so(&found) {
-            return;
-        }
-        assert!(began.elapsed() < PATIENCE, "{query}: {found:?}");
-    }
+        is_so(&found)
+    });
+    assert!(is_found, "{query}: {found:?}");
 }
 
 /// A store with a few talks.
@@ -175,11 +172,7 @@ fn a_process_ends_while_its_embedder_is_silent() {
     let (neap, chosen) = (store(), at(&mock, "concepts"));
     let mut child =
         command(&neap, &chosen, &["chat", "--session", "other"]).stdin(Stdio::piped()).spawn().expect("it runs");
-    let began = Instant::now();
-    while mock.requests().is_empty() {
-        assert!(began.elapsed() < PATIENCE, "it embeds");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("it embeds", || !mock.requests().is_empty());
     let asked = Instant::now();
     drop(child.stdin.take());
     assert!(child.wait().expect("it ends").success());
@@ -310,11 +303,7 @@ fn an_indexer_that_is_killed_leaves_a_store_that_is_made_up_for() {
     for round in 1..=2 {
         let mut indexing = command(&killed, &chosen, &["chat", "--session", "other"]);
         let child = indexing.stdin(Stdio::piped()).spawn().expect("the binary runs");
-        let began = Instant::now();
-        while batches.load(Ordering::SeqCst) < 2 * round {
-            assert!(began.elapsed() < PATIENCE, "it embeds");
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        wait_until("it embeds", || batches.load(Ordering::SeqCst) >= 2 * round);
         kill(child);
     }
     // Session folders may lag behind; the index may not be astray.
@@ -332,15 +321,11 @@ fn an_indexer_that_is_killed_leaves_a_store_that_is_made_up_for() {
     assert_eq!(astray(&killed), Vec::<String>::new(), "half embedded is not damaged");
     hangs.store(false, Ordering::SeqCst);
     for neap in [&killed, &undisturbed] {
-        let began = Instant::now();
-        loop {
+        wait_until("all is embedded", || {
             let before = batches.load(Ordering::SeqCst);
             search(neap, &chosen, "vehicle");
-            if batches.load(Ordering::SeqCst) == before {
-                break;
-            }
-            assert!(began.elapsed() < PATIENCE, "all is embedded in the end");
-        }
+            batches.load(Ordering::SeqCst) == before
+        });
     }
     let (left, right) = (answers(&killed, &chosen), answers(&undisturbed, &chosen));
     assert_eq!(left, right);

@@ -5,7 +5,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::rig::{MOMENTS, Neap, Ran, holding, skip};
+use crate::disk::skip;
+use crate::rig::{MOMENTS, Neap, Ran, holding};
 use serde_json::{Value, json};
 
 const IMPORTED: &str = "7f3c1a52-9b1e-4c0d-8f61-2d5e7a9b4c10";

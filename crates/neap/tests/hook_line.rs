@@ -6,10 +6,11 @@ use std::io::{Read as _, Write as _};
 use std::net::Shutdown;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::client::Client;
 use crate::rig::{self, Neap};
+use crate::wait::wait_until;
 use serde_json::{Value, json};
 
 const PROMPT: &str = "Which port does the staging database use?";
@@ -53,11 +54,7 @@ fn said(neap: &Neap, bytes: &str) -> String {
 /// A server that answers hooks.
 fn staying(neap: &Neap) -> Client {
     let server = Client::of(neap, "2025-11-25");
-    let began = Instant::now();
-    while UnixStream::connect(neap.data().join("hooks/line")).is_err() {
-        assert!(began.elapsed() < Duration::from_secs(60), "nobody listens");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("somebody listens", || UnixStream::connect(neap.data().join("hooks/line")).is_ok());
     server
 }
 
@@ -121,11 +118,8 @@ fn events_are_carried_out_one_after_the_other() {
     let mut long =
         send(json!({"hook_event_name": "PreCompact", "session_id": "s", "transcript_path": talk, "cwd": "/"}));
     // It has begun when its first piece is noted.
-    let began = Instant::now();
-    while !neap.data().join("hooks/cursors").read_dir().is_ok_and(|mut notes| notes.next().is_some()) {
-        assert!(began.elapsed() < Duration::from_secs(120), "it never begins");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let cursors = neap.data().join("hooks/cursors");
+    wait_until("it begins", || cursors.read_dir().is_ok_and(|mut notes| notes.next().is_some()));
     let mut short = send(asked(PROMPT, "p1"));
     server.tool("effort_status", json!({}));
     long.set_nonblocking(true).expect("a line");

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::rig::{MOMENTS, Neap, all_said};
+use crate::wait::comes_true;
 use serde_json::{Value, json};
 
 const EVENTS: u64 = 96;
@@ -143,13 +143,7 @@ fn wait_for_spool(neap: &Neap) {
     let is_empty = || {
         !std::fs::read_dir(&spool).is_ok_and(|mut all| all.any(|entry| is_event(&entry.expect("an entry").path())))
     };
-    for _ in 0..2_400 {
-        if is_empty() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{} never records what waits: {:?}", spool.display(), faults(neap));
+    assert!(comes_true(is_empty), "{} never records what waits: {:?}", spool.display(), faults(neap));
 }
 
 fn is_event(path: &Path) -> bool {

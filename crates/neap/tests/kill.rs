@@ -134,6 +134,7 @@ impl Rig {
         let mut printed = String::new();
         stdout.read_line(&mut printed).expect("it prints");
         assert!(printed.ends_with('\n'), "it opens the store and goes on, every time: {printed:?}");
+        // Kills come at random moments.
         std::thread::sleep(Duration::from_micros(self.random.below(30_000)));
         child.kill().expect("it is killed");
         child.wait().expect("it is dead");

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use crate::rig::{Neap, lines, objects, tree};
+use crate::wait::wait_until;
 use serde_json::{Value, json};
 
 /// A line of a script: what is said, and what is answered.
@@ -31,11 +32,13 @@ fn killed(neap: &Neap, session: &str, numbers: std::ops::Range<usize>) {
         acknowledged.next().expect("a line for each").expect("text");
     }
     let log = neap.folder(session).join("raw.jsonl");
-    while !std::fs::read_to_string(&log).is_ok_and(|log| log.contains(&last) && log.ends_with('\n')) {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
-    // The folder's cursor follows its lines.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    wait_until("its folder shows the last reply", || {
+        std::fs::read_to_string(&log).is_ok_and(|log| log.contains(&last) && log.ends_with('\n'))
+    });
+    let cursor = neap.folder(session).join(".view.json");
+    wait_until("the folder's cursor follows its lines", || {
+        std::fs::read_to_string(&cursor).is_ok_and(|cursor| !cursor.contains("appending"))
+    });
     child.kill().expect("it lives");
     child.wait().expect("it ends");
 }

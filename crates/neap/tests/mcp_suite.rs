@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::rig::skip;
+use crate::disk::skip;
 use crate::wire::Proxy;
 use serde_json::Value;
 

@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use crate::disk::skip;
 use crate::mock::{ALL, End, Mock, Reply, Request, Speaks};
-use crate::rig::{Neap, Ran, holding, skip};
+use crate::rig::{Neap, Ran, holding};
 use serde_json::{Value, json};
 
 const KEY: &str = "key-that-nobody-may-see";

@@ -2,6 +2,7 @@
 
 use crate::mock::{ALL, End, Mock, Reply, Speaks};
 use crate::rig;
+use crate::wait::wait_until;
 use crate::wire::Proxy;
 use serde_json::{Value, json};
 
@@ -110,9 +111,7 @@ fn half_an_answer_is_recorded_and_marked() {
         let found = proxy.neap.command(&["search", "port"]).envs(BY_WORDS).output().expect("it runs");
         String::from_utf8_lossy(&found.stdout).into_owned()
     };
-    while !search().contains("The port is") {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_until("half an answer is found", || search().contains("The port is"));
     let kept =
         proxy.neap.command(&["session", "original", "t1", "--session", &session]).output().expect("it runs");
     let kept = String::from_utf8_lossy(&kept.stdout).into_owned();
@@ -129,9 +128,7 @@ fn half_an_answer_is_recorded_and_marked() {
     );
     proxy.wait_for("neap_tokens_input_total", 100);
     let report = || proxy.neap.json(&["report", "--session", &session])["passed"].clone();
-    while report()["requests"] != 2 {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-    }
+    wait_until("both requests are reported", || report()["requests"] == 2);
     let passed = report();
     assert_eq!((&passed["broken_off"], &passed["changed"]), (&json!(1), &json!(0)), "{passed}");
     assert_eq!(passed["used"], json!({"input": 100, "cached": 80, "output": 5}), "{passed}");

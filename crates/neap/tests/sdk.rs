@@ -4,7 +4,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use crate::rig::{Neap, skip};
+use crate::disk::skip;
+use crate::rig::Neap;
 
 /// `cargo xtask test` installs the libraries here.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/sdk/bin/python");

@@ -4,10 +4,10 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
-use std::time::Duration;
 
 use crate::mock::{ALL, End, Mock, Reply, Speaks};
 use crate::rig::{self, Neap};
+use crate::wait::wait_until;
 use crate::wire::{Proxy, answer};
 use serde_json::{Value, json};
 
@@ -285,13 +285,7 @@ fn an_end_waits_for_streams() {
     proxy.signal("-TERM");
     proxy.wait_for_log("shutting down");
     // The door is shut a moment after that is said.
-    let is_shut = || {
-        (0..600).any(|_| {
-            std::thread::sleep(Duration::from_millis(10));
-            TcpStream::connect(&proxy.address).is_err()
-        })
-    };
-    assert!(is_shut(), "nobody new is let in");
+    wait_until("nobody new is let in", || TcpStream::connect(&proxy.address).is_err());
     pieces.send(b"data: two\n\n".to_vec()).expect("a provider");
     let mut piece = [0; 16];
     connection.read_exact(&mut piece).expect("it goes on");

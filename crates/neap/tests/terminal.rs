@@ -4,7 +4,8 @@
 
 use std::process::Command;
 
-use crate::rig::{Neap, holding, skip};
+use crate::disk::skip;
+use crate::rig::{Neap, holding};
 use serde_json::Value;
 
 /// Types the script of `terminal.py` and gives what it saw; nothing where there is no python3.

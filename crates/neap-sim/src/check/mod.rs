@@ -30,6 +30,8 @@ impl fmt::Display for Violation {
     }
 }
 
+pub type StepResult = Result<(), Vec<Violation>>;
+
 #[derive(Debug, Default)]
 pub struct Violations(Vec<Violation>);
 
@@ -44,7 +46,7 @@ impl Violations {
         }
     }
 
-    pub fn into_vec(self) -> Vec<Violation> {
-        self.0
+    pub fn into_result(self) -> StepResult {
+        if self.0.is_empty() { Ok(()) } else { Err(self.0) }
     }
 }

@@ -68,20 +68,8 @@ impl Oracle {
                 self.policy = policy.clone()
             }
             Event::Turn(TurnEvent::Started { turn, message, .. }) => {
-                self.turn = turn.0;
-                let user_text = message.message.content.to_string();
-                // Begun and ended in one commit with a dead turn's message: that turn was not dead.
                 let at_once = next.is_some_and(|next| next.at == recorded.at);
-                let dead = self
-                    .abandoned
-                    .iter()
-                    .find(|(_, dead)| at_once && dead.user_text == user_text)
-                    .map(|(turn, _)| *turn);
-                let continued = dead.is_some();
-                let touched = dead.and_then(|turn| self.abandoned.remove(&turn)).unwrap_or_default().touched;
-                let active_before = self.active.clone();
-                self.in_flight
-                    .insert(turn.0, OracleTurn { user_text, active_before, touched, continued, entered: None });
+                self.start_turn(turn.0, message.message.content.to_string(), at_once);
             }
             Event::Turn(TurnEvent::ToolsCalled { turn, round, .. }) => self.apply_round(turn.0, round),
             Event::Effort(EffortEvent::Opened { id, turn, .. }) => self.enter(id.as_str(), turn.0),
@@ -149,6 +137,16 @@ impl Oracle {
                 *self = Self::new(self.plant);
             }
         }
+    }
+
+    /// A turn that is begun and ended at once, with the message of a dead turn, continues that one: it was not dead.
+    fn start_turn(&mut self, turn: u64, user_text: String, at_once: bool) {
+        self.turn = turn;
+        let mut dead = self.abandoned.iter().filter(|(_, dead)| at_once && dead.user_text == user_text);
+        let dead = dead.next().map(|(turn, _)| *turn);
+        let touched = dead.and_then(|turn| self.abandoned.remove(&turn)).unwrap_or_default().touched;
+        let (active_before, continued) = (self.active.clone(), dead.is_some());
+        self.in_flight.insert(turn, OracleTurn { user_text, active_before, touched, continued, entered: None });
     }
 
     fn enter(&mut self, id: &str, turn: u64) {

@@ -3,6 +3,8 @@
 
 mod candidates;
 mod commits;
+mod embeddings;
+mod erasures;
 mod filters;
 mod fixture;
 mod links;
@@ -12,9 +14,12 @@ mod memories;
 mod neighbours;
 mod repairs;
 mod searches;
+mod texts;
 
 pub use candidates::*;
 pub use commits::*;
+pub use embeddings::*;
+pub use erasures::*;
 pub use filters::*;
 pub use fixture::*;
 pub use links::*;
@@ -24,6 +29,7 @@ pub use memories::*;
 pub use neighbours::*;
 pub use repairs::*;
 pub use searches::*;
+pub use texts::*;
 
 use crate::{Finding, Severity, Store};
 

@@ -133,22 +133,23 @@ impl MemState {
         };
         let embedded = counted.values().filter(is_embedded).count() as u64;
         let total_terms = counted.values().map(|entry| u64::from(entry.row.length)).sum();
-        let mut sum = MeanVector::default();
-        counted.values().filter(|entry| self.similarity(query, entry).is_some()).for_each(|entry| {
-            if let Some(vector) = self.vector(entry) {
-                sum.add(vector.embedding.values());
-            }
-        });
-        let mean_similarity =
-            embedding.as_ref().map_or(0.0, |embedding| MeanVector::mean_similarity([sum], embedding));
         Candidates {
             items,
             text_count: texts,
             total_terms,
             document_frequencies: texts_with,
-            mean_similarity,
+            mean_similarity: self.mean_similarity(query, counted.values()),
             unembedded: texts - embedded,
         }
+    }
+
+    /// Of the texts that have a comparable embedding.
+    fn mean_similarity<'a>(&self, query: &Query, texts: impl Iterator<Item = &'a SearchedText<'a>>) -> f64 {
+        let Some(embedding) = &query.embedding else { return 0.0 };
+        let mut sum = MeanVector::default();
+        let comparable = texts.filter(|entry| self.similarity(query, entry).is_some());
+        comparable.filter_map(|entry| self.vector(entry)).for_each(|vector| sum.add(vector.embedding.values()));
+        MeanVector::mean_similarity([sum], embedding)
     }
 
     pub(super) fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Vec<Candidate> {

@@ -248,6 +248,8 @@ mod tests {
             let even = closest(&vectors, &query, 20, Some(&|entry| entry.text % 2 == 0));
             assert!(even.len() >= 20 && even.iter().all(|text| text % 2 == 0));
         }
-        assert!(same >= 150, "{same} of 200");
+        // 177 with 128 dimensions, 179 with 384. Half as many by signs give 160 to 166, half as many by estimate 159, and
+        // 128 to 136 without the estimate.
+        assert!(same >= 175, "{same} of 200");
     }
 }

@@ -237,38 +237,3 @@ pub(crate) fn holding(root: &Path, canary: &str) -> Vec<PathBuf> {
     let has = |bytes: &Vec<u8>| bytes.windows(canary.len()).any(|window| window == canary.as_bytes());
     tree(root).into_iter().filter(|(_, content)| content.as_ref().is_some_and(has)).map(|(path, _)| path).collect()
 }
-
-/// A small disk in memory, mounted over a folder for as long as this lives; none where nobody may mount.
-pub(crate) struct Disk(PathBuf);
-
-impl Disk {
-    pub(crate) fn mount(folder: &Path, options: &str) -> Option<Self> {
-        std::fs::create_dir_all(folder).expect("a folder");
-        let mut mount = Command::new("mount");
-        let ran = mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(folder).output();
-        ran.is_ok_and(|ran| ran.status.success()).then(|| Self(folder.to_owned()))
-    }
-
-    pub(crate) fn remount(&self, options: &str) {
-        let mut mount = Command::new("mount");
-        let ran = mount.args(["-o", &format!("remount,{options}")]).arg(&self.0).status().expect("mount runs");
-        assert!(ran.success());
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        // As soon as nobody uses it any more.
-        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
-    }
-}
-
-/// Says aloud that something could not be tested here, and has `cargo xtask test` count it.
-#[allow(clippy::print_stderr, clippy::disallowed_methods, reason = "a skip is declared")]
-pub(crate) fn skip(what: &str, why: &str) {
-    eprintln!("SKIPPED {what}: {why}");
-    if let Some(folder) = std::env::var_os("NEAP_TEST_SKIPS") {
-        let name = what.replace(|c: char| !c.is_alphanumeric(), "-");
-        std::fs::write(Path::new(&folder).join(name), format!("{what}: {why}")).expect("the skip is counted");
-    }
-}

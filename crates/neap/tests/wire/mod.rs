@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::rig::Neap;
+use crate::wait::comes_true;
 
 /// A proxy that runs.
 pub(crate) struct Proxy {
@@ -121,24 +122,14 @@ impl Proxy {
 
     /// Waits until a figure is what it is to be.
     pub(crate) fn wait_for(&self, name: &str, want: u64) {
-        for _ in 0..600 {
-            if self.metric(name) == Some(want) {
-                return;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("{name} is {:?}, not {want}: {}", self.metric(name), self.log());
+        let is_so = comes_true(|| self.metric(name) == Some(want));
+        assert!(is_so, "{name} is {:?}, not {want}: {}", self.metric(name), self.log());
     }
 
     /// Waits until something is logged, which is read a moment after it is written; gives all that was.
     pub(crate) fn wait_for_log(&self, what: &str) -> String {
-        for _ in 0..600 {
-            if self.log().contains(what) {
-                return self.log();
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        panic!("'{what}' is not logged: {}", self.log());
+        assert!(comes_true(|| self.log().contains(what)), "'{what}' is not logged: {}", self.log());
+        self.log()
     }
 
     pub(crate) fn log(&self) -> String {

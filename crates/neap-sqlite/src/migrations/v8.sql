@@ -1,0 +1,1 @@
+-- Format 8: turns that were taken back. No table changes; the number keeps older versions from misreading them.

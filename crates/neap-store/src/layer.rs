@@ -1,0 +1,110 @@
+//! A store on top of another one, which changes only what it names.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::message::Scope;
+use neap_core::client::Digest;
+use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
+use neap_core::recall::{
+    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
+};
+use neap_core::session::log::{Log, LogRequest};
+use neap_core::session::state::SessionState;
+use neap_core::text::secrets::Masking;
+
+use crate::{
+    AgentInfo, Commit, EventStore, Finding, Footprint, Maintenance, MemoryStore, SearchStore, SessionInfo, Store,
+    StoreError, StoredEvent,
+};
+
+/// From a list of the methods of each trait: the operations, the layer whose methods forward them, and the traits for every
+/// layer.
+macro_rules! layer {
+    ($($trait:ident {
+        $(= $setting:ident() -> $value:ty;)?
+        $($operation:ident $method:ident($($arg:ident: $type:ty),*) -> $output:ty;)*
+    })*) => {
+        /// A method of a store.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Operation {
+            $($($operation,)*)*
+        }
+
+        /// A layer is a [`Store`]: each method first calls [`before`](StoreLayer::before), then the store below.
+        #[async_trait]
+        pub trait StoreLayer: Send + Sync {
+            /// The store below.
+            fn inner(&self) -> &dyn Store;
+
+            /// An error is the operation's result, and the store below is not called.
+            async fn before(&self, _operation: Operation) -> Result<(), StoreError> {
+                Ok(())
+            }
+
+            $($(
+                async fn $method(&self, $($arg: $type),*) -> Result<$output, StoreError> {
+                    self.before(Operation::$operation).await?;
+                    self.inner().$method($($arg),*).await
+                }
+            )*)*
+        }
+
+        $(
+            #[async_trait]
+            impl<L: StoreLayer> $trait for L {
+                $(
+                    fn $setting(&self) -> $value {
+                        self.inner().$setting()
+                    }
+                )?
+                $(
+                    async fn $method(&self, $($arg: $type),*) -> Result<$output, StoreError> {
+                        StoreLayer::$method(self, $($arg),*).await
+                    }
+                )*
+            }
+        )*
+    };
+}
+
+layer! {
+    EventStore {
+        = masking() -> Masking;
+        Commit commit(commit: Commit) -> ();
+        Load load(session: &SessionId) -> Option<SessionState>;
+        LastSeq last_seq(session: &SessionId) -> Seq;
+        Events events(session: &SessionId, from: Seq, max: usize) -> Vec<StoredEvent>;
+        EventsOfKinds events_of_kinds(session: &SessionId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
+        Log log(session: &SessionId, request: &LogRequest) -> Log;
+        TurnById turn_by_id(session: &SessionId, turn_id: &str) -> Option<TurnNo>;
+        TurnSpan turn_span(session: &SessionId, turn: TurnNo) -> Option<(Seq, Seq)>;
+        SessionsByDigest sessions_by_digest(digests: &[Digest]) -> Vec<Vec<(SessionId, TurnNo)>>;
+    }
+    SearchStore {
+        FindCandidates find_candidates(query: &Query) -> Candidates;
+        Neighbours neighbours(around: &NeighbourQuery, query: &Query) -> Vec<Candidate>;
+        Texts texts(ids: &[TextId]) -> Vec<Option<Arc<str>>>;
+        Search search(request: &RankedSearch) -> RankedResults;
+        Scopes scopes(ids: &[TextId]) -> Vec<Option<Scope>>;
+        Unembedded unembedded(model: &str, max: usize) -> Vec<(TextId, Arc<str>)>;
+        PutEmbeddings put_embeddings(model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> ();
+    }
+    MemoryStore {
+        Recall recall(agent: &SessionId, request: &RecallRequest) -> RecallResponse;
+        Memories memories(agent: &SessionId, ids: &[MemoryId]) -> Vec<Memory>;
+        ListMemories list_memories(agent: &SessionId, kind: Option<MemoryKind>, before: Option<MemoryId>, max: usize) -> Vec<Memory>;
+        MemoriesDue memories_due(agent: &SessionId, now: Stamp, max: usize) -> Vec<Memory>;
+        MemoryHistory memory_history(agent: &SessionId, id: MemoryId) -> Vec<StoredEvent>;
+    }
+    Maintenance {
+        Sessions sessions() -> Vec<SessionInfo>;
+        Agents agents() -> Vec<AgentInfo>;
+        Footprint footprint(session: Option<&SessionId>) -> Footprint;
+        Examine examine(session: Option<&SessionId>) -> Vec<Finding>;
+        Rebuild rebuild(session: &SessionId) -> Vec<Finding>;
+        Scrub scrub(session: &SessionId, now: Stamp) -> u64;
+        EraseMemory erase_memory(agent: &SessionId, id: MemoryId, now: Stamp) -> u64;
+    }
+}
