@@ -73,11 +73,7 @@ impl ShrinkPlanner {
             let is_newest = newest.contains(&at) || question == Some(at);
             let is_protected = last == Some(at) || question == Some(at);
             let weight = if is_newest { NEWEST_WEIGHT } else { 1 };
-            let sizes: Vec<Tokens> = item
-                .blocks
-                .iter()
-                .map(|block| shortenable_text(block).map_or(Tokens::ZERO, |t| json_tokens(counter, &t)))
-                .collect();
+            let sizes: Vec<Tokens> = item.blocks.iter().map(|block| text_tokens(counter, block)).collect();
             let around = item.tokens.saturating_sub(sizes.iter().copied().sum()).0 / sizes.len().max(1) as u64;
             let overhead = Tokens(around).max(OVERHEAD_MIN);
             let ends = [item.blocks.iter().position(is_text), item.blocks.iter().rposition(is_text)];
@@ -89,29 +85,26 @@ impl ShrinkPlanner {
                 if sizes[nth] > Tokens::ZERO {
                     texts.push(ShrinkableText { place, tokens: sizes[nth], weight });
                 }
-                match block {
-                    ContentBlock::ToolCall(call) => calls.entry(&call.id).or_default().push((place, overhead)),
+                let alone = || Some(RemovableUnit { places: vec![place], overhead });
+                let unit = match block {
+                    ContentBlock::ToolCall(call) => {
+                        calls.entry(&call.id).or_default().push((place, overhead));
+                        None
+                    }
                     ContentBlock::ToolResult { id, .. } => {
                         let call = calls.get_mut(id.as_str()).and_then(Vec::pop);
                         let is_last = last == Some(at) && nth + 1 == item.blocks.len();
-                        if let Some((call, call_overhead)) = call.filter(|_| !is_last) {
-                            units.push((
-                                place,
-                                RemovableUnit { places: vec![call, place], overhead: call_overhead + overhead },
-                            ));
-                        }
+                        call.filter(|_| !is_last).map(|(call, call_overhead)| RemovableUnit {
+                            places: vec![call, place],
+                            overhead: call_overhead + overhead,
+                        })
                     }
-                    ContentBlock::Text(_) => {
-                        // The newest message and the question keep their first and last text.
-                        if !is_protected || !ends.contains(&Some(nth)) {
-                            units.push((place, RemovableUnit { places: vec![place], overhead }));
-                        }
-                    }
-                    ContentBlock::Other { .. } if block.is_media() && !newest.contains(&at) => {
-                        units.push((place, RemovableUnit { places: vec![place], overhead }));
-                    }
-                    ContentBlock::Thinking | ContentBlock::Other { .. } => {}
-                }
+                    // The newest message and the question keep their first and last text.
+                    ContentBlock::Text(_) if !is_protected || !ends.contains(&Some(nth)) => alone(),
+                    ContentBlock::Other { .. } if block.is_media() && !newest.contains(&at) => alone(),
+                    ContentBlock::Text(_) | ContentBlock::Thinking | ContentBlock::Other { .. } => None,
+                };
+                units.extend(unit.map(|unit| (place, unit)));
             }
         }
         let order =
@@ -186,6 +179,8 @@ fn is_text(block: &ContentBlock) -> bool {
     matches!(block, ContentBlock::Text(_))
 }
 
-fn json_tokens(counter: &dyn TokenCounter, text: &str) -> Tokens {
-    counter.count(&serde_json::to_string(text).unwrap_or_default())
+/// Zero for a block without a text that can be shortened.
+fn text_tokens(counter: &dyn TokenCounter, block: &ContentBlock) -> Tokens {
+    let quoted = shortenable_text(block).map(|text| serde_json::to_string(&text).unwrap_or_default());
+    quoted.map_or(Tokens::ZERO, |text| counter.count(&text))
 }

@@ -3,37 +3,22 @@
 //! Each function validates one change and returns its write, followed by the transitions it triggers (a third
 //! confirmation makes a fact core). Nothing is deleted here: only a person's command erases.
 
+mod edit;
+mod usage;
+
 use super::remember::truncate_to_newest;
-use super::validation::{validate_block, validate_draft};
+use super::validation::validate_block;
 use super::writes::{memory_write, with_transitions};
 use super::{
-    AgentHead, Author, Body, Change, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Outcome, PINNED_MAX,
-    Provenance, RenderedMemory, Status, Trust,
+    AgentHead, Author, Body, Change, Memory, MemoryId, MemoryKind, MemoryWrite, Outcome, PINNED_MAX, Provenance,
+    RenderedMemory, Status, Trust,
 };
 use crate::base::ids::{Seq, Stamp};
 use crate::base::refusal::Refusal;
 use crate::base::tokens::TokenCounter;
 
-/// Fields an edit changes; `None` leaves a field as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Edit {
-    /// Nobody may edit a record of a more trusted author.
-    pub author: Author,
-    /// Counts, outcomes and supersession stay as they are.
-    pub body: Option<Body>,
-    pub tags: Option<Vec<String>>,
-    /// `Some(None)` removes it.
-    pub domain: Option<Option<String>>,
-    pub pinned: Option<bool>,
-    /// Replaces both ends of the validity.
-    pub valid: Option<(Option<Stamp>, Option<Stamp>)>,
-}
-
-impl Edit {
-    pub fn new(by: Author) -> Self {
-        Self { author: by, body: None, tags: None, domain: None, pinned: None, valid: None }
-    }
-}
+pub use edit::{Edit, edit};
+pub use usage::{record_false_positive, record_trigger, record_use};
 
 type WriteResult = Result<Vec<MemoryWrite>, Refusal>;
 
@@ -131,54 +116,6 @@ pub fn mark_carried_out(memory: &Memory, counter: &dyn TokenCounter, now: Stamp)
     Ok(vec![transition_to(memory, Status::Pending, "carried out", counter, now)])
 }
 
-pub fn edit(
-    agent: &AgentHead,
-    memory: &Memory,
-    edit: Edit,
-    counter: &dyn TokenCounter,
-    now: Stamp,
-) -> WriteResult {
-    if edit.author.trust() < memory.provenance.trust {
-        return Err(Refusal::new(format!("{} was written by someone more trusted.", memory.id))
-            .hint("Remember what you know beside it, or ask the person to edit it."));
-    }
-    let mut wanted = edit.body.unwrap_or_else(|| memory.body.clone());
-    if let Body::Fact(fact) = &mut wanted {
-        fact.superseded_by = None;
-    }
-    if wanted.kind() != memory.kind() {
-        return Err(Refusal::new(format!("{} is a {} and stays one.", memory.id, memory.kind()))
-            .hint(format!("Remember a new {} instead.", wanted.kind())));
-    }
-    let (valid_from, valid_until) = edit.valid.unwrap_or((memory.valid_from, memory.valid_until));
-    let draft = MemoryDraft {
-        body: wanted,
-        tags: edit.tags.unwrap_or_else(|| memory.tags.clone()),
-        domain: edit.domain.unwrap_or_else(|| memory.domain.clone()),
-        pinned: edit.pinned.unwrap_or(memory.pinned),
-        valid_from,
-        valid_until,
-        provenance: memory.provenance.clone(),
-    };
-    let (draft, masked) = validate_draft(draft)?;
-    let mut after = memory.clone();
-    if draft.pinned && !memory.pinned {
-        let is_decided = edit.author.may_pin();
-        if is_decided {
-            check_pin_limit(agent, memory.id)?;
-        }
-        (after.pinned, after.pin_asked) = (is_decided, !is_decided);
-    } else if edit.pinned == Some(false) {
-        (after.pinned, after.pin_asked) = (false, false);
-    }
-    after.body = with_counts_of(&memory.body, draft.body);
-    (after.tags, after.domain) = (draft.tags, draft.domain);
-    (after.valid_from, after.valid_until) = (draft.valid_from, draft.valid_until);
-    after.masked = after.masked.saturating_add(masked);
-    raise_trust(&mut after, edit.author);
-    Ok(with_transitions(memory_write(Change::Edited, memory, after, counter, now), counter, now))
-}
-
 pub fn mark_core(memory: &Memory, by: Author, counter: &dyn TokenCounter, now: Stamp) -> WriteResult {
     if memory.kind() != MemoryKind::Fact {
         return Err(wrong_kind(memory, MemoryKind::Fact, "marked as core"));
@@ -230,62 +167,6 @@ pub fn request_forget(memory: &Memory, reason: &str, counter: &dyn TokenCounter,
     let mut after = memory.clone();
     after.forget_asked = true;
     Ok(vec![memory_write(Change::ForgetAsked { reason }, memory, after, counter, now)])
-}
-
-/// Counts a use of a procedure, or the result of one.
-pub fn record_use(
-    memory: &Memory,
-    succeeded: Option<bool>,
-    counter: &dyn TokenCounter,
-    now: Stamp,
-) -> WriteResult {
-    let mut after = memory.clone();
-    let Body::Procedure(procedure) = &mut after.body else {
-        return Err(wrong_kind(memory, MemoryKind::Procedure, "used"));
-    };
-    if memory.status == Status::Retired {
-        return Err(not_current(memory));
-    }
-    let count = match succeeded {
-        None => &mut procedure.activations,
-        Some(true) => &mut procedure.successes,
-        Some(false) => &mut procedure.failures,
-    };
-    *count = count.saturating_add(1);
-    // A result without a recorded use counts as a use.
-    procedure.activations = procedure.activations.max(procedure.successes.saturating_add(procedure.failures));
-    Ok(with_transitions(memory_write(Change::Activated { succeeded }, memory, after, counter, now), counter, now))
-}
-
-pub fn record_trigger(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -> WriteResult {
-    let mut after = memory.clone();
-    let Body::Censor(censor) = &mut after.body else {
-        return Err(wrong_kind(memory, MemoryKind::Censor, "triggered"));
-    };
-    if memory.status == Status::Retired {
-        return Err(not_current(memory));
-    }
-    censor.triggers = censor.triggers.saturating_add(1);
-    Ok(with_transitions(memory_write(Change::Triggered, memory, after, counter, now), counter, now))
-}
-
-pub fn record_false_positive(memory: &Memory, counter: &dyn TokenCounter, now: Stamp) -> WriteResult {
-    let mut after = memory.clone();
-    let Body::Censor(censor) = &mut after.body else {
-        return Err(wrong_kind(memory, MemoryKind::Censor, "wrong"));
-    };
-    if memory.status == Status::Retired {
-        return Err(not_current(memory));
-    }
-    if censor.false_positives >= censor.triggers {
-        return Err(Refusal::new(format!(
-            "{} found something {} times, and each was reported as wrong already.",
-            memory.id, censor.triggers
-        ))
-        .hint("Retire it if it is of no use."));
-    }
-    censor.false_positives += 1;
-    Ok(with_transitions(memory_write(Change::FalsePositive, memory, after, counter, now), counter, now))
 }
 
 /// Supersedes a fact with one that a person confirmed; `None` if it is not a fact. Replacements are always
@@ -403,43 +284,6 @@ fn transition_to(
 fn raise_trust(memory: &mut Memory, by: Author) {
     if by == Author::Person {
         memory.provenance.trust = Trust::High;
-    }
-}
-
-/// An edit cannot change counts.
-fn with_counts_of(before: &Body, wanted: Body) -> Body {
-    match (before, wanted) {
-        (Body::Decision(old), Body::Decision(new)) => Body::Decision(super::Decision {
-            outcome: old.outcome,
-            outcome_notes: old.outcome_notes.clone(),
-            reviewed_by: old.reviewed_by,
-            ..new
-        }),
-        (Body::Fact(old), Body::Fact(new)) => Body::Fact(super::Fact {
-            confirmations: old.confirmations,
-            last_confirmed: old.last_confirmed,
-            last_confirmed_by: old.last_confirmed_by.clone(),
-            superseded_by: old.superseded_by,
-            ..new
-        }),
-        (Body::Procedure(old), Body::Procedure(new)) => Body::Procedure(super::Procedure {
-            activations: old.activations,
-            successes: old.successes,
-            failures: old.failures,
-            ..new
-        }),
-        (Body::Episode(old), Body::Episode(new)) => Body::Episode(super::Episode {
-            detail_at: old.detail_at,
-            session: old.session.clone(),
-            effort: old.effort.clone(),
-            ..new
-        }),
-        (Body::Censor(old), Body::Censor(new)) => {
-            Body::Censor(super::Censor { triggers: old.triggers, false_positives: old.false_positives, ..new })
-        }
-        (Body::Decision(_) | Body::Fact(_) | Body::Procedure(_) | Body::Episode(_) | Body::Censor(_), wanted) => {
-            wanted
-        }
     }
 }
 

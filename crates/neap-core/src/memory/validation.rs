@@ -1,6 +1,6 @@
 //! Validates drafts: normalizes whitespace, masks secrets and enforces limits before any rule sees them.
 
-use super::{Body, CensorPattern, MemoryDraft, MemoryId, MemoryKind};
+use super::{Body, Censor, CensorPattern, MemoryDraft, MemoryId, MemoryKind};
 use crate::base::ids::Stamp;
 use crate::base::refusal::Refusal;
 use crate::memory::censor::compile;
@@ -107,22 +107,24 @@ impl DraftSanitizer {
                 episode.detail_at = None;
                 require_text(kind, "a summary", &episode.summary)
             }
-            Body::Censor(censor) => {
-                self.sanitize_line("the reason", &mut censor.reason, TEXT_CHARS_MAX)?;
-                let (CensorPattern::Words(pattern) | CensorPattern::Regex(pattern) | CensorPattern::Like(pattern)) =
-                    &mut censor.pattern;
-                check_length("the pattern", pattern, PATTERN_CHARS_MAX)?;
-                self.bytes += pattern.len();
-                if has_key(pattern) {
-                    return Err(Refusal::new("The pattern holds a secret, and secrets are never stored.")
-                        .hint("Describe its form with a regular expression instead."));
-                }
-                (censor.triggers, censor.false_positives) = (0, 0);
-                require_text(kind, "a pattern", pattern)?;
-                require_text(kind, "a reason", &censor.reason)?;
-                compile(&censor.pattern).map(drop)
-            }
+            Body::Censor(censor) => self.sanitize_censor(censor),
         }
+    }
+
+    fn sanitize_censor(&mut self, censor: &mut Censor) -> Result<(), Refusal> {
+        self.sanitize_line("the reason", &mut censor.reason, TEXT_CHARS_MAX)?;
+        let (CensorPattern::Words(pattern) | CensorPattern::Regex(pattern) | CensorPattern::Like(pattern)) =
+            &mut censor.pattern;
+        check_length("the pattern", pattern, PATTERN_CHARS_MAX)?;
+        self.bytes += pattern.len();
+        if has_key(pattern) {
+            return Err(Refusal::new("The pattern holds a secret, and secrets are never stored.")
+                .hint("Describe its form with a regular expression instead."));
+        }
+        (censor.triggers, censor.false_positives) = (0, 0);
+        require_text(MemoryKind::Censor, "a pattern", pattern)?;
+        require_text(MemoryKind::Censor, "a reason", &censor.reason)?;
+        compile(&censor.pattern).map(drop)
     }
 
     fn sanitize_line(&mut self, what: &str, text: &mut String, chars_max: usize) -> Result<(), Refusal> {

@@ -19,6 +19,7 @@ mod limits;
 mod memory_calls;
 mod memory_use;
 mod model_call;
+mod reply;
 mod round;
 mod span_compaction;
 mod standalone;
@@ -45,7 +46,7 @@ pub use upkeep::Upkeep;
 use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
 use crate::base::ledger::Ledger;
-use crate::base::message::{CountedMessage, Exchange, Incomplete, Message, Scope, ToolRound};
+use crate::base::message::{CountedMessage, Exchange, Message, Scope, ToolRound};
 use crate::base::policy::Policy;
 use crate::context::{Selection, check_budget};
 use crate::memory::knowledge::LoadCause;
@@ -151,16 +152,7 @@ impl Machine for Turn {
 
     fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> TurnProgress {
         if matches!(input, Input::Stale) {
-            self.batch.clear();
-            if self.is_accepted {
-                // These were found along the way and are not decided again.
-                for event in self.retry_events.clone() {
-                    self.record(cx, event);
-                }
-            } else {
-                // The turn begins anew, under another number.
-                self.retry_events.clear();
-            }
+            self.drop_batch(cx);
         } else if matches!(input, Input::Committed) {
             self.retry_events.clear();
         }
@@ -332,67 +324,24 @@ impl Turn {
         self.finish(cx, reply)
     }
 
-    fn may_call_tools(&self, cx: &TurnContext<'_>) -> bool {
-        let policy = cx.state.policy();
-        (self.rounds.len() as u64) < policy.tool_rounds_max && self.calls_made < policy.tool_calls_max
-    }
-
-    fn receive_reply(&mut self, cx: &mut TurnContext<'_>, mut reply: ModelReply) -> TurnProgress {
-        self.add_reply_cost(cx, &reply);
-        // Calls stay unmasked: a host's tool needs its real arguments. What is recorded is masked later.
-        reply.text = cx.mask(&reply.text);
-        let calls_left =
-            if self.may_call_tools(cx) { cx.state.policy().tool_calls_max - self.calls_made } else { 0 };
-        let reply = limits::sanitize_reply(reply, self.turn, self.rounds.len(), calls_left, cx.state.policy());
-        self.refusals.extend(reply.refusals);
-        self.last_text.clone_from(&reply.text);
-        if reply.calls.is_empty() {
-            return self.accept_reply(cx, reply.text, reply.incomplete);
-        }
-        match self.check_round(cx, reply.text, &reply.calls) {
-            Ok(text) => {
-                self.last_text.clone_from(&text);
-                self.start_next_call(cx, Box::new(PendingRound::new(text, reply.calls)))
-            }
-            Err(reason) => self.abandon(cx, reason),
-        }
-    }
-
-    /// Checks the model's final reply against the censors and ends the turn.
-    fn accept_reply(
-        &mut self,
-        cx: &mut TurnContext<'_>,
-        text: String,
-        incomplete: Option<Incomplete>,
-    ) -> TurnProgress {
-        let whole = self.full_reply_text(text.clone());
-        let reply = match self.check_output(cx, &text, &whole) {
-            Ok(None) => limits::reply_message(whole, incomplete),
-            Ok(Some(withheld)) => {
-                self.last_text.clear();
-                limits::reply_message(String::new(), Some(withheld))
-            }
-            Err(step) => return *step,
-        };
-        self.finish(cx, cx.mask_and_count(reply))
-    }
-
-    /// Joins the reply with the texts beside its tool calls: rounds that only this turn shows would otherwise lose
-    /// them.
-    fn full_reply_text(&self, last: String) -> String {
-        // A reply that a censor refused has no calls and is left out.
-        let earlier = self.rounds.iter().filter(|(round, visibility)| {
-            *visibility == RoundVisibility::ThisTurn && !round.assistant.message.tool_calls.is_empty()
-        });
-        let texts = earlier.map(|(round, _)| round.assistant.message.content.to_string()).chain([last]);
-        texts.filter(|text| !text.trim().is_empty()).collect::<Vec<_>>().join("\n\n")
-    }
-
     /// The turn's messages so far, for the summary of an effort that it closes.
     fn messages_so_far(&self, text: &str) -> Vec<Message> {
         let mut messages = vec![self.message.message.clone()];
         messages.extend((!text.is_empty()).then(|| Message::assistant(text)));
         messages
+    }
+
+    /// Drops what a stale commit would have recorded.
+    fn drop_batch(&mut self, cx: &mut TurnContext<'_>) {
+        self.batch.clear();
+        if !self.is_accepted {
+            // The turn begins anew, under another number.
+            return self.retry_events.clear();
+        }
+        // These were found along the way and are not decided again.
+        for event in self.retry_events.clone() {
+            self.record(cx, event);
+        }
     }
 
     /// Records an event that is recorded again, not decided again, after a stale commit.

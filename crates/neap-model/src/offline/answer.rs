@@ -4,6 +4,7 @@ use neap_core::text::phrases::{Phrases, normalize};
 use serde_json::Value;
 
 use super::intent::{Intent, is_question, parse_intent};
+use super::past_questions::{TOPIC_COVERAGE_MIN, best_log, best_summary};
 use super::prompt_view::{LogView, PromptView};
 use super::quote;
 
@@ -84,15 +85,16 @@ fn outside_efforts(situation: &PromptView, asks: bool) -> String {
     if let Some(memory) = from_memory(situation) {
         return memory;
     }
-    let chat: Vec<&LogView> = situation.logs.iter().collect();
+    from_logs(situation, |_| true).unwrap_or_else(|| CANNOT_ANSWER.to_owned())
+}
+
+/// Lines that answer the question, from the logs that are about it.
+fn from_logs(situation: &PromptView, is_wanted: impl Fn(&LogView) -> bool) -> Option<String> {
     let topic = quote::topic_terms(&situation.user_message);
-    let is_relevant = |part: &&LogView| quote::log_coverage(&topic, part) >= 0.6;
-    let chat: Vec<&LogView> = chat.into_iter().filter(is_relevant).collect();
-    let lines = quote::answer_lines(&situation.user_message, &chat);
-    if lines.is_empty() {
-        return CANNOT_ANSWER.to_owned();
-    }
-    format!("From the recent chat:{}", quote_lines(&lines))
+    let is_relevant = |log: &&LogView| is_wanted(log) && quote::log_coverage(&topic, log) >= 0.6;
+    let logs: Vec<&LogView> = situation.logs.iter().filter(is_relevant).collect();
+    let lines = quote::answer_lines(&situation.user_message, &logs);
+    (!lines.is_empty()).then(|| format!("From the recent chat:{}", quote_lines(&lines)))
 }
 
 pub(super) fn effort_concluded(situation: &PromptView, id: &str) -> String {
@@ -122,11 +124,7 @@ pub(super) fn from_summary(situation: &PromptView, id: &str) -> String {
 }
 
 pub(super) fn from_chat(situation: &PromptView) -> Option<String> {
-    let chat: Vec<&LogView> = situation.logs.iter().filter(|part| part.id.is_none()).collect();
-    let topic = quote::topic_terms(&situation.user_message);
-    let covered = chat.iter().any(|part| quote::log_coverage(&topic, part) >= 0.6);
-    let lines = if covered { quote::answer_lines(&situation.user_message, &chat) } else { Vec::new() };
-    (!lines.is_empty()).then(|| format!("From the recent chat:{}", quote_lines(&lines)))
+    from_logs(situation, |log| log.id.is_none())
 }
 
 pub(super) fn from_result(result: &Value, is_relevant: bool) -> String {
@@ -178,20 +176,15 @@ pub(super) fn refusal_text(error: &str) -> String {
 
 /// For requests in which tools may not be called.
 pub(super) fn without_calls(situation: &PromptView) -> String {
-    let intent = parse_intent(&situation.user_message);
-    if !matches!(intent, Intent::Recall { .. } | Intent::Ask) {
+    if !matches!(parse_intent(&situation.user_message), Intent::Recall | Intent::Ask) {
         return acknowledge(situation);
     }
     let topic = quote::topic_terms(&situation.user_message);
-    let log = situation.logs.iter().filter(|part| quote::log_coverage(&topic, part) >= 0.5);
-    let log = log.max_by(|a, b| quote::log_coverage(&topic, a).total_cmp(&quote::log_coverage(&topic, b)));
-    if let Some(id) = log.and_then(|part| part.id.as_deref()) {
+    if let Some((_, id)) = best_log(situation, &topic, TOPIC_COVERAGE_MIN) {
         return from_log(situation, id);
     }
-    let summary =
-        situation.summaries.iter().find(|(id, text)| quote::coverage(&topic, &format!("{id} {text}")) >= 0.5);
-    match summary {
-        Some((id, _)) => from_summary(situation, id),
+    match best_summary(situation, &topic) {
+        Some((_, id)) => from_summary(situation, id),
         None => from_chat(situation).unwrap_or_else(nothing_found),
     }
 }

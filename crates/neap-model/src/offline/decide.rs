@@ -23,7 +23,7 @@ pub(super) fn next_step(situation: &PromptView) -> NextStep {
         return NextStep::Say(answer::without_calls(situation));
     }
     match situation.calls.last() {
-        None => first_step(situation, &situation.user_message),
+        None => first_step(situation),
         Some(round) => step_after_call(situation, round),
     }
 }
@@ -40,11 +40,11 @@ pub(super) fn stay_in_effort(situation: &PromptView) -> NextStep {
     NextStep::Say(answer::acknowledge(situation))
 }
 
-fn first_step(situation: &PromptView, message: &str) -> NextStep {
-    match parse_intent(message) {
+fn first_step(situation: &PromptView) -> NextStep {
+    match parse_intent(&situation.user_message) {
         Intent::Status => call("effort_status", json!({})),
-        Intent::Close(completion) => close_effort(situation, message, &completion.object.join(" ")),
-        Intent::GoTo { target, how } => go_to_effort(situation, message, &target, how),
+        Intent::Close(completion) => close_effort(situation, &completion.object.join(" ")),
+        Intent::GoTo { target, how } => go_to_effort(situation, &situation.user_message, &target, how),
         Intent::Expand { target } => {
             match match_effort(&target, situation.summaries.iter().map(|(id, _)| id.as_str())) {
                 Some(id) => call_with_id("expand_effort", id),
@@ -57,15 +57,15 @@ fn first_step(situation: &PromptView, message: &str) -> NextStep {
                 None => stay_in_effort(situation),
             }
         }
-        Intent::Recall { detail, explicit } => answer_recall(situation, message, detail, explicit),
-        Intent::Ask => answer_question(situation, message),
-        Intent::Begin(signal) => begin_effort(situation, message, signal),
+        Intent::Recall => answer_recall(situation, true),
+        Intent::Ask => answer_question(situation),
+        Intent::Begin(signal) => begin_effort(situation, signal),
         Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
     }
 }
 
 /// Closes the effort that the message names; a message about something else closes none.
-fn close_effort(situation: &PromptView, message: &str, object: &str) -> NextStep {
+fn close_effort(situation: &PromptView, object: &str) -> NextStep {
     let Some(active) = situation.active.as_deref() else {
         return NextStep::Say("There is no open effort to close.".to_owned());
     };
@@ -74,7 +74,7 @@ fn close_effort(situation: &PromptView, message: &str, object: &str) -> NextStep
     }
     match match_effort(object, situation.open.iter().map(String::as_str)) {
         Some(id) => call_with_id("close_effort", id),
-        None if is_question(&normalize(message)) => answer_question(situation, message),
+        None if is_question(&normalize(&situation.user_message)) => answer_question(situation),
         None => stay_in_effort(situation),
     }
 }
@@ -102,7 +102,8 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
     }
 }
 
-fn begin_effort(situation: &PromptView, message: &str, signal: StartSignal) -> NextStep {
+fn begin_effort(situation: &PromptView, signal: StartSignal) -> NextStep {
+    let message = &situation.user_message;
     if situation.active.is_none() {
         let again = Phrases("again|back|still").is_in(&normalize(message));
         let known = situation.concluded().find(|id| again && is_mentioned(id, message));
@@ -185,24 +186,16 @@ fn step_after_close(situation: &PromptView, id: &str) -> NextStep {
     if situation.calls.len() == 1
         && let Intent::Close(Completion { rest, .. }) = parse_intent(&situation.user_message)
     {
-        match parse_intent(&rest) {
-            Intent::Begin(StartSignal::Declared | StartSignal::Asked) => return open_effort(situation, &rest),
-            Intent::Begin(StartSignal::Implied) if situation.active.is_none() => {
-                return open_effort(situation, &rest);
-            }
-            Intent::GoTo { target, how } => match go_to_effort(situation, &rest, &target, how) {
-                NextStep::Say(_) => {}
-                call @ NextStep::Call { .. } => return call,
-            },
-            Intent::Begin(StartSignal::Implied)
-            | Intent::Status
-            | Intent::Recall { .. }
-            | Intent::Close(_)
-            | Intent::Expand { .. }
-            | Intent::Collapse { .. }
-            | Intent::Courtesy
-            | Intent::Ask
-            | Intent::Tell => {}
+        let intent = parse_intent(&rest);
+        if let Intent::Begin(signal) = intent
+            && (signal != StartSignal::Implied || situation.active.is_none())
+        {
+            return open_effort(situation, &rest);
+        }
+        if let Intent::GoTo { target, how } = intent
+            && let call @ NextStep::Call { .. } = go_to_effort(situation, &rest, &target, how)
+        {
+            return call;
         }
     }
     NextStep::Say(answer::effort_concluded(situation, id))

@@ -8,11 +8,8 @@ use super::phrases::{self as p, has_only};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Intent {
     Status,
-    /// Asks about the past; `explicit` if in so many words.
-    Recall {
-        detail: bool,
-        explicit: bool,
-    },
+    /// Asks about the past in so many words.
+    Recall,
     Close(Completion),
     GoTo {
         target: String,
@@ -67,7 +64,7 @@ pub(super) fn parse_intent(message: &str) -> Intent {
         return Intent::Collapse { target };
     }
     if is_recall(&text, question) {
-        return Intent::Recall { detail: p::DETAIL.is_in(&text), explicit: true };
+        return Intent::Recall;
     }
     if let Some(completion) = find_completion(message, Addressee::EffortKeeper) {
         return Intent::Close(completion);

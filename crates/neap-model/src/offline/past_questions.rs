@@ -1,5 +1,7 @@
 //! Questions about the past: answered from the context, by expanding a log, or by searching.
 
+use std::collections::BTreeSet;
+
 use neap_core::text::phrases::normalize;
 use serde_json::{Value, json};
 
@@ -8,17 +10,18 @@ use super::decide::{NextStep, call, call_with_id, stay_in_effort};
 use super::intent::{Intent, parse_intent};
 use super::name::{is_mentioned, match_effort, salient_words};
 use super::phrases::DETAIL;
-use super::prompt_view::{CallResult, LogView, PromptView};
+use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage, topic_terms};
 use crate::summarize::term_set;
 
 /// Least topic coverage of a text that answers a question.
 const ANSWER_COVERAGE_MIN: f64 = 0.6;
 /// Least topic coverage of a text that is about it.
-const TOPIC_COVERAGE_MIN: f64 = 0.5;
+pub(super) const TOPIC_COVERAGE_MIN: f64 = 0.5;
 
 /// Answers a question about something in the context; others are only acknowledged.
-pub(super) fn answer_question(situation: &PromptView, message: &str) -> NextStep {
+pub(super) fn answer_question(situation: &PromptView) -> NextStep {
+    let message = &situation.user_message;
     let topic = topic_terms(message);
     let log = situation.active_log().map_or(0.0, |log| log_coverage(&topic, log));
     let shared = |id: &str, text: &str| (coverage(&topic, &format!("{id} {text}")) * topic.len() as f64).round();
@@ -26,53 +29,62 @@ pub(super) fn answer_question(situation: &PromptView, message: &str) -> NextStep
         let shared = shared(id, text);
         (shared >= 2.0 && shared > log * topic.len() as f64) || (shared >= 1.0 && is_mentioned(id, message))
     });
-    if !close {
-        return stay_in_effort(situation);
-    }
-    let detail = DETAIL.is_in(&normalize(message));
-    answer_recall(situation, message, detail, false)
+    if close { answer_recall(situation, false) } else { stay_in_effort(situation) }
 }
 
-pub(super) fn answer_recall(situation: &PromptView, message: &str, detail: bool, explicit: bool) -> NextStep {
-    let topic = topic_terms(message);
+/// `explicit` if the user asks about the past in so many words: then it is worth a search.
+pub(super) fn answer_recall(situation: &PromptView, explicit: bool) -> NextStep {
+    let topic = topic_terms(&situation.user_message);
     if topic.is_empty() {
         return match &situation.active {
             Some(id) if situation.active_log().is_some() => NextStep::Say(answer::from_log(situation, id)),
             Some(_) | None => call("effort_status", json!({})),
         };
     }
-    let in_log = |part: &&LogView| part.id.is_some() && log_coverage(&topic, part) >= ANSWER_COVERAGE_MIN;
-    let best_log = situation
-        .logs
-        .iter()
-        .filter(in_log)
-        .max_by(|a, b| log_coverage(&topic, a).total_cmp(&log_coverage(&topic, b)));
-    let summary_coverage = |(id, text): &(String, String)| coverage(&topic, &format!("{id} {text}"));
-    let mut best: Option<(f64, &str)> = None;
-    for summary in &situation.summaries {
-        let share = summary_coverage(summary);
-        if share >= TOPIC_COVERAGE_MIN && best.is_none_or(|(before, _)| share >= before) {
-            best = Some((share, &summary.0));
-        }
-    }
-    let by_log = best_log.map_or(0.0, |part| log_coverage(&topic, part));
-    match (best, best_log.and_then(|part| part.id.as_deref())) {
+    let best_log = best_log(situation, &topic, ANSWER_COVERAGE_MIN);
+    let by_log = best_log.map_or(0.0, |(share, _)| share);
+    match (best_summary(situation, &topic), best_log) {
         (Some((share, id)), _) if share > by_log || situation.log(id).is_some() => {
             if situation.log(id).is_some() {
                 NextStep::Say(answer::from_log(situation, id))
-            } else if detail || share < ANSWER_COVERAGE_MIN {
+            } else if asks_for_detail(situation) || share < ANSWER_COVERAGE_MIN {
                 call_with_id("expand_effort", id)
             } else {
                 NextStep::Say(answer::from_summary(situation, id))
             }
         }
-        (_, Some(id)) => NextStep::Say(answer::from_log(situation, id)),
+        (_, Some((_, id))) => NextStep::Say(answer::from_log(situation, id)),
         (_, None) => match answer::from_memory(situation).or_else(|| answer::from_chat(situation)) {
             Some(text) => NextStep::Say(text),
-            None if explicit => search_call(message, false),
+            None if explicit => search_call(&situation.user_message, false),
             None => stay_in_effort(situation),
         },
     }
+}
+
+fn asks_for_detail(situation: &PromptView) -> bool {
+    DETAIL.is_in(&normalize(&situation.user_message))
+}
+
+/// The effort whose log covers the topic best, if well enough; of several, the last.
+pub(super) fn best_log<'a>(
+    situation: &'a PromptView,
+    topic: &BTreeSet<String>,
+    least: f64,
+) -> Option<(f64, &'a str)> {
+    let logs = situation.logs.iter().filter_map(|log| Some((log_coverage(topic, log), log.id.as_deref()?)));
+    best(logs, least)
+}
+
+/// The same for summaries.
+pub(super) fn best_summary<'a>(situation: &'a PromptView, topic: &BTreeSet<String>) -> Option<(f64, &'a str)> {
+    let summaries = situation.summaries.iter();
+    let covered = summaries.map(|(id, text)| (coverage(topic, &format!("{id} {text}")), id.as_str()));
+    best(covered, TOPIC_COVERAGE_MIN)
+}
+
+fn best<'a>(covered: impl Iterator<Item = (f64, &'a str)>, least: f64) -> Option<(f64, &'a str)> {
+    covered.filter(|(share, _)| *share >= least).max_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 pub(super) fn search_call(message: &str, logs: bool) -> NextStep {
@@ -103,28 +115,25 @@ pub(super) fn use_search_result(situation: &PromptView, round: &CallResult) -> N
     let text = |key: &str| best.get(key).and_then(Value::as_str);
     let (id, summary) = (text("id").unwrap_or_default(), text("summary").unwrap_or_default());
     let concluded = text("status") == Some("concluded");
-    match parse_intent(&situation.user_message) {
-        Intent::GoTo { target, .. } if match_effort(&target, std::iter::once(id)).is_some() => {
-            return call_with_id(if concluded { "reopen_effort" } else { "switch_effort" }, id);
-        }
-        Intent::GoTo { .. } => return NextStep::Say(answer::from_result(best, false)),
-        Intent::Expand { target } if concluded && match_effort(&target, std::iter::once(id)).is_some() => {
-            return call_with_id("expand_effort", id);
-        }
-        Intent::Status
-        | Intent::Recall { .. }
-        | Intent::Close(_)
-        | Intent::Expand { .. }
-        | Intent::Collapse { .. }
-        | Intent::Begin(_)
-        | Intent::Courtesy
-        | Intent::Ask
-        | Intent::Tell => {}
+    let is_named = |target: &str| match_effort(target, std::iter::once(id)).is_some();
+    let intent = parse_intent(&situation.user_message);
+    if let Intent::GoTo { target, .. } = &intent {
+        return if is_named(target) {
+            call_with_id(if concluded { "reopen_effort" } else { "switch_effort" }, id)
+        } else {
+            NextStep::Say(answer::from_result(best, false))
+        };
+    }
+    if let Intent::Expand { target } = &intent
+        && concluded
+        && is_named(target)
+    {
+        return call_with_id("expand_effort", id);
     }
     let topic = topic_terms(&situation.user_message);
     let share = coverage(&topic, &format!("{id} {summary} {}", text("quote").unwrap_or_default()));
-    let detail = DETAIL.is_in(&normalize(&situation.user_message));
-    let answered = coverage(&topic, &format!("{id} {summary}")) >= ANSWER_COVERAGE_MIN && !detail;
+    let is_summary_enough = coverage(&topic, &format!("{id} {summary}")) >= ANSWER_COVERAGE_MIN;
+    let answered = is_summary_enough && !asks_for_detail(situation);
     if share >= TOPIC_COVERAGE_MIN && concluded && !answered && situation.calls.len() < super::CALLS_MAX {
         return call_with_id("expand_effort", id);
     }

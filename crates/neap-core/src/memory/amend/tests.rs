@@ -3,7 +3,7 @@
 use super::super::remember::tests::{Mind, by, censor, decision, episode, fact, procedure};
 use super::*;
 use crate::base::testing::WordCounter;
-use crate::memory::{Censor, CensorAction, Decision, Fact, Procedure};
+use crate::memory::{Censor, CensorAction, Decision, Fact, MemoryDraft, Procedure};
 
 const NOW: Stamp = Stamp(50_000);
 

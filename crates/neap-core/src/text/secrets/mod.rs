@@ -8,6 +8,7 @@
 //! A mask names what it replaced: `[masked: groq api key]`. Existing masks are skipped and split the text around
 //! them, so masking is idempotent.
 
+mod assigned_secret;
 mod assignments;
 mod context;
 mod finder;
