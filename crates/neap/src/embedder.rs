@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use neap_core::client::WireApi;
 use neap_engine::EngineBuilder;
-use neap_model::client::{Api, ApiKey, BaseUrl};
+use neap_model::client::{ApiKey, BaseUrl, default_base_url};
 use neap_model::embed::{EndpointEmbedder, EndpointOptions, FileEmbedder, LocalEmbedder};
 use neap_model::{Embedder, ModelError};
 
@@ -83,7 +84,7 @@ fn api_key(base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     }
     let found = env::var(env::OPENAI_API_KEY).filter(|_| base_url.is_private()).map(ApiKey::new);
     if found.is_none()
-        && BaseUrl::parse(Api::OpenAi.default_base_url()).is_ok_and(|home| home.host() == base_url.host())
+        && BaseUrl::parse(default_base_url(WireApi::Chat)).is_ok_and(|home| home.host() == base_url.host())
     {
         return Err(Failure::new(format!("{} requires a key", base_url.host())).hint(format!(
             "set {} or {}",

@@ -46,7 +46,6 @@ pub use decide::Decider;
 pub(crate) use drain_body::is_body_timeout;
 pub use limits::ProxyLimits;
 pub(crate) use origin_check::OriginCheck;
-pub use relay::root_cause as reason;
 use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
