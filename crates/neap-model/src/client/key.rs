@@ -43,7 +43,6 @@ impl ApiKey {
             ModelError::ContextFull(text) => ModelError::ContextFull(self.redact(&text)),
             ModelError::Transport(text) => ModelError::Transport(self.redact(&text)),
             ModelError::Protocol(text) => ModelError::Protocol(self.redact(&text)),
-            ModelError::Unusable(text) => ModelError::Unusable(self.redact(&text)),
             ModelError::RateLimited { retry_after, message } => {
                 ModelError::RateLimited { retry_after, message: self.redact(&message) }
             }
