@@ -10,8 +10,8 @@ use super::decoder::{DecodedReply, StreamReader};
 use crate::usage::Usage;
 use crate::wire::anthropic::MessageUsage;
 use crate::wire::json::{Json, Object};
-use crate::wire::openai::{ChatMessage, ChatUsage};
-use crate::wire::responses::{InputItem, ResponseUsage};
+use crate::wire::openai::{ChatUsage, content_text, tool_calls};
+use crate::wire::responses::ResponseUsage;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
@@ -96,9 +96,10 @@ fn parse_body(api: WireApi, body: &[u8]) -> Option<TappedResponse> {
 
 fn parse_chat(body: &Object) -> Option<TappedResponse> {
     let choice = body.array("choices")?.objects().next()?;
-    let message = ChatMessage::from(choice.object("message")?);
+    let message = choice.object("message")?;
     let usage = body.read::<ChatUsage>("usage").map(|usage| usage.to_usage());
-    Some(TappedResponse { text: message.text(), calls: message.tool_calls(), usage, ..TappedResponse::default() })
+    let text = content_text(message.get("content"));
+    Some(TappedResponse { text, calls: tool_calls(&message), usage, ..TappedResponse::default() })
 }
 
 fn parse_response(body: &Object) -> Option<TappedResponse> {
@@ -106,7 +107,7 @@ fn parse_response(body: &Object) -> Option<TappedResponse> {
     for object in body.array("output")?.objects() {
         let text_of = |key: &str| object.text_of(key).unwrap_or_default();
         match text_of("type").as_str() {
-            "message" => response.text.push_str(&InputItem::from(object).text()),
+            "message" => response.text.push_str(&content_text(object.get("content"))),
             "function_call" => {
                 let (id, name, arguments) = (text_of("call_id"), text_of("name"), text_of("arguments"));
                 response.calls.push(ToolCall { id, name, arguments });
