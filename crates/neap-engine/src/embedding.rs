@@ -48,7 +48,6 @@ impl EmbedFault {
             ModelError::Refused(_)
             | ModelError::ContextFull(_)
             | ModelError::Protocol(_)
-            | ModelError::Unusable(_)
             | ModelError::ScriptEnded => false,
         };
         Self { message: error.to_string(), at: Instant::now(), is_transient }

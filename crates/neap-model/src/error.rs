@@ -26,9 +26,6 @@ pub enum ModelError {
     /// A retry may help.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// Its files cannot be read, so it can never answer.
-    #[error("{0}")]
-    Unusable(String),
     /// A scripted model has no reply left.
     #[error("the script has no reply left")]
     ScriptEnded,

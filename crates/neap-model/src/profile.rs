@@ -3,9 +3,10 @@
 //! A built-in table, preceded by the user's. Unknown models get the conservative counter and no price.
 
 use neap_core::base::tokens::Tokens;
+use neap_core::client::WireApi;
 use serde::Deserialize;
 
-use crate::client::Api;
+use crate::client::parse_api;
 use crate::usage::Usage;
 
 const BUILT_IN: &str = include_str!("profiles.toml");
@@ -20,7 +21,7 @@ pub struct ModelProfile {
     pub name: String,
     /// The protocol to use at the model's vendor; Chat Completions if absent.
     #[serde(default, deserialize_with = "api")]
-    pub api: Option<Api>,
+    pub api: Option<WireApi>,
     /// Prompt and reply together.
     pub window_tokens: Option<u64>,
     /// Longest reply to request; this much of the window stays free.
@@ -155,9 +156,9 @@ impl ModelProfile {
     }
 }
 
-fn api<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Api>, D::Error> {
+fn api<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<WireApi>, D::Error> {
     let name = Option::<String>::deserialize(deserializer)?;
-    name.map(|name| name.parse().map_err(serde::de::Error::custom)).transpose()
+    name.map(|name| parse_api(&name).map_err(serde::de::Error::custom)).transpose()
 }
 
 #[cfg(test)]
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(profiles.lookup("gpt-4o").context_tokens_max(), Some(Tokens(9_000 - REPLY_TOKENS)));
         assert_eq!(profiles.lookup("gpt-4o").price_input, None, "it hides the other whole");
         assert_eq!(profiles.lookup("gpt-4o-mini").name, "gpt-4o-mini");
-        assert_eq!(profiles.lookup("mine-7b").api, Some(Api::Anthropic));
+        assert_eq!(profiles.lookup("mine-7b").api, Some(WireApi::Messages));
     }
 
     #[test]

@@ -156,10 +156,6 @@ pub struct ScriptedSummarizer {
 }
 
 impl ScriptedSummarizer {
-    pub fn from_results(results: impl IntoIterator<Item = Result<String, ModelError>>) -> Self {
-        Self::with_source(ScriptSource::Queue(results.into_iter().collect()))
-    }
-
     pub fn from_fn(summarize: impl FnMut(&SummaryRequest) -> Result<String, ModelError> + Send + 'static) -> Self {
         Self::with_source(ScriptSource::Computed(Box::new(summarize)))
     }

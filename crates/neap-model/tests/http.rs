@@ -11,7 +11,7 @@ use neap_core::base::message::{Message, ToolCall};
 use neap_core::base::tokens::Tokens;
 use neap_core::context::tools::ToolSpec;
 use neap_core::turn::{ModelReply, ModelRequest};
-use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions, RetryPolicy, Timeouts};
+use neap_model::client::{ApiKey, BaseUrl, Client, ClientOptions, RetryPolicy, Timeouts, parse_api};
 use neap_model::{ChatModel, ModelError};
 use serde_json::json;
 
@@ -30,7 +30,7 @@ fn request() -> ModelRequest {
 
 fn options(mock: &Mock, speaks: Speaks) -> ClientOptions {
     let base = BaseUrl::parse(&mock.url("/v1")).expect("an address");
-    let api: Api = speaks.name().parse().expect("a protocol");
+    let api = parse_api(speaks.name()).expect("a protocol");
     let mut options = ClientOptions::new(api, base, "m-1");
     options.key = Some(ApiKey::new(KEY));
     options.retry = RetryPolicy {

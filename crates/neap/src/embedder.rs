@@ -1,12 +1,12 @@
 //! Chooses the embedder for search from the environment.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use neap_core::client::WireApi;
 use neap_engine::EngineBuilder;
-use neap_model::client::{Api, ApiKey, BaseUrl};
-use neap_model::embed::{EndpointEmbedder, EndpointOptions, FileEmbedder, LocalEmbedder};
+use neap_model::client::{ApiKey, BaseUrl, default_base_url};
+use neap_model::embed::{EndpointEmbedder, EndpointOptions, LocalEmbedder};
 use neap_model::{Embedder, ModelError};
 
 use crate::env;
@@ -23,12 +23,11 @@ const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) struct ChosenEmbedder {
     pub(crate) embedder: Arc<dyn Embedder>,
     pub(crate) name: String,
-    is_remote: bool,
 }
 
 impl ChosenEmbedder {
-    fn local(embedder: impl Embedder + 'static, name: impl Into<String>) -> Self {
-        Self { embedder: Arc::new(embedder), name: name.into(), is_remote: false }
+    fn new(embedder: impl Embedder + 'static, name: impl Into<String>) -> Self {
+        Self { embedder: Arc::new(embedder), name: name.into() }
     }
 
     pub(crate) fn is_built_in(&self) -> bool {
@@ -47,15 +46,11 @@ impl ChosenEmbedder {
 pub(crate) fn from_env() -> Result<Option<ChosenEmbedder>, Failure> {
     let named = env::var(env::NEAP_EMBEDDER).unwrap_or_default();
     match named.trim() {
-        "" | BUILT_IN => Ok(Some(ChosenEmbedder::local(LocalEmbedder, BUILT_IN))),
+        "" | BUILT_IN => Ok(Some(ChosenEmbedder::new(LocalEmbedder, BUILT_IN))),
         "none" => Ok(None),
         url if url.starts_with("http://") || url.starts_with("https://") => endpoint_embedder(url).map(Some),
-        path if path.contains(['/', '\\']) => file_embedder(Path::new(path)).map(Some),
         other => Err(Failure::new(format!("{} cannot be '{}'", env::NEAP_EMBEDDER, out::escape_control(other)))
-            .hint(
-                "use 'built-in', a URL such as http://localhost:8080/v1, a file or folder such as ./weights, or \
-                 'none' to search by words alone",
-            )),
+            .hint("use 'built-in', a URL such as http://localhost:8080/v1, or 'none' to search by words alone")),
     }
 }
 
@@ -72,7 +67,7 @@ fn endpoint_embedder(url: &str) -> Result<ChosenEmbedder, Failure> {
     let mut options = EndpointOptions::new(base_url, model);
     options.key = api_key(&options.base_url)?;
     let embedder = EndpointEmbedder::new(options).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(ChosenEmbedder { embedder: Arc::new(embedder), name, is_remote: true })
+    Ok(ChosenEmbedder::new(embedder, name))
 }
 
 /// The key for an address. `NEAP_EMBEDDER_KEY` is the user's explicit choice; OpenAI's is sent only over a private
@@ -83,7 +78,7 @@ fn api_key(base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     }
     let found = env::var(env::OPENAI_API_KEY).filter(|_| base_url.is_private()).map(ApiKey::new);
     if found.is_none()
-        && BaseUrl::parse(Api::OpenAi.default_base_url()).is_ok_and(|home| home.host() == base_url.host())
+        && BaseUrl::parse(default_base_url(WireApi::Chat)).is_ok_and(|home| home.host() == base_url.host())
     {
         return Err(Failure::new(format!("{} requires a key", base_url.host())).hint(format!(
             "set {} or {}",
@@ -94,19 +89,11 @@ fn api_key(base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     Ok(found)
 }
 
-fn file_embedder(path: &Path) -> Result<ChosenEmbedder, Failure> {
-    let embedder = FileEmbedder::new(path).map_err(|error| {
-        Failure::new(format!("{}: {}", env::NEAP_EMBEDDER, out::escape_control(&error)))
-            .hint("docs/recall.md describes an embedder's files")
-    })?;
-    let name = embedder.path().display().to_string();
-    Ok(ChosenEmbedder::local(embedder, name))
-}
-
 pub(crate) fn with_embedder(builder: EngineBuilder, chosen: Option<&ChosenEmbedder>) -> EngineBuilder {
     match chosen {
-        Some(ChosenEmbedder { embedder, is_remote, .. }) => {
-            builder.embedder(embedder.clone()).embed_timeout(is_remote.then_some(QUERY_TIMEOUT))
+        Some(chosen) => {
+            let timeout = (!chosen.is_built_in()).then_some(QUERY_TIMEOUT);
+            builder.embedder(chosen.embedder.clone()).embed_timeout(timeout)
         }
         None => builder,
     }

@@ -18,7 +18,7 @@ pub(crate) const NEAP_LOG: &str = "NEAP_LOG";
 pub(crate) const NEAP_MEM_DEBUG: &str = "NEAP_MEM_DEBUG";
 /// Same as `--agent`.
 pub(crate) const NEAP_AGENT: &str = "NEAP_AGENT";
-/// The embedder for search: `built-in`, a URL, a file or folder of weights, or `none`.
+/// The embedder for search: `built-in`, a URL, or `none`.
 pub(crate) const NEAP_EMBEDDER: &str = "NEAP_EMBEDDER";
 /// The embedding model at that URL.
 pub(crate) const NEAP_EMBEDDER_MODEL: &str = "NEAP_EMBEDDER_MODEL";

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use neap_core::base::cost::{Cost, fitting_budget};
+use neap_core::client::WireApi;
 use neap_engine::Session;
 use neap_model::ChatModel;
 use neap_model::bpe::counter_for;
-use neap_model::client::{Api, ApiKey, BaseUrl, Client, ClientOptions};
+use neap_model::client::{ApiKey, BaseUrl, Client, ClientOptions, default_base_url};
 use neap_model::profile::{ModelProfile, ModelProfiles};
 use neap_model::summarize::ModelSummarizer;
 use neap_model::usage::Usage;
@@ -23,7 +24,7 @@ const WARN_PERCENT: u64 = 10;
 pub(crate) struct ChosenModel {
     pub(crate) client: Arc<Client>,
     pub(crate) profile: ModelProfile,
-    pub(crate) api: Api,
+    pub(crate) api: WireApi,
     pub(crate) base_url: BaseUrl,
     is_warned: bool,
 }
@@ -37,7 +38,7 @@ pub(crate) fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenMo
         return Ok(None);
     };
     let profile = profiles(data)?.lookup(model);
-    let api = api.map_or_else(|| default_api(&profile, base_url.as_deref()), Api::from);
+    let api = api.unwrap_or_else(|| default_api(&profile, base_url.as_deref()));
     let base_url = resolve_base_url(api, base_url.as_deref())?;
     let mut options = ClientOptions::new(api, base_url.clone(), model);
     options.key = api_key(api, &base_url)?;
@@ -148,40 +149,44 @@ pub(crate) fn profiles(data: &DataDir) -> Result<ModelProfiles, Failure> {
 }
 
 /// The default protocol. Servers other than OpenAI's nearly all speak Chat Completions.
-fn default_api(profile: &ModelProfile, base_url: Option<&str>) -> Api {
+fn default_api(profile: &ModelProfile, base_url: Option<&str>) -> WireApi {
     match profile.api {
-        Some(Api::Responses) if base_url.is_some() || env::var(env::OPENAI_BASE_URL).is_some() => Api::OpenAi,
+        Some(WireApi::Responses) if base_url.is_some() || env::var(env::OPENAI_BASE_URL).is_some() => {
+            WireApi::Chat
+        }
         Some(api) => api,
-        None => Api::OpenAi,
+        None => WireApi::Chat,
     }
 }
 
-fn resolve_base_url(api: Api, typed: Option<&str>) -> Result<BaseUrl, Failure> {
+fn resolve_base_url(api: WireApi, typed: Option<&str>) -> Result<BaseUrl, Failure> {
     let variable = match api {
-        Api::OpenAi | Api::Responses => env::OPENAI_BASE_URL,
-        Api::Anthropic => env::ANTHROPIC_BASE_URL,
+        WireApi::Chat | WireApi::Responses => env::OPENAI_BASE_URL,
+        WireApi::Messages => env::ANTHROPIC_BASE_URL,
     };
     let given = typed.map(str::to_owned).or_else(|| env::var(variable));
-    let text = given.unwrap_or_else(|| api.default_base_url().to_owned());
+    let text = given.unwrap_or_else(|| default_base_url(api).to_owned());
     BaseUrl::parse(&text)
         .map_err(|error| Failure::new(error).hint("write it as https://host/v1 or http://localhost:8080/v1"))
 }
 
 /// The key for an address. A provider's own key is sent only over a private connection; `NEAP_API_KEY` is the
 /// user's explicit choice and goes anywhere.
-fn api_key(api: Api, base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
+fn api_key(api: WireApi, base_url: &BaseUrl) -> Result<Option<ApiKey>, Failure> {
     if let Some(key) = env::var(env::NEAP_API_KEY) {
         return Ok(Some(ApiKey::new(key)));
     }
     let (found, names) = match api {
-        Api::OpenAi | Api::Responses => (env::var(env::OPENAI_API_KEY).map(ApiKey::new), env::OPENAI_API_KEY),
-        Api::Anthropic => {
+        WireApi::Chat | WireApi::Responses => {
+            (env::var(env::OPENAI_API_KEY).map(ApiKey::new), env::OPENAI_API_KEY)
+        }
+        WireApi::Messages => {
             let key = env::var(env::ANTHROPIC_API_KEY).map(ApiKey::new);
             (key.or_else(|| env::var(env::ANTHROPIC_AUTH_TOKEN).map(ApiKey::bearer)), env::ANTHROPIC_API_KEY)
         }
     };
     let found = found.filter(|_| base_url.is_private());
-    if found.is_none() && BaseUrl::parse(api.default_base_url()).is_ok_and(|home| home.host() == base_url.host()) {
+    if found.is_none() && BaseUrl::parse(default_base_url(api)).is_ok_and(|home| home.host() == base_url.host()) {
         return Err(Failure::new(format!("{} requires a key", base_url.host()))
             .hint(format!("set {names} or {}, or choose another server with --base-url", env::NEAP_API_KEY)));
     }

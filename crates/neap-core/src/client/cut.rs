@@ -22,12 +22,6 @@ pub struct HistoryCut {
     pub kept_tokens: Tokens,
 }
 
-impl HistoryCut {
-    pub fn resumes_at(&self) -> usize {
-        self.dropped.first().map_or(0, |gap| gap.end)
-    }
-}
-
 /// Aims for the low-water mark, else for the budget. None if nothing can be omitted.
 pub(super) fn choose_cut(request: &ClientRequest, pairs: &ToolPairs, bounds: &Bounds) -> Option<HistoryCut> {
     let items = &request.items[..request.stable_len()];

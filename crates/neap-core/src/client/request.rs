@@ -2,16 +2,14 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
-
 use super::blocks::ContentBlocks;
 use super::signals::Signals;
 use crate::base::message::ToolCall;
 use crate::base::tokens::Tokens;
 use crate::session::request_account::TokenUsage;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// A provider's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireApi {
     /// OpenAI Chat Completions.
     Chat,
@@ -22,6 +20,8 @@ pub enum WireApi {
 }
 
 impl WireApi {
+    pub const ALL: [WireApi; 3] = [WireApi::Chat, WireApi::Responses, WireApi::Messages];
+
     pub fn as_str(self) -> &'static str {
         match self {
             WireApi::Chat => "chat",

@@ -10,7 +10,10 @@ use super::outgoing::{OutgoingRequest, RequestOptions};
 use super::provider_error;
 use super::sse::SseEvent;
 use crate::ModelError;
-use crate::wire::anthropic::{AnthropicMessage, Block, BlockDelta, MessageUsage, StreamEvent, tool_json};
+use crate::wire::anthropic::{
+    BlockDelta, MessageUsage, StreamEvent, array_json, message_json, text_block, tool_json, tool_result_block,
+    tool_use_block,
+};
 use crate::wire::json::{Array, Json, Object};
 
 /// The protocol requires a reply limit; used where none is configured.
@@ -25,7 +28,7 @@ pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> J
     let mut body =
         Object::new().with("model", &options.model).with("max_tokens", &(reply + thinking.unwrap_or(0)));
     if !system.is_empty() {
-        body.set("system", system.to_json());
+        body.set("system", array_json(&system));
     }
     body.set("messages", messages.to_json());
     if let Some(tools) = outgoing.tools(tool_json) {
@@ -44,12 +47,12 @@ pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> J
 /// The system prompt and the turns. Merges consecutive messages of one role and puts tool results first. Sets
 /// cache breakpoints at the end of the system prompt, of the records behind it (which change less often than what
 /// follows), and of the whole request.
-fn conversation(outgoing: OutgoingRequest<'_>) -> (Array, Array) {
+fn conversation(outgoing: OutgoingRequest<'_>) -> (Vec<Object>, Array) {
     let mut system = Vec::new();
-    let mut turns: Vec<(&'static str, Vec<Block>)> = Vec::new();
+    let mut turns: Vec<(&'static str, Vec<Object>)> = Vec::new();
     for (at, message) in outgoing.request.messages.iter().enumerate() {
         if message.role == Role::System && turns.is_empty() {
-            system.extend(text_block(&message.content));
+            system.extend(visible_text(&message.content));
             continue;
         }
         let (role, blocks) = message_blocks(outgoing, at, message);
@@ -61,7 +64,7 @@ fn conversation(outgoing: OutgoingRequest<'_>) -> (Array, Array) {
     }
     // The protocol requires the user to begin.
     if turns.first().is_some_and(|(role, _)| *role == "assistant") {
-        turns.insert(0, ("user", vec![Block::text("(earlier messages are left out)")]));
+        turns.insert(0, ("user", vec![text_block("(earlier messages are left out)")]));
     }
     let first = outgoing.request.messages.iter().find(|message| message.role != Role::System);
     let has_records = first.is_some_and(|message| message.role == Role::User && message.content.starts_with(MARK));
@@ -71,45 +74,45 @@ fn conversation(outgoing: OutgoingRequest<'_>) -> (Array, Array) {
     let last = turns.len().saturating_sub(1);
     let turns = turns.into_iter().enumerate().map(|(at, (role, mut blocks))| {
         if role == "user" {
-            blocks.sort_by_key(|block| block.kind() != "tool_result");
+            blocks.sort_by_key(|block| block.text_of("type").as_deref() != Some("tool_result"));
             if at == last {
                 mark_cached(&mut blocks);
             }
         }
-        AnthropicMessage::new(role, &blocks).to_json()
+        message_json(role, &blocks)
     });
     let turns = turns.collect();
     mark_cached(&mut system);
-    (system.iter().map(Block::to_json).collect(), turns)
+    (system, turns)
 }
 
-fn mark_cached(blocks: &mut [Block]) {
+/// Sets a cache breakpoint after the last block.
+fn mark_cached(blocks: &mut [Object]) {
     if let Some(last) = blocks.last_mut() {
-        *last = std::mem::take(last).with_cache_mark();
+        last.set("cache_control", Object::new().with("type", "ephemeral").to_json());
     }
 }
 
-fn message_blocks(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> (&'static str, Vec<Block>) {
+fn message_blocks(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> (&'static str, Vec<Object>) {
     match message.role {
         Role::Assistant => {
-            let replayed = outgoing
-                .replay_items(at, true)
-                .map(|items| items.iter().filter_map(Object::from_json).map(Block::from).collect());
+            let replayed =
+                outgoing.replay_items(at, true).map(|items| items.iter().filter_map(Object::from_json).collect());
             let blocks = replayed.unwrap_or_else(|| {
-                let calls = message.tool_calls.iter().map(Block::tool_use);
-                text_block(&message.content).into_iter().chain(calls).collect()
+                let calls = message.tool_calls.iter().map(tool_use_block);
+                visible_text(&message.content).into_iter().chain(calls).collect()
             });
             ("assistant", blocks)
         }
-        Role::Tool => ("user", vec![Block::tool_result(message)]),
+        Role::Tool => ("user", vec![tool_result_block(message)]),
         // The protocol restricts where system messages may appear; the user role is always valid.
-        Role::User | Role::System => ("user", text_block(&message.content).into_iter().collect()),
+        Role::User | Role::System => ("user", visible_text(&message.content).into_iter().collect()),
     }
 }
 
 /// `None` for blank text, which the protocol rejects.
-fn text_block(text: &str) -> Option<Block> {
-    (!text.trim().is_empty()).then(|| Block::text(text))
+fn visible_text(text: &str) -> Option<Object> {
+    (!text.trim().is_empty()).then(|| text_block(text))
 }
 
 struct PartialBlock {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::net::IpAddr;
-use std::str::FromStr;
 
+use neap_core::client::WireApi;
 use reqwest::Url;
 
 use super::anthropic::MessagesDecoder;
@@ -14,81 +14,58 @@ use super::responses::ResponsesDecoder;
 use super::{anthropic, openai, responses};
 use crate::wire::json::Json;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Api {
-    /// OpenAI Chat Completions and compatible servers.
-    OpenAi,
-    Responses,
-    Anthropic,
-}
-
-impl Api {
-    pub const ALL: [Api; 3] = [Api::OpenAi, Api::Responses, Api::Anthropic];
-
-    /// The name used in settings.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Api::OpenAi => "openai",
-            Api::Responses => "responses",
-            Api::Anthropic => "anthropic",
-        }
-    }
-
-    pub fn default_base_url(self) -> &'static str {
-        match self {
-            Api::OpenAi | Api::Responses => "https://api.openai.com/v1",
-            Api::Anthropic => "https://api.anthropic.com",
-        }
-    }
-
-    pub(super) fn body(self, options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
-        match self {
-            Api::OpenAi => openai::body(options, outgoing),
-            Api::Responses => responses::body(options, outgoing),
-            Api::Anthropic => anthropic::body(options, outgoing),
-        }
-    }
-
-    pub(super) fn decoder(self) -> Box<dyn StreamDecoder> {
-        match self {
-            Api::OpenAi => Box::<ChatDecoder>::default(),
-            Api::Responses => Box::<ResponsesDecoder>::default(),
-            Api::Anthropic => Box::<MessagesDecoder>::default(),
-        }
-    }
-
-    /// The request URL. A base without a path gets the usual one.
-    pub(super) fn url(self, base: &Url) -> Url {
-        let path = base.path().trim_end_matches('/');
-        let path = match self {
-            Api::OpenAi | Api::Responses if path.is_empty() => "/v1",
-            Api::OpenAi | Api::Responses => path,
-            Api::Anthropic => path.strip_suffix("/v1").unwrap_or(path),
-        };
-        let rest = match self {
-            Api::OpenAi => "/chat/completions",
-            Api::Responses => "/responses",
-            Api::Anthropic => "/v1/messages",
-        };
-        let mut url = base.clone();
-        url.set_path(&format!("{path}{rest}"));
-        url
+/// The name used in settings and arguments.
+pub fn api_name(api: WireApi) -> &'static str {
+    match api {
+        WireApi::Chat => "openai",
+        WireApi::Responses => "responses",
+        WireApi::Messages => "anthropic",
     }
 }
 
-impl fmt::Display for Api {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+pub fn parse_api(name: &str) -> Result<WireApi, String> {
+    let found = WireApi::ALL.into_iter().find(|api| api_name(*api) == name);
+    found.ok_or_else(|| format!("'{name}' is not a protocol: use openai, responses or anthropic"))
+}
+
+pub fn default_base_url(api: WireApi) -> &'static str {
+    match api {
+        WireApi::Chat | WireApi::Responses => "https://api.openai.com/v1",
+        WireApi::Messages => "https://api.anthropic.com",
     }
 }
 
-impl FromStr for Api {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Api::ALL.into_iter().find(|api| api.as_str() == text);
-        found.ok_or_else(|| format!("'{text}' is not a protocol: use openai, responses or anthropic"))
+pub(super) fn request_body(api: WireApi, options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
+    match api {
+        WireApi::Chat => openai::body(options, outgoing),
+        WireApi::Responses => responses::body(options, outgoing),
+        WireApi::Messages => anthropic::body(options, outgoing),
     }
+}
+
+pub(super) fn stream_decoder(api: WireApi) -> Box<dyn StreamDecoder> {
+    match api {
+        WireApi::Chat => Box::<ChatDecoder>::default(),
+        WireApi::Responses => Box::<ResponsesDecoder>::default(),
+        WireApi::Messages => Box::<MessagesDecoder>::default(),
+    }
+}
+
+/// A base without a path gets the usual one.
+pub(super) fn request_url(api: WireApi, base: &Url) -> Url {
+    let path = base.path().trim_end_matches('/');
+    let (path, rest) = match api {
+        WireApi::Chat => (openai_path(path), "/chat/completions"),
+        WireApi::Responses => (openai_path(path), "/responses"),
+        WireApi::Messages => (path.strip_suffix("/v1").unwrap_or(path), "/v1/messages"),
+    };
+    let mut url = base.clone();
+    url.set_path(&format!("{path}{rest}"));
+    url
+}
+
+fn openai_path(path: &str) -> &str {
+    if path.is_empty() { "/v1" } else { path }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +87,7 @@ impl BaseUrl {
     pub(crate) fn embeddings_url(&self) -> Url {
         let path = self.0.path().trim_end_matches('/').trim_end_matches("/embeddings");
         let mut url = self.0.clone();
-        url.set_path(&format!("{}/embeddings", if path.is_empty() { "/v1" } else { path }));
+        url.set_path(&format!("{}/embeddings", openai_path(path)));
         url
     }
 
@@ -142,22 +119,22 @@ mod tests {
     #[test]
     fn addresses_lead_to_the_right_place() {
         let table = [
-            (Api::OpenAi, "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
-            (Api::OpenAi, "http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
-            (Api::OpenAi, "http://localhost:8080/v1/", "http://localhost:8080/v1/chat/completions"),
-            (Api::OpenAi, "https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/chat/completions"),
+            (WireApi::Chat, "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            (WireApi::Chat, "http://localhost:11434", "http://localhost:11434/v1/chat/completions"),
+            (WireApi::Chat, "http://localhost:8080/v1/", "http://localhost:8080/v1/chat/completions"),
+            (WireApi::Chat, "https://openrouter.ai/api/v1", "https://openrouter.ai/api/v1/chat/completions"),
             (
-                Api::OpenAi,
+                WireApi::Chat,
                 "https://x.example/v1?api-version=7",
                 "https://x.example/v1/chat/completions?api-version=7",
             ),
-            (Api::Responses, "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
-            (Api::Anthropic, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
-            (Api::Anthropic, "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
-            (Api::Anthropic, "http://[::1]:9/gate/", "http://[::1]:9/gate/v1/messages"),
+            (WireApi::Responses, "https://api.openai.com/v1", "https://api.openai.com/v1/responses"),
+            (WireApi::Messages, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            (WireApi::Messages, "https://api.anthropic.com/v1", "https://api.anthropic.com/v1/messages"),
+            (WireApi::Messages, "http://[::1]:9/gate/", "http://[::1]:9/gate/v1/messages"),
         ];
         for (api, base, want) in table {
-            assert_eq!(api.url(&BaseUrl::parse(base).expect(base).0).as_str(), want, "{api} {base}");
+            assert_eq!(request_url(api, &BaseUrl::parse(base).expect(base).0).as_str(), want, "{api:?} {base}");
         }
     }
 
@@ -182,9 +159,9 @@ mod tests {
 
     #[test]
     fn names_are_read_back() {
-        for api in Api::ALL {
-            assert_eq!(api.as_str().parse(), Ok(api));
+        for api in WireApi::ALL {
+            assert_eq!(parse_api(api_name(api)), Ok(api));
         }
-        assert!("chat".parse::<Api>().is_err());
+        assert!(parse_api("chat").is_err());
     }
 }

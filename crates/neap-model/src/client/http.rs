@@ -5,12 +5,13 @@ use std::future::Future;
 use std::sync::Once;
 use std::time::Duration;
 
+use neap_core::client::WireApi;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Response, Url};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::api::{Api, BaseUrl};
+use super::api::{BaseUrl, request_url, stream_decoder};
 use super::decoder::{DecodedReply, StreamReader};
 use super::key::ApiKey;
 use super::provider_error;
@@ -42,11 +43,11 @@ impl Http {
         let ClientOptions { api, base_url, key, timeouts, .. } = options;
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        if *api == Api::Anthropic {
+        if *api == WireApi::Messages {
             let version = HeaderName::from_static("anthropic-version");
             headers.insert(version, HeaderValue::from_static("2023-06-01"));
         }
-        Self::build(api.url(&base_url.0), *api, base_url, key.as_ref(), *timeouts, headers)
+        Self::build(request_url(*api, &base_url.0), *api, base_url, key.as_ref(), *timeouts, headers)
     }
 
     pub(crate) fn for_embeddings(
@@ -56,12 +57,12 @@ impl Http {
     ) -> Result<Self, ModelError> {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-        Self::build(base_url.embeddings_url(), Api::OpenAi, base_url, key, timeouts, headers)
+        Self::build(base_url.embeddings_url(), WireApi::Chat, base_url, key, timeouts, headers)
     }
 
     fn build(
         url: Url,
-        api: Api,
+        api: WireApi,
         base_url: &BaseUrl,
         key: Option<&ApiKey>,
         timeouts: Timeouts,
@@ -83,21 +84,26 @@ impl Http {
         if base_url.is_loopback() {
             client = client.no_proxy();
         }
-        let client = client.build().map_err(|error| ModelError::Transport(error_text(&error)))?;
+        let client = client.build().map_err(|error| ModelError::Transport(root_cause(&error)))?;
         Ok(Self { client, url, host: base_url.host().to_owned(), timeouts })
     }
 
     /// One attempt.
     pub(crate) async fn stream_reply(
         &self,
-        api: Api,
+        api: WireApi,
         body: &str,
         on_text: OnText<'_>,
     ) -> Result<DecodedReply, ModelError> {
         with_timeout(self.timeouts.total, self.read_stream(api, body, on_text)).await?
     }
 
-    async fn read_stream(&self, api: Api, body: &str, on_text: OnText<'_>) -> Result<DecodedReply, ModelError> {
+    async fn read_stream(
+        &self,
+        api: WireApi,
+        body: &str,
+        on_text: OnText<'_>,
+    ) -> Result<DecodedReply, ModelError> {
         let first = self.timeouts.first_byte;
         let first_by = Instant::now() + first;
         let sent = self.client.post(self.url.clone()).body(body.to_owned()).send();
@@ -113,7 +119,7 @@ impl Http {
                 provider_error::error_summary(&body)
             )));
         }
-        let mut reader = StreamReader::new(api.decoder());
+        let mut reader = StreamReader::new(stream_decoder(api));
         let mut piece = timeout_at(first_by, response.chunk()).await.map_err(|_| ModelError::TimedOut(first))?;
         while let Some(bytes) = piece.map_err(|error| self.transport_error(&error))? {
             if reader.feed(&bytes, on_text)? {
@@ -174,7 +180,7 @@ impl Http {
                 self.host, self.timeouts.connect
             ));
         }
-        ModelError::Transport(format!("{}: {}", self.host, error_text(error)))
+        ModelError::Transport(format!("{}: {}", self.host, root_cause(error)))
     }
 }
 
@@ -193,8 +199,8 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     parse_retry_after(text(&millis), text(&RETRY_AFTER), jiff::Timestamp::now())
 }
 
-/// The innermost cause: the outer ones only say that something failed.
-fn error_text(error: &reqwest::Error) -> String {
+/// The innermost cause: the outer ones only say that something failed, and name the URL, which may have secrets.
+pub fn root_cause(error: &reqwest::Error) -> String {
     let mut reason: &dyn Error = error;
     while let Some(inner) = reason.source() {
         reason = inner;

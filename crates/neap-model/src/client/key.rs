@@ -2,9 +2,9 @@
 
 use std::fmt;
 
+use neap_core::client::WireApi;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 
-use super::api::Api;
 use crate::ModelError;
 
 #[derive(Clone, PartialEq, Eq)]
@@ -25,11 +25,11 @@ impl ApiKey {
     }
 
     /// The header that carries the key; `None` if the key has characters that no header allows.
-    pub(super) fn header(&self, api: Api) -> Option<(HeaderName, HeaderValue)> {
+    pub(super) fn header(&self, api: WireApi) -> Option<(HeaderName, HeaderValue)> {
         let secret = self.secret.trim();
         let (name, value) = match api {
-            Api::Anthropic if !self.is_bearer => (HeaderName::from_static("x-api-key"), secret.to_owned()),
-            Api::OpenAi | Api::Responses | Api::Anthropic => (AUTHORIZATION, format!("Bearer {secret}")),
+            WireApi::Messages if !self.is_bearer => (HeaderName::from_static("x-api-key"), secret.to_owned()),
+            WireApi::Chat | WireApi::Responses | WireApi::Messages => (AUTHORIZATION, format!("Bearer {secret}")),
         };
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
@@ -43,7 +43,6 @@ impl ApiKey {
             ModelError::ContextFull(text) => ModelError::ContextFull(self.redact(&text)),
             ModelError::Transport(text) => ModelError::Transport(self.redact(&text)),
             ModelError::Protocol(text) => ModelError::Protocol(self.redact(&text)),
-            ModelError::Unusable(text) => ModelError::Unusable(self.redact(&text)),
             ModelError::RateLimited { retry_after, message } => {
                 ModelError::RateLimited { retry_after, message: self.redact(&message) }
             }

@@ -25,12 +25,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use neap_core::client::WireApi;
 use neap_core::turn::{ModelReply, ModelRequest};
 
-pub use api::{Api, BaseUrl};
+use api::request_body;
+pub use api::{BaseUrl, api_name, default_base_url, parse_api};
 use decoder::DecodedReply;
 pub(crate) use http::Http;
-pub use http::http_client;
+pub use http::{http_client, root_cause};
 pub use key::ApiKey;
 use outgoing::{OutgoingRequest, RequestOptions};
 use reasoning_cache::ReasoningCache;
@@ -62,7 +64,7 @@ impl Default for Timeouts {
 
 #[derive(Debug, Clone)]
 pub struct ClientOptions {
-    pub api: Api,
+    pub api: WireApi,
     pub base_url: BaseUrl,
     pub model: String,
     pub key: Option<ApiKey>,
@@ -77,7 +79,7 @@ pub struct ClientOptions {
 }
 
 impl ClientOptions {
-    pub fn new(api: Api, base_url: BaseUrl, model: impl Into<String>) -> Self {
+    pub fn new(api: WireApi, base_url: BaseUrl, model: impl Into<String>) -> Self {
         Self {
             api,
             base_url,
@@ -94,7 +96,7 @@ impl ClientOptions {
 
 #[derive(Debug)]
 pub struct Client {
-    api: Api,
+    api: WireApi,
     options: RequestOptions,
     http: Http,
     retry: RetryPolicy,
@@ -129,7 +131,8 @@ impl Client {
 
     fn body(&self, request: &ModelRequest) -> String {
         let reasoning = self.reasoning.lock().unwrap_or_else(PoisonError::into_inner);
-        self.api.body(&self.options, OutgoingRequest { request, reasoning: &reasoning }).text().to_owned()
+        let outgoing = OutgoingRequest { request, reasoning: &reasoning };
+        request_body(self.api, &self.options, outgoing).text().to_owned()
     }
 
     /// Retries until there is a reply, a permanent error, or streamed text.

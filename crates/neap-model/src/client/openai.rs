@@ -9,7 +9,7 @@ use super::sse::SseEvent;
 use crate::ModelError;
 use crate::usage::Usage;
 use crate::wire::json::{Array, Json, Object};
-use crate::wire::openai::{CallDelta, ChatMessage, Choice, Chunk, Delta, tool_json};
+use crate::wire::openai::{CallDelta, Choice, Chunk, Delta, message_object, tool_json};
 
 const DONE: &str = "[DONE]";
 
@@ -34,13 +34,13 @@ pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> J
 }
 
 /// Reasoning that came with a message goes back with it.
-fn chat_message(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> ChatMessage {
-    let mut message = ChatMessage::from_message(message);
+fn chat_message(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> Object {
+    let mut message = message_object(message);
     let reasoning = outgoing.replay_items(at, false).and_then(|items| Object::from_json(items.first()?));
     if let Some(reasoning) = reasoning {
         for key in reasoning.keys() {
             if let Some(value) = reasoning.get(&key) {
-                message.object_mut().set(&key, value.clone());
+                message.set(&key, value.clone());
             }
         }
     }

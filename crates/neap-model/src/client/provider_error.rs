@@ -136,7 +136,6 @@ mod tests {
             ModelError::Transport(_) => "transport",
             ModelError::Protocol(_) => "protocol",
             ModelError::TimedOut(_) => "timed out",
-            ModelError::Unusable(_) => "unusable",
             ModelError::ScriptEnded => "ended",
         }
     }

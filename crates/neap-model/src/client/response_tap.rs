@@ -3,14 +3,15 @@
 //! The tap never changes or delays the forwarded bytes. A response that it cannot parse yields nothing.
 
 use neap_core::base::message::ToolCall;
+use neap_core::client::WireApi;
 
-use super::api::Api;
+use super::api::stream_decoder;
 use super::decoder::{DecodedReply, StreamReader};
 use crate::usage::Usage;
 use crate::wire::anthropic::MessageUsage;
 use crate::wire::json::{Json, Object};
-use crate::wire::openai::{ChatMessage, ChatUsage};
-use crate::wire::responses::{InputItem, ResponseUsage};
+use crate::wire::openai::{ChatUsage, content_text, tool_calls};
+use crate::wire::responses::ResponseUsage;
 
 const ANSWER_BYTES_MAX: usize = 16 << 20;
 
@@ -29,18 +30,18 @@ pub struct ResponseTap(TapState);
 
 enum TapState {
     Stream { reading: Box<StreamReader>, words: String },
-    Whole { api: Api, body: Vec<u8> },
+    Whole { api: WireApi, body: Vec<u8> },
     Unreadable,
 }
 
 impl ResponseTap {
     /// For a server-sent event stream.
-    pub fn stream(api: Api) -> Self {
-        Self(TapState::Stream { reading: Box::new(StreamReader::new(api.decoder())), words: String::new() })
+    pub fn stream(api: WireApi) -> Self {
+        Self(TapState::Stream { reading: Box::new(StreamReader::new(stream_decoder(api))), words: String::new() })
     }
 
     /// For an unstreamed JSON response.
-    pub fn whole(api: Api) -> Self {
+    pub fn whole(api: WireApi) -> Self {
         Self(TapState::Whole { api, body: Vec::new() })
     }
 
@@ -82,12 +83,12 @@ impl ResponseTap {
     }
 }
 
-fn parse_body(api: Api, body: &[u8]) -> Option<TappedResponse> {
+fn parse_body(api: WireApi, body: &[u8]) -> Option<TappedResponse> {
     let body = Object::parse(std::str::from_utf8(body).ok()?).ok()?;
     let mut response = match api {
-        Api::OpenAi => parse_chat(&body)?,
-        Api::Responses => parse_response(&body)?,
-        Api::Anthropic => parse_message(&body)?,
+        WireApi::Chat => parse_chat(&body)?,
+        WireApi::Responses => parse_response(&body)?,
+        WireApi::Messages => parse_message(&body)?,
     };
     response.is_complete = true;
     Some(response)
@@ -95,9 +96,10 @@ fn parse_body(api: Api, body: &[u8]) -> Option<TappedResponse> {
 
 fn parse_chat(body: &Object) -> Option<TappedResponse> {
     let choice = body.array("choices")?.objects().next()?;
-    let message = ChatMessage::from(choice.object("message")?);
+    let message = choice.object("message")?;
     let usage = body.read::<ChatUsage>("usage").map(|usage| usage.to_usage());
-    Some(TappedResponse { text: message.text(), calls: message.tool_calls(), usage, ..TappedResponse::default() })
+    let text = content_text(message.get("content"));
+    Some(TappedResponse { text, calls: tool_calls(&message), usage, ..TappedResponse::default() })
 }
 
 fn parse_response(body: &Object) -> Option<TappedResponse> {
@@ -105,7 +107,7 @@ fn parse_response(body: &Object) -> Option<TappedResponse> {
     for object in body.array("output")?.objects() {
         let text_of = |key: &str| object.text_of(key).unwrap_or_default();
         match text_of("type").as_str() {
-            "message" => response.text.push_str(&InputItem::from(object).text()),
+            "message" => response.text.push_str(&content_text(object.get("content"))),
             "function_call" => {
                 let (id, name, arguments) = (text_of("call_id"), text_of("name"), text_of("arguments"));
                 response.calls.push(ToolCall { id, name, arguments });
@@ -147,19 +149,19 @@ mod tests {
         ToolCall { id: "c1".into(), name: "look".into(), arguments: r#"{"at":"x"}"#.into() }
     }
 
-    const BODIES: [(Api, &str, Option<&str>); 3] = [
+    const BODIES: [(WireApi, &str, Option<&str>); 3] = [
         (
-            Api::OpenAi,
+            WireApi::Chat,
             r#"{"id":"chatcmpl-1","choices":[{"index":0,"message":{"role":"assistant","content":"Hm.","tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{\"at\":\"x\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":100,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":80}}}"#,
             None,
         ),
         (
-            Api::Responses,
+            WireApi::Responses,
             r#"{"id":"resp_1","output":[{"type":"reasoning","id":"rs"},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Hm."}]},{"type":"function_call","call_id":"c1","name":"look","arguments":"{\"at\":\"x\"}"}],"usage":{"input_tokens":100,"output_tokens":5,"input_tokens_details":{"cached_tokens":80}}}"#,
             Some("resp_1"),
         ),
         (
-            Api::Anthropic,
+            WireApi::Messages,
             r#"{"id":"msg_1","content":[{"type":"thinking","thinking":"…","signature":"s"},{"type":"text","text":"Hm."},{"type":"tool_use","id":"c1","name":"look","input":{"at":"x"}}],"usage":{"input_tokens":20,"cache_read_input_tokens":80,"output_tokens":5}}"#,
             None,
         ),
@@ -177,11 +179,11 @@ mod tests {
             };
             let mut tap = ResponseTap::whole(api);
             body.as_bytes().chunks(7).for_each(|piece| tap.feed(piece));
-            assert_eq!(tap.finish(), want, "{api}");
+            assert_eq!(tap.finish(), want, "{api:?}");
             for cut in 0..body.len() {
                 let mut tap = ResponseTap::whole(api);
                 tap.feed(&body.as_bytes()[..cut]);
-                assert_eq!(tap.finish(), TappedResponse::default(), "{api} cut at {cut}");
+                assert_eq!(tap.finish(), TappedResponse::default(), "{api:?} cut at {cut}");
             }
         }
     }
@@ -197,7 +199,7 @@ mod tests {
         ];
         let stream: String = events.iter().map(|data| format!("data: {data}\n\n")).collect();
         for cut in 0..=stream.len() {
-            let mut tap = ResponseTap::stream(Api::OpenAi);
+            let mut tap = ResponseTap::stream(WireApi::Chat);
             tap.feed(&stream.as_bytes()[..cut]);
             let response = tap.finish();
             let is_whole = cut == stream.len();
@@ -211,11 +213,11 @@ mod tests {
         for (bytes, is_stream) in
             [(&b"data: ???\n\n"[..], true), (b"\xff\xfe", true), (b"<html>", false), (b"[]", false)]
         {
-            for api in Api::ALL {
+            for api in WireApi::ALL {
                 let mut tap = if is_stream { ResponseTap::stream(api) } else { ResponseTap::whole(api) };
                 tap.feed(bytes);
                 tap.feed(b"more");
-                assert_eq!(tap.finish(), TappedResponse::default(), "{api} {bytes:?}");
+                assert_eq!(tap.finish(), TappedResponse::default(), "{api:?} {bytes:?}");
             }
         }
     }

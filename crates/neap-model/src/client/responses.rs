@@ -11,7 +11,7 @@ use super::sse::SseEvent;
 use crate::ModelError;
 use crate::usage::Usage;
 use crate::wire::json::{Array, Json, Object};
-use crate::wire::responses::{InputItem, OutputItem, Response, ResponseEvent, tool_json};
+use crate::wire::responses::{OutputItem, Response, ResponseEvent, message_items, tool_json};
 
 /// Sets `store` to false: the provider keeps no history.
 pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> Json {
@@ -43,7 +43,7 @@ pub(crate) fn body(options: &RequestOptions, outgoing: OutgoingRequest<'_>) -> J
 fn input_items(outgoing: OutgoingRequest<'_>, at: usize, message: &Message) -> Vec<Json> {
     match outgoing.replay_items(at, false) {
         Some(items) => items.to_vec(),
-        None => InputItem::from_message(message).iter().map(InputItem::to_json).collect(),
+        None => message_items(message),
     }
 }
 

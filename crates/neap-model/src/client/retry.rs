@@ -48,7 +48,6 @@ impl RetryPolicy {
             | ModelError::ContextFull(_)
             | ModelError::Protocol(_)
             | ModelError::TimedOut(_)
-            | ModelError::Unusable(_)
             | ModelError::ScriptEnded => None,
         }
     }
@@ -112,7 +111,6 @@ mod tests {
             ModelError::ContextFull(text()),
             ModelError::Protocol(text()),
             ModelError::TimedOut(SECOND),
-            ModelError::Unusable(text()),
             ModelError::ScriptEnded,
         ];
         for error in never {

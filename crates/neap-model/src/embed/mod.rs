@@ -4,7 +4,7 @@ pub mod endpoint;
 pub mod local;
 
 pub use endpoint::{EndpointEmbedder, EndpointOptions};
-pub use local::{FileEmbedder, LocalEmbedder};
+pub use local::LocalEmbedder;
 
 use async_trait::async_trait;
 use neap_core::recall::Embedding;
@@ -17,7 +17,7 @@ pub trait Embedder: Send + Sync {
     /// only after [`prepare`](Self::prepare) or the first embedding.
     fn identity(&self) -> &str;
 
-    /// Loads or requests what the identity depends on.
+    /// Requests what the identity depends on.
     async fn prepare(&self) -> Result<(), ModelError> {
         Ok(())
     }

@@ -6,101 +6,33 @@ use neap_core::context::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};
-use super::openai::content_text;
-use super::view;
 use crate::usage::Usage;
 
-view! {
-    MessagesRequest
+pub(crate) fn message_json(role: &str, blocks: &[Object]) -> Json {
+    Object::new().with("role", role).with_json("content", array_json(blocks)).to_json()
 }
 
-impl MessagesRequest {
-    pub fn model(&self) -> Option<String> {
-        self.0.text_of("model")
-    }
-
-    pub fn is_streaming(&self) -> bool {
-        self.0.read("stream").unwrap_or(false)
-    }
-
-    pub fn system(&self) -> String {
-        content_text(self.0.get("system"))
-    }
-
-    pub fn messages(&self) -> Vec<AnthropicMessage> {
-        self.0.array("messages").iter().flat_map(Array::objects).map(AnthropicMessage).collect()
-    }
-
-    pub fn set_messages(&mut self, messages: &[AnthropicMessage]) {
-        let messages: Array = messages.iter().map(AnthropicMessage::to_json).collect();
-        self.0.set("messages", messages.to_json());
-    }
+pub(crate) fn array_json(blocks: &[Object]) -> Json {
+    blocks.iter().map(Object::to_json).collect::<Array>().to_json()
 }
 
-view! {
-    /// Any role: system messages may appear among the others.
-    AnthropicMessage
+pub(crate) fn text_block(text: &str) -> Object {
+    Object::new().with("type", "text").with("text", text)
 }
 
-impl AnthropicMessage {
-    pub fn new(role: &str, blocks: &[Block]) -> Self {
-        let blocks: Array = blocks.iter().map(Block::to_json).collect();
-        Self(Object::new().with("role", role).with_json("content", blocks.to_json()))
-    }
-
-    pub fn role(&self) -> String {
-        self.0.text_of("role").unwrap_or_default()
-    }
-
-    pub fn text(&self) -> String {
-        content_text(self.0.get("content"))
-    }
-
-    /// A plain string is one text block.
-    pub fn blocks(&self) -> Vec<Block> {
-        match self.0.get("content") {
-            Some(content) => match content.read::<String>() {
-                Some(text) => vec![Block::text(&text)],
-                None => Array::from_json(content).iter().flat_map(Array::objects).map(Block).collect(),
-            },
-            None => Vec::new(),
-        }
-    }
+/// Replaces arguments that are no JSON object by `{}`: the provider rejects others.
+pub(crate) fn tool_use_block(call: &ToolCall) -> Object {
+    let input = Object::parse(&call.arguments).unwrap_or_default().to_json();
+    let block = Object::new().with("type", "tool_use").with("id", &call.id).with("name", &call.name);
+    block.with_json("input", input)
 }
 
-view! {
-    Block
+pub(crate) fn tool_result_block(message: &Message) -> Object {
+    let id = message.tool_call_id.as_deref().unwrap_or_default();
+    Object::new().with("type", "tool_result").with("tool_use_id", id).with("content", &*message.content)
 }
 
-impl Block {
-    pub fn text(text: &str) -> Self {
-        Self(Object::new().with("type", "text").with("text", text))
-    }
-
-    /// Replaces arguments that are no JSON object by `{}`: the provider rejects others.
-    pub fn tool_use(call: &ToolCall) -> Self {
-        let input = Object::parse(&call.arguments).unwrap_or_default().to_json();
-        let block = Object::new().with("type", "tool_use").with("id", &call.id).with("name", &call.name);
-        Self(block.with_json("input", input))
-    }
-
-    pub fn tool_result(message: &Message) -> Self {
-        let id = message.tool_call_id.as_deref().unwrap_or_default();
-        Self(Object::new().with("type", "tool_result").with("tool_use_id", id).with("content", &*message.content))
-    }
-
-    pub fn kind(&self) -> String {
-        self.0.text_of("type").unwrap_or_default()
-    }
-
-    /// Sets a cache breakpoint after this block.
-    pub fn with_cache_mark(mut self) -> Self {
-        self.0.set("cache_control", Object::new().with("type", "ephemeral").to_json());
-        self
-    }
-}
-
-pub fn tool_json(spec: &ToolSpec) -> Json {
+pub(crate) fn tool_json(spec: &ToolSpec) -> Json {
     let ToolSpec { name, description, parameters } = spec;
     Object::new().with("name", name).with("description", description).with("input_schema", parameters).to_json()
 }

@@ -6,79 +6,35 @@ use neap_core::context::tools::ToolSpec;
 use serde::Deserialize;
 
 use super::json::{Array, Json, Object};
-use super::view;
 use crate::usage::Usage;
 
-view! {
-    ChatRequest
+pub(crate) fn message_object(message: &Message) -> Object {
+    let Message { role, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
+    let mut object = Object::new().with("role", role.as_str());
+    // Content is null, not empty, in a message that only calls tools: some servers reject an empty text.
+    let is_silent = content.is_empty() && !tool_calls.is_empty() && *role == Role::Assistant;
+    object.set("content", if is_silent { Json::from_value(&()) } else { Json::from_value(&**content) });
+    if let Some(name) = name {
+        object.set("name", Json::from_value(name));
+    }
+    if !tool_calls.is_empty() {
+        let calls: Array = tool_calls.iter().map(call_json).collect();
+        object.set("tool_calls", calls.to_json());
+    }
+    if let Some(id) = tool_call_id {
+        object.set("tool_call_id", Json::from_value(id));
+    }
+    object
 }
 
-impl ChatRequest {
-    pub fn model(&self) -> Option<String> {
-        self.0.text_of("model")
-    }
-
-    pub fn is_streaming(&self) -> bool {
-        self.0.read("stream").unwrap_or(false)
-    }
-
-    /// Skips entries that are not objects; they stay in the request.
-    pub fn messages(&self) -> Vec<ChatMessage> {
-        self.0.array("messages").iter().flat_map(Array::objects).map(ChatMessage).collect()
-    }
-
-    pub fn set_messages(&mut self, messages: &[ChatMessage]) {
-        let messages: Array = messages.iter().map(ChatMessage::to_json).collect();
-        self.0.set("messages", messages.to_json());
-    }
-}
-
-view! {
-    ChatMessage
-}
-
-impl ChatMessage {
-    pub fn from_message(message: &Message) -> Self {
-        let Message { role, content, name, tool_calls, tool_call_id, incomplete: _ } = message;
-        let mut object = Object::new().with("role", role.as_str());
-        // Content is null, not empty, in a message that only calls tools: some servers reject an empty text.
-        let is_silent = content.is_empty() && !tool_calls.is_empty() && *role == Role::Assistant;
-        object.set("content", if is_silent { Json::from_value(&()) } else { Json::from_value(&**content) });
-        if let Some(name) = name {
-            object.set("name", Json::from_value(name));
-        }
-        if !tool_calls.is_empty() {
-            let calls: Array = tool_calls.iter().map(call_json).collect();
-            object.set("tool_calls", calls.to_json());
-        }
-        if let Some(id) = tool_call_id {
-            object.set("tool_call_id", Json::from_value(id));
-        }
-        Self(object)
-    }
-
-    pub fn role(&self) -> String {
-        self.0.text_of("role").unwrap_or_default()
-    }
-
-    /// The text, or the concatenated texts of the parts.
-    pub fn text(&self) -> String {
-        content_text(self.0.get("content"))
-    }
-
-    pub fn tool_calls(&self) -> Vec<ToolCall> {
-        let calls = self.0.array("tool_calls");
-        let calls = calls.iter().flat_map(Array::objects).filter_map(|call| {
-            let function = call.object("function")?;
-            let (id, name) = (call.text_of("id")?, function.text_of("name")?);
-            Some(ToolCall { id, name, arguments: function.text_of("arguments").unwrap_or_default() })
-        });
-        calls.collect()
-    }
-
-    pub fn tool_call_id(&self) -> Option<String> {
-        self.0.text_of("tool_call_id")
-    }
+pub(crate) fn tool_calls(message: &Object) -> Vec<ToolCall> {
+    let calls = message.array("tool_calls");
+    let calls = calls.iter().flat_map(Array::objects).filter_map(|call| {
+        let function = call.object("function")?;
+        let (id, name) = (call.text_of("id")?, function.text_of("name")?);
+        Some(ToolCall { id, name, arguments: function.text_of("arguments").unwrap_or_default() })
+    });
+    calls.collect()
 }
 
 fn call_json(call: &ToolCall) -> Json {
@@ -86,12 +42,12 @@ fn call_json(call: &ToolCall) -> Json {
     Object::new().with("id", &call.id).with("type", "function").with_json("function", function.to_json()).to_json()
 }
 
-pub fn tool_json(spec: &ToolSpec) -> Json {
+pub(crate) fn tool_json(spec: &ToolSpec) -> Json {
     Object::new().with("type", "function").with_json("function", Json::from_value(spec)).to_json()
 }
 
 /// The text, or the concatenated texts of the parts.
-pub(super) fn content_text(content: Option<&Json>) -> String {
+pub(crate) fn content_text(content: Option<&Json>) -> String {
     let Some(content) = content else { return String::new() };
     if let Some(text) = content.read::<String>() {
         return text;

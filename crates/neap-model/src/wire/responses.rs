@@ -6,90 +6,31 @@ use neap_core::base::tokens::Tokens;
 use neap_core::context::tools::ToolSpec;
 use serde::Deserialize;
 
-use super::json::{Array, Json, Object};
-use super::openai::content_text;
-use super::view;
+use super::json::{Json, Object};
 use crate::usage::Usage;
 
-view! {
-    ResponsesRequest
-}
-
-impl ResponsesRequest {
-    pub fn model(&self) -> Option<String> {
-        self.0.text_of("model")
-    }
-
-    pub fn is_streaming(&self) -> bool {
-        self.0.read("stream").unwrap_or(false)
-    }
-
-    /// A plain string is one user message.
-    pub fn input(&self) -> Vec<InputItem> {
-        match self.0.get("input") {
-            Some(input) => match input.read::<String>() {
-                Some(text) => vec![InputItem::message(Role::User, &text)],
-                None => Array::from_json(input).iter().flat_map(Array::objects).map(InputItem).collect(),
-            },
-            None => Vec::new(),
+/// One message as items: its text, then its calls.
+pub(crate) fn message_items(message: &Message) -> Vec<Json> {
+    let Message { role, content, name: _, tool_calls, tool_call_id, incomplete: _ } = message;
+    let mut items = Vec::new();
+    match tool_call_id {
+        Some(id) if *role == Role::Tool => {
+            let output = Object::new().with("type", "function_call_output").with("call_id", id);
+            items.push(output.with("output", &**content).to_json());
+        }
+        Some(_) | None if content.is_empty() && !tool_calls.is_empty() => {}
+        Some(_) | None => {
+            items.push(Object::new().with("role", role.as_str()).with("content", &**content).to_json())
         }
     }
-
-    pub fn set_input(&mut self, items: &[InputItem]) {
-        let items: Array = items.iter().map(InputItem::to_json).collect();
-        self.0.set("input", items.to_json());
+    for call in tool_calls {
+        let item = Object::new().with("type", "function_call").with("call_id", &call.id);
+        items.push(item.with("name", &call.name).with("arguments", &call.arguments).to_json());
     }
+    items
 }
 
-view! {
-    InputItem
-}
-
-impl InputItem {
-    pub fn message(role: Role, text: &str) -> Self {
-        Self(Object::new().with("role", role.as_str()).with("content", text))
-    }
-
-    /// One message as items: its text, then its calls.
-    pub fn from_message(message: &Message) -> Vec<Self> {
-        let Message { role, content, name: _, tool_calls, tool_call_id, incomplete: _ } = message;
-        let mut items = Vec::new();
-        match tool_call_id {
-            Some(id) if *role == Role::Tool => {
-                let output = Object::new().with("type", "function_call_output").with("call_id", id);
-                items.push(Self(output.with("output", &**content)));
-            }
-            Some(_) | None if content.is_empty() && !tool_calls.is_empty() => {}
-            Some(_) | None => items.push(Self::message(*role, content)),
-        }
-        for call in tool_calls {
-            let item = Object::new().with("type", "function_call").with("call_id", &call.id);
-            items.push(Self(item.with("name", &call.name).with("arguments", &call.arguments)));
-        }
-        items
-    }
-
-    /// The item's type; it is optional for messages.
-    pub fn kind(&self) -> String {
-        let kind = self.0.text_of("type");
-        kind.unwrap_or_else(|| if self.0.get("role").is_some() { "message".to_owned() } else { String::new() })
-    }
-
-    pub fn role(&self) -> Option<String> {
-        self.0.text_of("role")
-    }
-
-    /// The text, or the concatenated texts of the parts.
-    pub fn text(&self) -> String {
-        content_text(self.0.get("content"))
-    }
-
-    pub fn call_id(&self) -> Option<String> {
-        self.0.text_of("call_id")
-    }
-}
-
-pub fn tool_json(spec: &ToolSpec) -> Json {
+pub(crate) fn tool_json(spec: &ToolSpec) -> Json {
     let ToolSpec { name, description, parameters } = spec;
     let tool = Object::new().with("type", "function").with("name", name).with("description", description);
     // Strict schemas must list every argument as required; ours do not.

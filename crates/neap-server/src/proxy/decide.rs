@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Overflow, ProviderReply, TokenUsage};
+use neap_core::client::{Overflow, ProviderReply, TokenUsage, WireApi};
 use neap_engine::{ActualTurn, Engine, IncomingRequest, Indexer, RecordingOutcome, RecordingStatus, RequestPlan};
 use neap_model::bpe::counter_for;
 use neap_model::client::TappedResponse;
@@ -17,7 +17,6 @@ use neap_model::wire::request::{LocalAnswer, ToolOffer};
 
 use super::error::ProxyError;
 use super::other_prompts::prompt_texts;
-use super::route::Provider;
 use super::throttled_log::ThrottledLog;
 
 /// After this a request is forwarded without stored state.
@@ -35,7 +34,7 @@ pub(crate) struct HistoryRequest<'a> {
     pub(crate) path: &'a str,
     pub(crate) headers: &'a [(String, String)],
     pub(crate) body: &'a str,
-    pub(crate) provider: Provider,
+    pub(crate) api: WireApi,
 }
 
 #[derive(Debug, Default)]
@@ -70,7 +69,7 @@ pub struct Decider {
 impl Decider {
     /// Plans a request. Where the store fails, the request is bounded without stored state.
     pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
-        let HistoryRequest { path, headers, body, provider } = *request;
+        let HistoryRequest { path, headers, body, api } = *request;
         let profile = self.profiles.lookup(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
@@ -83,7 +82,7 @@ impl Decider {
         }
         let is_window_known = profile.context_tokens_max().is_some();
         let budget_error =
-            plan.overflow.and_then(|overflow| self.over_budget_error(provider, &overflow, is_window_known));
+            plan.overflow.and_then(|overflow| self.over_budget_error(api, &overflow, is_window_known));
         let rejection = plan.refusal.take().map(ProxyError::InvalidCompaction).or(budget_error);
         let (body, answer, neap_headers) = (plan.body.take(), plan.own_answer.take(), neap_headers(&plan));
         let over_budget = plan.overflow.filter(|_| rejection.is_none());
@@ -112,13 +111,13 @@ impl Decider {
     /// set by the user and a known context size are hard; a default budget is not.
     pub(crate) fn over_budget_error(
         &self,
-        provider: Provider,
+        api: WireApi,
         overflow: &Overflow,
         is_window_known: bool,
     ) -> Option<ProxyError> {
         let is_hard = self.budget.is_some() || is_window_known;
         if !self.passes_over_budget && is_hard {
-            return Some(ProxyError::ContextFull(context_full_message(provider, overflow)));
+            return Some(ProxyError::ContextFull(context_full_message(api, overflow)));
         }
         self.warnings.warn(format!("{overflow}; forwarding it unchanged"));
         None
@@ -216,13 +215,13 @@ fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
 }
 
 /// The provider's own wording, so that clients recognise it, followed by a hint.
-fn context_full_message(provider: Provider, overflow: &Overflow) -> String {
+fn context_full_message(api: WireApi, overflow: &Overflow) -> String {
     let Overflow { needed, budget, .. } = overflow;
-    let message = match provider {
-        Provider::OpenAi => format!(
+    let message = match api {
+        WireApi::Chat | WireApi::Responses => format!(
             "This model's maximum context length is {budget} tokens. However, your messages resulted in {needed} tokens."
         ),
-        Provider::Anthropic => format!("prompt is too long: {needed} tokens > {budget} maximum"),
+        WireApi::Messages => format!("prompt is too long: {needed} tokens > {budget} maximum"),
     };
     format!(
         "{message} [neap] {overflow}. hint: raise --budget above {needed}, or start neap with --over-budget pass"

@@ -2,10 +2,10 @@
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use neap_core::client::WireApi;
 use serde_json::{Value, json};
 
 use super::body::BODY_BYTES_MAX;
-use super::route::Provider;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProxyError {
@@ -100,17 +100,19 @@ impl ProxyError {
         }
     }
 
-    pub(crate) fn body(&self, provider: Provider) -> Value {
+    pub(crate) fn body(&self, api: WireApi) -> Value {
         let (message, (kind, code, anthropic)) = (self.message(), self.error_kinds());
-        match provider {
-            Provider::OpenAi => json!({"error": {"message": message, "type": kind, "param": null, "code": code}}),
-            Provider::Anthropic => json!({"type": "error", "error": {"type": anthropic, "message": message}}),
+        match api {
+            WireApi::Chat | WireApi::Responses => {
+                json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+            }
+            WireApi::Messages => json!({"type": "error", "error": {"type": anthropic, "message": message}}),
         }
     }
 
-    pub(crate) fn response(&self, provider: Provider) -> Response {
+    pub(crate) fn response(&self, api: WireApi) -> Response {
         let kind = [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))];
-        let mut response = (self.status(), kind, self.body(provider).to_string()).into_response();
+        let mut response = (self.status(), kind, self.body(api).to_string()).into_response();
         if *self == ProxyError::Upgrade {
             response.headers_mut().insert(header::UPGRADE, HeaderValue::from_static("HTTP/1.1"));
         }
@@ -129,16 +131,16 @@ mod tests {
     #[test]
     fn faults_are_told_in_the_providers_shape() {
         assert_eq!(
-            ProxyError::TooLarge.body(Provider::OpenAi),
+            ProxyError::TooLarge.body(WireApi::Chat),
             json!({"error": {"message": "the request is longer than 16777216 bytes", "type": "invalid_request_error",
                 "param": null, "code": "request_too_large"}})
         );
         assert_eq!(
-            ProxyError::Unreachable("refused".into()).body(Provider::Anthropic),
+            ProxyError::Unreachable("refused".into()).body(WireApi::Messages),
             json!({"type": "error", "error": {"type": "api_error",
                 "message": "neap cannot reach the provider: refused"}})
         );
-        let response = ProxyError::Upgrade.response(Provider::OpenAi);
+        let response = ProxyError::Upgrade.response(WireApi::Chat);
         assert_eq!(response.status().as_u16(), 426);
         assert!(response.headers().contains_key("upgrade"));
     }

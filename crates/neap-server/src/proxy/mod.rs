@@ -39,8 +39,6 @@ use axum::{Router, middleware};
 use neap_core::text::figures::plural;
 use neap_engine::RecordingStatus;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 
 use crate::mcp::McpHttp;
 use crate::{Notify, ServerError};
@@ -48,11 +46,10 @@ pub use decide::Decider;
 pub(crate) use drain_body::is_body_timeout;
 pub use limits::ProxyLimits;
 pub(crate) use origin_check::OriginCheck;
-pub use relay::root_cause as reason;
 use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
-use response_recorder::CompletedResponse;
+use response_recorder::Recordings;
 pub use throttled_log::ThrottledLog;
 pub use token_guard::TokenGuard;
 use unrecorded::UnrecordedLog;
@@ -65,10 +62,10 @@ struct Proxy {
     upstreams: Upstreams,
     clients: HttpClients,
     decider: Arc<Decider>,
-    request_metrics: Arc<ProxyMetrics>,
-    request_log: Arc<RequestLog>,
-    unrecorded: Arc<UnrecordedLog>,
-    completed: mpsc::UnboundedSender<CompletedResponse>,
+    request_metrics: ProxyMetrics,
+    request_log: RequestLog,
+    unrecorded: UnrecordedLog,
+    recordings: Recordings,
     is_ending: AtomicBool,
 }
 
@@ -77,7 +74,6 @@ pub struct ProxyServer {
     listener: TcpListener,
     address: SocketAddr,
     proxy: Arc<Proxy>,
-    recorder: JoinHandle<()>,
     mcp: Option<McpHttp>,
     limits: ProxyLimits,
     notify: Notify,
@@ -115,33 +111,19 @@ impl BoundProxy {
         limits: ProxyLimits,
     ) -> Result<ProxyServer, ServerError> {
         let Self { listener, address, upstreams, notify } = self;
-        let (completed, responses) = mpsc::unbounded_channel();
-        let (decider, request_metrics) = (Arc::new(decider), Arc::new(ProxyMetrics::default()));
-        let (request_log, unrecorded) = (Arc::new(RequestLog::default()), Arc::new(UnrecordedLog::new(notify)));
-        let recording = response_recorder::record_responses(
-            responses,
-            decider.clone(),
-            request_metrics.clone(),
-            request_log.clone(),
-            unrecorded.clone(),
-        );
-        let recorder = tokio::spawn(recording);
-        let clients = HttpClients::new()?;
-        let origin_check = OriginCheck::new(hosts);
-        let is_ending = AtomicBool::new(false);
         let proxy = Proxy {
-            origin_check,
+            origin_check: OriginCheck::new(hosts),
             token_guard,
             upstreams,
-            clients,
-            decider,
-            request_metrics,
-            request_log,
-            unrecorded,
-            completed,
-            is_ending,
+            clients: HttpClients::new()?,
+            decider: Arc::new(decider),
+            request_metrics: ProxyMetrics::default(),
+            request_log: RequestLog::default(),
+            unrecorded: UnrecordedLog::new(notify),
+            recordings: Recordings::default(),
+            is_ending: AtomicBool::new(false),
         };
-        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), recorder, mcp: None, limits, notify })
+        Ok(ProxyServer { listener, address, proxy: Arc::new(proxy), mcp: None, limits, notify })
     }
 }
 
@@ -156,10 +138,9 @@ impl ProxyServer {
 
     /// Serves until `end` resolves, then finishes open streams and records what is pending.
     pub async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let Self { listener, address: _, proxy, recorder, mcp, limits, notify } = self;
+        let Self { listener, address: _, proxy, mcp, limits, notify } = self;
         let (mcp_router, shutdown_mcp) =
             mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
-        let decider = proxy.decider.clone();
         let router = Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
             .route("/readyz", get(ready))
@@ -169,7 +150,7 @@ impl ProxyServer {
             .with_state(proxy.clone())
             .merge(mcp_router)
             .layer(middleware::map_request_with_state(limits.clone(), drain_body::drain_on_drop));
-        let ending = async move {
+        let ending = async {
             end.await;
             proxy.is_ending.store(true, Ordering::Relaxed);
             if let Some(end) = shutdown_mcp {
@@ -177,9 +158,8 @@ impl ProxyServer {
             }
         };
         listen::serve(listener, router, &limits, ending).await;
-        // All senders are gone now: the recorder drains its queue and ends.
-        recorder.await.map_err(|error| ServerError::new(error.to_string()))?;
-        let left = decider.finish().await as u64;
+        proxy.recordings.finish().await;
+        let left = proxy.decider.finish().await as u64;
         if left > 0 {
             let left = plural(left, "request");
             notify(format!("{left} could not be recorded; the clients' next requests contain them again"));

@@ -1,6 +1,5 @@
 //! Forwards requests to providers and their responses to clients.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use neap_engine::RecordingOutcome;
-use neap_model::client::ResponseTap;
+use neap_model::client::{ResponseTap, root_cause};
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::LocalAnswer;
 
@@ -38,7 +37,7 @@ pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> 
         Ok((response, is_changed)) => (response, is_changed),
         Err(fault) => {
             tracing::warn!(target: "neap::proxy", asks = route.metric_name(), ?fault, "not forwarded");
-            (fault.response(route.provider), false)
+            (fault.response(route.api), false)
         }
     };
     proxy.request_metrics.count_response(route.metric_name(), response.status().as_u16(), is_changed);
@@ -99,7 +98,7 @@ impl Proxy {
             add_memory_beta(&mut request.headers);
         }
         let response = self.send(&request).await?;
-        let tool_loop = OwnToolLoop::new(self.clone(), &decision, route.api, request);
+        let tool_loop = OwnToolLoop::new(self.clone(), &decision, request);
         let upstream_response = match tool_loop.filter(|_| response.status().is_success()) {
             Some(tool_loop) => run_tool_loop(response, tool_loop).await?,
             None => passthrough(response),
@@ -134,7 +133,7 @@ impl Proxy {
         }
         let (decider, path) = (self.decider.clone(), route.path.to_owned());
         let over = run_blocking(body.len(), move || decider.budget_overflow(&path, &body)).await;
-        match over.and_then(|overflow| self.decider.over_budget_error(route.provider, &overflow, false)) {
+        match over.and_then(|overflow| self.decider.over_budget_error(route.api, &overflow, false)) {
             Some(fault) => Err(fault),
             None => Ok(RequestDecision { over_budget: over, ..RequestDecision::default() }),
         }
@@ -155,7 +154,7 @@ impl Proxy {
         let headers: Vec<(String, String)> =
             parts.headers.iter().map(|(name, value)| (name.as_str().to_owned(), header_text(value))).collect();
         let path = request_target(route.full_path, parts);
-        let request = HistoryRequest { path: &path, headers: &headers, body: text, provider: route.provider };
+        let request = HistoryRequest { path: &path, headers: &headers, body: text, api: route.api };
         let mut decision = self.decider.decide(&request).await;
         if let Some(fault) = decision.rejection.take() {
             return Err(fault);
@@ -185,13 +184,12 @@ impl Proxy {
             headers.insert(header::CONTENT_LENGTH, length);
         }
         add_neap_headers(&mut headers, &decision);
-        let body = match route.api.filter(|_| is_recorded) {
-            Some(api) => {
-                let tap = if is_stream { ResponseTap::stream(api) } else { ResponseTap::whole(api) };
-                let (name, proxy) = (route.metric_name(), self.clone());
-                Body::new(RecordedBody::new(body, ResponseRecorder { tap, decision, name, began, proxy }))
-            }
-            None => body,
+        let body = if is_recorded {
+            let tap = if is_stream { ResponseTap::stream(route.api) } else { ResponseTap::whole(route.api) };
+            let (name, proxy) = (route.metric_name(), self.clone());
+            Body::new(RecordedBody::new(body, ResponseRecorder { tap, decision, name, began, proxy }))
+        } else {
+            body
         };
         let mut response = Response::new(body);
         *response.status_mut() = status;
@@ -261,13 +259,4 @@ fn request_target(path: &str, parts: &Parts) -> String {
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
-}
-
-/// The innermost error; outer ones name the URL, which may contain secrets.
-pub fn root_cause(error: &reqwest::Error) -> String {
-    let mut reason: &dyn Error = error;
-    while let Some(inner) = reason.source() {
-        reason = inner;
-    }
-    reason.to_string()
 }

@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::{ConnectInfo, RawQuery, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use neap_core::client::WireApi;
 use serde::{Deserialize, Serialize};
 
 use super::Proxy;
 use super::error::ProxyError;
 use super::response_recorder::CompletedResponse;
-use super::route::Provider;
 
 const LOGGED_MAX: usize = 512;
 
@@ -112,7 +112,7 @@ pub(super) async fn serve_log(
     let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.origin_check.is_local_host(&headers);
     let elsewhere = (!is_local).then_some("it does not come from this machine");
     match proxy.origin_check.refusal_reason(&headers).or(elsewhere) {
-        Some(reason) => ProxyError::Forbidden(reason).response(Provider::OpenAi),
+        Some(reason) => ProxyError::Forbidden(reason).response(WireApi::Chat),
         None => {
             let query = query.unwrap_or_default();
             let after = query.strip_prefix("after=").and_then(|number| number.parse().ok()).unwrap_or(0);

@@ -1,8 +1,7 @@
-//! Classifies a request's path: endpoint, protocol and provider.
+//! Classifies a request's path: endpoint and protocol.
 
 use axum::http::HeaderMap;
-use neap_core::client::{self, Endpoint};
-use neap_model::client::Api;
+use neap_core::client::{Endpoint, WireApi};
 use neap_model::wire::request::parse_endpoint;
 
 use super::path::is_own_path;
@@ -16,19 +15,11 @@ pub(crate) enum RouteKind {
     Other,
 }
 
-/// Selects the error format, and the default upstream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Provider {
-    OpenAi,
-    Anthropic,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route<'a> {
     pub(crate) kind: RouteKind,
-    /// Set for endpoints with a history.
-    pub(crate) api: Option<Api>,
-    pub(crate) provider: Provider,
+    /// Selects the format of errors and the upstream; of [`RouteKind::Other`] only the provider is known.
+    pub(crate) api: WireApi,
     /// Without the session prefix.
     pub(crate) path: &'a str,
     pub(crate) full_path: &'a str,
@@ -37,27 +28,15 @@ pub(crate) struct Route<'a> {
 impl<'a> Route<'a> {
     pub(crate) fn of(full_path: &'a str, headers: &HeaderMap) -> Self {
         let path = strip_session(full_path);
-        let endpoint = parse_endpoint(path);
-        let api = endpoint.map(|(api, _)| match api {
-            client::WireApi::Chat => Api::OpenAi,
-            client::WireApi::Responses => Api::Responses,
-            client::WireApi::Messages => Api::Anthropic,
-        });
-        let kind = match endpoint {
-            Some((_, Endpoint::Generate)) => RouteKind::Answer,
-            Some((_, Endpoint::CountTokens)) => RouteKind::Count,
-            Some((_, Endpoint::Compact)) => RouteKind::Compact,
-            None => RouteKind::Other,
+        let is_anthropic = headers.contains_key("anthropic-version") || headers.contains_key("x-api-key");
+        let (api, kind) = match parse_endpoint(path) {
+            Some((api, Endpoint::Generate)) => (api, RouteKind::Answer),
+            Some((api, Endpoint::CountTokens)) => (api, RouteKind::Count),
+            Some((api, Endpoint::Compact)) => (api, RouteKind::Compact),
+            None if is_anthropic => (WireApi::Messages, RouteKind::Other),
+            None => (WireApi::Chat, RouteKind::Other),
         };
-        let provider = match api {
-            Some(Api::OpenAi | Api::Responses) => Provider::OpenAi,
-            Some(Api::Anthropic) => Provider::Anthropic,
-            None if headers.contains_key("anthropic-version") || headers.contains_key("x-api-key") => {
-                Provider::Anthropic
-            }
-            None => Provider::OpenAi,
-        };
-        Self { kind, api, provider, path, full_path }
+        Self { kind, api, path, full_path }
     }
 
     /// Whether the path is Neap's own; neither it nor its credentials ever reach a provider.
@@ -66,13 +45,11 @@ impl<'a> Route<'a> {
     }
 
     pub(crate) fn metric_name(&self) -> &'static str {
-        match (self.api, self.kind) {
-            (Some(_), RouteKind::Count) => "count",
-            (Some(_), RouteKind::Compact) => "compact",
-            (Some(Api::OpenAi), _) => "chat",
-            (Some(Api::Responses), _) => "responses",
-            (Some(Api::Anthropic), _) => "messages",
-            (None, _) => "other",
+        match self.kind {
+            RouteKind::Answer => self.api.as_str(),
+            RouteKind::Count => "count",
+            RouteKind::Compact => "compact",
+            RouteKind::Other => "other",
         }
     }
 }
@@ -90,19 +67,19 @@ mod tests {
     #[test]
     fn paths_are_understood() {
         let table = [
-            ("/v1/chat/completions", Some(Api::OpenAi), RouteKind::Answer, "/v1/chat/completions"),
-            ("/chat/completions", Some(Api::OpenAi), RouteKind::Answer, "/chat/completions"),
-            ("/v1/responses", Some(Api::Responses), RouteKind::Answer, "/v1/responses"),
-            ("/s/mine/v1/responses", Some(Api::Responses), RouteKind::Answer, "/v1/responses"),
-            ("/v1/responses/compact", Some(Api::Responses), RouteKind::Compact, "/v1/responses/compact"),
-            ("/v1/responses/input_tokens", Some(Api::Responses), RouteKind::Count, "/v1/responses/input_tokens"),
-            ("/v1/responses/resp_1", None, RouteKind::Other, "/v1/responses/resp_1"),
-            ("/v1/messages", Some(Api::Anthropic), RouteKind::Answer, "/v1/messages"),
-            ("/v1/messages/", Some(Api::Anthropic), RouteKind::Answer, "/v1/messages/"),
-            ("/v1/messages/count_tokens", Some(Api::Anthropic), RouteKind::Count, "/v1/messages/count_tokens"),
-            ("/v1/models", None, RouteKind::Other, "/v1/models"),
-            ("/s/mine", None, RouteKind::Other, "/s/mine"),
-            ("/", None, RouteKind::Other, "/"),
+            ("/v1/chat/completions", WireApi::Chat, RouteKind::Answer, "/v1/chat/completions"),
+            ("/chat/completions", WireApi::Chat, RouteKind::Answer, "/chat/completions"),
+            ("/v1/responses", WireApi::Responses, RouteKind::Answer, "/v1/responses"),
+            ("/s/mine/v1/responses", WireApi::Responses, RouteKind::Answer, "/v1/responses"),
+            ("/v1/responses/compact", WireApi::Responses, RouteKind::Compact, "/v1/responses/compact"),
+            ("/v1/responses/input_tokens", WireApi::Responses, RouteKind::Count, "/v1/responses/input_tokens"),
+            ("/v1/responses/resp_1", WireApi::Chat, RouteKind::Other, "/v1/responses/resp_1"),
+            ("/v1/messages", WireApi::Messages, RouteKind::Answer, "/v1/messages"),
+            ("/v1/messages/", WireApi::Messages, RouteKind::Answer, "/v1/messages/"),
+            ("/v1/messages/count_tokens", WireApi::Messages, RouteKind::Count, "/v1/messages/count_tokens"),
+            ("/v1/models", WireApi::Chat, RouteKind::Other, "/v1/models"),
+            ("/s/mine", WireApi::Chat, RouteKind::Other, "/s/mine"),
+            ("/", WireApi::Chat, RouteKind::Other, "/"),
         ];
         for (path, api, asks, rest) in table {
             let route = Route::of(path, &HeaderMap::new());
@@ -124,8 +101,8 @@ mod tests {
     #[test]
     fn what_has_no_protocol_goes_by_its_headers() {
         let mut headers = HeaderMap::new();
-        assert_eq!(Route::of("/v1/models", &headers).provider, Provider::OpenAi);
+        assert_eq!(Route::of("/v1/models", &headers).api, WireApi::Chat);
         headers.insert("anthropic-version", "2023-06-01".parse().expect("a value"));
-        assert_eq!(Route::of("/v1/models", &headers).provider, Provider::Anthropic);
+        assert_eq!(Route::of("/v1/models", &headers).api, WireApi::Messages);
     }
 }

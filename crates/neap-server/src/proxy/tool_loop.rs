@@ -10,8 +10,9 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderMap, Method, StatusCode};
 use http_body::Frame;
 use neap_core::base::message::ToolCall;
+use neap_core::client::WireApi;
 use neap_engine::{ActualTurn, RequestPlan};
-use neap_model::client::{Api, ResponseTap};
+use neap_model::client::{ResponseTap, root_cause};
 use neap_model::usage::UsageMeter;
 use neap_model::wire::json::Json;
 use neap_model::wire::request::{continuation_body, output_as_items, tool_result, tool_results_as_items};
@@ -47,7 +48,7 @@ pub(super) struct OwnToolLoop {
     plan: Arc<RequestPlan>,
     /// Usage of all rounds but the last.
     usage: Arc<UsageMeter>,
-    api: Api,
+    api: WireApi,
     request: UpstreamRequest,
     tool_filter: ToolFilter,
     rounds: usize,
@@ -63,16 +64,11 @@ pub(super) struct WholeResponse {
 
 impl OwnToolLoop {
     /// `None` if the request offers none of Neap's tools.
-    pub(super) fn new(
-        proxy: Arc<Proxy>,
-        decision: &RequestDecision,
-        api: Option<Api>,
-        request: UpstreamRequest,
-    ) -> Option<Self> {
+    pub(super) fn new(proxy: Arc<Proxy>, decision: &RequestDecision, request: UpstreamRequest) -> Option<Self> {
         let plan = decision.plan.as_ref().filter(|plan| !plan.own_tools.is_empty())?.clone();
-        let usage = decision.usage.clone();
-        let tool_filter = ToolFilter::new(plan.api?, plan.own_tools.clone());
-        Some(Self { proxy, plan, usage, api: api?, request, tool_filter, rounds: 0, earlier_items: Vec::new() })
+        let (api, usage) = (plan.api?, decision.usage.clone());
+        let tool_filter = ToolFilter::new(api, plan.own_tools.clone());
+        Some(Self { proxy, plan, usage, api, request, tool_filter, rounds: 0, earlier_items: Vec::new() })
     }
 
     pub(super) fn stream(self, first: reqwest::Response) -> Body {
@@ -134,7 +130,7 @@ impl OwnToolLoop {
         let mut response = first;
         loop {
             let (status, headers) = (response.status(), response.headers().clone());
-            let unreachable = |error: reqwest::Error| ProxyError::Unreachable(super::relay::root_cause(&error));
+            let unreachable = |error: reqwest::Error| ProxyError::Unreachable(root_cause(&error));
             let bytes = response.bytes().await.map_err(unreachable)?;
             if !status.is_success() {
                 return Ok(WholeResponse { status, headers, body: bytes });
@@ -161,7 +157,7 @@ impl OwnToolLoop {
         if self.rounds > ROUNDS_MAX + ROUNDS_GRACE {
             return Err(ProxyError::Unreachable("the model does not stop calling neap's tools".to_owned()));
         }
-        let Some(api) = self.plan.api else { return Err(ProxyError::Loop) };
+        let api = self.api;
         let mut results = Vec::new();
         for call in &calls {
             let text = match self.rounds > ROUNDS_MAX {
@@ -197,11 +193,10 @@ impl OwnToolLoop {
     /// Ends the turn. Stores the hidden rounds before the client has its answer, so that its next request finds
     /// them.
     async fn finish(&mut self, output: Json, held_calls: Vec<ToolCall>) {
-        let Some(api) = self.plan.api else { return };
         if self.earlier_items.is_empty() && held_calls.is_empty() {
             return;
         }
-        let mut own_results = Vec::new();
+        let (api, mut own_results) = (self.api, Vec::new());
         for call in &held_calls {
             let text = self.proxy.decider.call_own_tool(&self.plan, call).await;
             own_results.push(tool_result(api, &call.id, &text).text().to_owned());
@@ -218,14 +213,14 @@ impl OwnToolLoop {
 }
 
 /// A provider's refusal of a later round as a stream event; no end event follows it.
-fn stream_error(api: Api, body: &str) -> String {
+fn stream_error(api: WireApi, body: &str) -> String {
     let line = Json::parse(body).map_or_else(
         |_| json!({"error": {"message": "the provider refused the request", "type": "server_error"}}).to_string(),
         |json| json.text().replace(['\n', '\r'], " "),
     );
     match api {
-        Api::Anthropic => format!("event: error\ndata: {line}\n\n"),
-        Api::OpenAi | Api::Responses => format!("data: {line}\n\n"),
+        WireApi::Messages => format!("event: error\ndata: {line}\n\n"),
+        WireApi::Chat | WireApi::Responses => format!("data: {line}\n\n"),
     }
 }
 

@@ -4,13 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use neap_model::client::{Api, BaseUrl, http_client};
+use neap_core::client::WireApi;
+use neap_model::client::{BaseUrl, default_base_url, http_client};
 use reqwest::Url;
 use reqwest::redirect::Policy;
 
 use super::error::ProxyError;
 use super::path::is_bare_endpoint;
-use super::route::{Provider, Route};
+use super::route::Route;
 use crate::ServerError;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,8 +43,8 @@ pub struct Upstreams {
 impl Upstreams {
     /// Base URLs of the providers, by default their public ones.
     pub fn new(openai: Option<&str>, anthropic: Option<&str>) -> Result<Self, ServerError> {
-        let base_url = |given: Option<&str>, api: Api| {
-            let base = BaseUrl::parse(given.unwrap_or(api.default_base_url())).map_err(|error| {
+        let base_url = |given: Option<&str>, api: WireApi| {
+            let base = BaseUrl::parse(given.unwrap_or(default_base_url(api))).map_err(|error| {
                 ServerError::new(error).hint("write it as https://host/v1 or http://localhost:8080/v1")
             })?;
             Url::parse(&base.to_string()).map_err(|error| ServerError::new(error.to_string()))
@@ -51,8 +52,8 @@ impl Upstreams {
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| ServerError::new(error.to_string()))?;
         Ok(Self {
-            openai: base_url(openai, Api::OpenAi)?,
-            anthropic: base_url(anthropic, Api::Anthropic)?,
+            openai: base_url(openai, WireApi::Chat)?,
+            anthropic: base_url(anthropic, WireApi::Messages)?,
             via_mark: format!("1.1 neap-{:016x}", u64::from_le_bytes(random)),
         })
     }
@@ -73,16 +74,16 @@ impl Upstreams {
         }
     }
 
-    pub(crate) fn base(&self, provider: Provider) -> &Url {
-        match provider {
-            Provider::OpenAi => &self.openai,
-            Provider::Anthropic => &self.anthropic,
+    pub(crate) fn base(&self, api: WireApi) -> &Url {
+        match api {
+            WireApi::Chat | WireApi::Responses => &self.openai,
+            WireApi::Messages => &self.anthropic,
         }
     }
 
     /// The URL for a route; `/v1` in both the base and the path is not doubled.
     pub(crate) fn url(&self, route: &Route<'_>, query: Option<&str>) -> Url {
-        let mut url = self.base(route.provider).clone();
+        let mut url = self.base(route.api).clone();
         let base = url.path().trim_end_matches('/').to_owned();
         let rest = route.path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let path = match (base.strip_suffix("/v1"), rest) {

@@ -1,8 +1,10 @@
 //! Arguments of `neap mcp`.
 
 use clap::Args;
+use neap_core::client::WireApi;
 
-use super::{ApiName, UserWordsTrust};
+use super::UserWordsTrust;
+use super::model::api_parser;
 use crate::env::{NEAP_API, NEAP_BASE_URL, NEAP_SESSION, NEAP_SUMMARY_MODEL};
 
 #[derive(Debug, Args)]
@@ -22,6 +24,6 @@ pub(crate) struct McpArgs {
     #[arg(long, env = NEAP_BASE_URL, hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Protocol of that model [default: by its name]
-    #[arg(long, env = NEAP_API, hide_env_values = true, value_enum, value_name = "PROTOCOL")]
-    pub(crate) api: Option<ApiName>,
+    #[arg(long, env = NEAP_API, hide_env_values = true, value_parser = api_parser(), value_name = "PROTOCOL")]
+    pub(crate) api: Option<WireApi>,
 }

@@ -1,29 +1,21 @@
 //! Arguments that select a model.
 
-use clap::{Args, ValueEnum};
-use neap_model::client::Api;
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use neap_core::client::WireApi;
+use neap_model::client::{api_name, parse_api};
 
 use crate::env::{NEAP_API, NEAP_BASE_URL, NEAP_MODEL};
 
-/// A provider's protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ApiName {
-    /// OpenAI Chat Completions, which nearly all servers speak
-    Openai,
-    /// OpenAI Responses
-    Responses,
-    /// Anthropic Messages
-    Anthropic,
-}
-
-impl From<ApiName> for Api {
-    fn from(name: ApiName) -> Api {
-        match name {
-            ApiName::Openai => Api::OpenAi,
-            ApiName::Responses => Api::Responses,
-            ApiName::Anthropic => Api::Anthropic,
-        }
-    }
+/// The provider protocols, by their names in settings.
+pub(super) fn api_parser() -> impl TypedValueParser<Value = WireApi> {
+    let value = |api: WireApi, help: &'static str| PossibleValue::new(api_name(api)).help(help);
+    PossibleValuesParser::new([
+        value(WireApi::Chat, "OpenAI Chat Completions, which nearly all servers speak"),
+        value(WireApi::Responses, "OpenAI Responses"),
+        value(WireApi::Messages, "Anthropic Messages"),
+    ])
+    .try_map(|name| parse_api(&name))
 }
 
 #[derive(Debug, Args)]
@@ -35,6 +27,6 @@ pub(crate) struct ModelArgs {
     #[arg(long, env = NEAP_BASE_URL, hide_env_values = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Protocol of the model [default: by its name]
-    #[arg(long, env = NEAP_API, hide_env_values = true, value_enum, value_name = "PROTOCOL")]
-    pub(crate) api: Option<ApiName>,
+    #[arg(long, env = NEAP_API, hide_env_values = true, value_parser = api_parser(), value_name = "PROTOCOL")]
+    pub(crate) api: Option<WireApi>,
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use neap_core::base::ids::Stamp;
-use neap_model::client::http_client;
+use neap_model::client::{http_client, root_cause};
 use neap_server::proxy::{LoggedRequest, RECENT, RequestLogPage};
 use reqwest::Client;
 
@@ -60,7 +60,7 @@ async fn fetch_log(client: &Client, url: &str, after: u64) -> Result<RequestLogP
     };
     let response = client.get(format!("{url}?after={after}")).send().await;
     let response = response.and_then(reqwest::Response::error_for_status);
-    let response = response.map_err(|error| failed(neap_server::proxy::reason(&error)))?;
+    let response = response.map_err(|error| failed(root_cause(&error)))?;
     let text = response.text().await.unwrap_or_default();
     serde_json::from_str(&text).map_err(|_| failed("the server there is not a Neap proxy".to_owned()))
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use neap_core::base::message::{Message, ToolCall};
+use neap_core::client::WireApi;
 use neap_core::context::tools::ToolSpec;
 use neap_core::turn::ModelRequest;
 use serde_json::{Value, json};
 
-use super::super::api::Api;
+use super::super::api::request_body;
 use super::super::outgoing::{OutgoingRequest, RequestOptions};
 use super::super::reasoning_cache::ReasoningCache;
 use crate::wire::json::Json;
@@ -39,11 +40,11 @@ fn options() -> RequestOptions {
     RequestOptions { model: "m".into(), reply_tokens_max: Some(100), ..RequestOptions::default() }
 }
 
-fn body(api: Api, options: &RequestOptions, request: &ModelRequest, reasoning: &ReasoningCache) -> Value {
-    api.body(options, OutgoingRequest { request, reasoning }).read().expect("JSON")
+fn body(api: WireApi, options: &RequestOptions, request: &ModelRequest, reasoning: &ReasoningCache) -> Value {
+    request_body(api, options, OutgoingRequest { request, reasoning }).read().expect("JSON")
 }
 
-fn plain(api: Api) -> Value {
+fn plain(api: WireApi) -> Value {
     body(api, &options(), &request(), &ReasoningCache::default())
 }
 
@@ -67,9 +68,9 @@ fn chat_completions() {
         "stream": true,
         "stream_options": {"include_usage": true},
     });
-    assert_eq!(plain(Api::OpenAi), want);
+    assert_eq!(plain(WireApi::Chat), want);
     let openai = body(
-        Api::OpenAi,
+        WireApi::Chat,
         &RequestOptions { is_openai: true, ..options() },
         &request(),
         &ReasoningCache::default(),
@@ -96,9 +97,9 @@ fn responses() {
         "store": false,
         "stream": true,
     });
-    assert_eq!(plain(Api::Responses), want);
+    assert_eq!(plain(WireApi::Responses), want);
     let reasoning = body(
-        Api::Responses,
+        WireApi::Responses,
         &RequestOptions { reasons: true, ..options() },
         &request(),
         &ReasoningCache::default(),
@@ -127,7 +128,7 @@ fn messages() {
         "tools": [{"name": "look", "description": "Looks.", "input_schema": {"type": "object"}}],
         "stream": true,
     });
-    assert_eq!(plain(Api::Anthropic), want);
+    assert_eq!(plain(WireApi::Messages), want);
 }
 
 /// The protocol requires the user first, no blank text, tool results before text, and alternating roles.
@@ -141,7 +142,7 @@ fn messages_are_made_to_fit() {
         Message::user("a"),
         Message::system("b"),
     ];
-    let sent = body(Api::Anthropic, &options(), &request, &ReasoningCache::default());
+    let sent = body(WireApi::Messages, &options(), &request, &ReasoningCache::default());
     let roles: Vec<&str> =
         sent["messages"].as_array().expect("a list").iter().filter_map(|turn| turn["role"].as_str()).collect();
     assert_eq!(roles, ["user", "assistant", "user"]);
@@ -167,7 +168,7 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
     let sent = |api| body(api, &options(), &request, &ReasoningCache::default());
     let texts =
         [format!("{records}\n\n§[Log]\n\nhi"), "§[The user interrupted the reply above]\n\ngo on".to_owned()];
-    let chat = sent(Api::OpenAi);
+    let chat = sent(WireApi::Chat);
     assert_eq!(
         chat["messages"],
         json!([
@@ -177,7 +178,7 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
             {"role": "user", "content": texts[1]},
         ])
     );
-    let responses = sent(Api::Responses);
+    let responses = sent(WireApi::Responses);
     assert_eq!(
         (&responses["input"][0]["content"], &responses["input"][2]["content"]),
         (&json!(texts[0]), &json!(texts[1]))
@@ -186,7 +187,7 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
     let cache = json!({"type": "ephemeral"});
     let text = |text: &str| json!({"type": "text", "text": text});
     let cached = |text: &str| json!({"type": "text", "text": text, "cache_control": cache});
-    let messages = sent(Api::Anthropic);
+    let messages = sent(WireApi::Messages);
     assert_eq!(
         messages["messages"],
         json!([
@@ -201,15 +202,17 @@ fn records_and_what_is_said_are_one_turn_of_the_user() {
 #[test]
 fn a_model_that_may_not_call_is_told_so() {
     let request = ModelRequest { may_call_tools: false, ..request() };
-    for (api, want) in
-        [(Api::OpenAi, json!("none")), (Api::Responses, json!("none")), (Api::Anthropic, json!({"type": "none"}))]
-    {
+    for (api, want) in [
+        (WireApi::Chat, json!("none")),
+        (WireApi::Responses, json!("none")),
+        (WireApi::Messages, json!({"type": "none"})),
+    ] {
         let sent = body(api, &options(), &request, &ReasoningCache::default());
-        assert_eq!(sent["tool_choice"], want, "{api}");
-        assert!(sent["tools"].is_array(), "{api}: what was cached stays");
+        assert_eq!(sent["tool_choice"], want, "{api:?}");
+        assert!(sent["tools"].is_array(), "{api:?}: what was cached stays");
         let without = ModelRequest { tools: Arc::new([]), ..request.clone() };
         let sent = body(api, &options(), &without, &ReasoningCache::default());
-        assert_eq!((sent.get("tool_choice"), sent.get("tools")), (None, None), "{api}");
+        assert_eq!((sent.get("tool_choice"), sent.get("tools")), (None, None), "{api:?}");
     }
 }
 
@@ -221,13 +224,13 @@ fn thinking_goes_back_with_its_round() {
     let prompt_digest = ReasoningCache::digest(&request.tools, &request.messages[..4]);
     let mut reasoning = ReasoningCache::default();
     reasoning.store("so", &[call()], prompt_digest, items(r#"{"reasoning_content":"hm"}"#));
-    let sent = body(Api::OpenAi, &options(), &request, &reasoning);
+    let sent = body(WireApi::Chat, &options(), &request, &reasoning);
     assert_eq!(sent["messages"][4]["reasoning_content"], "hm");
     assert_eq!(sent["messages"][4]["content"], "so");
 
     let mut reasoning = ReasoningCache::default();
     reasoning.store("so", &[call()], prompt_digest, items(r#"{"type":"reasoning","encrypted_content":"ZW5j"}"#));
-    let sent = body(Api::Responses, &options(), &request, &reasoning);
+    let sent = body(WireApi::Responses, &options(), &request, &reasoning);
     assert_eq!(sent["input"][3], json!({"type": "reasoning", "encrypted_content": "ZW5j"}));
     assert_eq!(sent["input"][4]["type"], "function_call_output", "in the place of words and calls");
 
@@ -235,7 +238,7 @@ fn thinking_goes_back_with_its_round() {
     let blocks = items(r#"{"type":"thinking","thinking":"hm","signature":"c2ln"}"#);
     reasoning.store("so", &[call()], prompt_digest, blocks);
     let thinking = RequestOptions { thinking_tokens: Some(2_000), ..options() };
-    let sent = body(Api::Anthropic, &thinking, &request, &reasoning);
+    let sent = body(WireApi::Messages, &thinking, &request, &reasoning);
     assert_eq!(
         sent["messages"][3]["content"],
         json!([{"type": "thinking", "thinking": "hm", "signature": "c2ln"}])
@@ -244,9 +247,9 @@ fn thinking_goes_back_with_its_round() {
 
     let mut rewritten = request.clone();
     rewritten.messages[0] = Message::system("other rules");
-    let sent = body(Api::Anthropic, &thinking, &rewritten, &reasoning);
+    let sent = body(WireApi::Messages, &thinking, &rewritten, &reasoning);
     assert_eq!(sent["messages"][3]["content"][0]["type"], "text", "the prompt before it has changed");
     assert_eq!((sent.get("thinking"), &sent["max_tokens"]), (None, &json!(100)), "nor can it go on thinking");
-    let sent = body(Api::Responses, &options(), &rewritten, &reasoning);
+    let sent = body(WireApi::Responses, &options(), &rewritten, &reasoning);
     assert_eq!(sent["input"][3]["type"], "thinking", "where it is not bound, it goes back");
 }

@@ -3,9 +3,10 @@
 
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
+use neap_core::client::WireApi;
 use proptest::prelude::*;
 
-use super::super::api::Api;
+use super::super::api::stream_decoder;
 use super::super::decoder::{DecodedReply, StreamReader};
 use crate::ModelError;
 
@@ -53,14 +54,18 @@ const MESSAGES: &str = concat!(
     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
 );
 
-const STREAMS: [(Api, &str); 3] = [(Api::OpenAi, CHAT), (Api::Responses, RESPONSES), (Api::Anthropic, MESSAGES)];
+const STREAMS: [(WireApi, &str); 3] =
+    [(WireApi::Chat, CHAT), (WireApi::Responses, RESPONSES), (WireApi::Messages, MESSAGES)];
 
 const TEXT: &str = "Grüße, ✓ 🌊\n";
 
 /// Feeds the chunks; returns the streamed text and the reply.
-fn read<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Result<DecodedReply, ModelError>) {
+fn read<'a>(
+    api: WireApi,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (String, Result<DecodedReply, ModelError>) {
     let mut streamed = String::new();
-    let mut reader = StreamReader::new(api.decoder());
+    let mut reader = StreamReader::new(stream_decoder(api));
     for piece in pieces {
         match reader.feed(piece, &mut |text| streamed.push_str(text)) {
             Ok(true) => break,
@@ -72,7 +77,7 @@ fn read<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> (String, Re
     (streamed, reply)
 }
 
-fn whole(api: Api, stream: &str) -> DecodedReply {
+fn whole(api: WireApi, stream: &str) -> DecodedReply {
     let (streamed, reply) = read(api, [stream.as_bytes()]);
     let reply = reply.expect("an answer");
     assert_eq!(streamed, reply.text, "what was heard is what was said");
@@ -89,19 +94,19 @@ fn streams_are_understood() {
     let one = call("a", "one", "{\"x\":1}");
     for (api, stream) in STREAMS {
         let reply = whole(api, stream);
-        assert_eq!(reply.text, TEXT, "{api}");
+        assert_eq!(reply.text, TEXT, "{api:?}");
         let usage = reply.usage.expect("usage");
-        assert_eq!((usage.input, usage.cached, usage.output), (Tokens(100), Tokens(64), Tokens(7)), "{api}");
+        assert_eq!((usage.input, usage.cached, usage.output), (Tokens(100), Tokens(64), Tokens(7)), "{api:?}");
         assert!(!reply.is_cut);
     }
-    assert_eq!(whole(Api::OpenAi, CHAT).calls, [call("b", "two", "{}"), one.clone()]);
-    assert_eq!(whole(Api::Responses, RESPONSES).calls, std::slice::from_ref(&one));
-    assert_eq!(whole(Api::Anthropic, MESSAGES).calls, [one]);
+    assert_eq!(whole(WireApi::Chat, CHAT).calls, [call("b", "two", "{}"), one.clone()]);
+    assert_eq!(whole(WireApi::Responses, RESPONSES).calls, std::slice::from_ref(&one));
+    assert_eq!(whole(WireApi::Messages, MESSAGES).calls, [one]);
     let replay_items = |api, stream| -> Vec<String> {
         whole(api, stream).replay_items.iter().map(|json| json.text().to_owned()).collect()
     };
-    assert_eq!(replay_items(Api::OpenAi, CHAT), [r#"{"reasoning_content":"hm"}"#]);
-    let items = replay_items(Api::Responses, RESPONSES);
+    assert_eq!(replay_items(WireApi::Chat, CHAT), [r#"{"reasoning_content":"hm"}"#]);
+    let items = replay_items(WireApi::Responses, RESPONSES);
     assert_eq!(items[0], r#"{"type":"reasoning","id":"rs","summary":[],"encrypted_content":"ZW5j"}"#);
     assert_eq!(items.len(), 3);
     let blocks = [
@@ -109,8 +114,8 @@ fn streams_are_understood() {
         r#"{"type":"text","text":"Grüße, ✓ 🌊\n"}"#,
         r#"{"type":"tool_use","id":"a","name":"one","input":{"x":1}}"#,
     ];
-    assert_eq!(replay_items(Api::Anthropic, MESSAGES), blocks);
-    assert_eq!(whole(Api::Anthropic, MESSAGES).usage.expect("usage").cache_written, Tokens(6));
+    assert_eq!(replay_items(WireApi::Messages, MESSAGES), blocks);
+    assert_eq!(whole(WireApi::Messages, MESSAGES).usage.expect("usage").cache_written, Tokens(6));
 }
 
 #[test]
@@ -120,16 +125,16 @@ fn a_stream_cut_at_any_byte_is_no_answer() {
         let mut false_ends = 0;
         for cut in 0..stream.len() {
             let (streamed, reply) = read(api, [&stream.as_bytes()[..cut]]);
-            assert!(want.text.starts_with(&streamed), "{api} cut at {cut}: {streamed}");
+            assert!(want.text.starts_with(&streamed), "{api:?} cut at {cut}: {streamed}");
             // The last byte ends the empty line after the end event; a carriage return alone is enough.
             let is_whole = cut + 1 == stream.len() && stream.ends_with("\r\n");
             match reply {
                 Ok(reply) if is_whole => assert_eq!(reply, want),
                 Ok(_) => false_ends += 1,
-                Err(error) => assert!(matches!(error, ModelError::Protocol(_)), "{api} cut at {cut}: {error:?}"),
+                Err(error) => assert!(matches!(error, ModelError::Protocol(_)), "{api:?} cut at {cut}: {error:?}"),
             }
         }
-        assert_eq!(false_ends, 0, "{api}");
+        assert_eq!(false_ends, 0, "{api:?}");
     }
 }
 
@@ -140,11 +145,11 @@ fn a_stream_is_the_same_in_whatever_pieces_it_comes() {
         let bytes = stream.as_bytes();
         for cut in 0..=bytes.len() {
             let (streamed, reply) = read(api, [&bytes[..cut], &bytes[cut..]]);
-            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api} cut at {cut}");
+            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api:?} cut at {cut}");
         }
         for size in [1, 2, 3, 5, 7, 64] {
             let (streamed, reply) = read(api, bytes.chunks(size));
-            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api} in pieces of {size}");
+            assert_eq!((streamed.as_str(), reply.as_ref()), (TEXT, Ok(&want)), "{api:?} in pieces of {size}");
         }
     }
 }
@@ -153,14 +158,14 @@ fn a_stream_is_the_same_in_whatever_pieces_it_comes() {
 #[test]
 fn an_end_without_a_reason_is_no_answer() {
     let reasons = [
-        (Api::OpenAi, CHAT, "\"finish_reason\":\"tool_calls\""),
-        (Api::Anthropic, MESSAGES, "\"stop_reason\":\"tool_use\""),
+        (WireApi::Chat, CHAT, "\"finish_reason\":\"tool_calls\""),
+        (WireApi::Messages, MESSAGES, "\"stop_reason\":\"tool_use\""),
     ];
     for (api, stream, reason) in reasons {
         let stripped: String = stream.split_inclusive("\n\n").filter(|event| !event.contains(reason)).collect();
         assert_ne!(stripped, stream);
         let (_, reply) = read(api, [stripped.as_bytes()]);
-        assert!(matches!(reply, Err(ModelError::Protocol(_))), "{api}: {reply:?}");
+        assert!(matches!(reply, Err(ModelError::Protocol(_))), "{api:?}: {reply:?}");
     }
 }
 
@@ -171,55 +176,57 @@ fn other_ends_are_told_apart() {
             "data: {{\"choices\":[{{\"delta\":{{\"content\":\"So\",\"tool_calls\":[{{\"index\":0,\"id\":\"a\",\"function\":{{\"name\":\"n\",\"arguments\":\"{{\"}}}}]}},\"finish_reason\":\"{reason}\"}}]}}\n\ndata: [DONE]\n\n"
         )
     };
-    let cut = whole(Api::OpenAi, &chat("length"));
+    let cut = whole(WireApi::Chat, &chat("length"));
     assert_eq!((&*cut.text, cut.calls.len(), cut.is_cut), ("So", 0, true), "half a call is none");
     let refused = |api, stream: &str| matches!(read(api, [stream.as_bytes()]).1, Err(ModelError::Refused(_)));
-    assert!(refused(Api::OpenAi, &chat("content_filter")));
+    assert!(refused(WireApi::Chat, &chat("content_filter")));
     let refusal =
         "data: {\"choices\":[{\"delta\":{\"refusal\":\"No.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-    assert!(refused(Api::OpenAi, refusal));
+    assert!(refused(WireApi::Chat, refusal));
 
     let incomplete = |reason: &str| {
         format!(
             "data: {{\"type\":\"response.output_text.delta\",\"delta\":\"So\"}}\n\ndata: {{\"type\":\"response.incomplete\",\"response\":{{\"incomplete_details\":{{\"reason\":\"{reason}\"}}}}}}\n\n"
         )
     };
-    let cut = whole(Api::Responses, &incomplete("max_output_tokens"));
+    let cut = whole(WireApi::Responses, &incomplete("max_output_tokens"));
     assert_eq!((&*cut.text, cut.is_cut), ("So", true));
-    assert!(refused(Api::Responses, &incomplete("content_filter")));
+    assert!(refused(WireApi::Responses, &incomplete("content_filter")));
     assert!(refused(
-        Api::Anthropic,
+        WireApi::Messages,
         &MESSAGES.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"refusal\"")
     ));
-    let long =
-        whole(Api::Anthropic, &MESSAGES.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"max_tokens\""));
+    let long = whole(
+        WireApi::Messages,
+        &MESSAGES.replace("\"stop_reason\":\"tool_use\"", "\"stop_reason\":\"max_tokens\""),
+    );
     assert_eq!((&*long.text, long.is_cut, long.calls.len(), long.replay_items.len()), (TEXT, true, 0, 0));
 }
 
 #[test]
 fn errors_in_a_stream_are_errors() {
     let table = [
-        (Api::OpenAi, "data: {\"error\":{\"message\":\"upstream\",\"code\":502}}\n\n"),
-        (Api::OpenAi, "data: <html>\n\n"),
-        (Api::OpenAi, "data: {\"choices\":7}\n\n"),
+        (WireApi::Chat, "data: {\"error\":{\"message\":\"upstream\",\"code\":502}}\n\n"),
+        (WireApi::Chat, "data: <html>\n\n"),
+        (WireApi::Chat, "data: {\"choices\":7}\n\n"),
         (
-            Api::Responses,
+            WireApi::Responses,
             "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"oops\"}}}\n\n",
         ),
         (
-            Api::Responses,
+            WireApi::Responses,
             "event: error\ndata: {\"type\":\"error\",\"code\":\"server_error\",\"message\":\"oops\"}\n\n",
         ),
         (
-            Api::Anthropic,
+            WireApi::Messages,
             "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
         ),
-        (Api::Anthropic, "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"text\":\"x\"}}\n\n"),
+        (WireApi::Messages, "data: {\"type\":\"content_block_delta\",\"index\":3,\"delta\":{\"text\":\"x\"}}\n\n"),
     ];
     for (api, event) in table {
         let (_, stream) = STREAMS.iter().find(|(stream_api, _)| *stream_api == api).expect("a stream");
         let (streamed, reply) = read(api, [event.as_bytes(), stream.as_bytes()]);
-        assert!(reply.is_err() && streamed.is_empty(), "{api} {event}: {reply:?}");
+        assert!(reply.is_err() && streamed.is_empty(), "{api:?} {event}: {reply:?}");
     }
 }
 
@@ -232,7 +239,7 @@ fn calls_without_an_index_are_joined_by_their_ids() {
         piece(r#"{"id":"b","function":{"name":"two","arguments":"{}"}}"#),
         "data: {\"choices\":[{\"delta\":null,\"finish_reason\":\"tool_calls\"}]}\n\ndata: [DONE]\n\n".to_owned(),
     ];
-    let calls = whole(Api::OpenAi, &stream.concat()).calls;
+    let calls = whole(WireApi::Chat, &stream.concat()).calls;
     let got: Vec<(&str, &str, &str)> =
         calls.iter().map(|call| (call.id.as_str(), call.name.as_str(), call.arguments.as_str())).collect();
     assert_eq!(got, [("a", "one", "{}"), ("b", "two", "{}")]);

@@ -7,7 +7,7 @@ use super::layer::{Gelu, HIDDEN, LayerNorm, Matrix, attention};
 use super::weights::{QuantizedTable, TensorFile};
 use super::word_pieces::WordPieces;
 
-const LAYERS_MAX: usize = 48;
+const LAYERS: usize = 3;
 /// Pieces of a text that are read, including `[CLS]` and `[SEP]`.
 const PIECES_MAX: usize = 128;
 /// Texts share a pass up to this many pieces.
@@ -36,22 +36,8 @@ impl Encoder {
     /// The encoder compiled in; `None` if its weights are damaged.
     pub(super) fn built_in() -> Option<Self> {
         let weights = TensorFile::parse(include_bytes!("assets/minilm-l3-q4.safetensors"))?;
-        Self::build(&weights, WordPieces::new(include_str!("assets/vocab.txt")), |table| table)
-    }
-
-    /// Takes all layers of the file; `None` if the tensors do not fit such an encoder or the vocabulary.
-    pub(super) fn from_tensors(weights: &TensorFile<'_>, pieces: WordPieces) -> Option<Self> {
-        Self::build(weights, pieces, QuantizedTable::into_owned)
-    }
-
-    fn build<'a>(
-        weights: &TensorFile<'a>,
-        pieces: WordPieces,
-        own: impl Fn(QuantizedTable<'a>) -> QuantizedTable<'static>,
-    ) -> Option<Self> {
-        let tensor_name = |number: usize, part: &str| format!("encoder.layer.{number}.{part}");
         let layer = |number: usize| {
-            let name = |part: &str| tensor_name(number, part);
+            let name = |part: &str| format!("encoder.layer.{number}.{part}");
             let qkv_names = ["query", "key", "value"].map(|part| name(&format!("attention.self.{part}")));
             Some(Layer {
                 qkv: weights.matrix(&qkv_names, HIDDEN, 3 * HIDDEN)?,
@@ -62,23 +48,14 @@ impl Encoder {
                 output_norm: weights.norm(&name("output.LayerNorm"))?,
             })
         };
-        let layers = (0..LAYERS_MAX)
-            .take_while(|number| weights.has(&tensor_name(*number, "output.LayerNorm.weight")))
-            .map(layer)
-            .collect::<Option<Vec<_>>>()?;
         let table = |name: &str| weights.table(&format!("embeddings.{name}_embeddings.weight"), HIDDEN);
-        let (words, positions, types) = (table("word")?, table("position")?, table("token_type")?);
-        let fits = words.rows() == pieces.count() && positions.rows() >= PIECES_MAX && types.rows() > 0;
-        if layers.is_empty() || !fits {
-            return None;
-        }
         Some(Self {
-            pieces,
-            word_embeddings: own(words),
-            position_embeddings: own(positions),
-            type_embeddings: own(types),
+            pieces: WordPieces::new(include_str!("assets/vocab.txt")),
+            word_embeddings: table("word")?,
+            position_embeddings: table("position")?,
+            type_embeddings: table("token_type")?,
             embedding_norm: weights.norm("embeddings.LayerNorm")?,
-            layers,
+            layers: (0..LAYERS).map(layer).collect::<Option<_>>()?,
             gelu: Gelu::new(),
         })
     }

@@ -1,10 +1,9 @@
 //! The built-in embedder: no key, no network, no download.
 //!
 //! A sentence encoder of three layers with four-bit weights (its source is in `assets/README.md`), made for
-//! English. It reads the first 128 word pieces of a text. [`FileEmbedder`] loads other encoders of this kind.
+//! English. It reads the first 128 word pieces of a text.
 
 mod encoder;
-mod file;
 mod layer;
 mod weights;
 mod word_pieces;
@@ -15,7 +14,6 @@ use async_trait::async_trait;
 use neap_core::recall::Embedding;
 
 use self::encoder::Encoder;
-pub use self::file::FileEmbedder;
 use crate::compute::{INLINE_BYTES_MAX, run_blocking};
 use crate::{Embedder, ModelError};
 
@@ -44,18 +42,15 @@ impl Embedder for LocalEmbedder {
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Embedding>, ModelError> {
-        let texts = truncate_texts(texts);
-        run_blocking(INLINE_BYTES_MAX, move || Ok(built_in_encoder()?.embeddings(&as_strs(&texts)))).await
+        // Copies the part that the encoder reads, to move it to another thread: even a short text takes milliseconds.
+        let texts: Vec<String> =
+            texts.iter().map(|text| text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()).collect();
+        run_blocking(INLINE_BYTES_MAX, move || {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            Ok(built_in_encoder()?.embeddings(&texts))
+        })
+        .await
     }
-}
-
-/// Copies the part that the encoder reads, to move it to another thread: even a short text takes milliseconds.
-fn truncate_texts(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()).collect()
-}
-
-fn as_strs(texts: &[String]) -> Vec<&str> {
-    texts.iter().map(String::as_str).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,5 @@
 //! Loads weights: named tensors behind a JSON header (safetensors), matrices at four bits per weight.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -35,11 +34,7 @@ impl<'a> TensorFile<'a> {
     pub(super) fn table(&self, name: &str, width: usize) -> Option<QuantizedTable<'a>> {
         let (codes, scales) = (*self.0.get(&format!("{name}.q4"))?, *self.0.get(&format!("{name}.scales"))?);
         (codes.len() * 2 == scales.len() / 2 * GROUP_SIZE && codes.len() * 2 % width == 0)
-            .then_some(QuantizedTable { codes: Cow::Borrowed(codes), scales: Cow::Borrowed(scales), width })
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+            .then_some(QuantizedTable { codes, scales, width })
     }
 
     /// One matrix from several with the same input, side by side; `inputs` values in, `outputs` out.
@@ -67,18 +62,12 @@ impl<'a> TensorFile<'a> {
 }
 
 pub(super) struct QuantizedTable<'a> {
-    codes: Cow<'a, [u8]>,
-    scales: Cow<'a, [u8]>,
+    codes: &'a [u8],
+    scales: &'a [u8],
     width: usize,
 }
 
 impl QuantizedTable<'_> {
-    /// Copies the data, so that the file can be dropped.
-    pub(super) fn into_owned(self) -> QuantizedTable<'static> {
-        let own = |bytes: Cow<'_, [u8]>| Cow::Owned(bytes.into_owned());
-        QuantizedTable { codes: own(self.codes), scales: own(self.scales), width: self.width }
-    }
-
     pub(super) fn rows(&self) -> usize {
         self.codes.len() * 2 / self.width
     }

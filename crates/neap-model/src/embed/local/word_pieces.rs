@@ -1,6 +1,5 @@
 //! WordPiece tokenizer of the encoder: lowercase, without accents, punctuation separate.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
@@ -14,40 +13,21 @@ const WORD_CHARS_MAX: usize = 100;
 
 /// Pieces that begin a word, and pieces that continue one.
 pub(super) struct WordPieces {
-    initial: HashMap<Cow<'static, str>, u32>,
-    continuations: HashMap<Cow<'static, str>, u32>,
-    count: usize,
+    initial: HashMap<&'static str, u32>,
+    continuations: HashMap<&'static str, u32>,
 }
 
 impl WordPieces {
     /// Reads a vocabulary, one piece per line, numbered from zero; `##` marks a continuation.
     pub(super) fn new(vocabulary: &'static str) -> Self {
-        Self::from_lines(vocabulary.lines().map(Cow::Borrowed))
-    }
-
-    /// As [`new`](Self::new), but `None` if the special pieces are not in place.
-    pub(super) fn parse(vocabulary: &str) -> Option<Self> {
-        let all = Self::from_lines(vocabulary.lines().map(|line| Cow::Owned(line.to_owned())));
-        let is_there = |mark: &str, number: u32| all.initial.get(mark) == Some(&number);
-        (is_there("[UNK]", UNK_ID) && is_there("[CLS]", CLS_ID) && is_there("[SEP]", SEP_ID)).then_some(all)
-    }
-
-    fn from_lines(lines: impl Iterator<Item = Cow<'static, str>>) -> Self {
-        let (mut initial, mut continuations, mut count) = (HashMap::new(), HashMap::new(), 0);
-        for (piece, number) in lines.zip(0..) {
-            let rest = piece.strip_prefix("##").filter(|rest| !rest.is_empty());
-            match (&piece, rest) {
-                (Cow::Borrowed(piece), Some(_)) => continuations.insert(Cow::Borrowed(&piece[2..]), number),
-                (Cow::Owned(_), Some(rest)) => continuations.insert(Cow::Owned(rest.to_owned()), number),
-                (_, None) => initial.insert(piece, number),
+        let (mut initial, mut continuations) = (HashMap::new(), HashMap::new());
+        for (piece, number) in vocabulary.lines().zip(0..) {
+            match piece.strip_prefix("##").filter(|rest| !rest.is_empty()) {
+                Some(rest) => continuations.insert(rest, number),
+                None => initial.insert(piece, number),
             };
-            count += 1;
         }
-        Self { initial, continuations, count }
-    }
-
-    pub(super) fn count(&self) -> usize {
-        self.count
+        Self { initial, continuations }
     }
 
     /// The pieces of a text between `[CLS]` and `[SEP]`, at most `most` in all. Reads no further than that.

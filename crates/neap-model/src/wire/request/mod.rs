@@ -109,12 +109,6 @@ impl WireRequest {
         &self.parsed
     }
 
-    /// Takes the parsed request and leaves its history empty.
-    pub fn take_parsed(&mut self) -> ClientRequest {
-        let items = std::mem::take(&mut self.parsed.items);
-        ClientRequest { items, ..self.parsed.clone() }
-    }
-
     pub fn model(&self) -> Option<String> {
         self.body.text_of("model")
     }

@@ -3,9 +3,10 @@
 use axum::body::Body;
 use axum::middleware;
 use axum::routing::{get, post};
+use neap_core::client::WireApi;
 use tokio::sync::oneshot;
 
-use super::super::{body, drain_body, error::ProxyError, route::Provider};
+use super::super::{body, drain_body};
 use super::*;
 
 /// A test that waits this long has failed.
@@ -29,7 +30,7 @@ async fn served(limits: ProxyLimits) -> Served {
         let (parts, body) = request.into_parts();
         match body::read(body, &parts.headers).await {
             Ok(bytes) => axum::response::Response::new(Body::from(bytes.len().to_string())),
-            Err(fault) => ProxyError::response(&fault, Provider::OpenAi),
+            Err(fault) => fault.response(WireApi::Chat),
         }
     };
     let router = Router::new()

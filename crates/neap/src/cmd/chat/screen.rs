@@ -7,6 +7,7 @@ use neap_core::session::memory_op::MemoryOp;
 use neap_core::turn::tools::Banner;
 use neap_engine::{Session, TurnObserver, TurnReply};
 use neap_model::ChatModel;
+use neap_model::client::api_name;
 use neap_model::usage::Usage;
 
 use crate::model::{ChosenModel, usage_text};
@@ -50,7 +51,7 @@ impl Screen {
         out::print_line(format!("{BOLD}neap{BOLD:#} · session {BOLD}{id}{BOLD:#} {DIM}({resumed}){DIM:#}"));
         let who = match &self.model {
             Some(ChosenModel { client, api, base_url, .. }) => {
-                format!("{} at {} ({api})", out::escape_control(client.name()), base_url.host())
+                format!("{} at {} ({})", out::escape_control(client.name()), base_url.host(), api_name(*api))
             }
             None => "Built-in offline model: it keeps, finds and quotes what you say, and knows nothing else"
                 .to_owned(),

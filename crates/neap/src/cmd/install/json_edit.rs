@@ -2,24 +2,18 @@
 
 use std::ops::Range;
 
+use neap_model::wire::json::MemberRange;
 use serde_json::Value;
 
 /// Used where the file has no indentation.
 const DEFAULT_INDENT: &str = "  ";
-
-struct JsonMember {
-    key: Option<String>,
-    /// Range of the whole member, key included.
-    whole: Range<usize>,
-    value: Range<usize>,
-}
 
 /// Sets the value at a path of keys, creating missing objects. `None` if something on the path is not an object.
 pub(super) fn set_value(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let (key, parents) = path.split_last()?;
     let mut at = root_range(text);
     for (depth, step) in parents.iter().enumerate() {
-        let found = members(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(step));
+        let found = MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(step));
         match found {
             Some(member) => at = member.value,
             None => {
@@ -30,7 +24,7 @@ pub(super) fn set_value(text: &str, path: &[&str], value: &Value) -> Option<Stri
             }
         }
     }
-    match members(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key)) {
+    match MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key)) {
         Some(member) => Some(splice(text, member.value, &pretty(value, &indent_unit(text), path.len()))),
         None => insert(text, &at, Some(key), value, path.len()),
     }
@@ -60,14 +54,14 @@ pub(super) fn remove_items(text: &str, path: &[&str], is_removed: impl Fn(&Value
 
 pub(super) fn find(text: &str, path: &[&str]) -> Option<Range<usize>> {
     path.iter().try_fold(root_range(text), |at, key| {
-        let found = members(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key));
+        let found = MemberRange::all_in(text, &at)?.into_iter().find(|member| member.key.as_deref() == Some(key));
         found.map(|member| member.value)
     })
 }
 
-fn remove_where(text: &str, at: &Range<usize>, is_removed: impl Fn(&JsonMember) -> bool) -> String {
-    let all = members(text, at).unwrap_or_default();
-    let remaining: Vec<&JsonMember> = all.iter().filter(|member| !is_removed(member)).collect();
+fn remove_where(text: &str, at: &Range<usize>, is_removed: impl Fn(&MemberRange) -> bool) -> String {
+    let all = MemberRange::all_in(text, at).unwrap_or_default();
+    let remaining: Vec<&MemberRange> = all.iter().filter(|member| !is_removed(member)).collect();
     if remaining.len() == all.len() {
         return text.to_owned();
     }
@@ -89,7 +83,7 @@ fn remove_where(text: &str, at: &Range<usize>, is_removed: impl Fn(&JsonMember) 
 }
 
 fn insert(text: &str, at: &Range<usize>, key: Option<&str>, value: &Value, depth: usize) -> Option<String> {
-    let all = members(text, at)?;
+    let all = MemberRange::all_in(text, at)?;
     let unit = indent_unit(text);
     let indent = unit.repeat(depth);
     let key = key.map_or_else(String::new, |key| format!("{}: ", Value::from(key)));
@@ -127,66 +121,6 @@ fn indent_unit(text: &str) -> String {
 fn root_range(text: &str) -> Range<usize> {
     let start = text.len() - text.trim_start().len();
     start..text.trim_end().len()
-}
-
-/// The members of an object or array in valid JSON; `None` for any other value.
-fn members(text: &str, at: &Range<usize>) -> Option<Vec<JsonMember>> {
-    let bytes = text.as_bytes();
-    let is_object = match bytes.get(at.start)? {
-        b'{' => true,
-        b'[' => false,
-        _ => return None,
-    };
-    let mut members = Vec::new();
-    let mut position = skip_space(bytes, at.start + 1);
-    while position < at.end - 1 {
-        let start = position;
-        let key = if is_object {
-            let end = skip_value(bytes, position);
-            let key = serde_json::from_str(&text[position..end]).ok()?;
-            position = skip_space(bytes, skip_space(bytes, end) + 1);
-            Some(key)
-        } else {
-            None
-        };
-        let end = skip_value(bytes, position);
-        members.push(JsonMember { key, whole: start..end, value: position..end });
-        position = skip_space(bytes, end);
-        if bytes.get(position) == Some(&b',') {
-            position = skip_space(bytes, position + 1);
-        }
-    }
-    Some(members)
-}
-
-fn skip_space(bytes: &[u8], from: usize) -> usize {
-    from + bytes[from..].iter().take_while(|byte| byte.is_ascii_whitespace()).count()
-}
-
-/// The end of the value that starts here.
-fn skip_value(bytes: &[u8], from: usize) -> usize {
-    let (mut depth, mut at) = (0_usize, from);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth == 0 => return at,
-            b'}' | b']' => depth -= 1,
-            b',' | b':' if depth == 0 => return at,
-            byte if depth == 0 && byte.is_ascii_whitespace() => return at,
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 && matches!(bytes[at - 1], b'"' | b'}' | b']') {
-            return at;
-        }
-    }
-    at
 }
 
 #[cfg(test)]
