@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{EffortId, Stamp, StreamId, TurnNo};
 use neap_core::base::ledger::Layer;
 use neap_core::base::message::{CountedMessage, Exchange, Message, Scope};
 use neap_core::base::policy::Policy;
@@ -32,7 +32,7 @@ struct Bare {
 impl Bare {
     fn new(policy: Policy) -> Self {
         let mut bare = Self { state: SessionState::default(), logs: BTreeMap::new() };
-        let session = SessionId::parse("s").unwrap();
+        let session = StreamId::parse("s").unwrap();
         let encoding = "words".to_owned();
         bare.record(SessionEvent::Created { session, encoding, policy, imported_from: None });
         bare
@@ -97,7 +97,7 @@ impl Bare {
         let tools = ToolSet::none();
         let (mut logs, mut sent, mut is_stale) = (LogCache::default(), SentPrompt::default(), is_stale);
         let mut tending = Upkeep::default();
-        let id = SessionId::from_name("talk").expect("a name");
+        let id = StreamId::parse("talk").expect("an id");
         let (mut made, mut committed, mut input) = (Vec::new(), self.state.clone(), Input::Begin);
         loop {
             let (state, counter, now) = (&mut self.state, &WordCounter, Stamp(9));

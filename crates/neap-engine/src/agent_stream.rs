@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use neap_core::base::ids::{AgentId, Seq, SessionId};
+use neap_core::base::ids::{AgentId, Seq, StreamId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::tools::ToolSet;
@@ -157,7 +157,7 @@ pub(crate) async fn run_command(
 
 pub(crate) async fn lookup(
     parts: &Parts,
-    agent: &SessionId,
+    agent: &StreamId,
     query: MemoryQuery,
 ) -> Result<MemoryQueryResult, StoreError> {
     let store = parts.store.as_ref();

@@ -201,7 +201,7 @@ impl Engine {
             let (tools, counter) = self.tools_for(&stream);
             check_budget(stream.state.policy(), &tools, counter.as_ref())?;
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
-                return Ok(self.session_of(stream));
+                return Ok(self.session_of(id.clone(), stream));
             }
         }
     }
@@ -209,10 +209,10 @@ impl Engine {
     /// Opens an existing session without changing it.
     pub async fn attach(&self, id: &SessionId) -> Result<Session, EngineError> {
         let stream = self.load_visible(id).await?;
-        if stream.state.head().session.is_none() {
-            return Err(EngineError::NoSession(id.clone()));
+        if stream.state.head().stream.is_none() {
+            return Err(EngineError::NoSession(id.clone().into()));
         }
-        self.open_session(stream).await
+        self.open_session(id, stream).await
     }
 
     /// The engine's agent, without a conversation; `None` if it has none.
@@ -234,7 +234,7 @@ impl Engine {
 
     pub(crate) async fn restrict_to_visible(&self, mut filter: Filter) -> Result<Filter, EngineError> {
         if self.parts.hides_callers && filter.streams.is_none() {
-            filter.streams = Some(self.sessions().await?.into_iter().map(|info| info.session).collect());
+            filter.streams = Some(self.sessions().await?.into_iter().map(|info| info.session.into()).collect());
         }
         Ok(filter)
     }
@@ -286,8 +286,8 @@ impl Engine {
 
     /// Erases a session from the store and its folder; a tombstone stays. Returns how many events were erased.
     pub async fn scrub(&self, id: &SessionId) -> Result<u64, EngineError> {
-        if self.parts.store.load(id).await?.is_none_or(|state| state.head().session.is_none()) {
-            return Err(EngineError::NoSession(id.clone()));
+        if self.parts.store.load(id).await?.is_none_or(|state| state.head().stream.is_none()) {
+            return Err(EngineError::NoSession(id.clone().into()));
         }
         let events = self.parts.store.scrub(id, self.parts.clock.now()).await?;
         if let Some(views) = &self.parts.views {
@@ -314,17 +314,18 @@ impl Engine {
         events.map(|event| stream.state.record(now, event)).collect()
     }
 
-    pub(crate) async fn open_session(&self, stream: OpenStream) -> Result<Session, EngineError> {
-        self.open_session_as(stream, self.parts.agent.as_ref()).await
+    pub(crate) async fn open_session(&self, id: &SessionId, stream: OpenStream) -> Result<Session, EngineError> {
+        self.open_session_as(id, stream, self.parts.agent.as_ref()).await
     }
 
     pub(crate) async fn open_session_as(
         &self,
+        id: &SessionId,
         mut stream: OpenStream,
         agent: Option<&AgentConfig>,
     ) -> Result<Session, EngineError> {
         self.load_agent(&mut stream, agent).await?;
-        Ok(self.session_of(stream))
+        Ok(self.session_of(id.clone(), stream))
     }
 
     async fn load_agent(&self, stream: &mut OpenStream, agent: Option<&AgentConfig>) -> Result<(), EngineError> {
@@ -334,9 +335,9 @@ impl Engine {
         Ok(())
     }
 
-    fn session_of(&self, stream: OpenStream) -> Session {
+    fn session_of(&self, id: SessionId, stream: OpenStream) -> Session {
         let (tools, counter) = self.tools_for(&stream);
-        Session::new(self.parts.clone(), stream, counter, tools)
+        Session::new(id, self.parts.clone(), stream, counter, tools)
     }
 
     fn tools_for(&self, stream: &OpenStream) -> (ToolSet, Arc<dyn TokenCounter>) {

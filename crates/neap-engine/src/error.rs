@@ -1,6 +1,6 @@
 //! Engine errors, divided by what a caller can do about them.
 
-use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ids::{SessionId, StreamId, TurnNo};
 use neap_core::base::policy::PolicyError;
 use neap_core::base::tokens::Tokens;
 use neap_core::context::BudgetTooSmall;
@@ -38,7 +38,7 @@ pub enum EngineError {
     Policy(#[from] PolicyError),
     /// The session does not exist, or is not the caller's to see.
     #[error("there is no session '{0}'")]
-    NoSession(SessionId),
+    NoSession(StreamId),
     /// The session exists already.
     #[error("a session '{0}' already exists")]
     SessionExists(SessionId),
@@ -46,7 +46,7 @@ pub enum EngineError {
     #[error("session '{session}' has no turn {turn}")]
     NoTurn {
         /// The session that was searched.
-        session: SessionId,
+        session: StreamId,
         /// The turn that was asked for.
         turn: TurnNo,
     },
@@ -76,7 +76,7 @@ pub enum EngineError {
     TimedOut,
     /// Other processes kept changing the session.
     #[error("other processes change session '{0}' faster than it can be read")]
-    Contended(SessionId),
+    Contended(StreamId),
 }
 
 impl From<BudgetTooSmall> for EngineError {

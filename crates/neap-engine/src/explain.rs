@@ -1,6 +1,6 @@
 //! What a turn's prompt contained, and why.
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ids::{Seq, StreamId, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{Incomplete, Scope, ToolRound, display_text};
 use neap_core::memory::knowledge::MemoryLoad;
@@ -55,7 +55,7 @@ pub struct SelectedMemories {
 
 pub(crate) async fn explain(
     store: &dyn Store,
-    id: &SessionId,
+    id: &StreamId,
     turn: TurnNo,
 ) -> Result<TurnExplanation, EngineError> {
     let mut explanation = read_turn(store, id, turn).await?;
@@ -86,7 +86,7 @@ pub(crate) async fn explain(
     Ok(explanation)
 }
 
-async fn read_turn(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<TurnExplanation, EngineError> {
+async fn read_turn(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<TurnExplanation, EngineError> {
     let (first, last) = match store.turn_span(id, turn).await? {
         Some(span) => span,
         None => pending_span(store, id, turn).await?,
@@ -112,8 +112,8 @@ async fn read_turn(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<Tu
 }
 
 /// The events of a turn that has not ended: the newest of a session that another program holds is open until its next.
-async fn pending_span(store: &dyn Store, id: &SessionId, turn: TurnNo) -> Result<(Seq, Seq), EngineError> {
-    let state = store.load(id).await?.filter(|state| state.head().session.is_some());
+async fn pending_span(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<(Seq, Seq), EngineError> {
+    let state = store.load(id).await?.filter(|state| state.head().stream.is_some());
     let state = state.ok_or_else(|| EngineError::NoSession(id.clone()))?;
     match state.head().pending.get(&turn) {
         Some(pending) => Ok((pending.first_seq, state.seq())),

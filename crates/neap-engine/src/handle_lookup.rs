@@ -1,7 +1,7 @@
 //! Finds the exchanges behind a handle.
 
 use neap_core::base::handle::Handle;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Exchange;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::LogRequest;
@@ -12,7 +12,7 @@ use neap_store::{Store, StoreError, StoredEvent};
 /// The exchanges behind a handle, oldest first; empty if there are none.
 pub(crate) async fn fetch_exchanges(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     state: &SessionState,
     handle: &Handle,
 ) -> Result<Vec<Exchange>, StoreError> {
@@ -35,7 +35,7 @@ pub(crate) async fn fetch_exchanges(
 
 async fn fetch_turn(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     state: &SessionState,
     turn: TurnNo,
 ) -> Result<Option<Exchange>, StoreError> {
@@ -52,7 +52,7 @@ async fn fetch_turn(
 
 async fn read_exchange(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     turn: TurnNo,
     first: Seq,
     last: Seq,

@@ -104,13 +104,15 @@ impl Engine {
         }
         let mut all = Vec::new();
         for shown in &found.shown {
-            let (id, TextKey::Effort(effort)) = (&shown.candidate.id.stream, &shown.candidate.id.key) else {
+            let (Some(id), TextKey::Effort(effort)) =
+                (shown.candidate.id.stream.session(), &shown.candidate.id.key)
+            else {
                 continue;
             };
             // Not what the agent still has in its context.
-            let is_in_sight = id == session && state.head().compacted.is_none();
-            let loaded = self.parts.store.load(id).await?.filter(|_| !is_in_sight);
-            all.extend(loaded.and_then(|state| state.effort(effort).cloned()).map(|effort| (id.clone(), effort)));
+            let is_in_sight = id == *session && state.head().compacted.is_none();
+            let loaded = self.parts.store.load(&id).await?.filter(|_| !is_in_sight);
+            all.extend(loaded.and_then(|state| state.effort(effort).cloned()).map(|effort| (id, effort)));
         }
         let counter = counter_for(&self.parts.encoding);
         let listed = all.iter().take(EFFORTS_MAX).map(|(id, effort)| (id, effort));
@@ -125,7 +127,7 @@ impl Engine {
     ) -> Result<String, EngineError> {
         request.filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
         request.current = Some(CurrentSession {
-            session: session.clone(),
+            session: session.clone().into(),
             visible_texts: self.visible_message_count(session, state).await?,
         });
         let found = self.retrieve(&request).await?;

@@ -40,7 +40,7 @@ impl Engine {
     ) -> Result<Imported, EngineError> {
         let store = self.parts.store.as_ref();
         let mut stream = OpenStream::load(store, id.clone()).await?;
-        if stream.state.head().session.is_some() {
+        if stream.state.head().stream.is_some() {
             return Err(EngineError::SessionExists(id.clone()));
         }
         let counter = counter_for(&self.parts.encoding);
@@ -97,10 +97,11 @@ impl Engine {
         else {
             return Err(ImportEventsError::NoSessionCreated);
         };
-        let (id, counter) = (id.unwrap_or_else(|| original.clone()), counter_for(encoding));
+        let id = id.or_else(|| original.session()).ok_or(ImportEventsError::NoSessionCreated)?;
+        let counter = counter_for(encoding);
         let store = self.parts.store.as_ref();
         let mut stream = OpenStream::load(store, id.clone()).await.map_err(EngineError::from)?;
-        if stream.state.head().session.is_some() {
+        if stream.state.head().stream.is_some() {
             return Err(EngineError::SessionExists(id).into());
         }
         let is_renamed = id != *original;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::base::tokens::Tokens;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::memory_op::MemoryOp;
@@ -32,7 +32,7 @@ impl<'p, 'w> DriverRun<'p, 'w> {
         self.since = Instant::now();
     }
 
-    pub(crate) fn committed(&mut self, session: &SessionId, ops: &[MemoryOp]) {
+    pub(crate) fn committed(&mut self, session: &StreamId, ops: &[MemoryOp]) {
         let took = self.since.elapsed();
         self.since = Instant::now();
         for op in ops {
@@ -46,7 +46,7 @@ pub(crate) fn memory_ops(events: &[RecordedEvent], prompt: Tokens) -> Vec<Memory
     events.iter().flat_map(|recorded| MemoryOp::from_event(&recorded.event, prompt)).collect()
 }
 
-fn log_op(session: &SessionId, op: &MemoryOp, took: Duration) {
+fn log_op(session: &StreamId, op: &MemoryOp, took: Duration) {
     let count = |tokens: Option<Tokens>| tokens.map(|tokens| tokens.0);
     tracing::debug!(
         target: "neap::memory",

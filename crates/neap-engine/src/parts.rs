@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::base::message::ToolCall;
 use neap_core::client::Tenant;
 use neap_core::context::tools::ToolSpec;
@@ -115,7 +115,7 @@ impl Parts {
         }
     }
 
-    pub(crate) fn mark_changed(&self, session: &SessionId) {
+    pub(crate) fn mark_changed(&self, session: &StreamId) {
         if let Some(views) = &self.views {
             views.mark_changed(session);
         }

@@ -1,6 +1,6 @@
 //! Recalls earlier text from any session: the store finds candidates, the core ranks and packs them.
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, RecallRequest, RecallResponse};
 use neap_core::recall::{
@@ -18,7 +18,7 @@ use crate::parts::Parts;
 #[derive(Debug, Clone)]
 pub struct CurrentSession {
     /// The session's id.
-    pub session: SessionId,
+    pub session: StreamId,
     /// How many of its latest texts the reader still has, which need not be recalled.
     pub visible_texts: u64,
 }
@@ -90,7 +90,7 @@ impl Parts {
     /// An agent's relevant records, by words and by meaning; without search terms, the newest.
     pub(crate) async fn search_memories(
         &self,
-        agent: &SessionId,
+        agent: &StreamId,
         request: &RecallRequest,
         question: &str,
     ) -> Result<RecallResponse, StoreError> {
@@ -110,7 +110,7 @@ impl Parts {
 
     async fn nearest_memories(
         &self,
-        agent: &SessionId,
+        agent: &StreamId,
         query: &Query,
         recalled: &mut RecallResponse,
     ) -> Result<Vec<Memory>, StoreError> {

@@ -1,6 +1,6 @@
 //! Searches messages and efforts, in one session or in all.
 
-use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{EffortId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::recall::{
     Filter, FoundText, ParsedQuestion, RankFactors, RankWeights, TextKey, TextKind, TextSearch, snippet,
@@ -20,7 +20,7 @@ const TEXTS_MIN: usize = 32;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     /// The session of the match.
-    pub session: SessionId,
+    pub session: StreamId,
     /// The effort; `None` for ambient chat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effort: Option<EffortId>,
@@ -90,9 +90,9 @@ impl Engine {
     ) -> Result<Vec<Hit>, EngineError> {
         let Some(id) = name else { return Ok(Vec::new()) };
         let store = &self.parts.store;
-        let sessions: Vec<SessionId> = match &filter.streams {
+        let sessions: Vec<StreamId> = match &filter.streams {
             Some(streams) => streams.iter().cloned().collect(),
-            None => store.sessions().await?.into_iter().map(|info| info.session).collect(),
+            None => store.sessions().await?.into_iter().map(|info| info.session.into()).collect(),
         };
         let mut hits = Vec::new();
         for session in sessions {

@@ -69,6 +69,7 @@ pub struct ToolReply {
 
 /// One open conversation.
 pub struct Session {
+    id: SessionId,
     pub(crate) parts: Arc<Parts>,
     pub(crate) stream: OpenStream,
     counter: Arc<dyn TokenCounter>,
@@ -78,12 +79,13 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn new(
+        id: SessionId,
         parts: Arc<Parts>,
         stream: OpenStream,
         counter: Arc<dyn TokenCounter>,
         tools: ToolSet,
     ) -> Self {
-        Self { parts, stream, counter, tools, interrupt: Interrupt::default() }
+        Self { id, parts, stream, counter, tools, interrupt: Interrupt::default() }
     }
 
     /// Sends a message and returns the reply. The turn is durable when this returns; the message is durable before
@@ -207,7 +209,7 @@ impl Session {
 
     /// The session's id.
     pub fn id(&self) -> &SessionId {
-        &self.stream.id
+        &self.id
     }
 
     /// The session's state.

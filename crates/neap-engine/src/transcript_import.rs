@@ -178,7 +178,9 @@ impl Engine {
         for step in steps {
             if importer.should_conclude(&stream.state, last, Some(step)) {
                 let batch = self.commit_batch(stream, recorder, &mut batch).await?;
-                if batch.is_stale() || self.conclude_effort(stream, recorder).await?.is_stale() {
+                if batch.is_stale()
+                    || self.conclude_effort(&transcript.session, stream, recorder).await?.is_stale()
+                {
                     return Ok(Committed::Stale);
                 }
             }
@@ -209,7 +211,7 @@ impl Engine {
         }
         imported.masked += importer.masked_count;
         match importer.should_conclude(&stream.state, last, None) {
-            true => self.conclude_effort(stream, recorder).await,
+            true => self.conclude_effort(&transcript.session, stream, recorder).await,
             false => Ok(Committed::Yes),
         }
     }
@@ -249,11 +251,12 @@ impl Engine {
     /// Concludes the active effort. Stale if another process imported meanwhile: it may have had the same records.
     async fn conclude_effort(
         &self,
+        session: &SessionId,
         stream: &mut OpenStream,
         recorder: &mut Recorder<'_>,
     ) -> Result<Committed, EngineError> {
         let line = stream.state.head().line.clone();
-        self.attach(&stream.id).await?.call_tool("close_effort", "{}").await?;
+        self.attach(session).await?.call_tool("close_effort", "{}").await?;
         stream.reload(self.parts.store.as_ref()).await?;
         if stream.state.head().line == line {
             return Ok(Committed::Yes);

@@ -18,7 +18,7 @@ impl Engine {
         let mut stream = OpenStream::load(store, old.clone()).await?;
         let mut recorder = Recorder::new(&self.parts);
         loop {
-            if stream.state.head().session.is_none() {
+            if stream.state.head().stream.is_none() {
                 return Ok(false);
             }
             let linked = store.sessions_by_digest(&[claimed, full_name]).await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ids::{Seq, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::refusal::Refusal;
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
@@ -54,7 +54,7 @@ impl Session {
     }
 }
 
-async fn last_turn(store: &dyn Store, session: &SessionId) -> Result<Option<(TurnNo, Scope)>, StoreError> {
+async fn last_turn(store: &dyn Store, session: &StreamId) -> Result<Option<(TurnNo, Scope)>, StoreError> {
     let mut undone = BTreeSet::new();
     let mut before: Option<Seq> = None;
     loop {

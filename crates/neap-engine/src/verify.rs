@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, StreamId};
 use neap_core::base::message::{Seal, ToolRound};
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_model::envelope::{Envelope, EnvelopeError, Keyring};
@@ -16,7 +16,7 @@ const PAGE: usize = 256;
 /// with an unknown key are noted. Age does not matter, and results without a seal are skipped.
 pub async fn verify_results(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     keyring: &Keyring,
 ) -> Result<Vec<Finding>, StoreError> {
     let mut found = Vec::new();
@@ -59,7 +59,7 @@ pub async fn verify_results(
     Ok(found)
 }
 
-fn verify(session: &SessionId, round: &ToolRound, seal: &Seal, keyring: &Keyring) -> Result<(), EnvelopeError> {
+fn verify(session: &StreamId, round: &ToolRound, seal: &Seal, keyring: &Keyring) -> Result<(), EnvelopeError> {
     let calls = round.assistant.message.tool_calls.iter().zip(&round.results);
     let Some((call, result)) = calls.into_iter().find(|(call, _)| call.id == seal.call_id) else {
         return Err(EnvelopeError::OtherCall);
@@ -68,6 +68,6 @@ fn verify(session: &SessionId, round: &ToolRound, seal: &Seal, keyring: &Keyring
     keyring.verify(&Envelope::from_seal(seal, &binding, &result.message.content), &binding)
 }
 
-fn finding(session: &SessionId, severity: Severity, what: String) -> Finding {
+fn finding(session: &StreamId, severity: Severity, what: String) -> Finding {
     Finding { severity, session: Some(session.clone()), what }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::stage::draft::{censor, decision, episode, fact};
 use crate::stage::{Stage, banners};
-use neap_core::base::ids::{AgentId, Seq, SessionId};
+use neap_core::base::ids::{AgentId, Seq, SessionId, StreamId};
 use neap_core::base::ledger::Layer;
 use neap_core::base::message::{Message, ToolCall};
 use neap_core::base::prompt;
@@ -29,7 +29,7 @@ async fn agent_stage(set: &[(&str, &str)]) -> Stage {
     Stage::of_agent(Arc::new(MemStore::default()), set).await
 }
 
-async fn events(store: &dyn Store, stream: &SessionId) -> Vec<Event> {
+async fn events(store: &dyn Store, stream: &StreamId) -> Vec<Event> {
     let stored = store.events(stream, Seq(1), 10_000).await.unwrap();
     stored.into_iter().filter_map(|s| if let StoredEvent::Whole(r) = s { Some(r.event) } else { None }).collect()
 }

@@ -175,7 +175,7 @@ async fn in_a_conversation_that_goes_on_what_is_in_sight_is_not_recalled() {
     let engine = Engine::builder(Arc::new(MemStore::new())).build();
     tell(&engine, "work", 1, &["read config.rs", "done", "now the tests", "they pass", "read config.rs again"])
         .await;
-    let current = Some(CurrentSession { session: id("work"), visible_texts: 2 });
+    let current = Some(CurrentSession { session: id("work").into(), visible_texts: 2 });
     let found = engine
         .retrieve(&RetrievalRequest { current, ..RetrievalRequest::new("config.rs", Tokens(400)) })
         .await

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, SessionId, StreamId};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenant, offered_tools};
@@ -106,8 +106,8 @@ fn filler(turn: usize) -> String {
     )
 }
 
-pub(crate) async fn events(store: &dyn Store, session: &SessionId) -> Vec<RecordedEvent> {
-    let stored = store.events(session, Seq(1), usize::MAX).await.unwrap();
+pub(crate) async fn events(store: &dyn Store, stream: &StreamId) -> Vec<RecordedEvent> {
+    let stored = store.events(stream, Seq(1), usize::MAX).await.unwrap();
     let whole = stored.into_iter().map(|stored| match stored {
         StoredEvent::Whole(recorded) => recorded,
         StoredEvent::Damaged { why, .. } => panic!("{why}"),
@@ -115,8 +115,8 @@ pub(crate) async fn events(store: &dyn Store, session: &SessionId) -> Vec<Record
     whole.collect()
 }
 
-pub(crate) async fn owner(store: &Shared, session: &SessionId) -> Option<Tenant> {
-    store.load(session).await.unwrap().and_then(|state| state.head().tenant)
+pub(crate) async fn owner(store: &Shared, stream: &StreamId) -> Option<Tenant> {
+    store.load(stream).await.unwrap().and_then(|state| state.head().tenant)
 }
 
 /// What a client's session is called, whoever it is taken for.
@@ -177,7 +177,7 @@ pub(crate) async fn of_old(client: &Client, key: Option<&str>, id: Option<Sessio
 }
 
 /// Puts events into a stream as they are: what a file says would not be believed.
-pub(crate) async fn put(store: &Shared, id: &SessionId, events: Vec<RecordedEvent>) {
+pub(crate) async fn put(store: &Shared, id: &StreamId, events: Vec<RecordedEvent>) {
     let mut state = store.load(id).await.unwrap().unwrap_or_default();
     let (expected, in_flight) = (state.seq(), TurnsInFlight::of(&state));
     let renamed = events.into_iter().map(|mut recorded| {

@@ -5,7 +5,7 @@ use neap_store::EventStore;
 use neap_store::Maintenance;
 use std::sync::Arc;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::{SessionId, StreamId};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
@@ -42,8 +42,8 @@ fn callers_sessions_are_hidden_from_other_doors() {
 }
 
 /// Every stream that a store has, sessions' and agents'.
-async fn streams(store: &Shared) -> Vec<SessionId> {
-    let sessions = store.sessions().await.unwrap().into_iter().map(|info| info.session);
+async fn streams(store: &Shared) -> Vec<StreamId> {
+    let sessions = store.sessions().await.unwrap().into_iter().map(|info| info.session.into());
     let agents = store.agents().await.unwrap().into_iter().map(|info| info.agent.stream());
     sessions.chain(agents).collect()
 }
@@ -81,8 +81,7 @@ fn whichever_id_collides_the_owner_is_compared() {
         assert!(use_everything(&engine(&theirs, Tenancy::Multi), victim, CANARY).await.contains("QX-7714"));
         let own = Shared::default();
         use_everything(&engine(&own, Tenancy::Multi), thief, "the tide turns at six").await;
-        let (mut tried, kind) =
-            (0, |id: &SessionId| id.as_str().rsplit_once('-').map(|(kind, _)| kind.to_owned()));
+        let (mut tried, kind) = (0, |id: &StreamId| id.as_str().rsplit_once('-').map(|(kind, _)| kind.to_owned()));
         for id in streams(&own).await {
             let all = streams(&theirs).await;
             let Some(stolen) = all.iter().find(|other| kind(other) == kind(&id)) else { continue };

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ids::{SessionId, StreamId, TurnNo};
 use neap_core::base::message::{Exchange, Message, Role};
 use neap_core::base::prompt;
 use neap_core::client::Digest;
@@ -196,7 +196,7 @@ impl StoreLayer for PlantedStore {
         }
     }
 
-    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+    async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError> {
         self.flush().await?;
         let state = self.inner.load(session).await?;
         Ok(match state {
@@ -209,7 +209,7 @@ impl StoreLayer for PlantedStore {
         })
     }
 
-    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+    async fn log(&self, session: &StreamId, request: &LogRequest) -> Result<Log, StoreError> {
         self.flush().await?;
         let log = self.inner.log(session, request).await?;
         if self.plant == Plant::WrongSession
@@ -250,7 +250,7 @@ impl StoreLayer for PlantedStore {
             && let Some(streams) = &mut search.query.filter.streams
             && !streams.iter().any(|id| CHATS.contains(&id.as_str()))
         {
-            let all = self.inner.sessions().await?.into_iter().map(|info| info.session);
+            let all = self.inner.sessions().await?.into_iter().map(|info| info.session.into());
             *streams = all.filter(|id| !streams.contains(id)).collect();
         }
         let mut results = self.inner.search(&search).await?;
@@ -260,7 +260,7 @@ impl StoreLayer for PlantedStore {
         Ok(results)
     }
 
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.flush().await?;
         if self.plant == Plant::RepeatedWrite {
             return Ok(RecallResponse::default());

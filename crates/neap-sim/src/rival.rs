@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::base::message::ToolCall;
 use neap_engine::{Author, Engine, EngineError, NullObserver, SessionOptions};
 use serde_json::json;
@@ -42,24 +42,26 @@ impl RivalProcess {
         (rng.clone().below(10), rng, user.next_message())
     }
 
-    async fn visit(&self, session: &SessionId) -> Result<(), EngineError> {
+    async fn visit(&self, stream: &StreamId) -> Result<(), EngineError> {
         let (action, mut rng, text) = self.draw();
-        if action == 0 && session.agent().is_none() {
+        let session = stream.session();
+        if let Some(session) = session.as_ref().filter(|_| action == 0) {
             // As a restart does: a turn in flight counts as dead, expansions are gone.
             self.engine.resume(session, &SessionOptions::default()).await?;
             return Ok(());
         }
-        if let Some(agent) = &self.agent {
-            if session.agent().is_some() || rng.chance(200) {
-                return run_person_command(&self.engine, &mut rng, &agent.canary).await;
-            }
-            if rng.chance(150) {
-                let ToolCall { name, arguments, .. } = sensible_call(&mut rng, agent);
-                self.engine.attach(session).await?.call_tool(&name, &arguments).await?;
-                return Ok(());
-            }
+        if let Some(agent) = &self.agent
+            && (session.is_none() || rng.chance(200))
+        {
+            return run_person_command(&self.engine, &mut rng, &agent.canary).await;
         }
-        let mut other = self.engine.attach(session).await?;
+        let Some(session) = session else { return Ok(()) };
+        if let Some(agent) = self.agent.as_ref().filter(|_| rng.chance(150)) {
+            let ToolCall { name, arguments, .. } = sensible_call(&mut rng, agent);
+            self.engine.attach(&session).await?.call_tool(&name, &arguments).await?;
+            return Ok(());
+        }
+        let mut other = self.engine.attach(&session).await?;
         if action < 4 {
             let (name, id) = random_tool_call(&mut rng, &other);
             other.call_tool(name, &json!({"id": id, "name": id}).to_string()).await?;
@@ -100,8 +102,8 @@ pub(crate) fn random_tool_call(rng: &mut Rng, session: &neap_engine::Session) ->
 
 #[async_trait]
 impl Rival for RivalProcess {
-    async fn act(&self, session: &SessionId) {
-        if let Err(error) = self.visit(session).await {
+    async fn act(&self, stream: &StreamId) {
+        if let Err(error) = self.visit(stream).await {
             self.trace.note(|step| step.complaints.push(error.to_string()));
         }
     }

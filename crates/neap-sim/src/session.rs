@@ -160,7 +160,7 @@ impl SimSession {
                 Err(error) => return Err(error),
             }
         }
-        Err(last.unwrap_or_else(|| EngineError::NoSession(self.id.clone())))
+        Err(last.unwrap_or_else(|| EngineError::NoSession(self.id.clone().into())))
     }
 
     fn engine(&self, store: Arc<dyn Store>, model: Arc<SimModel>, rng: &Rng, agent: Option<&SimAgent>) -> Engine {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::session::event::{Event, SessionEvent};
 use neap_store::layer::{Operation, StoreLayer};
 use neap_store::{Commit, Store, StoreError};
@@ -33,7 +33,7 @@ const FAILING: [Operation; 13] = [
 
 #[async_trait]
 pub trait Rival: Send + Sync {
-    async fn act(&self, session: &SessionId);
+    async fn act(&self, session: &StreamId);
 }
 
 /// Wraps a store; records every commit it acknowledges in the trace.

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::session::event::RecordedEvent;
 use neap_core::turn::ModelRequest;
 use neap_store::Commit;
 
 #[derive(Debug, Clone)]
 pub struct SeenRequest {
-    pub session: SessionId,
+    pub session: StreamId,
     /// The user message of its turn.
     pub message: String,
     /// Events of the session that were acknowledged before it.
@@ -54,7 +54,7 @@ pub struct StepTrace {
 
 #[derive(Debug, Default)]
 struct Inner {
-    acknowledged: BTreeMap<SessionId, Vec<RecordedEvent>>,
+    acknowledged: BTreeMap<StreamId, Vec<RecordedEvent>>,
     newest_commit: Option<Commit>,
     step: StepTrace,
 }
@@ -75,16 +75,16 @@ impl Trace {
         inner.newest_commit = Some(commit.clone());
     }
 
-    pub fn acknowledged_len(&self, session: &SessionId) -> usize {
+    pub fn acknowledged_len(&self, session: &StreamId) -> usize {
         self.lock().acknowledged.get(session).map_or(0, Vec::len)
     }
 
-    pub fn with_acknowledged<T>(&self, session: &SessionId, read: impl FnOnce(&[RecordedEvent]) -> T) -> T {
+    pub fn with_acknowledged<T>(&self, session: &StreamId, read: impl FnOnce(&[RecordedEvent]) -> T) -> T {
         read(self.lock().acknowledged.get(session).map_or(&[], Vec::as_slice))
     }
 
     /// Every stream that has an acknowledged event.
-    pub fn streams(&self) -> Vec<SessionId> {
+    pub fn streams(&self) -> Vec<StreamId> {
         self.lock().acknowledged.keys().cloned().collect()
     }
 

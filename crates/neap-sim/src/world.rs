@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp, StreamId};
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::MemoryEvent;
@@ -308,10 +308,10 @@ impl World {
     pub(crate) fn with_trace(&self, mut violations: Vec<Violation>) -> Vec<Violation> {
         violations.truncate(3);
         let streams =
-            self.sessions.iter().map(|session| &session.id).chain(self.agents.iter().map(|watch| &watch.id));
+            self.sessions.iter().map(|session| &*session.id).chain(self.agents.iter().map(|watch| &watch.id));
         let traced = streams.map(|stream| (&self.trace, stream.clone()));
         // Clients have many streams; the one that is at fault says most.
-        let is_named = |stream: &SessionId| violations.iter().any(|one| one.what.contains(stream.as_str()));
+        let is_named = |stream: &StreamId| violations.iter().any(|one| one.what.contains(stream.as_str()));
         let clients = self.clients.trace.streams().into_iter().filter(is_named);
         let clients = clients.map(|stream| (&self.clients.trace, stream));
         let traced: Vec<_> = clients.chain(traced).collect();

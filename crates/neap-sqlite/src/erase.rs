@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::ids::{Seq, Stamp, StreamId};
 use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
 use neap_core::session::event::{Event, RecordedEvent};
 use neap_core::session::state::SessionHead;
@@ -22,7 +22,7 @@ const TRIES_MAX: usize = 3;
 
 pub(super) fn erase_memory(
     db: &mut Connection,
-    agent: &SessionId,
+    agent: &StreamId,
     id: MemoryId,
     now: Stamp,
 ) -> Result<u64, DbError> {
@@ -43,7 +43,7 @@ struct ErasurePlan {
 
 impl ErasurePlan {
     /// `db` must be in a transaction. `None` if there is nothing to erase.
-    fn of(db: &Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
+    fn of(db: &Connection, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
         let Some(stream) = events::stream_number(db, agent.as_str())? else { return Ok(None) };
         let last = events::last_seq(db, stream)?;
         let tombstone = Event::Memory(MemoryEvent::Erased { id });
@@ -77,7 +77,7 @@ impl ErasurePlan {
     }
 }
 
-fn erase(db: &mut Connection, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
+fn erase(db: &mut Connection, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
     for _ in 0..TRIES_MAX {
         let snapshot = db.transaction()?;
         let plan = ErasurePlan::of(&snapshot, agent, id, now)?;

@@ -1,6 +1,6 @@
 //! Lists events of given kinds, newest first.
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, StreamId};
 use rusqlite::{Connection, params};
 
 use super::db_error::DbError;
@@ -21,7 +21,7 @@ const IN_BLOCKS: &str = "SELECT first_seq, last_seq, kinds FROM blocks WHERE str
 
 pub(super) fn events_of(
     db: &Connection,
-    session: &SessionId,
+    session: &StreamId,
     kinds: &[String],
     before: Option<Seq>,
     max: usize,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::base::ids::{EffortId, Seq, StreamId, TurnNo};
 use neap_core::session::effort::Effort;
 use neap_core::session::event::{Event, SessionEvent};
 use rusqlite::{Connection, Row, params};
@@ -19,7 +19,7 @@ use neap_store::{Finding, Severity, StoredEvent};
 
 const FAULTS_SHOWN_MAX: u32 = 20;
 
-pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Vec<Finding>, DbError> {
+pub(super) fn examine(db: &Connection, session: Option<&StreamId>) -> Result<Vec<Finding>, DbError> {
     let mut findings = Vec::new();
     if session.is_none() {
         findings.push(store_finding(Severity::Note, format!("SQLite {}", rusqlite::version())));
@@ -45,7 +45,7 @@ pub(super) fn examine(db: &Connection, session: Option<&SessionId>) -> Result<Ve
 
 /// File damage that prevents a check becomes its finding.
 fn or_finding(
-    session: Option<&SessionId>,
+    session: Option<&StreamId>,
     found: rusqlite::Result<Vec<Finding>>,
 ) -> rusqlite::Result<Vec<Finding>> {
     match found {
@@ -74,7 +74,7 @@ fn count_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn stream_findings(db: &Connection, stream: i64, id: &SessionId) -> rusqlite::Result<Vec<Finding>> {
+fn stream_findings(db: &Connection, stream: i64, id: &StreamId) -> rusqlite::Result<Vec<Finding>> {
     let folded = read::fold_stream(db, stream)?;
     let mut findings = losses(id, &folded);
     let derived = derived_findings(db, stream, id, &folded);
@@ -85,13 +85,13 @@ fn stream_findings(db: &Connection, stream: i64, id: &SessionId) -> rusqlite::Re
 fn derived_findings(
     db: &Connection,
     stream: i64,
-    id: &SessionId,
+    id: &StreamId,
     folded: &Folded,
 ) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let (stored, misplaced) = stored_rows(db, stream, id, &folded.derived)?;
     findings.extend(differences(id, &stored, &folded.derived));
-    if let Some(own_name) = folded.derived.head.session.as_ref().filter(|own_name| *own_name != id) {
+    if let Some(own_name) = folded.derived.head.stream.as_ref().filter(|own_name| *own_name != id) {
         let what = format!("its name is damaged: its events call it '{own_name}'");
         findings.push(Finding { severity: Severity::Repairable, session: Some(id.clone()), what });
     }
@@ -149,7 +149,7 @@ fn orphan_findings(db: &Connection) -> rusqlite::Result<Vec<Finding>> {
     }
     let mut statement = db.prepare("SELECT name FROM sessions")?;
     let names: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
-    let no_ids = names.into_iter().filter(|name| SessionId::parse_stored(name).is_err());
+    let no_ids = names.into_iter().filter(|name| StreamId::parse(name).is_err());
     findings.extend(no_ids.map(|name| store_finding(Severity::Damaged, format!("{name:?} is not a session id"))));
     Ok(findings)
 }
@@ -163,7 +163,7 @@ pub(super) fn orphan_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// The session id that a stream's first event records.
-pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
+pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Option<StreamId>> {
     let first = StreamReader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
     let Some(StoredEvent::Whole(recorded)) = first else { return Ok(None) };
     Ok(if let Event::Session(SessionEvent::Created { session, .. }) = recorded.event {
@@ -177,7 +177,7 @@ pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Op
 fn stored_rows(
     db: &Connection,
     stream: i64,
-    session: &SessionId,
+    session: &StreamId,
     folded: &Derived,
 ) -> rusqlite::Result<(Derived, u64)> {
     let mut stored = Derived { head: read::head(db, stream)?.unwrap_or_default(), ..Derived::default() };

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use rusqlite::{Connection, StatementStatus, params_from_iter};
 
 use super::db_error::DbError;
@@ -15,7 +15,7 @@ use neap_store::{StoredEvent, files};
 /// Estimated overhead of a row: its header, numbers and cell pointer.
 const ROW: i64 = 24;
 
-pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&SessionId>) -> Result<Footprint, DbError> {
+pub(super) fn footprint(db: &Connection, path: &Path, session: Option<&StreamId>) -> Result<Footprint, DbError> {
     let mut sum = Footprint { file: on_disk(path), ..Footprint::default() };
     let (mut words, mut all_words) = (0, 0);
     for (stream, id) in read::streams(db)? {

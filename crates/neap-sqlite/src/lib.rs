@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
@@ -207,7 +207,7 @@ impl EventStore for SqliteStore {
         self.masking
     }
 
-    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+    async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError> {
         let (session, folders) = (session.clone(), self.folders.clone());
         let folders = folders.filter(|_| session.agent().is_none());
         let read = move |db: &Transaction<'_>| {
@@ -221,19 +221,19 @@ impl EventStore for SqliteStore {
         self.readers.read(read).await
     }
 
-    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+    async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::last_seq(db, &session)).await
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn events(&self, session: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::events(db, &session, from, max)).await
     }
 
     async fn events_of_kinds(
         &self,
-        session: &SessionId,
+        session: &StreamId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
@@ -243,17 +243,17 @@ impl EventStore for SqliteStore {
         self.readers.read(move |db| events_by_kind::events_of(db, &session, &kinds, before, max)).await
     }
 
-    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+    async fn log(&self, session: &StreamId, request: &LogRequest) -> Result<Log, StoreError> {
         let (session, request) = (session.clone(), request.clone());
         self.readers.read(move |db| log::log(db, &session, &request)).await
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+    async fn turn_by_id(&self, session: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         let (session, turn_id) = (session.clone(), turn_id.to_owned());
         self.readers.read(move |db| read::turn_by_id(db, &session, &turn_id)).await
     }
 
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+    async fn turn_span(&self, session: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
         let session = session.clone();
         self.readers.read(move |db| read::turn_span(db, &session, turn)).await
     }
@@ -307,19 +307,19 @@ impl SearchStore for SqliteStore {
 
 #[async_trait]
 impl MemoryStore for SqliteStore {
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let (agent, request) = (agent.clone(), request.clone());
         self.readers.read(move |db| memory_recall::recall(db, &agent, &request)).await
     }
 
-    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
         let (agent, ids) = (agent.clone(), ids.to_vec());
         self.readers.read(move |db| memories::memories(db, &agent, &ids)).await
     }
 
     async fn list_memories(
         &self,
-        agent: &SessionId,
+        agent: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
@@ -328,12 +328,12 @@ impl MemoryStore for SqliteStore {
         self.readers.read(move |db| memories::list(db, &agent, kind, before, max)).await
     }
 
-    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
         let agent = agent.clone();
         self.readers.read(move |db| memories::due(db, &agent, now, max)).await
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         let agent = agent.clone();
         self.readers.read(move |db| memories::history(db, &agent, id)).await
     }
@@ -349,25 +349,25 @@ impl Maintenance for SqliteStore {
         self.readers.read(read::agents).await
     }
 
-    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+    async fn footprint(&self, session: Option<&StreamId>) -> Result<Footprint, StoreError> {
         let (session, path) = (session.cloned(), self.readers.path().to_owned());
         self.readers.read(move |db| footprint::footprint(db, &path, session.as_ref())).await
     }
 
-    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+    async fn examine(&self, session: Option<&StreamId>) -> Result<Vec<Finding>, StoreError> {
         let session = session.cloned();
         self.readers.read(move |db| examine::examine(db, session.as_ref())).await
     }
 
-    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+    async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
         self.writer.rebuild(session.clone()).await
     }
 
-    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+    async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError> {
         self.writer.scrub(session.clone(), now).await
     }
 
-    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
         self.writer.erase_memory(agent.clone(), id, now).await
     }
 }

@@ -38,9 +38,7 @@ pub(super) fn sessions_by_digest(
         while let Some(row) = rows.next()? {
             let name: String = row.get(0)?;
             found.extend(
-                SessionId::parse_stored(&name)
-                    .ok()
-                    .map(|id| (id, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
+                SessionId::parse(&name).ok().map(|id| (id, TurnNo(row.get::<_, i64>(1).unwrap_or(0) as u64))),
             );
         }
         all.push(found);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use neap_core::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
@@ -18,7 +18,7 @@ use neap_store::backend::exchange::exchange;
 const ROW: &str =
     "SELECT turn, scope, first_seq, last_seq, at, tokens FROM exchanges WHERE stream = ?1 AND scope = ?2";
 
-pub(super) fn log(db: &Connection, session: &SessionId, request: &LogRequest) -> Result<Log, DbError> {
+pub(super) fn log(db: &Connection, session: &StreamId, request: &LogRequest) -> Result<Log, DbError> {
     let Some(stream) = events::stream_number(db, session.as_str())? else { return Ok(Log::default()) };
     let mut rows = rows(db, stream, request)?;
     if request.from == ReadFrom::Newest {

@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::ids::{Seq, Stamp, StreamId};
 use neap_core::memory::{Memory, MemoryEvent, MemoryId, MemoryKind};
 use neap_core::session::event::Event;
 use neap_core::session::project::MemoryRow;
@@ -136,7 +136,7 @@ pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
 }
 
 /// `None` also if the store's format has no memories yet.
-pub(super) fn agent_stream(db: &Connection, agent: &SessionId) -> rusqlite::Result<Option<i64>> {
+pub(super) fn agent_stream(db: &Connection, agent: &StreamId) -> rusqlite::Result<Option<i64>> {
     if schema::has_memories(db)? { events::stream_number(db, agent.as_str()) } else { Ok(None) }
 }
 
@@ -165,7 +165,7 @@ fn from_last_event(db: &Connection, text: i64) -> rusqlite::Result<Option<Memory
     Ok(if let Event::Memory(MemoryEvent::Changed { memory, .. }) = recorded.event { Some(*memory) } else { None })
 }
 
-pub(super) fn memories(db: &Connection, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, DbError> {
+pub(super) fn memories(db: &Connection, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, DbError> {
     let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
     let mut texts = Vec::with_capacity(ids.len());
     for id in ids {
@@ -176,7 +176,7 @@ pub(super) fn memories(db: &Connection, agent: &SessionId, ids: &[MemoryId]) -> 
 
 pub(super) fn list(
     db: &Connection,
-    agent: &SessionId,
+    agent: &StreamId,
     kind: Option<MemoryKind>,
     before: Option<MemoryId>,
     max: usize,
@@ -230,7 +230,7 @@ fn written_at(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Op
     }))
 }
 
-pub(super) fn due(db: &Connection, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, DbError> {
+pub(super) fn due(db: &Connection, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, DbError> {
     let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
     let mut statement =
         db.prepare_cached("SELECT due, text FROM memories WHERE stream = ? AND due IS NOT NULL AND due <= ?")?;
@@ -252,7 +252,7 @@ pub(super) fn event_seqs(db: &Connection, stream: i64, id: MemoryId) -> rusqlite
     rows.map(|seq| seq.map(|seq| Seq(seq as u64))).collect()
 }
 
-pub(super) fn history(db: &Connection, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, DbError> {
+pub(super) fn history(db: &Connection, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, DbError> {
     let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
     let (mut reader, mut found) = (StreamReader::new(db, stream), Vec::new());
     for seq in event_seqs(db, stream, id)? {

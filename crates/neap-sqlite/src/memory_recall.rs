@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::memory::{MemoryKind, RecallRequest, RecallResponse};
 use rusqlite::{Connection, params};
 
@@ -17,7 +17,7 @@ use neap_store::backend::rowids;
 
 pub(super) fn recall(
     db: &Connection,
-    agent: &SessionId,
+    agent: &StreamId,
     request: &RecallRequest,
 ) -> Result<RecallResponse, DbError> {
     let Some(stream) = memories::agent_stream(db, agent)? else {

@@ -1,6 +1,6 @@
 //! A commit encoded as rows, before it queues for the writer: nobody waits for another's encoding.
 
-use neap_core::base::ids::{EffortId, Seq, SessionId, TurnNo};
+use neap_core::base::ids::{EffortId, Seq, StreamId, TurnNo};
 use neap_core::client::HistoryLink;
 use neap_core::memory::{MemoryEvent, MemoryId};
 use neap_core::session::event::{EffortEvent, Event};
@@ -16,7 +16,7 @@ use neap_store::{Commit, StoreError, check_commit};
 const INLINE_BYTES_MAX: usize = 64 << 10;
 
 pub(super) struct PreparedCommit {
-    pub(super) session: SessionId,
+    pub(super) session: StreamId,
     pub(super) expected: Seq,
     pub(super) events: Vec<EventRow>,
     pub(super) turn_ids: Vec<(String, TurnNo)>,

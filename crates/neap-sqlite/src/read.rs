@@ -1,6 +1,6 @@
 //! Reads a session from its derived rows, or from the stream itself if they are damaged.
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ids::{Seq, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::session::effort::Effort;
 use neap_core::session::state::{SessionHead, SessionState};
@@ -14,7 +14,7 @@ use neap_store::backend::derived::{Fold, Folded};
 use neap_store::backend::rowids;
 use neap_store::{AgentInfo, SessionInfo, StoredEvent};
 
-pub(super) fn load(db: &Connection, session: &SessionId) -> Result<Option<SessionState>, DbError> {
+pub(super) fn load(db: &Connection, session: &StreamId) -> Result<Option<SessionState>, DbError> {
     let Some(stream) = super::events::stream_number(db, session.as_str())? else { return Ok(None) };
     let parts = stored_parts(db, stream)?;
     let at_end = super::events::last_seq(db, stream)?;
@@ -56,7 +56,7 @@ pub(super) fn fold_stream(db: &Connection, stream: i64) -> rusqlite::Result<Fold
 
 pub(super) fn events(
     db: &Connection,
-    session: &SessionId,
+    session: &StreamId,
     from: Seq,
     max: usize,
 ) -> Result<Vec<StoredEvent>, DbError> {
@@ -74,20 +74,21 @@ pub(super) fn scope_of(db: &Connection, stream: i64, turn: TurnNo) -> rusqlite::
 }
 
 /// Every session's and agent's stream, by id. One with an invalid name is left out.
-pub(super) fn streams(db: &Connection) -> rusqlite::Result<Vec<(i64, SessionId)>> {
+pub(super) fn streams(db: &Connection) -> rusqlite::Result<Vec<(i64, StreamId)>> {
     let mut statement = db.prepare_cached("SELECT stream, name FROM sessions ORDER BY name")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
     let mut streams = Vec::new();
     for row in rows {
         let (stream, name) = row?;
-        streams.extend(SessionId::parse_stored(&name).ok().map(|id| (stream, id)));
+        streams.extend(StreamId::parse(&name).ok().map(|id| (stream, id)));
     }
     Ok(streams)
 }
 
 pub(super) fn sessions(db: &rusqlite::Transaction<'_>) -> Result<Vec<SessionInfo>, DbError> {
     let mut sessions = Vec::new();
-    for (stream, id) in streams(db)?.into_iter().filter(|(_, id)| id.agent().is_none()) {
+    for (stream, id) in streams(db)? {
+        let Some(id) = id.session() else { continue };
         let head = head_or_fold(db, stream)?;
         let (first, last) = rowids::effort_range(stream);
         let efforts: i64 = db
@@ -115,12 +116,12 @@ fn head_or_fold(db: &Connection, stream: i64) -> rusqlite::Result<SessionHead> {
     }
 }
 
-pub(super) fn last_seq(db: &Connection, session: &SessionId) -> Result<Seq, DbError> {
+pub(super) fn last_seq(db: &Connection, session: &StreamId) -> Result<Seq, DbError> {
     let Some(stream) = super::events::stream_number(db, session.as_str())? else { return Ok(Seq(0)) };
     Ok(super::events::last_seq(db, stream)?)
 }
 
-pub(super) fn turn_by_id(db: &Connection, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, DbError> {
+pub(super) fn turn_by_id(db: &Connection, session: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, DbError> {
     let Some(stream) = super::events::stream_number(db, session.as_str())? else { return Ok(None) };
     let turn: Option<i64> = db
         .prepare_cached("SELECT turn FROM turn_ids WHERE stream = ? AND turn_id = ?")?
@@ -129,11 +130,7 @@ pub(super) fn turn_by_id(db: &Connection, session: &SessionId, turn_id: &str) ->
     Ok(turn.map(|turn| TurnNo(turn as u64)))
 }
 
-pub(super) fn turn_span(
-    db: &Connection,
-    session: &SessionId,
-    turn: TurnNo,
-) -> Result<Option<(Seq, Seq)>, DbError> {
+pub(super) fn turn_span(db: &Connection, session: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, DbError> {
     let Some(stream) = super::events::stream_number(db, session.as_str())? else { return Ok(None) };
     let span: Option<(i64, i64)> = db
         .prepare_cached("SELECT first_seq, last_seq FROM exchanges WHERE stream = ? AND turn = ? LIMIT 1")?

@@ -1,6 +1,6 @@
 //! Rebuilds a session's derived rows in one transaction.
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::client::HistoryLink;
 use rusqlite::{Connection, TransactionBehavior, params};
 
@@ -13,12 +13,12 @@ use neap_store::backend::derived::Derived;
 use neap_store::backend::examine::losses;
 use neap_store::{Finding, StoreError};
 
-pub(super) fn rebuild(db: &mut Connection, session: &SessionId) -> Result<Vec<Finding>, DbError> {
+pub(super) fn rebuild(db: &mut Connection, session: &StreamId) -> Result<Vec<Finding>, DbError> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(stream) = find_stream(&transaction, session)? else { return Ok(Vec::new()) };
     let folded = read::fold_stream(&transaction, stream)?;
     write_rows(&transaction, stream, &folded.derived)?;
-    if let Some(own_name) = folded.derived.head.session.as_ref().filter(|own_name| *own_name != session) {
+    if let Some(own_name) = folded.derived.head.stream.as_ref().filter(|own_name| *own_name != session) {
         // The event has a checksum, the row has none. If another session has that name, it stays as it is.
         transaction.execute(
             "UPDATE OR IGNORE sessions SET name = ? WHERE stream = ?",
@@ -31,7 +31,7 @@ pub(super) fn rebuild(db: &mut Connection, session: &SessionId) -> Result<Vec<Fi
 }
 
 /// A session's stream; one missing from the list of sessions is added again.
-fn find_stream(db: &Connection, session: &SessionId) -> rusqlite::Result<Option<i64>> {
+fn find_stream(db: &Connection, session: &StreamId) -> rusqlite::Result<Option<i64>> {
     if let Some(stream) = events::stream_number(db, session.as_str())? {
         return Ok(Some(stream));
     }

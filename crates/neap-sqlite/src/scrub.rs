@@ -1,7 +1,7 @@
 //! Erasure of a session, one of the two places where history changes (see `erase`). Its content is overwritten in
 //! the file, the word index and the WAL; a tombstone stays.
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::session::event::{RecordedEvent, SessionEvent};
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -10,7 +10,7 @@ use super::events::{self, EventRow};
 use super::{progress, read, rebuild};
 use neap_store::StoreError;
 
-pub(super) fn scrub(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, DbError> {
+pub(super) fn scrub(db: &mut Connection, session: &StreamId, now: Stamp) -> Result<u64, DbError> {
     let erased = erase(db, session, now)?;
     purge_deleted(db)?;
     Ok(erased)
@@ -31,10 +31,10 @@ pub(super) fn purge_deleted(db: &Connection) -> Result<(), DbError> {
     Ok(())
 }
 
-fn erase(db: &mut Connection, session: &SessionId, now: Stamp) -> Result<u64, DbError> {
+fn erase(db: &mut Connection, session: &StreamId, now: Stamp) -> Result<u64, DbError> {
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let Some(stream) = events::stream_number(&transaction, session.as_str())? else { return Ok(0) };
-    if read::head(&transaction, stream)?.is_some_and(|head| head.scrubbed && head.session.is_none()) {
+    if read::head(&transaction, stream)?.is_some_and(|head| head.scrubbed && head.stream.is_none()) {
         return Ok(0);
     }
     let last = events::last_seq(&transaction, stream)?;

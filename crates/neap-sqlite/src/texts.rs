@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use neap_core::base::ids::{EffortId, Seq, SessionId};
+use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::memory::Memory;
 use neap_core::recall::{TextId, TextKey};
@@ -38,12 +38,12 @@ pub(super) fn rowid_in(db: &Connection, stream: i64, key: &TextKey) -> rusqlite:
 /// Maps rowids to ids and back; looks up each existing stream once.
 #[derive(Default)]
 pub(super) struct IdCache {
-    names: BTreeMap<i64, Option<SessionId>>,
-    streams: BTreeMap<SessionId, i64>,
+    names: BTreeMap<i64, Option<StreamId>>,
+    streams: BTreeMap<StreamId, i64>,
 }
 
 impl IdCache {
-    pub(super) fn stream(&mut self, db: &Connection, name: &SessionId) -> rusqlite::Result<Option<i64>> {
+    pub(super) fn stream(&mut self, db: &Connection, name: &StreamId) -> rusqlite::Result<Option<i64>> {
         if let Some(stream) = self.streams.get(name) {
             return Ok(Some(*stream));
         }
@@ -69,7 +69,7 @@ impl IdCache {
                     .prepare_cached("SELECT name FROM sessions WHERE stream = ?")?
                     .query_row([stream], |row| row.get(0))
                     .optional()?;
-                let name = name.and_then(|name| SessionId::parse_stored(&name).ok());
+                let name = name.and_then(|name| StreamId::parse(&name).ok());
                 self.streams.extend(name.clone().map(|name| (name, stream)));
                 self.names.insert(stream, name.clone());
                 name

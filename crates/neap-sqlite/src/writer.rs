@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::memory::MemoryId;
 use neap_core::recall::{Embedding, TextId};
 use rusqlite::Connection;
@@ -35,9 +35,9 @@ type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum Job {
     Commit(Box<PreparedCommit>, ReplySender<()>),
-    Rebuild(SessionId, ReplySender<Vec<Finding>>),
-    Scrub(SessionId, Stamp, ReplySender<u64>),
-    EraseMemory(SessionId, MemoryId, Stamp, ReplySender<u64>),
+    Rebuild(StreamId, ReplySender<Vec<Finding>>),
+    Scrub(StreamId, Stamp, ReplySender<u64>),
+    EraseMemory(StreamId, MemoryId, Stamp, ReplySender<u64>),
     Embed(String, Vec<(TextId, Arc<str>, Embedding)>, ReplySender<()>),
 }
 
@@ -69,20 +69,15 @@ impl Writer {
         self.request(|reply| Job::Commit(Box::new(prepared), reply)).await
     }
 
-    pub(super) async fn rebuild(&self, session: SessionId) -> Result<Vec<Finding>, StoreError> {
+    pub(super) async fn rebuild(&self, session: StreamId) -> Result<Vec<Finding>, StoreError> {
         self.request(|reply| Job::Rebuild(session, reply)).await
     }
 
-    pub(super) async fn scrub(&self, session: SessionId, now: Stamp) -> Result<u64, StoreError> {
+    pub(super) async fn scrub(&self, session: StreamId, now: Stamp) -> Result<u64, StoreError> {
         self.request(|reply| Job::Scrub(session, now, reply)).await
     }
 
-    pub(super) async fn erase_memory(
-        &self,
-        agent: SessionId,
-        id: MemoryId,
-        now: Stamp,
-    ) -> Result<u64, StoreError> {
+    pub(super) async fn erase_memory(&self, agent: StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
         self.request(|reply| Job::EraseMemory(agent, id, now, reply)).await
     }
 

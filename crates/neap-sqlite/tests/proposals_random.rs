@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::scene::block_on;
-use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
@@ -86,7 +86,7 @@ fn events(dice: &mut Dice, told: &TestStream, known: &mut Vec<Memory>) -> Vec<Ev
     events
 }
 
-fn query(dice: &mut Dice, streams: &[SessionId]) -> Query {
+fn query(dice: &mut Dice, streams: &[StreamId]) -> Query {
     let mut terms: Vec<String> = Vec::new();
     for _ in 0..dice.roll(6) {
         let term = (*dice.pick(&WORDS)).to_owned();
@@ -144,7 +144,7 @@ impl Both {
     }
 
     /// Returns how many were proposed.
-    async fn ask(&self, dice: &mut Dice, streams: &[SessionId]) -> usize {
+    async fn ask(&self, dice: &mut Dice, streams: &[StreamId]) -> usize {
         let query = query(dice, streams);
         let proposed = self.mem.find_candidates(&query).await.unwrap();
         assert_eq!(proposed, self.sqlite.find_candidates(&query).await.unwrap(), "{query:?}");
@@ -187,7 +187,7 @@ fn compare(seed: u64) {
             TestStream::create_agent(&both.mem, name).await;
             streams.extend([(told, Vec::new()), (agent, Vec::new())]);
         }
-        let ids: Vec<SessionId> = streams.iter().map(|(told, _)| told.id.clone()).collect();
+        let ids: Vec<StreamId> = streams.iter().map(|(told, _)| told.id.clone()).collect();
         let mut given = 0;
         for step in 0..120 {
             let (told, known) = &mut streams[dice.roll(4) as usize];

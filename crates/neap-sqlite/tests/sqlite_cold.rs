@@ -295,7 +295,7 @@ fn many_writers_pack_at_once() {
                         loop {
                             let mut told = TestStream::new("shared");
                             told.state = store.load(&told.id).await.unwrap().unwrap_or_default();
-                            let created = told.state.head().session.is_none().then(|| told.created_event());
+                            let created = told.state.head().stream.is_none().then(|| told.created_event());
                             let turn = told.state.turn().0;
                             let turns = (1..=10).flat_map(|k| {
                                 let turn = TurnNo(turn + k);

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::scene::{block_on, tree};
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::{Incomplete, Message, Scope};
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{MemoryKind, RecallRequest};
@@ -132,7 +132,7 @@ fn beside(path: &Path, end: &str) -> PathBuf {
 }
 
 /// What a store says of a session's events, by place.
-fn read_all(store: &dyn Store, id: &SessionId) -> Result<BTreeMap<u64, StoredEvent>, StoreError> {
+fn read_all(store: &dyn Store, id: &StreamId) -> Result<BTreeMap<u64, StoredEvent>, StoreError> {
     let mut found = BTreeMap::new();
     let mut from = Seq(1);
     loop {
@@ -347,7 +347,7 @@ fn a_salvaged_store_goes_on() {
     assert!(matches!(SqliteStore::open(&path), Err(StoreError::Unreadable { .. })));
     let into = dir.path().join("new").join("neap.db");
     let salvaged = salvage::salvage(&path, &into).unwrap();
-    let events: Vec<(SessionId, u64)> =
+    let events: Vec<(StreamId, u64)> =
         scene.told.iter().map(|told| (told.id.clone(), told.events.len() as u64)).collect();
     assert_eq!(salvaged.streams.iter().cloned().collect::<BTreeMap<_, _>>(), events.into_iter().collect());
     assert_eq!(salvaged.findings, []);

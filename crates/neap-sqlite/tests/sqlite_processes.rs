@@ -21,7 +21,7 @@ async fn say(store: &SqliteStore, name: &str, said: &str) {
     loop {
         let mut told = TestStream::new(name);
         told.state = store.load(&told.id).await.unwrap().unwrap_or_default();
-        let created = told.state.head().session.is_none().then(|| told.created_event());
+        let created = told.state.head().stream.is_none().then(|| told.created_event());
         let turn = told.state.turn().next();
         let events = created
             .into_iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
@@ -73,13 +73,13 @@ layer! {
     EventStore {
         = masking() -> Masking;
         Commit commit(commit: Commit) -> ();
-        Load load(session: &SessionId) -> Option<SessionState>;
-        LastSeq last_seq(session: &SessionId) -> Seq;
-        Events events(session: &SessionId, from: Seq, max: usize) -> Vec<StoredEvent>;
-        EventsOfKinds events_of_kinds(session: &SessionId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
-        Log log(session: &SessionId, request: &LogRequest) -> Log;
-        TurnById turn_by_id(session: &SessionId, turn_id: &str) -> Option<TurnNo>;
-        TurnSpan turn_span(session: &SessionId, turn: TurnNo) -> Option<(Seq, Seq)>;
+        Load load(session: &StreamId) -> Option<SessionState>;
+        LastSeq last_seq(session: &StreamId) -> Seq;
+        Events events(session: &StreamId, from: Seq, max: usize) -> Vec<StoredEvent>;
+        EventsOfKinds events_of_kinds(session: &StreamId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
+        Log log(session: &StreamId, request: &LogRequest) -> Log;
+        TurnById turn_by_id(session: &StreamId, turn_id: &str) -> Option<TurnNo>;
+        TurnSpan turn_span(session: &StreamId, turn: TurnNo) -> Option<(Seq, Seq)>;
         SessionsByDigest sessions_by_digest(digests: &[Digest]) -> Vec<Vec<(SessionId, TurnNo)>>;
     }
     SearchStore {
@@ -92,19 +92,19 @@ layer! {
         PutEmbeddings put_embeddings(model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> ();
     }
     MemoryStore {
-        Recall recall(agent: &SessionId, request: &RecallRequest) -> RecallResponse;
-        Memories memories(agent: &SessionId, ids: &[MemoryId]) -> Vec<Memory>;
-        ListMemories list_memories(agent: &SessionId, kind: Option<MemoryKind>, before: Option<MemoryId>, max: usize) -> Vec<Memory>;
-        MemoriesDue memories_due(agent: &SessionId, now: Stamp, max: usize) -> Vec<Memory>;
-        MemoryHistory memory_history(agent: &SessionId, id: MemoryId) -> Vec<StoredEvent>;
+        Recall recall(agent: &StreamId, request: &RecallRequest) -> RecallResponse;
+        Memories memories(agent: &StreamId, ids: &[MemoryId]) -> Vec<Memory>;
+        ListMemories list_memories(agent: &StreamId, kind: Option<MemoryKind>, before: Option<MemoryId>, max: usize) -> Vec<Memory>;
+        MemoriesDue memories_due(agent: &StreamId, now: Stamp, max: usize) -> Vec<Memory>;
+        MemoryHistory memory_history(agent: &StreamId, id: MemoryId) -> Vec<StoredEvent>;
     }
     Maintenance {
         Sessions sessions() -> Vec<SessionInfo>;
         Agents agents() -> Vec<AgentInfo>;
-        Footprint footprint(session: Option<&SessionId>) -> Footprint;
-        Examine examine(session: Option<&SessionId>) -> Vec<Finding>;
-        Rebuild rebuild(session: &SessionId) -> Vec<Finding>;
-        Scrub scrub(session: &SessionId, now: Stamp) -> u64;
-        EraseMemory erase_memory(agent: &SessionId, id: MemoryId, now: Stamp) -> u64;
+        Footprint footprint(session: Option<&StreamId>) -> Footprint;
+        Examine examine(session: Option<&StreamId>) -> Vec<Finding>;
+        Rebuild rebuild(session: &StreamId) -> Vec<Finding>;
+        Scrub scrub(session: &StreamId, now: Stamp) -> u64;
+        EraseMemory erase_memory(agent: &StreamId, id: MemoryId, now: Stamp) -> u64;
     }
 }

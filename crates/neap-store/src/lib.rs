@@ -26,7 +26,7 @@ pub use footprint::Footprint;
 pub use mem::MemStore;
 pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
-use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::client::Tenant;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::project::Projection;
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// Events to append to a stream, and the derived rows that they change.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    pub session: SessionId,
+    pub session: StreamId,
     /// The last event the writer knew of; the new events follow it without a gap.
     pub expected: Seq,
     /// At least one event.
@@ -124,6 +124,6 @@ pub struct Finding {
     pub severity: Severity,
     /// The session concerned, if it is only one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session: Option<SessionId>,
+    pub session: Option<StreamId>,
     pub what: String,
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::Digest;
@@ -41,7 +41,7 @@ impl MemStore {
 
 #[derive(Default)]
 struct MemState {
-    sessions: BTreeMap<SessionId, MemStream>,
+    sessions: BTreeMap<StreamId, MemStream>,
     vectors: BTreeMap<TextId, StoredVector>,
     /// Embeddings ever stored; numbers them.
     embedding_count: u64,
@@ -123,15 +123,15 @@ impl EventStore for MemStore {
         self.masking
     }
 
-    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError> {
+    async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError> {
         Ok(self.state().sessions.get(session).map(|stream| stream.derived.state()))
     }
 
-    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError> {
+    async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError> {
         Ok(self.state().sessions.get(session).map_or(Seq(0), MemStream::seq))
     }
 
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn events(&self, session: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Vec::new()) };
@@ -141,7 +141,7 @@ impl EventStore for MemStore {
 
     async fn events_of_kinds(
         &self,
-        session: &SessionId,
+        session: &StreamId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
@@ -153,7 +153,7 @@ impl EventStore for MemStore {
         Ok(matching.take(max).cloned().map(StoredEvent::Whole).collect())
     }
 
-    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError> {
+    async fn log(&self, session: &StreamId, request: &LogRequest) -> Result<Log, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(session) else { return Ok(Log::default()) };
@@ -183,11 +183,11 @@ impl EventStore for MemStore {
         Ok(Log::new(exchanges))
     }
 
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
+    async fn turn_by_id(&self, session: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, StoreError> {
         Ok(self.state().sessions.get(session).and_then(|stream| stream.derived.turn_ids.get(turn_id).copied()))
     }
 
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
+    async fn turn_span(&self, session: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let mut rows = sessions.get(session).into_iter().flat_map(|stream| stream.derived.exchanges.values());
@@ -199,7 +199,8 @@ impl EventStore for MemStore {
         let sessions_with = |digest: &Digest| {
             let mut found: Vec<(i64, SessionId, TurnNo)> = Vec::new();
             for (id, stream) in &all.sessions {
-                found.extend(stream.derived.links.get(digest).map(|turn| (stream.number, id.clone(), *turn)));
+                let linked = id.session().zip(stream.derived.links.get(digest));
+                found.extend(linked.map(|(id, turn)| (stream.number, id, *turn)));
             }
             found.sort();
             found.into_iter().map(|(_, id, turn)| (id, turn)).collect()
@@ -253,7 +254,7 @@ impl SearchStore for MemStore {
 
 #[async_trait]
 impl MemoryStore for MemStore {
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let none =
@@ -261,7 +262,7 @@ impl MemoryStore for MemStore {
         Ok(sessions.get(agent).map_or_else(none, |stream| stream.derived.recall(request)))
     }
 
-    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
@@ -271,7 +272,7 @@ impl MemoryStore for MemStore {
 
     async fn list_memories(
         &self,
-        agent: &SessionId,
+        agent: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
@@ -289,11 +290,11 @@ impl MemoryStore for MemStore {
         Ok(stream.derived.list_memories(kind, before, max))
     }
 
-    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
         Ok(self.state().sessions.get(agent).map_or_else(Vec::new, |stream| stream.derived.due_memories(now, max)))
     }
 
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };

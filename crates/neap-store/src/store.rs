@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
@@ -48,19 +48,19 @@ pub trait EventStore: Send + Sync {
     }
 
     /// A session's state, or `None` if it never existed. An erased session has a state that says so.
-    async fn load(&self, session: &SessionId) -> Result<Option<SessionState>, StoreError>;
+    async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError>;
 
     /// The stream's last `seq`, 0 if it is empty. Cheap: used to check whether a loaded state is current.
-    async fn last_seq(&self, session: &SessionId) -> Result<Seq, StoreError>;
+    async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError>;
 
     /// Events from `from` on, in order, at most `max`.
-    async fn events(&self, session: &SessionId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn events(&self, session: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
     /// Events of these kinds ([`Event::kind`](neap_core::session::event::Event::kind)) before `before`, newest first, at
     /// most `max`. Costs as much as it returns, except for kinds that nearly every turn has.
     async fn events_of_kinds(
         &self,
-        session: &SessionId,
+        session: &StreamId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
@@ -68,13 +68,13 @@ pub trait EventStore: Send + Sync {
 
     /// Exchanges of the requested turns, in the order in which they ended, from the requested end until the token
     /// limit is reached. Costs as much as it returns. Damaged exchanges are included, with placeholders.
-    async fn log(&self, session: &SessionId, request: &LogRequest) -> Result<Log, StoreError>;
+    async fn log(&self, session: &StreamId, request: &LogRequest) -> Result<Log, StoreError>;
 
     /// The turn that was started with the caller's `turn_id`.
-    async fn turn_by_id(&self, session: &SessionId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
+    async fn turn_by_id(&self, session: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
 
     /// The first and last event of a turn; `None` while it is in flight or if it never existed.
-    async fn turn_span(&self, session: &SessionId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
+    async fn turn_span(&self, session: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
 
     /// The sessions that recorded each digest ([`ClientEvent::HistoryLinked`](neap_core::session::event::ClientEvent::HistoryLinked))
     /// with the turn, oldest session first; in the given order. One point read each.
@@ -131,16 +131,16 @@ pub trait MemoryStore: Send + Sync {
     /// limit, more common terms add nothing. Without terms: newest first by creation. Inactive and retired
     /// memories are never included, superseded ones only on request. `text_count` and `document_frequencies` count
     /// the memories that the request searches: its kinds, statuses and times.
-    async fn recall(&self, agent: &SessionId, request: &RecallRequest) -> Result<RecallResponse, StoreError>;
+    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError>;
 
     /// Those of these memories that exist, of any status, in the given order. One point read each.
-    async fn memories(&self, agent: &SessionId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
+    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
 
     /// Memories of one kind or of all, of any status, newest first by creation, then by id; after the last page's
     /// final memory (also if that was erased meanwhile), at most `max`. Costs as much as it returns.
     async fn list_memories(
         &self,
-        agent: &SessionId,
+        agent: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
@@ -148,10 +148,10 @@ pub trait MemoryStore: Send + Sync {
 
     /// Memories that are due ([`MemoryRow::due`](neap_core::session::project::MemoryRow::due)), the longest due first, then
     /// by id; at most `max`. Costs as much as is due.
-    async fn memories_due(&self, agent: &SessionId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
+    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
 
     /// All events of a memory, in order. Costs as much as it returns.
-    async fn memory_history(&self, agent: &SessionId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError>;
 }
 
 /// What there is, whether it is whole, and what is erased.
@@ -163,21 +163,21 @@ pub trait Maintenance: Send + Sync {
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError>;
 
     /// Bytes used by one session, or by everything. Reads all of it.
-    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError>;
+    async fn footprint(&self, session: Option<&StreamId>) -> Result<Footprint, StoreError>;
 
     /// Checks one session, or everything, without changing anything.
-    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError>;
+    async fn examine(&self, session: Option<&StreamId>) -> Result<Vec<Finding>, StoreError>;
 
     /// Rebuilds a session's derived rows from its stream; damaged events are left out and reported.
-    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError>;
+    async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError>;
 
     /// Physically erases a session's content and leaves a tombstone. Returns how many events were erased.
-    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError>;
+    async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError>;
 
     /// Physically erases one memory: [`MemoryEvent::Erased`](neap_core::memory::MemoryEvent::Erased) replaces each
     /// of its events and is appended once more, so a writer that knew the old stream gets a conflict and reloads
     /// it. Where it superseded or contested a fact, the event's quotation of it is erased too; the fact keeps its
     /// status, so a superseded one is not restored. Returns how many events were overwritten, 0 if nothing was
     /// left to erase. Mentions in other records or sessions stay.
-    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
+    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
 }

@@ -52,8 +52,41 @@ pub(crate) fn cut_slug(name: &str) -> Result<String, NameError> {
     slug(name, SLUG_CHARS_MAX, SLUG_BYTES_MAX).map(|(slug, _)| slug)
 }
 
+fn parse_slug(text: &str) -> Result<String, NameError> {
+    match cut_slug(text) {
+        Ok(slug) if slug == text => Ok(slug),
+        Ok(_) | Err(NameError::Empty | NameError::NotCanonical(_)) => {
+            Err(NameError::NotCanonical(text.chars().take(80).collect()))
+        }
+    }
+}
+
+/// Reads and writes an id as text.
+macro_rules! text_id {
+    ($name:ident) => {
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = NameError;
+            fn try_from(text: String) -> Result<Self, NameError> {
+                Self::parse(&text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.as_str().to_owned()
+            }
+        }
+    };
+}
+
 macro_rules! slug_id {
-    ($(#[$doc:meta])* $name:ident read by $read:ident) => {
+    ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(try_from = "String", into = "String")]
@@ -67,12 +100,7 @@ macro_rules! slug_id {
 
             /// Accepts only text that already is an id.
             pub fn parse(text: &str) -> Result<Self, NameError> {
-                match cut_slug(text) {
-                    Ok(s) if s == text => Ok(Self(s.into())),
-                    Ok(_) | Err(NameError::Empty | NameError::NotCanonical(_)) => {
-                        Err(NameError::NotCanonical(text.chars().take(80).collect()))
-                    }
-                }
+                parse_slug(text).map(Self::from_slug)
             }
 
             pub fn as_str(&self) -> &str {
@@ -80,54 +108,49 @@ macro_rules! slug_id {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        impl TryFrom<String> for $name {
-            type Error = NameError;
-            fn try_from(text: String) -> Result<Self, NameError> {
-                Self::$read(&text)
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(id: $name) -> String {
-                id.0.as_ref().to_owned()
-            }
-        }
+        text_id!($name);
     };
 }
 
 slug_id! {
     /// An effort's id: the slug of the name it was opened with, unique in its session.
-    EffortId read by parse
-}
-slug_id! {
-    /// The slug of a session's name. Agents' streams have ids too, which no name becomes (see [`AgentId`]).
-    SessionId read by parse_stored
+    EffortId
 }
 slug_id! {
     /// An agent's id: the slug of its name. It owns memories; sessions are its conversations.
-    AgentId read by parse
+    AgentId
 }
 
-/// Prefix of the ids of agents' streams.
+/// The id of a stream of events: a session's, or an agent's with its memories.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct StreamId(Arc<str>);
+
+/// A session's id: the slug of its name. It is the id of the session's stream.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct SessionId(StreamId);
+
+/// Prefix of the ids of agents' streams, which no slug has.
 const AGENT: char = '@';
 
 impl AgentId {
-    /// The stream of its memories: stored like a session's, under an id that no name becomes.
-    pub fn stream(&self) -> SessionId {
-        SessionId(format!("{AGENT}{}", self.0).into())
+    /// The stream of its memories.
+    pub fn stream(&self) -> StreamId {
+        StreamId(format!("{AGENT}{}", self.0).into())
     }
 }
 
-impl SessionId {
-    /// The id by the old rule, which dropped what does not fit; streams of that time still have it.
-    pub fn from_name_truncated(name: &str) -> Result<Self, NameError> {
-        cut_slug(name).map(|slug| Self(slug.into()))
+impl StreamId {
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        match text.strip_prefix(AGENT) {
+            Some(name) => AgentId::parse(name).map(|agent| agent.stream()),
+            None => SessionId::parse(text).map(|session| session.0),
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// The agent, if this is an agent's stream.
@@ -135,14 +158,58 @@ impl SessionId {
         self.0.strip_prefix(AGENT).map(|name| AgentId(name.into()))
     }
 
-    /// Parses the stored id of a session or of an agent's stream.
-    pub fn parse_stored(text: &str) -> Result<Self, NameError> {
-        match text.strip_prefix(AGENT) {
-            Some(name) => AgentId::parse(name).map(|agent| agent.stream()),
-            None => Self::parse(text),
-        }
+    /// The session, if this is a session's stream.
+    pub fn session(&self) -> Option<SessionId> {
+        (!self.0.starts_with(AGENT)).then(|| SessionId(self.clone()))
     }
 }
+
+impl SessionId {
+    /// The caller vouches that it is a slug without secrets.
+    pub(crate) fn from_slug(slug: String) -> Self {
+        Self(StreamId(slug.into()))
+    }
+
+    /// Accepts only text that already is an id.
+    pub fn parse(text: &str) -> Result<Self, NameError> {
+        parse_slug(text).map(Self::from_slug)
+    }
+
+    /// The id by the old rule, which dropped what does not fit; streams of that time still have it.
+    pub fn from_name_truncated(name: &str) -> Result<Self, NameError> {
+        cut_slug(name).map(Self::from_slug)
+    }
+}
+
+/// A session's id can be used wherever a stream's is asked for.
+impl std::ops::Deref for SessionId {
+    type Target = StreamId;
+
+    fn deref(&self) -> &StreamId {
+        &self.0
+    }
+}
+
+impl From<SessionId> for StreamId {
+    fn from(id: SessionId) -> Self {
+        id.0
+    }
+}
+
+impl PartialEq<StreamId> for SessionId {
+    fn eq(&self, other: &StreamId) -> bool {
+        self.0 == *other
+    }
+}
+
+impl PartialEq<SessionId> for StreamId {
+    fn eq(&self, other: &SessionId) -> bool {
+        *self == other.0
+    }
+}
+
+text_id!(StreamId);
+text_id!(SessionId);
 
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {

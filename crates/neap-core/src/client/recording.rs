@@ -4,7 +4,7 @@ use super::{
     ContentBlock, Digest, HistoryHead, HistoryItem, HistoryLink, RequestAccount, Tenant, TopicChange,
     TopicTracker, append_routed_message, enter_effort, item_messages, mask_item,
 };
-use crate::base::ids::{SessionId, Stamp, TurnNo};
+use crate::base::ids::{SessionId, Stamp, StreamId, TurnNo};
 use crate::base::message::{CountedMessage, Incomplete, Role};
 use crate::base::tokens::TokenCounter;
 use crate::memory::Author;
@@ -166,12 +166,7 @@ impl ItemRecording {
     }
 
     /// Skips what another process recorded meanwhile: `linked` are the sessions with each of the digests.
-    pub fn resume(
-        &mut self,
-        id: &SessionId,
-        state: &SessionState,
-        linked: &[Vec<(SessionId, TurnNo)>],
-    ) -> Resumed {
+    pub fn resume(&mut self, id: &StreamId, state: &SessionState, linked: &[Vec<(SessionId, TurnNo)>]) -> Resumed {
         let is_here = |found: &Vec<(SessionId, TurnNo)>| found.iter().any(|(session, _)| session == id);
         let (from, linked) = linked.split_at(usize::from(self.from.is_some()));
         if !from.iter().all(is_here) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Confidence, Memory, MemoryId, MemoryKind};
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 use crate::recall::{Candidates, Embedding, Filter, Query, SearchLimits, TextKey, TextKind, is_similar_enough};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl RecallRequest {
     }
 
     /// The same search by embedding: same kinds, same time range.
-    pub fn to_semantic_query(&self, agent: &SessionId, model: String, embedding: Embedding) -> Query {
+    pub fn to_semantic_query(&self, agent: &StreamId, model: String, embedding: Embedding) -> Query {
         let kinds = self.limits.iter().map(|(kind, _)| TextKind::Memory(*kind)).collect();
         let filter =
             Filter { kinds: Some(kinds), from: self.from, until: self.until, ..Filter::for_stream(agent) };

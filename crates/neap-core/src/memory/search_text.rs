@@ -1,7 +1,7 @@
 //! The text that search indexes for a memory.
 
 use super::{Body, CensorPattern, Memory};
-use crate::base::ids::{EffortId, SessionId};
+use crate::base::ids::EffortId;
 
 impl Memory {
     /// All its words: content, ids it rests on or describes, tags and domain.
@@ -25,7 +25,7 @@ impl Memory {
             Body::Episode(episode) => {
                 parts.extend([episode.summary.as_str(), &episode.detail, &episode.outcome]);
                 parts.extend(episode.participants.iter().chain(&episode.lessons).map(String::as_str));
-                parts.extend(episode.session.as_ref().map(SessionId::as_str));
+                parts.extend(episode.session.as_ref().map(|session| session.as_str()));
                 parts.extend(episode.effort.as_ref().map(EffortId::as_str));
             }
             Body::Censor(censor) => {

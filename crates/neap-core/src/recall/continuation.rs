@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Ranked, TextKind};
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 
 /// After this many conversations the recency boost falls to a third.
 const RECENCY_REACH: f64 = 5.0;
@@ -32,16 +32,16 @@ struct ConversationStats<'a> {
 
 /// The conversations that a text may continue, likeliest first, each with a weight: by shared terms, similarity
 /// and recency. Weights of conversations about the same work may be added.
-pub fn likely_conversations(ranked: &[Ranked]) -> Vec<(SessionId, f64)> {
+pub fn likely_conversations(ranked: &[Ranked]) -> Vec<(StreamId, f64)> {
     let conversations = group_by_conversation(ranked);
     let idf = idf(&conversations);
     let idf_sum = idf.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mean_length =
         conversations.values().map(|stats| stats.length).sum::<u64>() as f64 / conversations.len().max(1) as f64;
-    let mut by_time: Vec<(&SessionId, &ConversationStats<'_>)> =
+    let mut by_time: Vec<(&StreamId, &ConversationStats<'_>)> =
         conversations.iter().map(|(id, stats)| (*id, stats)).collect();
     by_time.sort_by(|(a, a_stats), (b, b_stats)| b_stats.last.cmp(&a_stats.last).then_with(|| a.cmp(b)));
-    let mut all: Vec<(SessionId, f64)> = Vec::with_capacity(by_time.len());
+    let mut all: Vec<(StreamId, f64)> = Vec::with_capacity(by_time.len());
     for (back, (id, stats)) in by_time.into_iter().enumerate() {
         let relevance = WORDS_WEIGHT * stats.bm25(&idf, mean_length) / idf_sum
             + BEST_TEXT_WEIGHT * stats.best_text(&idf) / idf_sum
@@ -54,8 +54,8 @@ pub fn likely_conversations(ranked: &[Ranked]) -> Vec<(SessionId, f64)> {
     all
 }
 
-fn group_by_conversation(ranked: &[Ranked]) -> BTreeMap<&SessionId, ConversationStats<'_>> {
-    let mut conversations: BTreeMap<&SessionId, ConversationStats<'_>> = BTreeMap::new();
+fn group_by_conversation(ranked: &[Ranked]) -> BTreeMap<&StreamId, ConversationStats<'_>> {
+    let mut conversations: BTreeMap<&StreamId, ConversationStats<'_>> = BTreeMap::new();
     for text in ranked {
         let candidate = &text.candidate;
         let stats = conversations.entry(&candidate.id.stream).or_default();
@@ -71,7 +71,7 @@ fn group_by_conversation(ranked: &[Ranked]) -> BTreeMap<&SessionId, Conversation
     conversations
 }
 
-fn idf(conversations: &BTreeMap<&SessionId, ConversationStats<'_>>) -> Vec<f64> {
+fn idf(conversations: &BTreeMap<&StreamId, ConversationStats<'_>>) -> Vec<f64> {
     let all = conversations.len() as f64;
     let terms = conversations.values().map(|stats| stats.term_counts.len()).max().unwrap_or(0);
     let contains =

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
 use crate::base::memory_id::MemoryId;
 use crate::base::memory_id::MemoryKind;
 use crate::base::message::Role;
@@ -21,7 +21,7 @@ pub enum TextKey {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TextId {
     /// A session's or an agent's.
-    pub stream: SessionId,
+    pub stream: StreamId,
     pub key: TextKey,
 }
 

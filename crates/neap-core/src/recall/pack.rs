@@ -7,7 +7,7 @@ use super::page::{ShownText, empty_page_tokens, heading, needs_heading, render_l
 use super::passage::passage;
 use super::restatements::outdated;
 use super::{Candidate, ParsedQuestion, Ranked, TextId, TextKind};
-use crate::base::ids::SessionId;
+use crate::base::ids::StreamId;
 use crate::base::tokens::{TokenCounter, Tokens};
 
 /// Texts that did not fit before packing stops: then hardly anything else will.
@@ -100,7 +100,7 @@ struct PagePacker<'a> {
     has_candidate_counts: bool,
     frame: Tokens,
     remaining: Tokens,
-    heading_tokens: BTreeMap<(SessionId, String), Tokens>,
+    heading_tokens: BTreeMap<(StreamId, String), Tokens>,
     /// Tokens of each rendered line; filled when first counted.
     line_tokens: BTreeMap<TextId, Tokens>,
     seen_texts: BTreeSet<String>,
@@ -215,10 +215,10 @@ impl<'a> PagePacker<'a> {
 
     /// Adds the few short texts between two shown ones: "yes, both" completes an exchange.
     fn close_gaps(&mut self, ranked: &[Ranked], texts: &BTreeMap<TextId, Arc<str>>) {
-        let mut taken: Vec<(SessionId, u64)> =
+        let mut taken: Vec<(StreamId, u64)> =
             self.shown.iter().map(|item| (item.candidate.id.stream.clone(), item.candidate.position)).collect();
         taken.sort();
-        let mut gaps: BTreeMap<(&SessionId, u64), Option<&Candidate>> = BTreeMap::new();
+        let mut gaps: BTreeMap<(&StreamId, u64), Option<&Candidate>> = BTreeMap::new();
         for pair in taken.windows(2) {
             let [(stream, first), (other, last)] = pair else { continue };
             if stream == other && (2..=GAP_TEXTS_MAX + 1).contains(&(last - first)) {
@@ -232,7 +232,7 @@ impl<'a> PagePacker<'a> {
             gaps.entry((&candidate.id.stream, candidate.position)).and_modify(|known| *known = Some(candidate));
         }
         let gaps: Vec<_> = gaps.into_iter().collect();
-        let follow = |a: &(&SessionId, u64), b: &(&SessionId, u64)| a.0 == b.0 && a.1 + 1 == b.1;
+        let follow = |a: &(&StreamId, u64), b: &(&StreamId, u64)| a.0 == b.0 && a.1 + 1 == b.1;
         for gap in gaps.chunk_by(|(a, _), (b, _)| follow(a, b)) {
             let between: Option<Vec<&Candidate>> = gap.iter().map(|(_, known)| *known).collect();
             let is_short = |candidates: &Vec<&Candidate>| {

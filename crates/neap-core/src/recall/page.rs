@@ -5,7 +5,7 @@
 //! ([`quote_lines`]), so no stored text can end the page, begin another conversation, or speak under another name.
 
 use super::{Candidate, TextKind};
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::text::render::quote_lines;
@@ -48,7 +48,7 @@ pub(super) fn needs_heading(a: &Candidate, b: &Candidate) -> bool {
     heading_key(a) != heading_key(b)
 }
 
-fn heading_key(candidate: &Candidate) -> (&SessionId, String) {
+fn heading_key(candidate: &Candidate) -> (&StreamId, String) {
     (&candidate.id.stream, candidate.at.date())
 }
 

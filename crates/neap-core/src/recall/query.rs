@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Embedding, TextId, TextKind};
-use crate::base::ids::{EffortId, SessionId, Stamp};
+use crate::base::ids::{EffortId, Stamp, StreamId};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
@@ -32,7 +32,7 @@ impl Query {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Filter {
     /// `None`: all sessions, but no agent's stream.
-    pub streams: Option<BTreeSet<SessionId>>,
+    pub streams: Option<BTreeSet<StreamId>>,
     pub kinds: Option<BTreeSet<TextKind>>,
     /// Inclusive.
     pub from: Option<Stamp>,
@@ -44,7 +44,7 @@ pub struct Filter {
 }
 
 impl Filter {
-    pub fn for_stream(id: &SessionId) -> Self {
+    pub fn for_stream(id: &StreamId) -> Self {
         Self { streams: Some([id.clone()].into()), ..Self::default() }
     }
 
@@ -106,7 +106,7 @@ pub struct NeighbourQuery {
     pub texts: Vec<TextId>,
     /// How far from them, in messages.
     pub distance: u64,
-    pub openings: BTreeSet<SessionId>,
+    pub openings: BTreeSet<StreamId>,
     /// A session to fetch the last texts of, and how many.
-    pub latest: Option<(SessionId, usize)>,
+    pub latest: Option<(StreamId, usize)>,
 }

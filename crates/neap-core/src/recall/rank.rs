@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, RankWeights, TextId, TextKind};
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 use crate::text::terms::terms;
 
 /// Texts whose neighbours are fetched, and how far from each.
@@ -61,7 +61,7 @@ pub struct Ranking<'a> {
     mean_similarity: f64,
     candidates: Vec<Candidate>,
     /// The session the question is asked in, and how many of its latest texts the model already sees.
-    current_session: Option<(SessionId, u64)>,
+    current_session: Option<(StreamId, u64)>,
 }
 
 impl<'a> Ranking<'a> {
@@ -90,13 +90,13 @@ impl<'a> Ranking<'a> {
 
     /// Sets the current session. Its recent texts score higher, since work is local; its latest `visible` texts
     /// are not recalled, since the model sees them.
-    pub fn with_current_session(mut self, session: &SessionId, visible: u64) -> Self {
+    pub fn with_current_session(mut self, session: &StreamId, visible: u64) -> Self {
         self.current_session = Some((session.clone(), visible));
         self
     }
 
     /// The position of the current session's last text that the model does not see.
-    fn last_hidden(&self) -> Option<(&SessionId, u64)> {
+    fn last_hidden(&self) -> Option<(&StreamId, u64)> {
         let (session, visible) = self.current_session.as_ref()?;
         let in_session = self.candidates.iter().filter(|candidate| candidate.id.stream == *session);
         Some((session, in_session.map(|candidate| candidate.position).max().unwrap_or(0).saturating_sub(*visible)))
@@ -138,7 +138,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The texts with the highest own scores, and the conversations of these and the next best.
-    fn top_texts(&self) -> (Vec<TextId>, BTreeSet<&SessionId>) {
+    fn top_texts(&self) -> (Vec<TextId>, BTreeSet<&StreamId>) {
         let own = self.own_scores();
         let mut best: Vec<(&Candidate, f64)> = self
             .candidates
@@ -238,7 +238,7 @@ impl<'a> Ranking<'a> {
         candidate.hits.iter().zip(&self.idf).filter(|(hits, _)| **hits > 0).map(|(_, idf)| idf).sum()
     }
 
-    fn current_session_score(&self, current: Option<(&SessionId, u64)>, candidate: &Candidate) -> f64 {
+    fn current_session_score(&self, current: Option<(&StreamId, u64)>, candidate: &Candidate) -> f64 {
         match current {
             Some((session, last)) if *session == candidate.id.stream && candidate.position > 0 => {
                 let back = last.saturating_sub(candidate.position) as f64;
@@ -354,7 +354,7 @@ fn best_per_conversation(indexes: &[usize], values: impl Iterator<Item = f64>) -
     best
 }
 
-fn sort_key(candidate: &Candidate) -> (&SessionId, u64, &TextId) {
+fn sort_key(candidate: &Candidate) -> (&StreamId, u64, &TextId) {
     (&candidate.id.stream, candidate.position, &candidate.id)
 }
 

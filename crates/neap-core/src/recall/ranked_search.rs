@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::pack::shortlist;
 use super::{Candidate, Candidates, NeighbourQuery, ParsedQuestion, Query, RankWeights, Ranked, Ranking, TextId};
-use crate::base::ids::SessionId;
+use crate::base::ids::StreamId;
 use crate::base::tokens::Tokens;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,7 @@ pub struct RankedSearch {
     pub query: Query,
     pub weights: RankWeights,
     /// The session the question is asked in, and how many of its latest texts the model already sees.
-    pub current_session: Option<(SessionId, u64)>,
+    pub current_session: Option<(StreamId, u64)>,
     pub budget: Tokens,
 }
 

@@ -96,6 +96,7 @@ fn mask_stable(id: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::ids::StreamId;
 
     #[track_caller]
     fn check(name: &str, want: &str) {
@@ -200,10 +201,11 @@ mod tests {
         let agent = AgentId::from_name("Newton").expect("has letters");
         let stream = agent.stream();
         assert_eq!((stream.as_str(), stream.agent()), ("@newton", Some(agent)));
-        assert_eq!(serde_json::from_str::<SessionId>("\"@newton\"").expect("stored so"), stream);
+        assert_eq!(serde_json::from_str::<StreamId>("\"@newton\"").expect("stored so"), stream);
         assert!(SessionId::parse("@newton").is_err());
         assert_eq!(SessionId::from_name("@newton").expect("has letters").as_str(), "newton");
-        assert!(serde_json::from_str::<SessionId>("\"@../x\"").is_err());
+        assert!(serde_json::from_str::<SessionId>("\"@newton\"").is_err());
+        assert!(serde_json::from_str::<StreamId>("\"@../x\"").is_err());
     }
 
     proptest::proptest! {

@@ -1,6 +1,6 @@
 //! An agent within a session: its stream, its configuration, and the memories loaded for it.
 
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 use crate::base::policy::Policy;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::memory::frame::{FrameChoice, select};
@@ -14,7 +14,7 @@ use crate::session::event::RecordedEvent;
 use crate::session::state::{NewSession, SessionState};
 
 pub struct AgentContext<'a> {
-    pub id: &'a SessionId,
+    pub id: &'a StreamId,
     /// Events are applied to it at once, before they are durable.
     pub agent: &'a mut SessionState,
     pub memories: &'a mut LoadedMemories,
@@ -104,7 +104,7 @@ impl AgentContext<'_> {
 
 /// Applies changes in order to an agent's stream, and creates it first if it does not exist.
 pub(super) fn record_writes(
-    (id, agent): (&SessionId, &mut SessionState),
+    (id, agent): (&StreamId, &mut SessionState),
     counter: &dyn TokenCounter,
     now: Stamp,
     writes: Vec<MemoryWrite>,
@@ -132,9 +132,8 @@ fn focus(state: &SessionState, agent: &AgentHead, last_question: Option<&str>) -
     for effort in state.open_efforts().filter(|effort| active.is_none_or(|active| active.id != effort.id)) {
         focus.add_thread(&format!("Open effort: {}", effort.name), Stakes::Medium, effort.created);
     }
-    let session = state.head().session.as_ref();
-    for pending in agent.pending.iter().filter(|pending| session.is_some() && pending.session.as_ref() == session)
-    {
+    let session = state.head().session();
+    for pending in agent.pending.iter().filter(|pending| session.is_some() && pending.session == session) {
         focus.add_thread(
             &format!("Awaiting the outcome of {}: {}", pending.id, pending.text),
             pending.stakes,
@@ -154,7 +153,7 @@ mod tests {
     #[test]
     fn focus_is_the_active_effort_and_what_else_is_open() {
         let mut state = SessionState::default();
-        let session = SessionId::from_name("main").unwrap();
+        let session = StreamId::parse("main").unwrap();
         state.record(
             Stamp(1),
             SessionEvent::Created {
@@ -169,7 +168,8 @@ mod tests {
             state.record(Stamp(at), EffortEvent::Opened { id, name: name.into(), turn: TurnNo(1) });
         }
         let mut agent = AgentHead::default();
-        for (id, stakes, session) in [("d1", Stakes::Critical, Some(session)), ("d2", Stakes::Critical, None)] {
+        for (id, stakes, session) in [("d1", Stakes::Critical, session.session()), ("d2", Stakes::Critical, None)]
+        {
             let id = id.parse().unwrap();
             agent.pending.push(PendingDecision {
                 id,

@@ -1,6 +1,6 @@
 //! What the turn machines work on.
 
-use crate::base::ids::{SessionId, Stamp};
+use crate::base::ids::{Stamp, StreamId};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::context::epoch::SentPrompt;
@@ -14,7 +14,7 @@ use crate::session::state::SessionState;
 use crate::turn::agent_context::{AgentContext, record_writes};
 
 pub struct TurnContext<'a> {
-    pub id: &'a SessionId,
+    pub id: &'a StreamId,
     /// Decisions are applied to it at once.
     pub state: &'a mut SessionState,
     /// The logs in play.

@@ -40,7 +40,7 @@ impl EffortQuery {
     }
 
     pub(super) fn to_search(&self, state: &SessionState, now: Stamp) -> TextSearch {
-        let streams = state.head().session.iter().cloned().collect::<BTreeSet<_>>();
+        let streams = state.head().stream.iter().cloned().collect::<BTreeSet<_>>();
         TextSearch {
             question: recall::ParsedQuestion::parse(&self.query, now),
             filter: Filter { streams: Some(streams), ..Filter::default() },

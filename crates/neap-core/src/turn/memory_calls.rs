@@ -61,7 +61,7 @@ fn provenance(cx: &TurnContext<'_>, turn: TurnNo, caller: &CallOrigin, call: &To
             (None, format!("call after event {seq}"))
         }
     };
-    let session = cx.state.head().session.clone();
+    let session = cx.state.head().session();
     Provenance { session, turn, source: Some(source), ..Provenance::from_author(Author::Model) }
 }
 

@@ -92,7 +92,7 @@ impl Turn {
         let remember = |(nth, sentence): (usize, &str)| {
             let fact = Fact::new(STANDING_SUBJECT, sentence, Confidence::FULL);
             let source = Some(format!("stated in turn {}, {}", self.turn, nth + 1));
-            let (session, turn) = (cx.state.head().session.clone(), Some(self.turn));
+            let (session, turn) = (cx.state.head().session(), Some(self.turn));
             let provenance = Provenance { session, turn, source, ..Provenance::from_author(self.author) };
             MemoryCommand::Remember(Box::new(MemoryDraft {
                 pinned: true,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use neap_core::base::handle::Handle;
-use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Stamp, StreamId, TurnNo};
 use neap_core::base::message::{Exchange, Scope, ToolCall};
 use neap_core::base::policy::Policy;
 use neap_core::base::testing::WordCounter;
@@ -27,7 +27,7 @@ use crate::check::Checks;
 use crate::dice::Dice;
 
 pub(crate) struct World {
-    id: SessionId,
+    id: StreamId,
     pub(crate) dice: Dice,
     pub(crate) state: SessionState,
     pub(crate) logs: LogCache,
@@ -56,7 +56,7 @@ impl World {
         };
         let policy = policy(&mut dice, &tools);
         let mut world = Self {
-            id: SessionId::parse("s").expect("a slug"),
+            id: StreamId::parse("s").expect("a slug"),
             dice,
             state: SessionState::default(),
             logs: LogCache::default(),

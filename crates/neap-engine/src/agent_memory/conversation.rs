@@ -33,6 +33,7 @@ const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 const TEXTS_MAX: usize = 128;
 
 pub(super) struct ConversationLog {
+    id: SessionId,
     parts: Arc<Parts>,
     stream: OpenStream,
     counter: Arc<dyn TokenCounter>,
@@ -62,13 +63,14 @@ impl ConversationLog {
         }
         let (counter, tools) = (counter_for(&stream.state.head().encoding), ToolSet::none());
         let (interrupt, in_flight) = (Interrupt::default(), Vec::new());
-        let mut conversation = Self { parts, stream, counter, tools, interrupt, in_flight, log_tokens_max };
+        let mut conversation =
+            Self { id: id.clone(), parts, stream, counter, tools, interrupt, in_flight, log_tokens_max };
         conversation.load_in_flight().await?;
         Ok(conversation)
     }
 
     pub(super) fn session(&self) -> &SessionId {
-        &self.stream.id
+        &self.id
     }
 
     pub(super) fn counter(&self) -> &Arc<dyn TokenCounter> {

@@ -1,7 +1,7 @@
 //! The files of Anthropic's memory tool: one stream for each tenant. The files are a fold of the recorded calls,
 //! by the rules of [`neap_model::memory_tool`]; none is a file on this machine.
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, StreamId};
 use neap_core::base::message::{CountedMessage, Message, ToolCall, ToolRound};
 use neap_core::base::policy::Policy;
 use neap_core::client::{HistoryHead, Tenant};
@@ -77,7 +77,7 @@ impl Engine {
     }
 }
 
-async fn load_files(store: &dyn Store, id: &SessionId) -> Result<MemoryFiles, StoreError> {
+async fn load_files(store: &dyn Store, id: &StreamId) -> Result<MemoryFiles, StoreError> {
     let (mut files, mut from) = (MemoryFiles::new(), Seq(1));
     loop {
         let page = store.events(id, from, PAGE).await?;

@@ -127,7 +127,7 @@ impl Engine {
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
-            let is_new = proxy_session.stream.state.head().session.is_none();
+            let is_new = proxy_session.stream.state.head().stream.is_none();
             let new = NewItems::of(&proxy_session, parsed, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
             let stays_unmodified = is_unmodified(parsed, chain, incoming, plan, &proxy_session);

@@ -112,7 +112,7 @@ impl Engine {
         check_owner(&stream, &caller.tenant)?;
         // One caller's memories are not another's (I11).
         let agent = AgentConfig { id: self.agent_for(caller).await?, profile: AgentProfile::default().into() };
-        let mut session = self.open_session_as(stream, Some(&agent)).await?;
+        let mut session = self.open_session_as(id, stream, Some(&agent)).await?;
         Ok(session.call_tool(&call.name, &call.arguments).await?.text)
     }
 

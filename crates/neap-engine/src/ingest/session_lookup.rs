@@ -6,7 +6,7 @@
 //! digests begin with the caller, so nobody else can make them. From then on the stream names its owner
 //! (`adoption`, `recording`).
 
-use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ids::{SessionId, StreamId, TurnNo};
 use neap_core::client::{
     Chain, ClientRequest, HistoryVerdict, SessionName, Tenant, items_to_first_message, items_to_first_reply,
     judge_history,
@@ -65,7 +65,7 @@ impl Engine {
         let found = match request.signals.identity(&caller.tenant) {
             Some(identity) => {
                 let named = self.session_by_name(caller, &identity.name, chain, permit).await?;
-                if named.proxy_session.stream.state.head().session.is_some() {
+                if named.proxy_session.stream.state.head().stream.is_some() {
                     return Ok(named);
                 }
                 let legacy = self.legacy_session_by_name(caller, &identity.name, request, chain, permit).await?;
@@ -92,13 +92,13 @@ impl Engine {
         for others in 0..NAME_COLLISIONS_MAX {
             let session = name.id_after_collisions(others);
             let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
-            let is_new = proxy_session.stream.state.head().session.is_none();
+            let is_new = proxy_session.stream.state.head().stream.is_none();
             if is_new || is_owned_by(caller, &proxy_session) || is_proven_by_history(caller, &proxy_session, chain)
             {
                 return Ok(SessionMatch { session, proxy_session, earlier: None });
             }
         }
-        Err(EngineError::NoSession(name.id()))
+        Err(EngineError::NoSession(name.id().into()))
     }
 
     /// A session of this name under an older id.
@@ -123,7 +123,7 @@ impl Engine {
             let session = identity.name.legacy_id();
             let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
             let legacy_chain = chain_as(&tenant, request);
-            let is_there = proxy_session.stream.state.head().session.is_some();
+            let is_there = proxy_session.stream.state.head().stream.is_some();
             if is_there
                 && (is_owned_by(caller, &proxy_session)
                     || is_proven_by_history(caller, &proxy_session, &legacy_chain))
@@ -226,7 +226,7 @@ impl Engine {
     pub(super) async fn match_history(
         &self,
         proxy_session: &mut ProxySession,
-        session: &SessionId,
+        session: &StreamId,
         request: &ClientRequest,
         chain: &Chain,
         is_only_recorded: bool,
@@ -260,7 +260,7 @@ impl Engine {
 
     pub(super) async fn find_recorded(
         &self,
-        wanted: Option<&SessionId>,
+        wanted: Option<&StreamId>,
         request: &ClientRequest,
         chain: &Chain,
     ) -> Result<Option<(SessionId, TurnNo)>, EngineError> {
@@ -274,7 +274,7 @@ impl Engine {
     async fn known_prefix(
         &self,
         chain: &Chain,
-        session: Option<&SessionId>,
+        session: Option<&StreamId>,
     ) -> Result<(usize, Vec<(SessionId, TurnNo)>), EngineError> {
         let (mut known, mut unknown) = (chain.unlinked_len(), chain.links().len() + 1);
         let mut found = Vec::new();

@@ -4,7 +4,7 @@ mod recorder;
 
 pub(crate) use recorder::{Committed, Recorder};
 
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::policy::Policy;
 use neap_core::context::epoch::SentPrompt;
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
@@ -17,7 +17,7 @@ use neap_store::{Commit, Store, StoreError};
 use crate::agent_stream::AgentStream;
 
 pub(crate) struct OpenStream {
-    pub(crate) id: SessionId,
+    pub(crate) id: StreamId,
     pub(crate) state: SessionState,
     pub(crate) logs: LogCache,
     /// The prompt as it was sent to the model; empty after a reload.
@@ -31,7 +31,8 @@ pub(crate) struct OpenStream {
 }
 
 impl OpenStream {
-    pub(crate) async fn load(store: &dyn Store, id: SessionId) -> Result<Self, StoreError> {
+    pub(crate) async fn load(store: &dyn Store, id: impl Into<StreamId>) -> Result<Self, StoreError> {
+        let id = id.into();
         let mut state = store.load(&id).await?.unwrap_or_default();
         state.set_masking(store.masking());
         let (committed, in_flight) = (state.seq(), TurnsInFlight::of(&state));

@@ -3,7 +3,7 @@
 //! Events are decided from a stream's state. If another process commits first, nothing is written: the stream is
 //! reloaded and the caller decides again, a bounded number of times.
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::session::event::RecordedEvent;
 use neap_store::StoreError;
 
@@ -62,7 +62,7 @@ impl<'a> Recorder<'a> {
     }
 
     /// Counts a conflict with another process; [`EngineError::Contended`] after too many.
-    pub(crate) fn count_conflict(&mut self, stream: &SessionId) -> Result<(), EngineError> {
+    pub(crate) fn count_conflict(&mut self, stream: &StreamId) -> Result<(), EngineError> {
         self.conflicts += 1;
         if self.conflicts > CONFLICTS_MAX { Err(EngineError::Contended(stream.clone())) } else { Ok(()) }
     }

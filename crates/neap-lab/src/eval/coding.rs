@@ -61,7 +61,7 @@ async fn recall_after(
     let session = occasion_session(turns.last().map_or(0, |turn| turn.session))?;
     let request = RetrievalRequest {
         embedding: recorded.embed_query(question).await?,
-        current: Some(CurrentSession { session, visible_texts: VISIBLE_TURNS as u64 }),
+        current: Some(CurrentSession { session: session.into(), visible_texts: VISIBLE_TURNS as u64 }),
         weights: options.weights.clone(),
         ..RetrievalRequest::new(question, Tokens(BUDGET))
     };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::{Filter, likely_conversations};
 use neap_engine::RetrievalRequest;
@@ -22,7 +22,7 @@ pub(crate) async fn evaluate_openings(
     tally: &mut EvalTally,
 ) -> Result<(), LabError> {
     let conversation = recorded.conversation.clone();
-    let mut projects: BTreeMap<SessionId, &str> = BTreeMap::new();
+    let mut projects: BTreeMap<StreamId, &str> = BTreeMap::new();
     let mut last = None;
     for turn in &conversation.turns {
         let Some(project) = turn.project.as_deref() else { return Ok(()) };
@@ -47,7 +47,7 @@ pub(crate) async fn evaluate_openings(
             tally.openings += 1;
             tally.placed_right += u64::from(winner.is_some_and(|(winner, _)| winner == project));
         }
-        projects.insert(occasion_session(turn.session)?, project);
+        projects.insert(occasion_session(turn.session)?.into(), project);
     }
     Ok(())
 }

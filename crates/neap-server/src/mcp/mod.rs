@@ -105,9 +105,11 @@ impl McpState {
     ) -> Result<Session, ToolFailure> {
         match self.engine.attach(&resolved.session).await {
             Ok(session) => Ok(session),
-            Err(EngineError::NoSession(id)) if resolved.is_named && is_read_only => Err(no_session(&id)),
-            Err(EngineError::NoSession(id)) => {
-                let session = self.engine.resume(&id, &SessionOptions::default()).await?;
+            Err(EngineError::NoSession(_)) if resolved.is_named && is_read_only => {
+                Err(no_session(&resolved.session))
+            }
+            Err(EngineError::NoSession(_)) => {
+                let session = self.engine.resume(&resolved.session, &SessionOptions::default()).await?;
                 self.notify_list_changed();
                 Ok(session)
             }

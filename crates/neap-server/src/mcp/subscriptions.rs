@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, StreamId};
 use rmcp::RoleServer;
 use rmcp::model::{ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter};
 use rmcp::service::{Peer, SubscriptionContext};
@@ -20,7 +20,7 @@ const WATCHED_MAX: usize = 256;
 
 /// Watched URIs with their stream and the last position seen.
 #[derive(Default)]
-struct WatchedResources(BTreeMap<String, (SessionId, Option<Seq>)>);
+struct WatchedResources(BTreeMap<String, (StreamId, Option<Seq>)>);
 
 impl WatchedResources {
     /// Adds a resource; the next poll reports it as changed.
@@ -33,7 +33,7 @@ impl WatchedResources {
 
     /// The resources that changed since the last call. Reads each stream's position once.
     async fn take_changed(&mut self, state: &McpState) -> Vec<String> {
-        let mut latest: BTreeMap<SessionId, Seq> = BTreeMap::new();
+        let mut latest: BTreeMap<StreamId, Seq> = BTreeMap::new();
         for (stream, _) in self.0.values() {
             if !latest.contains_key(stream)
                 && let Ok(now) = state.engine.store().last_seq(stream).await
@@ -53,9 +53,9 @@ impl WatchedResources {
     }
 }
 
-fn stream_of(state: &McpState, uri: &str) -> Option<SessionId> {
+fn stream_of(state: &McpState, uri: &str) -> Option<StreamId> {
     match Uri::parse(uri)? {
-        Uri::Context(session) | Uri::Effort(session, _) | Uri::Raw(session, ..) => Some(session),
+        Uri::Context(session) | Uri::Effort(session, _) | Uri::Raw(session, ..) => Some(session.into()),
         Uri::Memory(_) => state.defaults.agent.as_ref().map(neap_core::base::ids::AgentId::stream),
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::memory::{
     AgentHead, Author, Body, CensorAction, CensorPattern, CensorSide, Change, CountedState, Memory, MemoryEvent,
     MemoryId, MemoryKind, Status, Trust,
@@ -19,7 +19,7 @@ use crate::words::UNTRUSTED;
 
 #[derive(Debug)]
 pub struct AgentWatch {
-    pub id: SessionId,
+    pub id: StreamId,
     /// A word that only this agent's memories contain.
     pub canary: String,
     /// The stream replayed here, for comparison.
@@ -31,7 +31,7 @@ pub struct AgentWatch {
 }
 
 impl AgentWatch {
-    pub fn new(id: SessionId, canary: String) -> Self {
+    pub fn new(id: StreamId, canary: String) -> Self {
         let (replayed, watch) = (SessionState::default(), StreamWatch::default());
         Self { id, canary, replayed, watch, records: BTreeMap::new(), written: BTreeSet::new() }
     }

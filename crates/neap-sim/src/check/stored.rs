@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::ids::{StreamId, TurnNo};
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::state::SessionState;
 use neap_store::{Store, StoreError};
@@ -24,7 +24,7 @@ struct ClientStream {
 /// Where accepted texts must be.
 #[derive(Debug, Clone)]
 pub(crate) enum Place {
-    In(SessionId),
+    In(StreamId),
     /// In one stream of all.
     OneStream,
     /// In any stream: a branch of a history repeats its beginning.
@@ -33,9 +33,9 @@ pub(crate) enum Place {
 
 #[derive(Default)]
 pub(crate) struct StoredTexts {
-    streams: BTreeMap<SessionId, ClientStream>,
+    streams: BTreeMap<StreamId, ClientStream>,
     /// Where messages are, which search finds; it does not look into calls.
-    said: BTreeMap<u64, BTreeSet<(SessionId, Option<TurnNo>)>>,
+    said: BTreeMap<u64, BTreeSet<(StreamId, Option<TurnNo>)>>,
 }
 
 impl StoredTexts {
@@ -74,7 +74,7 @@ impl StoredTexts {
     }
 
     /// The sessions and turns that have a message; none if it is not stored.
-    pub(crate) fn places(&self, number: u64) -> Option<&BTreeSet<(SessionId, Option<TurnNo>)>> {
+    pub(crate) fn places(&self, number: u64) -> Option<&BTreeSet<(StreamId, Option<TurnNo>)>> {
         self.said.get(&number)
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use neap_core::base::ids::{Seq, SessionId};
+use neap_core::base::ids::{Seq, StreamId};
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_store::{Store, StoreError, StoredEvent};
 
@@ -22,7 +22,7 @@ pub struct StreamWatch {
 /// All events after the first `from`; damage is a violation.
 pub async fn read_events(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     from: usize,
     out: &mut Violations,
 ) -> Result<Vec<RecordedEvent>, StoreError> {
@@ -54,7 +54,7 @@ impl StreamWatch {
     pub async fn follow(
         &mut self,
         store: &dyn Store,
-        session: &SessionId,
+        session: &StreamId,
         trace: &Trace,
         out: &mut Violations,
     ) -> Result<Vec<RecordedEvent>, StoreError> {
@@ -76,7 +76,7 @@ impl StreamWatch {
     pub async fn compare_all(
         &self,
         store: &dyn Store,
-        session: &SessionId,
+        session: &StreamId,
         trace: &Trace,
         out: &mut Violations,
     ) -> Result<Vec<RecordedEvent>, StoreError> {
@@ -119,7 +119,7 @@ impl StreamWatch {
 }
 
 fn compare(
-    session: &SessionId,
+    session: &StreamId,
     from: usize,
     stored: &[RecordedEvent],
     acknowledged: &[RecordedEvent],

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::{SessionId, StreamId};
 use neap_core::base::ledger::Layer;
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
@@ -23,7 +23,7 @@ type LogTexts = Vec<(u64, Vec<String>)>;
 /// Compares every log with the stream, exchange by exchange.
 pub async fn check_logs(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     events: &[RecordedEvent],
     out: &mut Violations,
 ) -> Result<(), StoreError> {
@@ -119,7 +119,7 @@ pub async fn check_findable(
 /// The store's own examination finds nothing that needs repair.
 pub async fn check_examination(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     out: &mut Violations,
 ) -> Result<(), StoreError> {
     for finding in store.examine(Some(session)).await? {

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp, StreamId};
 use neap_core::base::message::Message;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::WireApi;
@@ -120,7 +120,7 @@ impl Twin {
 
 #[async_trait]
 impl Rival for Twin {
-    async fn act(&self, _session: &SessionId) {
+    async fn act(&self, _stream: &StreamId) {
         // Once: a second delivery of a recorded message would be a second message.
         let Some(delivery) = self.next.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         match delivery.deliver(&self.engine).await {

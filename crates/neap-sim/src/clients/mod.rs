@@ -219,7 +219,7 @@ impl Clients {
         self.proxy.spoil_plan(self.plant, request, &mut plan);
         forwarded::check(request, &plan, self.counter.as_ref(), &foreign, out);
         match (plan.recorded, plan.session) {
-            (RecordingOutcome::Durable, Some(session)) => self.accepted.push((labels, Place::In(session))),
+            (RecordingOutcome::Durable, Some(session)) => self.accepted.push((labels, Place::In(session.into()))),
             (RecordingOutcome::Deferred(_), _) => self.waiting.push((labels, Place::AnyStream)),
             (recorded, session) => out.add("I2", format!("a turn is not recorded: {recorded:?} {session:?}")),
         }

@@ -174,7 +174,7 @@ impl Clients {
         let completed = if is_forgotten { Ok(()) } else { engine.complete_request(plan, reply).await };
         match completed {
             Ok(()) => {
-                let place = plan.session.clone().map_or(Place::AnyStream, Place::In);
+                let place = plan.session.clone().map_or(Place::AnyStream, |session| Place::In(session.into()));
                 self.accepted.push((labels, place));
             }
             Err(error) => {

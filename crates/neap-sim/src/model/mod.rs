@@ -89,7 +89,7 @@ impl SimModel {
     fn decide(&self, request: &ModelRequest) -> (Result<ModelReply, ModelError>, Delivery) {
         let mut inner = self.lock();
         let seen = SeenRequest {
-            session: self.session.clone(),
+            session: self.session.clone().into(),
             message: inner.user_text.clone(),
             acknowledged: self.trace.acknowledged_len(&self.session),
             request: request.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, params};
@@ -157,7 +157,7 @@ fn has_no_events(db: &Connection, stream: i64) -> rusqlite::Result<bool> {
 
 impl Gathered {
     /// The session's name: from its own event, which has a checksum, otherwise from its row.
-    pub(super) fn name(&self, db: &Connection, stream: i64) -> rusqlite::Result<Option<SessionId>> {
+    pub(super) fn name(&self, db: &Connection, stream: i64) -> rusqlite::Result<Option<StreamId>> {
         let mut created = None;
         StreamReader::new(db, stream).for_each(|stored| {
             if let StoredEvent::Whole(RecordedEvent {
@@ -169,7 +169,7 @@ impl Gathered {
                 created = Some(session);
             }
         })?;
-        let row = self.names.get(&stream).and_then(|name| SessionId::parse_stored(name).ok());
+        let row = self.names.get(&stream).and_then(|name| StreamId::parse(name).ok());
         Ok(created.or(row))
     }
 }
@@ -180,7 +180,7 @@ fn parse_session(row: &Row) -> Option<(i64, String)> {
         return None;
     };
     let name = String::from_utf8(name.clone()).ok()?;
-    SessionId::parse_stored(&name).ok().map(|_| (*stream, name))
+    StreamId::parse(&name).ok().map(|_| (*stream, name))
 }
 
 fn parse_row(row: Row) -> Option<SalvagedRow> {

@@ -7,7 +7,7 @@ mod pages;
 
 use std::path::Path;
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{SessionId, Stamp, StreamId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::db_error::store_error;
@@ -19,7 +19,7 @@ use neap_store::{Finding, Severity, StoreError, files};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Salvaged {
     /// Each session's or agent's stream, and how many of its events are undamaged.
-    pub streams: Vec<(SessionId, u64)>,
+    pub streams: Vec<(StreamId, u64)>,
     pub findings: Vec<Finding>,
 }
 
@@ -86,7 +86,7 @@ fn streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
 }
 
 /// If the name is unknown or already taken, makes one up.
-fn session_name(gathered: &Gathered, db: &Connection, stream: i64) -> Result<SessionId, SalvageError> {
+fn session_name(gathered: &Gathered, db: &Connection, stream: i64) -> Result<StreamId, SalvageError> {
     let found = gathered.name(db, stream)?;
     if let Some(id) = found
         && super::events::stream_number(db, id.as_str())?.is_none()
@@ -94,6 +94,7 @@ fn session_name(gathered: &Gathered, db: &Connection, stream: i64) -> Result<Ses
         return Ok(id);
     }
     SessionId::from_name(&format!("salvaged {stream}"))
+        .map(StreamId::from)
         .map_err(|e| SalvageError::Reading(std::io::Error::other(e)))
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 
 use crate::backend::derived::{Derived, Folded};
 use crate::{Finding, Severity};
 
-pub fn losses(session: &SessionId, folded: &Folded) -> Vec<Finding> {
+pub fn losses(session: &StreamId, folded: &Folded) -> Vec<Finding> {
     let lost = |what: String| Finding { severity: Severity::Damaged, session: Some(session.clone()), what };
     // Reports a damaged block once, not once per event.
     let runs = folded.damaged.chunk_by(|(a, why), (b, other)| a.next() == *b && why == other);
@@ -26,7 +26,7 @@ pub fn losses(session: &SessionId, folded: &Folded) -> Vec<Finding> {
     damaged.chain(missing).collect()
 }
 
-pub fn differences(session: &SessionId, stored: &Derived, folded: &Derived) -> Vec<Finding> {
+pub fn differences(session: &StreamId, stored: &Derived, folded: &Derived) -> Vec<Finding> {
     let mut found = Vec::new();
     if stored.head != folded.head {
         found.push("the session's row differs from its stream".to_owned());

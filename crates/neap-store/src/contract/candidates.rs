@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use neap_core::base::ids::{Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{MemoryKind, Status};
 use neap_core::recall::{
@@ -173,7 +173,7 @@ pub async fn proposals_are_filtered(store: &dyn Store) {
         other.add_turn(store, "apple", "an apple", Scope::Ambient).await;
     }
     embed_all(store, MODEL).await;
-    let streams = |ids: &[&SessionId]| Some(ids.iter().copied().cloned().collect::<BTreeSet<_>>());
+    let streams = |ids: &[&StreamId]| Some(ids.iter().copied().cloned().collect::<BTreeSet<_>>());
     let at = |n: usize| Some(stream.events[n].at);
     let unknown = super::session("never was");
     let kinds = Some(BTreeSet::from([TextKind::User]));
@@ -216,7 +216,7 @@ pub async fn agents_are_searched_when_named(store: &dyn Store) {
     embed_all(store, MODEL).await;
     let counted =
         |proposed: &Candidates| (proposed.text_count, proposed.document_frequencies.clone(), proposed.items.len());
-    let named = |ids: &[&SessionId]| {
+    let named = |ids: &[&StreamId]| {
         let streams = Some(ids.iter().copied().cloned().collect());
         Query { filter: Filter { streams, ..Filter::default() }, ..embedded_query("apple fell") }
     };

@@ -1,6 +1,6 @@
 //! Builds streams event by event, for tests.
 
-use neap_core::base::ids::{AgentId, EffortId, Seq, SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{AgentId, EffortId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{CountedMessage, Message, Scope, ToolCall, ToolRound};
 use neap_core::base::policy::Policy;
@@ -17,11 +17,11 @@ use neap_core::session::state::SessionState;
 
 use crate::{Commit, Store, StoreError};
 
-pub fn session(name: &str) -> SessionId {
-    SessionId::from_name(name).expect("a test's name has letters")
+pub fn session(name: &str) -> StreamId {
+    SessionId::from_name(name).expect("a test's name has letters").into()
 }
 
-pub fn agent(name: &str) -> SessionId {
+pub fn agent(name: &str) -> StreamId {
     AgentId::from_name(name).expect("a test's name has letters").stream()
 }
 
@@ -32,7 +32,7 @@ pub fn effort(name: &str) -> EffortId {
 /// A stream as its only writer knows it.
 #[derive(Debug, Clone)]
 pub struct TestStream {
-    pub id: SessionId,
+    pub id: StreamId,
     pub state: SessionState,
     pub events: Vec<RecordedEvent>,
 }

@@ -1,6 +1,6 @@
 //! Client histories, found again by their digests.
 
-use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{SessionId, Stamp, StreamId, TurnNo};
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
 use neap_core::session::event::{ClientEvent, Event};
 
@@ -24,9 +24,12 @@ fn history_linked(names: &[&str], turn: u64) -> Event {
     })
 }
 
-async fn found(store: &dyn Store, names: &[&str]) -> Vec<Vec<(SessionId, TurnNo)>> {
+async fn found(store: &dyn Store, names: &[&str]) -> Vec<Vec<(StreamId, TurnNo)>> {
     let digests: Vec<Digest> = names.iter().map(|name| digest(name)).collect();
-    store.sessions_by_digest(&digests).await.expect("a look can be taken")
+    let found = store.sessions_by_digest(&digests).await.expect("a look can be taken");
+    let streams =
+        |found: Vec<(SessionId, TurnNo)>| found.into_iter().map(|(id, turn)| (id.into(), turn)).collect();
+    found.into_iter().map(streams).collect()
 }
 
 /// Oldest session first, with the first turn that recorded the digest; a rebuild changes nothing.

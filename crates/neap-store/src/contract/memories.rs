@@ -1,6 +1,6 @@
 //! Memories: recalled by words and time, changed by events, erased on request.
 
-use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::ids::{Seq, Stamp, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::memory::{
     Change, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RecallResponse, Status,
@@ -20,15 +20,15 @@ fn names(memories: &[Memory]) -> Vec<String> {
     memories.iter().map(|memory| memory.id.to_string()).collect()
 }
 
-async fn recall(store: &dyn Store, agent: &SessionId, request: &RecallRequest) -> RecallResponse {
+async fn recall(store: &dyn Store, agent: &StreamId, request: &RecallRequest) -> RecallResponse {
     store.recall(agent, request).await.expect("memories can be recalled")
 }
 
-pub(super) async fn found(store: &dyn Store, agent: &SessionId, query: &str) -> Vec<String> {
+pub(super) async fn found(store: &dyn Store, agent: &StreamId, query: &str) -> Vec<String> {
     names(&recall(store, agent, &RecallRequest::new(query_terms(query), all_kinds())).await.memories)
 }
 
-pub(super) async fn read(store: &dyn Store, agent: &SessionId, ids: &[&str]) -> Vec<Memory> {
+pub(super) async fn read(store: &dyn Store, agent: &StreamId, ids: &[&str]) -> Vec<Memory> {
     let ids: Vec<MemoryId> = ids.iter().map(|id| memory_id(id)).collect();
     store.memories(agent, &ids).await.expect("memories can be read")
 }

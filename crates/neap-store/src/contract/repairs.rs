@@ -1,6 +1,6 @@
 //! Examining, rebuilding and erasing.
 
-use neap_core::base::ids::{Seq, Stamp, TurnNo};
+use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::{Filter, Query};
@@ -53,7 +53,7 @@ pub async fn an_erased_session_is_gone(store: &dyn Store) {
     assert_eq!(store.scrub(&stream.id, now).await.expect("it can be erased"), stream.events.len() as u64);
     let state = store.load(&stream.id).await.expect("it can be loaded").expect("the tombstone stays");
     assert!(state.head().scrubbed);
-    assert_eq!((state.head().session.as_ref(), state.seq()), (None, stream.seq().next()));
+    assert_eq!((state.head().stream.as_ref(), state.seq()), (None, stream.seq().next()));
     assert_eq!(state.efforts().len(), 0);
     let left = store.events(&stream.id, Seq(1), 100).await.expect("it can be read");
     let [StoredEvent::Whole(tombstone)] = left.as_slice() else {
@@ -66,7 +66,7 @@ pub async fn an_erased_session_is_gone(store: &dyn Store) {
         Query { filter: Filter::for_stream(&stream.id), ..Query::new(query_terms("canarybird cage morning")) };
     assert_eq!(store.find_candidates(&query).await.expect("a search can be made").items, []);
     let info = store.sessions().await.expect("they can be listed").remove(0);
-    assert_eq!((info.session, info.scrubbed, info.efforts), (stream.id.clone(), true, 0));
+    assert_eq!((StreamId::from(info.session), info.scrubbed, info.efforts), (stream.id.clone(), true, 0));
     assert_eq!(store.scrub(&stream.id, now).await.expect("again does no harm"), 0);
     assert_eq!(store.load(&other.id).await.expect("it can be loaded").as_ref(), Some(&other.state));
     assert_eq!(faults(store).await, []);

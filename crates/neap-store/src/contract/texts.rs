@@ -1,6 +1,6 @@
 //! Texts, read by their ids.
 
-use neap_core::base::ids::{Seq, SessionId, TurnNo};
+use neap_core::base::ids::{Seq, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::recall::{TextId, TextKey};
 use neap_core::session::event::{AbandonReason, Event, TurnEvent};
@@ -24,7 +24,7 @@ pub async fn texts_are_read_by_their_ids(store: &dyn Store) {
         .expect("it opens and concludes");
     let mut newton = TestStream::create_agent(store, "newton").await;
     newton.add_memory(store, &memory("f1", "apple falls", 5)).await;
-    let text_id = |stream: &SessionId, key| TextId { stream: stream.clone(), key };
+    let text_id = |stream: &StreamId, key| TextId { stream: stream.clone(), key };
     let cases = [
         (message(&stream, 399), Some("answer 199")),
         (message(&stream, 2), Some("question 1")),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 
 use super::cursor::Cursor;
 use super::{folder_error, view_writer};
@@ -12,7 +12,7 @@ use crate::{Finding, Severity, Store, StoreError, files};
 const ATTEMPTS_MAX: usize = 3;
 
 /// Reports files that are missing or differ from what a rebuild would write, and lines that the store lacks.
-pub async fn compare(store: &dyn Store, root: &Path, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+pub async fn compare(store: &dyn Store, root: &Path, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
     for _ in 1..ATTEMPTS_MAX {
         let seq = store.last_seq(session).await?;
         let found = compare_once(store, root, session).await?;
@@ -23,7 +23,7 @@ pub async fn compare(store: &dyn Store, root: &Path, session: &SessionId) -> Res
     compare_once(store, root, session).await
 }
 
-async fn compare_once(store: &dyn Store, root: &Path, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+async fn compare_once(store: &dyn Store, root: &Path, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
     let finding = |severity, what| Finding { severity, session: Some(session.clone()), what };
     let Some(state) = store.load(session).await? else { return Ok(Vec::new()) };
     let dir = root.join(session.as_str());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use neap_core::base::ids::{Seq, SessionId, Stamp};
+use neap_core::base::ids::{Seq, Stamp, StreamId};
 use neap_core::session::state::SessionState;
 
 use super::cursor::Cursor;
@@ -59,12 +59,12 @@ pub(super) fn has_content(dir: &Path) -> io::Result<bool> {
 pub struct FolderCursor(Option<Cursor>);
 
 impl FolderCursor {
-    pub fn read(root: &Path, session: &SessionId) -> Self {
+    pub fn read(root: &Path, session: &StreamId) -> Self {
         Self(Cursor::read(&root.join(session.as_str())))
     }
 
     /// Fails if the folder shows events that the store does not have.
-    pub fn check(&self, root: &Path, session: &SessionId, state: Option<&SessionState>) -> Result<(), StoreError> {
+    pub fn check(&self, root: &Path, session: &StreamId, state: Option<&SessionState>) -> Result<(), StoreError> {
         let stored = state.map(|state| state.head()).map(|head| StoredHead {
             created: head.created,
             seq: head.seq,
@@ -75,23 +75,23 @@ impl FolderCursor {
     }
 }
 
-pub struct FolderCursors(BTreeMap<SessionId, Cursor>);
+pub struct FolderCursors(BTreeMap<StreamId, Cursor>);
 
 impl FolderCursors {
     pub fn read(root: &Path) -> io::Result<Self> {
-        let ids = files::list_dir(root)?.into_iter().filter_map(|name| SessionId::parse(&name).ok());
+        let ids = files::list_dir(root)?.into_iter().filter_map(|name| StreamId::parse(&name).ok());
         Ok(Self(ids.filter_map(|id| Cursor::read(&root.join(id.as_str())).map(|cursor| (id, cursor))).collect()))
     }
 
     /// Sessions whose folders show events that the store does not have, with the reason.
-    pub fn sessions_ahead(&self, root: &Path, sessions: &[SessionInfo]) -> Vec<(SessionId, String)> {
-        let known: BTreeMap<&SessionId, StoredHead> = sessions
+    pub fn sessions_ahead(&self, root: &Path, sessions: &[SessionInfo]) -> Vec<(StreamId, String)> {
+        let known: BTreeMap<&StreamId, StoredHead> = sessions
             .iter()
             .map(|info| {
-                (&info.session, StoredHead { created: info.created, seq: info.events, is_erased: info.scrubbed })
+                (&*info.session, StoredHead { created: info.created, seq: info.events, is_erased: info.scrubbed })
             })
             .collect();
-        let ahead = |(id, cursor): (&SessionId, &Cursor)| {
+        let ahead = |(id, cursor): (&StreamId, &Cursor)| {
             ahead_reason(root, id, cursor, known.get(id).copied()).map(|why| (id.clone(), why))
         };
         self.0.iter().filter_map(ahead).collect()
@@ -113,7 +113,7 @@ struct StoredHead {
     is_erased: bool,
 }
 
-fn ahead_reason(root: &Path, session: &SessionId, cursor: &Cursor, stored: Option<StoredHead>) -> Option<String> {
+fn ahead_reason(root: &Path, session: &StreamId, cursor: &Cursor, stored: Option<StoredHead>) -> Option<String> {
     let dir = root.join(session.as_str());
     let shows = format!("{} shows session '{session}' up to event {}", dir.display(), cursor.seq);
     match stored {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use neap_core::base::ids::{SessionId, Stamp};
+use neap_core::base::ids::{Stamp, StreamId};
 
 use super::folder_state::has_content;
 use super::surplus::SurplusLog;
@@ -31,7 +31,7 @@ pub enum FolderRebuild {
 pub async fn rebuild(
     store: &dyn Store,
     root: &Path,
-    session: &SessionId,
+    session: &StreamId,
     now: Stamp,
     sets_aside: bool,
 ) -> Result<FolderRebuild, StoreError> {
@@ -72,7 +72,7 @@ pub async fn rebuild(
 }
 
 /// The folder of an earlier rebuild with the same content.
-fn find_earlier_rebuild(root: &Path, session: &SessionId, contents: &FolderContents) -> Option<PathBuf> {
+fn find_earlier_rebuild(root: &Path, session: &StreamId, contents: &FolderContents) -> Option<PathBuf> {
     let start = format!("{session}.rebuilt-");
     let names = files::list_dir(root).ok()?.into_iter().filter(|name| name.starts_with(&start));
     let is_same = |dir: &PathBuf| {
@@ -99,7 +99,7 @@ pub fn unknown_folders(root: &Path, sessions: &[SessionInfo]) -> std::io::Result
             continue;
         }
         let path = dir.display();
-        let (severity, session, what) = match SessionId::parse(&name) {
+        let (severity, session, what) = match StreamId::parse(&name) {
             Ok(id) if sessions.iter().any(|info| info.session == id) => continue,
             Ok(id) => {
                 let what = format!(

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use neap_core::base::ids::SessionId;
+use neap_core::base::ids::StreamId;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
@@ -19,9 +19,9 @@ use crate::{Store, StoreError, files};
 const DEBOUNCE: Duration = Duration::from_millis(300);
 
 enum Job {
-    Changed(SessionId),
+    Changed(StreamId),
     Flush(oneshot::Sender<()>),
-    Remove(SessionId, oneshot::Sender<Result<(), StoreError>>),
+    Remove(StreamId, oneshot::Sender<Result<(), StoreError>>),
 }
 
 /// Keeps the folder of every changed session up to date. Dropping it writes what is pending.
@@ -50,7 +50,7 @@ impl FolderViews {
     }
 
     /// Reports a change without waiting; the folder follows within a second.
-    pub fn mark_changed(&self, session: &SessionId) {
+    pub fn mark_changed(&self, session: &StreamId) {
         self.send(Job::Changed(session.clone()));
     }
 
@@ -61,7 +61,7 @@ impl FolderViews {
         let _ = waiting.await;
     }
 
-    pub async fn remove(&self, session: &SessionId) -> Result<(), StoreError> {
+    pub async fn remove(&self, session: &StreamId) -> Result<(), StoreError> {
         let (done, waiting) = oneshot::channel();
         self.send(Job::Remove(session.clone(), done));
         waiting
@@ -97,7 +97,7 @@ fn set_problem(problem: &Mutex<Option<String>>, now: Option<String>) {
 struct FolderWorker {
     root: PathBuf,
     store: Arc<dyn Store>,
-    dirty: BTreeSet<SessionId>,
+    dirty: BTreeSet<StreamId>,
     problem: Arc<Mutex<Option<String>>>,
 }
 

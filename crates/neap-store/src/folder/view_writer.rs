@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use neap_core::base::ids::{EffortId, Seq, SessionId};
+use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::session::effort::Effort;
 use neap_core::session::state::SessionState;
 
@@ -22,7 +22,7 @@ const EVENTS_PER_READ: usize = 1_000;
 
 /// Rewrites a session's folder under `root`; the same stream gives the same bytes, and an erased session has no
 /// folder. A folder that has more than its stream is left alone: [`StoreError::Lost`].
-pub async fn rewrite_folder(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
+pub async fn rewrite_folder(store: &dyn Store, root: &Path, session: &StreamId) -> Result<(), StoreError> {
     let Some((dir, _lock)) = lock_folder(store, root, session).await? else { return Ok(()) };
     let Some(state) = store.load(session).await? else { return Ok(()) };
     if state.head().scrubbed {
@@ -31,7 +31,7 @@ pub async fn rewrite_folder(store: &dyn Store, root: &Path, session: &SessionId)
     rewrite(store, &dir, session, &state).await
 }
 
-pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) -> Result<(), StoreError> {
+pub(super) async fn update(store: &dyn Store, root: &Path, session: &StreamId) -> Result<(), StoreError> {
     let Some((dir, _lock)) = lock_folder(store, root, session).await? else { return Ok(()) };
     let Some(state) = store.load(session).await? else { return Ok(()) };
     if state.head().scrubbed {
@@ -60,7 +60,7 @@ pub(super) async fn update(store: &dyn Store, root: &Path, session: &SessionId) 
 pub(super) async fn lock_folder(
     store: &dyn Store,
     root: &Path,
-    session: &SessionId,
+    session: &StreamId,
 ) -> Result<Option<(PathBuf, std::fs::File)>, StoreError> {
     let dir = root.join(session.as_str());
     if !files::is_dir(&dir) && store.load(session).await?.is_none_or(|state| state.head().scrubbed) {
@@ -120,7 +120,7 @@ fn list_logs(dir: &Path) -> io::Result<BTreeSet<String>> {
 /// Lines of turns that ended after `after` and not after `until`.
 pub(super) async fn read_log_lines(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     read_from: Seq,
     after: Seq,
     until: Seq,
@@ -193,7 +193,7 @@ impl FolderContents {
 
 pub(super) async fn build_contents(
     store: &dyn Store,
-    session: &SessionId,
+    session: &StreamId,
     state: &SessionState,
 ) -> Result<FolderContents, StoreError> {
     let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::from([(AMBIENT_FILE.to_owned(), Vec::new())]);
@@ -208,7 +208,7 @@ pub(super) async fn build_contents(
 async fn rewrite(
     store: &dyn Store,
     dir: &Path,
-    session: &SessionId,
+    session: &StreamId,
     state: &SessionState,
 ) -> Result<(), StoreError> {
     let contents = build_contents(store, session, state).await?;

@@ -1,7 +1,7 @@
 //! Lists, examination and erasure for the memory backend.
 
 use async_trait::async_trait;
-use neap_core::base::ids::{SessionId, Stamp, TurnNo};
+use neap_core::base::ids::{Stamp, StreamId, TurnNo};
 use neap_core::client::Digest;
 use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
@@ -43,29 +43,29 @@ impl Maintenance for MemStore {
     async fn sessions(&self) -> Result<Vec<SessionInfo>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &MemStream)| {
-            SessionInfo::new(id.clone(), &stream.derived.head, stream.derived.efforts.len() as u64)
+        let info = |(id, stream): (&StreamId, &MemStream)| {
+            Some(SessionInfo::new(id.session()?, &stream.derived.head, stream.derived.efforts.len() as u64))
         };
-        Ok(sessions.iter().filter(|(id, _)| id.agent().is_none()).map(info).collect())
+        Ok(sessions.iter().filter_map(info).collect())
     }
 
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let info = |(id, stream): (&SessionId, &MemStream)| {
+        let info = |(id, stream): (&StreamId, &MemStream)| {
             Some(AgentInfo::new(id.agent()?, &stream.derived.head, stream.derived.memories.len() as u64))
         };
         Ok(sessions.iter().filter_map(info).collect())
     }
 
-    async fn footprint(&self, session: Option<&SessionId>) -> Result<Footprint, StoreError> {
+    async fn footprint(&self, session: Option<&StreamId>) -> Result<Footprint, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let selected = sessions.iter().filter(|(id, _)| session.is_none_or(|s| s == *id));
         Ok(selected.fold(Footprint::default(), |sum, (_, stream)| stream.footprint(sum)))
     }
 
-    async fn examine(&self, session: Option<&SessionId>) -> Result<Vec<Finding>, StoreError> {
+    async fn examine(&self, session: Option<&StreamId>) -> Result<Vec<Finding>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let mut findings = Vec::new();
@@ -77,7 +77,7 @@ impl Maintenance for MemStore {
         Ok(findings)
     }
 
-    async fn rebuild(&self, session: &SessionId) -> Result<Vec<Finding>, StoreError> {
+    async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
         let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(Vec::new()) };
@@ -88,7 +88,7 @@ impl Maintenance for MemStore {
         Ok(findings)
     }
 
-    async fn scrub(&self, session: &SessionId, now: Stamp) -> Result<u64, StoreError> {
+    async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError> {
         let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(session) else { return Ok(0) };
@@ -105,7 +105,7 @@ impl Maintenance for MemStore {
         Ok(events)
     }
 
-    async fn erase_memory(&self, agent: &SessionId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
         let mut all = self.state();
         let sessions = &mut all.sessions;
         let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use neap_core::base::ids::{EffortId, Seq, SessionId};
+use neap_core::base::ids::{EffortId, Seq, StreamId};
 use neap_core::base::message::Scope;
 use neap_core::recall::{
     Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, TextId, TextKey, TextKind,
@@ -29,7 +29,7 @@ pub(super) struct StoredVector {
 }
 
 struct SearchedText<'a> {
-    stream: &'a SessionId,
+    stream: &'a StreamId,
     key: &'a TextKey,
     row: &'a CardRow,
     words: &'a str,
@@ -46,7 +46,7 @@ impl SearchedText<'_> {
 }
 
 impl MemState {
-    fn searched_texts(&self, is_wanted: impl Fn(&SessionId) -> bool) -> BTreeMap<i64, SearchedText<'_>> {
+    fn searched_texts(&self, is_wanted: impl Fn(&StreamId) -> bool) -> BTreeMap<i64, SearchedText<'_>> {
         let mut all = BTreeMap::new();
         for (id, stream) in self.sessions.iter().filter(|(id, _)| is_wanted(id)) {
             for (key, row) in &stream.derived.cards {
@@ -156,7 +156,7 @@ impl MemState {
         let NeighbourQuery { texts: ids, distance, openings, latest } = around;
         let query_terms = QueryTerms::of(query);
         let mut cards = Vec::new();
-        let last = |id: &SessionId| {
+        let last = |id: &StreamId| {
             let stream = self.sessions.get(id)?;
             stream.derived.cards.values().map(|row| row.nth).max()
         };
@@ -261,7 +261,7 @@ impl MemStream {
     }
 }
 
-fn is_searched(filter: &Filter, id: &SessionId) -> bool {
+fn is_searched(filter: &Filter, id: &StreamId) -> bool {
     match &filter.streams {
         Some(streams) => streams.contains(id),
         None => id.agent().is_none(),
@@ -269,7 +269,7 @@ fn is_searched(filter: &Filter, id: &SessionId) -> bool {
 }
 
 /// Whether a stream's texts are counted: all sessions' if any session is searched, an agent's if it is named.
-fn is_counted(filter: &Filter, id: &SessionId) -> bool {
+fn is_counted(filter: &Filter, id: &StreamId) -> bool {
     let Some(streams) = &filter.streams else { return id.agent().is_none() };
     if id.agent().is_some() { streams.contains(id) } else { streams.iter().any(|named| named.agent().is_none()) }
 }

@@ -94,7 +94,8 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
         }
         store => store?,
     };
-    let mut examined = Examination { findings: store.examine(only).await?, ..Examination::default() };
+    let mut examined =
+        Examination { findings: store.examine(only.map(|id| &**id)).await?, ..Examination::default() };
     if examined.findings.iter().any(|finding| finding.what.starts_with("the database file is damaged")) {
         examined.hint = Some(SALVAGE_HINT);
     }
@@ -106,7 +107,7 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
     if let Some(id) = only
         && !sessions.iter().any(|info| info.session == *id)
     {
-        return Err(neap_engine::EngineError::NoSession(id.clone()).into());
+        return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
     }
     let keyring = match keys::load_existing(data) {
         Ok(Some(keyring)) => Ok(keyring),
@@ -125,7 +126,7 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
             // Damage to one session must not hide the others.
             Err(error @ StoreError::Unreadable { .. }) => {
                 let what = error.to_string();
-                vec![Finding { severity: Severity::Damaged, session: Some(session.clone()), what }]
+                vec![Finding { severity: Severity::Damaged, session: Some(session.clone().into()), what }]
             }
             result => result?,
         });

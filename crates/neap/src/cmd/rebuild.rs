@@ -55,7 +55,7 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     let chosen: Vec<&SessionId> =
         sessions.iter().map(|info| &info.session).filter(|id| only.as_ref().is_none_or(|o| o == *id)).collect();
     if let (Some(id), true) = (&only, chosen.is_empty()) {
-        return Err(neap_engine::EngineError::NoSession(id.clone()).into());
+        return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
     }
     let mut findings: Vec<Finding> = Vec::new();
     for id in &chosen {
@@ -95,7 +95,7 @@ fn renamed_notice(old: &Path, new: &Path) -> String {
 }
 
 fn folder_findings(id: &SessionId, folders: &Path, rebuilt: FolderRebuild) -> Vec<Finding> {
-    let finding = |severity, what| Finding { severity, session: Some(id.clone()), what };
+    let finding = |severity, what| Finding { severity, session: Some(id.clone().into()), what };
     let own = folders.join(id.as_str());
     let import = |path: &Path| format!("`neap session import {} --session {id}-2` imports it", path.display());
     match rebuilt {

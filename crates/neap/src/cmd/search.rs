@@ -37,7 +37,7 @@ pub(crate) async fn run(data: &DataDir, args: &SearchArgs, json: bool) -> Result
     if let Some(speaker) = &args.by {
         filter_by_speaker(speaker, &mut filter);
     }
-    filter.streams = session.clone().map(|id| [id].into());
+    filter.streams = session.clone().map(|id| [id.into()].into());
     let mut hits = Vec::new();
     if args.place != SearchIn::Memories {
         hits.extend(engine.search(&query, filter.clone(), args.max).await?);

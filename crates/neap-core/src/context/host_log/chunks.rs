@@ -114,13 +114,13 @@ fn render_chunks(chunks: &[&TextChunk]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ids::{Seq, SessionId, Stamp};
+    use crate::base::ids::{Seq, Stamp, StreamId};
     use crate::base::testing::WordCounter;
     use crate::recall::{Candidate, RankFactors, Ranked, TextId, TextKey};
 
     fn found(turn: u64, text: &str) -> FoundText {
         let candidate = Candidate {
-            id: TextId { stream: SessionId::from_name("talk").expect("a name"), key: TextKey::Message(Seq(turn)) },
+            id: TextId { stream: StreamId::parse("talk").expect("an id"), key: TextKey::Message(Seq(turn)) },
             kind: TextKind::User,
             turn: TurnNo(turn),
             position: turn,

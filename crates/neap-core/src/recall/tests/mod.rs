@@ -25,7 +25,7 @@ struct Talk {
 impl Talk {
     /// Adds the next message of a conversation that takes place on `day`.
     fn say(&mut self, session: &str, day: i64, who: &str, text: &str) -> TextId {
-        let stream = SessionId::from_name(session).expect("it is a name");
+        let stream = SessionId::from_name(session).expect("it is a name").into();
         let nth = self.cards.iter().filter(|card| card.id.stream == stream).count() as u64 + 1;
         let id = TextId { stream, key: TextKey::Message(Seq(nth + 1)) };
         let (kind, name) = match who {

@@ -1,13 +1,13 @@
 //! Events of a session as a whole.
 
 use crate::base::event_family::event_family;
-use crate::base::ids::SessionId;
+use crate::base::ids::StreamId;
 use crate::base::policy::Policy;
 
 event_family! {
     pub enum SessionEvent {
         "session_created" => Created {
-            session: SessionId,
+            session: StreamId,
             /// The token encoding that its counts use.
             encoding: String,
             policy: Policy,

@@ -34,7 +34,7 @@ impl SessionState {
     fn apply_session(&mut self, event: &SessionEvent, at: Stamp) {
         match event {
             SessionEvent::Created { session, encoding, policy, imported_from: _ } => {
-                self.head.session = Some(session.clone());
+                self.head.stream = Some(session.clone());
                 self.head.encoding.clone_from(encoding);
                 self.head.policy = policy.clone();
                 self.head.created = at;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::base::cost::Cost;
-use crate::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::base::ids::{EffortId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use crate::base::policy::Policy;
 use crate::base::tenant::Tenant;
 use crate::base::tokens::Tokens;
@@ -31,7 +31,8 @@ pub struct PendingTurn {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionHead {
     /// `None` before the first event and after an erasure.
-    pub session: Option<SessionId>,
+    #[serde(rename = "session")]
+    pub stream: Option<StreamId>,
     /// The token encoding that its counts use.
     pub encoding: String,
     pub created: Stamp,
@@ -69,6 +70,13 @@ pub struct SessionHead {
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,
+}
+
+impl SessionHead {
+    /// The session, if this is a session's stream.
+    pub fn session(&self) -> Option<SessionId> {
+        self.stream.as_ref().and_then(StreamId::session)
+    }
 }
 
 /// Running totals for the metrics of [`report`](crate::session::report).

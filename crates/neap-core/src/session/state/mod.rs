@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use head::{Metrics, PendingTurn, SessionHead};
 
-use crate::base::ids::{EffortId, Seq, SessionId, Stamp, TurnNo};
+use crate::base::ids::{EffortId, Seq, Stamp, StreamId, TurnNo};
 use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::policy::Policy;
 use crate::base::tokens::TokenCounter;
@@ -26,7 +26,7 @@ use keywords::KeywordIndex;
 /// How a session begins.
 #[derive(Debug)]
 pub struct NewSession<'a> {
-    pub id: &'a SessionId,
+    pub id: &'a StreamId,
     /// The encoding in which its tokens are counted.
     pub encoding: &'a str,
     pub policy: Policy,
@@ -70,7 +70,7 @@ impl SessionState {
         let NewSession { id, encoding, policy, imported_from } = new;
         let (session, encoding) = (id.clone(), encoding.to_owned());
         let created = SessionEvent::Created { session, encoding, policy, imported_from };
-        self.head.session.is_none().then(|| self.record(at, created))
+        self.head.stream.is_none().then(|| self.record(at, created))
     }
 
     /// Applies an event as the next one of the stream and returns it as recorded.

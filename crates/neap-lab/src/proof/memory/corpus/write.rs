@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp};
+use neap_core::base::ids::{AgentId, Seq, Stamp, StreamId};
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::{
@@ -57,7 +57,7 @@ pub(crate) async fn write(
 
 struct Writer<'a> {
     store: &'a dyn Store,
-    id: SessionId,
+    id: StreamId,
     counter: &'a dyn TokenCounter,
     draw: CorpusRng,
     state: SessionState,
@@ -76,7 +76,7 @@ struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    fn new(store: &'a dyn Store, id: SessionId, counter: &'a dyn TokenCounter) -> Self {
+    fn new(store: &'a dyn Store, id: StreamId, counter: &'a dyn TokenCounter) -> Self {
         let mut state = SessionState::default();
         let in_flight = TurnsInFlight::of(&state);
         let created = SessionEvent::Created {
