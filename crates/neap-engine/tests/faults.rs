@@ -294,11 +294,9 @@ async fn a_message_over_the_budget_is_excerpted_and_stored_whole() {
     let again = stage.say("and now?", &[], "ok").await;
     assert!(again.ledger.tokens.total() <= Tokens(2_000));
     let stored = events(stage.engine.store().as_ref(), stage.session.id()).await;
-    assert!(
-        stored
-            .iter()
-            .any(|event| matches!(event, Event::Turn(TurnEvent::Started { message, .. }) if *message.message.content == *long))
-    );
+    assert!(stored.iter().any(|event| {
+        matches!(event, Event::Turn(TurnEvent::Started { message, .. }) if *message.message.content == *long)
+    }));
 }
 
 /// A message over the limit is refused with its size; nothing is stored, nothing is lost.

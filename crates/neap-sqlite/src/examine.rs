@@ -166,11 +166,8 @@ pub(super) fn orphan_streams(db: &Connection) -> rusqlite::Result<Vec<i64>> {
 pub(super) fn recorded_name(db: &Connection, stream: i64) -> rusqlite::Result<Option<StreamId>> {
     let first = StreamReader::new(db, stream).between(Seq(0), Seq(u64::MAX), 1)?.pop();
     let Some(StoredEvent::Whole(recorded)) = first else { return Ok(None) };
-    Ok(if let Event::Session(SessionEvent::Created { session, .. }) = recorded.event {
-        Some(session)
-    } else {
-        None
-    })
+    let Event::Session(SessionEvent::Created { session, .. }) = recorded.event else { return Ok(None) };
+    Ok(Some(session))
 }
 
 /// The stored rows, and how many indexed texts belong to no memory. Terms cannot be read back and stay empty.

@@ -25,7 +25,7 @@ macro_rules! event_family {
 
         impl $family {
             /// The names of its kinds in the store.
-            pub const KINDS: &[&str] = &[$($kind),*];
+            pub(crate) const KINDS: &[&str] = &[$($kind),*];
 
             /// The name of its kind in the store.
             pub fn kind(&self) -> &'static str {

@@ -5,7 +5,7 @@ use crate::base::ids::EffortId;
 use crate::base::message::{CountedMessage, Message, Role};
 use crate::context::host_log;
 use crate::memory::Author;
-use crate::session::event::{EffortEvent, Event, TurnEvent};
+use crate::session::event::{EffortEvent, TurnEvent};
 use crate::session::route::route;
 use crate::session::state::SessionState;
 
@@ -37,21 +37,21 @@ pub fn item_messages(item: &HistoryItem) -> Vec<Message> {
 }
 
 /// Makes this effort active: opens, switches to or reopens it. None if it is active already.
-pub fn enter_effort(state: &SessionState, name: &str) -> Option<Event> {
+pub fn enter_effort(state: &SessionState, name: &str) -> Option<EffortEvent> {
     let (id, turn) = (EffortId::from_name(name).ok()?, state.turn());
     match state.effort(&id) {
-        None => Some(Event::Effort(EffortEvent::Opened { id, name: name.to_owned(), turn })),
+        None => Some(EffortEvent::Opened { id, name: name.to_owned(), turn }),
         Some(_) if state.active_effort().is_some_and(|active| active.id == id) => None,
-        Some(effort) if effort.is_open() => Some(Event::Effort(EffortEvent::Switched { id, turn })),
-        Some(_) => Some(Event::Effort(EffortEvent::Reopened { id, turn })),
+        Some(effort) if effort.is_open() => Some(EffortEvent::Switched { id, turn }),
+        Some(_) => Some(EffortEvent::Reopened { id, turn }),
     }
 }
 
 /// Returns the events of a new message. The exchange it closes goes to the effort it belongs to.
-pub fn append_routed_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<Event> {
+pub fn append_routed_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<TurnEvent> {
     let mut events = host_log::append_message(state, message, author);
     for event in &mut events {
-        if let Event::Turn(TurnEvent::Closed { turn, scope }) = event
+        if let TurnEvent::Closed { turn, scope } = event
             && let Some(pending) = state.head().pending.get(turn)
         {
             *scope = route(pending);

@@ -14,68 +14,53 @@ fn content_bytes(message: &Message) -> usize {
     message.content.len() + message.tool_calls.iter().map(|call| call.arguments.len()).sum::<usize>()
 }
 
-pub(crate) fn mask_event(masking: Masking, event: Event) -> Event {
+pub(crate) fn mask_event(masking: Masking, mut event: Event) -> Event {
     if masking == Masking::Off {
         return event;
     }
-    let text = |text: String| masking.mask(&text).0.into_owned();
-    let mask_counted = |counted: CountedMessage| match content_bytes(&counted.message) {
-        // Scanning it twice on this path costs more than it is worth.
-        bytes if bytes > BYTES_MAX => counted,
-        _ => CountedMessage { message: mask_message(masking, counted.message).0, ..counted },
+    let mask_text = |text: &mut String| *text = masking.mask(text).0.into_owned();
+    let mask_counted = |counted: &mut CountedMessage| {
+        // Scanning a longer one twice on this path costs more than it is worth.
+        if content_bytes(&counted.message) <= BYTES_MAX {
+            counted.message = mask_message(masking, counted.message.clone()).0;
+        }
     };
-    match event {
-        Event::Session(SessionEvent::Created { session, encoding, policy, imported_from }) => {
-            Event::Session(SessionEvent::Created {
-                session,
-                encoding,
-                policy,
-                imported_from: imported_from.map(text),
-            })
+    match &mut event {
+        Event::Session(SessionEvent::Created { imported_from, .. }) => {
+            imported_from.iter_mut().for_each(mask_text);
         }
-        Event::Turn(TurnEvent::Started { turn, message, turn_id, author }) => {
-            let turn_id = turn_id.map(|id| mask_id(masking, &id));
-            Event::Turn(TurnEvent::Started { turn, message: mask_counted(message), turn_id, author })
+        Event::Turn(TurnEvent::Started { message, turn_id, .. }) => {
+            mask_counted(message);
+            *turn_id = turn_id.take().map(|id| mask_id(masking, &id));
         }
-        Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility }) => {
-            let ToolRound { assistant, results, seals, notes } = round;
-            let (results, notes) =
-                (results.into_iter().map(mask_counted).collect(), notes.into_iter().map(mask_counted).collect());
-            let round = ToolRound { assistant: mask_counted(assistant), results, seals, notes };
-            Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility })
+        Event::Turn(TurnEvent::ToolsCalled {
+            round: ToolRound { assistant, results, notes, seals: _ }, ..
+        }) => {
+            [assistant].into_iter().chain(results).chain(notes).for_each(mask_counted);
         }
-        Event::Effort(EffortEvent::Opened { id, name, turn }) => {
-            Event::Effort(EffortEvent::Opened { id, name: mask_name(&name), turn })
+        Event::Turn(
+            TurnEvent::MessageAdded { message: counted, .. } | TurnEvent::Completed { reply: counted, .. },
+        ) => {
+            mask_counted(counted);
         }
-        Event::Effort(EffortEvent::Concluded { id, mut summary, turn, next_active, provisional, receipt }) => {
-            summary.text = text(summary.text);
-            Event::Effort(EffortEvent::Concluded { id, summary, turn, next_active, provisional, receipt })
+        Event::Turn(TurnEvent::Abandoned { reason: AbandonReason::ModelFailed { message }, .. }) => {
+            mask_text(message);
         }
-        Event::Effort(EffortEvent::Summarized { id, mut summary, turn, receipt }) => {
-            summary.text = text(summary.text);
-            Event::Effort(EffortEvent::Summarized { id, summary, turn, receipt })
+        Event::Effort(EffortEvent::Opened { name, .. }) => *name = mask_name(name),
+        Event::Effort(EffortEvent::Concluded { summary, .. } | EffortEvent::Summarized { summary, .. }) => {
+            mask_text(&mut summary.text);
         }
-        Event::Window(WindowEvent::SpanCompacted { scope, turn, mut span, receipt }) => {
-            span.text = text(span.text.to_string()).into();
-            Event::Window(WindowEvent::SpanCompacted { scope, turn, span, receipt })
-        }
-        Event::Turn(TurnEvent::Completed { turn, reply, scope, ledger }) => {
-            Event::Turn(TurnEvent::Completed { turn, reply: mask_counted(reply), scope, ledger })
-        }
-        Event::Turn(TurnEvent::Abandoned { turn, reason, scope }) => {
-            let reason = match reason {
-                AbandonReason::ModelFailed { message } => AbandonReason::ModelFailed { message: text(message) },
-                AbandonReason::ProcessEnded | AbandonReason::Interrupted | AbandonReason::Censored { .. } => {
-                    reason
-                }
-            };
-            Event::Turn(TurnEvent::Abandoned { turn, reason, scope })
-        }
-        Event::Turn(TurnEvent::MessageAdded { turn, message }) => {
-            Event::Turn(TurnEvent::MessageAdded { turn, message: mask_counted(message) })
-        }
+        Event::Window(WindowEvent::SpanCompacted { span, .. }) => span.text = masking.mask(&span.text).0.into(),
         // No text, or text derived from masked text: a receipt's examples, an admitted memory.
         Event::Session(SessionEvent::PolicyChanged { .. } | SessionEvent::Scrubbed { .. })
+        | Event::Turn(
+            TurnEvent::Abandoned {
+                reason: AbandonReason::ProcessEnded | AbandonReason::Interrupted | AbandonReason::Censored { .. },
+                ..
+            }
+            | TurnEvent::Closed { .. }
+            | TurnEvent::TakenBack { .. },
+        )
         | Event::Effort(
             EffortEvent::Expanded { .. }
             | EffortEvent::Collapsed { .. }
@@ -85,8 +70,8 @@ pub(crate) fn mask_event(masking: Masking, event: Event) -> Event {
             | EffortEvent::Evicted { .. },
         )
         | Event::Window(WindowEvent::EpochBegan { .. })
-        | Event::Turn(TurnEvent::Closed { .. } | TurnEvent::TakenBack { .. })
         | Event::Client(_)
-        | Event::Memory(_) => event,
+        | Event::Memory(_) => {}
     }
+    event
 }

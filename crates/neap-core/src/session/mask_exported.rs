@@ -36,11 +36,8 @@ struct IdRenames {
 impl IdRenames {
     fn new(events: &[RecordedEvent]) -> Result<Self, String> {
         let opened = events.iter().filter_map(|recorded| {
-            if let Event::Effort(EffortEvent::Opened { id, name, .. }) = &recorded.event {
-                Some((id, name))
-            } else {
-                None
-            }
+            let Event::Effort(EffortEvent::Opened { id, name, .. }) = &recorded.event else { return None };
+            Some((id, name))
         });
         let mut unique_ids = UniqueIds::new(opened.clone().map(|(id, _)| id.clone()));
         let mut renamed: BTreeMap<&str, String> = BTreeMap::new();
@@ -143,11 +140,8 @@ mod tests {
         let shown = format!("{safe:?}");
         assert!(places >= 39 && !shown.contains("alpha"), "{shown}");
         let ids = safe.iter().filter_map(|recorded| {
-            if let Event::Effort(EffortEvent::Opened { id, .. }) = &recorded.event {
-                Some(id.to_string())
-            } else {
-                None
-            }
+            let Event::Effort(EffortEvent::Opened { id, .. }) = &recorded.event else { return None };
+            Some(id.to_string())
         });
         assert_eq!(ids.collect::<std::collections::BTreeSet<_>>().len(), 39);
         assert!(shown.contains("see db-password-masked-password-2"), "{shown}");

@@ -57,34 +57,30 @@ impl SummaryKind {
 impl SummaryAccount {
     pub fn from_event(recorded: &RecordedEvent, state: &SessionState) -> Option<Self> {
         let RecordedEvent { at, event, .. } = recorded;
-        let (turn, of, kind, source_tokens, summary_tokens, receipt) = if let Event::Effort(
-            EffortEvent::Concluded { id, summary, turn, receipt, .. }
-            | EffortEvent::Summarized { id, summary, turn, receipt },
-        ) = event
-        {
-            let source = state.effort(id).map_or(Tokens::ZERO, |effort| effort.log.tokens);
-            (turn, id.to_string(), SummaryKind::Conclusion, source, summary.tokens, receipt)
-        } else if let Event::Window(WindowEvent::SpanCompacted { scope, turn, span, receipt }) = event {
-            let kind = if span.depth == 0 { SummaryKind::Compaction } else { SummaryKind::Merge };
-            (turn, span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt)
-        } else if let Event::Client(ClientEvent::Compacted {
-            turn, source_tokens, summary_tokens, receipt, ..
-        }) = event
-        {
-            let of = receipt.handle.clone().unwrap_or_default();
-            return Some(Self {
-                turn: *turn,
-                at: *at,
-                of,
-                kind: SummaryKind::Client,
-                source_tokens: *source_tokens,
-                summary_tokens: *summary_tokens,
-                receipt: Some(receipt.as_ref().clone()),
-            });
-        } else {
-            return None;
+        let (of, kind, source_tokens, summary_tokens, receipt) = match event {
+            Event::Effort(
+                EffortEvent::Concluded { id, summary, receipt, .. }
+                | EffortEvent::Summarized { id, summary, receipt, .. },
+            ) => {
+                let source = state.effort(id).map_or(Tokens::ZERO, |effort| effort.log.tokens);
+                (id.to_string(), SummaryKind::Conclusion, source, summary.tokens, receipt.as_deref())
+            }
+            Event::Window(WindowEvent::SpanCompacted { scope, span, receipt, .. }) => {
+                let kind = if span.depth == 0 { SummaryKind::Compaction } else { SummaryKind::Merge };
+                (span.handle(scope).to_string(), kind, span.size.tokens, span.tokens, receipt.as_deref())
+            }
+            Event::Client(ClientEvent::Compacted { source_tokens, summary_tokens, receipt, .. }) => {
+                let of = receipt.handle.clone().unwrap_or_default();
+                (of, SummaryKind::Client, *source_tokens, *summary_tokens, Some(&**receipt))
+            }
+            Event::Session(_)
+            | Event::Turn(_)
+            | Event::Effort(_)
+            | Event::Window(_)
+            | Event::Client(_)
+            | Event::Memory(_) => return None,
         };
-        let (turn, at, receipt) = (*turn, *at, receipt.as_deref().cloned());
+        let (turn, at, receipt) = (event.turn()?, *at, receipt.cloned());
         Some(Self { turn, at, of, kind, source_tokens, summary_tokens, receipt })
     }
 }

@@ -48,14 +48,11 @@ pub(super) fn needs_buffering(cx: &TurnContext<'_>) -> bool {
 }
 
 /// The refusal of a call from outside a turn, if a censor matches, with its event.
-pub(super) fn check_standalone_call(cx: &mut TurnContext<'_>, call: &ToolCall) -> Option<(Refusal, Event)> {
+pub(super) fn check_standalone_call(cx: &mut TurnContext<'_>, call: &ToolCall) -> Option<(Refusal, MemoryEvent)> {
     let (turn, side) = (cx.state.turn(), CensorSide::ToolCall);
     let hits = find_hits(cx, side, &call_text(call));
     let hit = hits.first().filter(|hit| hit.action > CensorAction::Steer)?;
-    Some((
-        refusal(hit),
-        Event::Memory(MemoryEvent::CensorTriggered { turn, id: hit.id, side, action: hit.action }),
-    ))
+    Some((refusal(hit), MemoryEvent::CensorTriggered { turn, id: hit.id, side, action: hit.action }))
 }
 
 fn call_text(call: &ToolCall) -> String {

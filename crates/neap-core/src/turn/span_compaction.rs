@@ -8,7 +8,7 @@ use crate::base::message::{Exchange, Message, Scope};
 use crate::base::prompt;
 use crate::base::tokens::Tokens;
 use crate::session::effort::LogSize;
-use crate::session::event::{Event, WindowEvent};
+use crate::session::event::WindowEvent;
 use crate::session::log::{Log, LogRequest};
 use crate::session::summary::{CheckedSummary, SummarizerKind};
 use crate::session::window::{CompactionRequest, Span, spans_size, spans_tokens};
@@ -40,7 +40,7 @@ struct SpanSource {
 pub(super) enum CompactionProgress {
     Ask(Step),
     /// The event; `None` if no worthwhile summary was made.
-    Finished(Option<Event>),
+    Finished(Option<WindowEvent>),
 }
 
 impl SpanCompaction {
@@ -172,12 +172,7 @@ impl SpanCompaction {
         let span = Span::new(cx.counter, &scope, source.turns, sizes, source.depth, &text);
         // A span must cost less than what it replaces.
         let is_smaller = span.tokens < source.shown_tokens && !span.text.is_empty();
-        let event = Event::Window(WindowEvent::SpanCompacted {
-            scope,
-            turn: cx.state.turn(),
-            span,
-            receipt: Some(receipt),
-        });
+        let event = WindowEvent::SpanCompacted { scope, turn: cx.state.turn(), span, receipt: Some(receipt) };
         CompactionProgress::Finished(is_smaller.then_some(event))
     }
 }

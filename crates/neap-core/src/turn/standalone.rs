@@ -58,7 +58,8 @@ impl Machine for StandaloneToolCall {
         let progress = match (&mut self.execution, input) {
             (_, Input::Begin | Input::Stale) => {
                 if let Some((refusal, event)) = check_standalone_call(cx, &self.call) {
-                    return self.finish(cx, ToolOutcome { event: Some(event), ..ToolOutcome::refused(&refusal) });
+                    return self
+                        .finish(cx, ToolOutcome { event: Some(event.into()), ..ToolOutcome::refused(&refusal) });
                 }
                 // Effects outside the session must not happen twice.
                 if let Some(outcome) = self.outcome.take().filter(|outcome| outcome.has_side_effects) {

@@ -94,8 +94,8 @@ impl ToolOutcome {
         Self { refusal: Some(refusal.error.clone()), ..Self::from_text(refusal.to_json()) }
     }
 
-    fn applied(id: EffortId, event: Event, banner: Banner, text: String) -> Self {
-        Self { event: Some(event), banner: Some(banner), touched_effort: Some(id), ..Self::from_text(text) }
+    fn applied(id: EffortId, event: EffortEvent, banner: Banner, text: String) -> Self {
+        Self { event: Some(event.into()), banner: Some(banner), touched_effort: Some(id), ..Self::from_text(text) }
     }
 }
 
@@ -182,14 +182,8 @@ impl ToolExecution {
                 let banner = Banner::Concluded { id: id.clone(), summary: summary.text.clone() };
                 let (turn, next_active) = (self.turn, next_active(cx.state, &id));
                 let (receipt, provisional) = (Some(receipt), summarization.is_provisional());
-                let event = Event::Effort(EffortEvent::Concluded {
-                    id: id.clone(),
-                    summary,
-                    turn,
-                    next_active,
-                    provisional,
-                    receipt,
-                });
+                let event =
+                    EffortEvent::Concluded { id: id.clone(), summary, turn, next_active, provisional, receipt };
                 ToolProgress::Finished(ToolOutcome::applied(id, event, banner, text))
             }
             summarization::SummaryProgress::Ready(Err(why)) => {
@@ -332,7 +326,7 @@ fn expand(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId) -> ToolOutcome {
         None => Tokens::ZERO,
     };
     let text = effort_result("expanded", id, &[("tokens_loaded", json!(tokens_loaded))]);
-    let event = Event::Effort(EffortEvent::Expanded { id: id.clone(), turn, tokens_loaded });
+    let event = EffortEvent::Expanded { id: id.clone(), turn, tokens_loaded };
     ToolOutcome::applied(id.clone(), event, Banner::Expanded { id: id.clone(), tokens_loaded }, text)
 }
 
@@ -343,7 +337,12 @@ fn collapse(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId) -> ToolOutcome {
 }
 
 /// The event that ends an expansion, with the tokens it frees.
-pub(super) fn collapse_event(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId, cause: CollapseCause) -> Event {
+pub(super) fn collapse_event(
+    cx: &TurnContext<'_>,
+    turn: TurnNo,
+    id: &EffortId,
+    cause: CollapseCause,
+) -> EffortEvent {
     let now = Selection::of(cx.state);
     let tokens_freed = match cx.state.effort(id) {
         Some(effort) => {
@@ -351,5 +350,5 @@ pub(super) fn collapse_event(cx: &TurnContext<'_>, turn: TurnNo, id: &EffortId, 
         }
         None => Tokens::ZERO,
     };
-    Event::Effort(EffortEvent::Collapsed { id: id.clone(), turn, cause, tokens_freed })
+    EffortEvent::Collapsed { id: id.clone(), turn, cause, tokens_freed }
 }

@@ -5,14 +5,14 @@ use crate::base::ids::TurnNo;
 use crate::base::message::Scope;
 use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
-use crate::session::event::{Event, TurnEvent};
+use crate::session::event::TurnEvent;
 use crate::session::state::SessionState;
 
 /// The event that undoes the last turn, given its log and what it cost there.
 ///
 /// # Errors
 /// If a turn is in flight, or a summary already covers this turn.
-pub fn undo_turn(state: &SessionState, turn: TurnNo, scope: &Scope, tokens: Tokens) -> Result<Event, Refusal> {
+pub fn undo_turn(state: &SessionState, turn: TurnNo, scope: &Scope, tokens: Tokens) -> Result<TurnEvent, Refusal> {
     if let Some((turn, _)) = state.head().pending.first_key_value() {
         return Err(
             Refusal::new(format!("Turn {turn} is still being answered.")).hint("wait until the reply ends")
@@ -30,5 +30,5 @@ pub fn undo_turn(state: &SessionState, turn: TurnNo, scope: &Scope, tokens: Toke
             Refusal::new(format!("Turn {turn} is already part of a summary.")).hint("send what you meant instead")
         );
     }
-    Ok(Event::Turn(TurnEvent::TakenBack { turn, scope: scope.clone(), tokens }))
+    Ok(TurnEvent::TakenBack { turn, scope: scope.clone(), tokens })
 }

@@ -98,7 +98,8 @@ fn check_pairs(request: &ModelRequest, out: &mut Violations) {
 fn check_durable_first(seen: &SeenRequest, expected: &Expected<'_>, out: &mut Violations) {
     let before = expected.acknowledged.get(..seen.acknowledged).unwrap_or(expected.acknowledged);
     let is_durable = before.iter().rev().any(|recorded| {
-        matches!(&recorded.event, Event::Turn(TurnEvent::Started { message, .. }) if *message.message.content == *seen.message)
+        matches!(&recorded.event, Event::Turn(TurnEvent::Started { message, .. })
+            if *message.message.content == *seen.message)
     });
     out.check("I2", is_durable, || format!("a model was asked before {:?} was durable", seen.message));
     if expected.counter.count(&seen.message).0 <= NEVER_CUT_TOKENS {

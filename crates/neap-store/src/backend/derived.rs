@@ -118,11 +118,8 @@ impl Derived {
 
 /// The caller's own turn id, if the event started a turn with one.
 pub fn turn_id(event: &Event) -> Option<(&str, TurnNo)> {
-    if let Event::Turn(TurnEvent::Started { turn, turn_id: Some(id), .. }) = event {
-        Some((id, *turn))
-    } else {
-        None
-    }
+    let Event::Turn(TurnEvent::Started { turn, turn_id: Some(id), .. }) = event else { return None };
+    Some((id, *turn))
 }
 
 pub fn links(event: &Event) -> &[HistoryLink] {

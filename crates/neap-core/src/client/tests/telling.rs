@@ -40,10 +40,7 @@ fn an_exchange_belongs_to_the_effort_that_it_was_in() {
     append(&mut state, "one");
     let id = EffortId::from_name("fix it").expect("a name");
     let opened = enter_effort(&state, "fix it").expect("it is new");
-    assert_eq!(
-        opened,
-        Event::Effort(EffortEvent::Opened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) })
-    );
+    assert_eq!(opened, EffortEvent::Opened { id: id.clone(), name: "fix it".to_owned(), turn: TurnNo(1) });
     state.record(Stamp(1), opened);
     assert_eq!(enter_effort(&state, "Fix it!"), None, "it is the one in play");
     assert_eq!(enter_effort(&state, "?!"), None, "no name");

@@ -17,23 +17,16 @@ pub fn compaction_event(
     counter: &dyn TokenCounter,
     since: &[Exchange],
     summary: &str,
-) -> Option<Event> {
+) -> Option<ClientEvent> {
     let (first, turn) = (since.iter().map(|exchange| exchange.turn).min()?, state.turn());
     let all = since.iter().flat_map(|exchange| &exchange.messages).map(|counted| &counted.message);
     let dialogue: Vec<Message> = all.filter(|message| is_dialogue(message)).cloned().collect();
     let handle = Handle::Turns { first, last: turn }.to_string();
-    let receipt = receipt(&dialogue, summary, Some(&handle));
+    let receipt = Box::new(receipt(&dialogue, summary, Some(&handle)));
     let places = receipt.recoverable.iter().map(|probe| first_turn_with(since, probe).unwrap_or(turn)).collect();
     let source_tokens = since.iter().map(Exchange::tokens).sum();
     let summary_tokens = counter.count(summary);
-    Some(Event::Client(ClientEvent::Compacted {
-        turn,
-        first,
-        source_tokens,
-        summary_tokens,
-        receipt: Box::new(receipt),
-        places,
-    }))
+    Some(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, receipt, places })
 }
 
 fn first_turn_with(since: &[Exchange], probe: &Probe) -> Option<TurnNo> {

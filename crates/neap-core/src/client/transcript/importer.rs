@@ -10,7 +10,7 @@ use crate::client::{
     is_completion_claim, item_messages,
 };
 use crate::memory::Author;
-use crate::session::event::{Event, RecordedEvent, TurnEvent};
+use crate::session::event::{RecordedEvent, TurnEvent};
 use crate::session::route::route;
 use crate::session::state::SessionState;
 
@@ -92,8 +92,8 @@ impl TranscriptImporter {
 
 /// Ends the open exchange: what follows begins with a summary of it.
 fn close_pending(state: &mut SessionState, at: Stamp) -> Vec<RecordedEvent> {
-    let closed: Vec<Event> = (state.head().pending.iter())
-        .map(|(turn, pending)| Event::Turn(TurnEvent::Closed { turn: *turn, scope: route(pending) }))
+    let closed: Vec<TurnEvent> = (state.head().pending.iter())
+        .map(|(turn, pending)| TurnEvent::Closed { turn: *turn, scope: route(pending) })
         .collect();
     closed.into_iter().map(|event| state.record(at, event)).collect()
 }

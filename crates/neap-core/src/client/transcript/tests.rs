@@ -163,6 +163,7 @@ fn a_receipt_names_what_a_clients_summary_dropped_and_where_it_is() {
         state.record(Stamp(1), TurnEvent::Started { turn: TurnNo(turn), message, turn_id: None, author: None });
     }
     let event = compaction_event(&state, &WordCounter, &since, "They deploy to /srv/app on Friday.")
+        .map(Event::Client)
         .expect("something was said");
     let Event::Client(ClientEvent::Compacted { turn, first, receipt, places, .. }) = &event else {
         panic!("{event:?}")

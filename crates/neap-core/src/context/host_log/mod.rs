@@ -13,7 +13,7 @@ pub use render::{BUDGET_MIN, HostLog, RenderedLog};
 use crate::base::message::{CountedMessage, Role, Scope};
 use crate::base::tokens::Tokens;
 use crate::memory::Author;
-use crate::session::event::{Event, TurnEvent};
+use crate::session::event::TurnEvent;
 use crate::session::state::SessionState;
 
 /// An exchange this long ends before the assistant's next message.
@@ -22,7 +22,7 @@ const EXCHANGE_TOKENS: Tokens = Tokens(2_048);
 const EXCHANGE_TOKENS_MAX: Tokens = Tokens(16_384);
 
 /// `author` is for messages in the user role: a role is only what a program wrote, and vouches for nobody.
-pub fn append_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<Event> {
+pub fn append_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<TurnEvent> {
     let pending = &state.head().pending;
     let max = match message.message.role {
         Role::User => Tokens::ZERO,
@@ -31,20 +31,17 @@ pub fn append_message(state: &SessionState, message: CountedMessage, author: Aut
     };
     match pending.last_key_value() {
         Some((turn, exchange)) if exchange.tokens < max => {
-            vec![Event::Turn(TurnEvent::MessageAdded { turn: *turn, message })]
+            vec![TurnEvent::MessageAdded { turn: *turn, message }]
         }
         Some(_) | None => {
-            let closed =
-                pending.keys().map(|turn| Event::Turn(TurnEvent::Closed { turn: *turn, scope: Scope::Ambient }));
+            let closed = pending.keys().map(|turn| TurnEvent::Closed { turn: *turn, scope: Scope::Ambient });
             let turn = state.turn().next();
             let author = match message.message.role {
                 Role::User => author,
                 Role::Assistant | Role::System => Author::Model,
                 Role::Tool => Author::Tool,
             };
-            closed
-                .chain([Event::Turn(TurnEvent::Started { turn, message, turn_id: None, author: Some(author) })])
-                .collect()
+            closed.chain([TurnEvent::Started { turn, message, turn_id: None, author: Some(author) }]).collect()
         }
     }
 }

@@ -53,16 +53,14 @@ macro_rules! families {
                 }
             }
 
-            /// The names of the kinds in the store, by family.
-            const KINDS: &[&[&str]] = &[$( $family::KINDS ),*];
-
             fn read<'de, A: MapAccess<'de>>(kind: &str, fields: A) -> Result<Self, A::Error> {
                 $(
                     if $family::KINDS.contains(&kind) {
                         return $family::read(kind, fields).map(Event::$name);
                     }
                 )*
-                Err(de::Error::unknown_variant(kind, &[]))
+                let kinds = [$( $family::KINDS ),*].concat().join("`, `");
+                Err(de::Error::custom(format!("unknown variant `{kind}`, expected one of `{kinds}`")))
             }
         }
     };

@@ -34,7 +34,7 @@ impl<'de> Visitor<'de> for EventVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event, A::Error> {
         let mut fields: Vec<(String, Value)> = Vec::new();
-        let Kind(kind) = loop {
+        let kind: String = loop {
             match map.next_key()? {
                 Some(Key::Type) => break map.next_value()?,
                 Some(Key::Field(name)) => fields.push((name, map.next_value()?)),
@@ -42,38 +42,12 @@ impl<'de> Visitor<'de> for EventVisitor {
             }
         };
         if fields.is_empty() {
-            return Event::read(kind, map);
+            return Event::read(&kind, map);
         }
         while let Some(field) = map.next_entry()? {
             fields.push(field);
         }
         let fields = MapDeserializer::<_, serde_json::Error>::new(fields.into_iter());
-        Event::read(kind, fields).map_err(de::Error::custom)
-    }
-}
-
-struct Kind(&'static str);
-
-impl<'de> Deserialize<'de> for Kind {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(KindVisitor)
-    }
-}
-
-struct KindVisitor;
-
-impl Visitor<'_> for KindVisitor {
-    type Value = Kind;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the kind of an event")
-    }
-
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Kind, E> {
-        let kind = Event::KINDS.iter().copied().flatten().find(|kind| **kind == name);
-        kind.map(|kind| Kind(kind)).ok_or_else(|| {
-            let kinds = Event::KINDS.concat().join("`, `");
-            E::custom(format!("unknown variant `{name}`, expected one of `{kinds}`"))
-        })
+        Event::read(&kind, fields).map_err(de::Error::custom)
     }
 }

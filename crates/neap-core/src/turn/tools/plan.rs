@@ -7,13 +7,13 @@ use crate::base::handle::Handle;
 use crate::base::ids::{EffortId, TurnNo};
 use crate::base::refusal::Refusal;
 use crate::session::effort::{Effort, EffortStatus};
-use crate::session::event::{EffortEvent, Event};
+use crate::session::event::EffortEvent;
 use crate::session::state::SessionState;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallPlan {
     Apply {
-        event: Event,
+        event: EffortEvent,
         /// The word in the result.
         status: &'static str,
         id: EffortId,
@@ -59,7 +59,7 @@ pub fn plan_call(state: &SessionState, turn: TurnNo, call: OwnToolCall) -> Resul
                 return Err(duplicate_refusal(effort));
             }
             let name = name.trim().chars().take(200).collect();
-            let event = Event::Effort(EffortEvent::Opened { id: id.clone(), name, turn });
+            let event = EffortEvent::Opened { id: id.clone(), name, turn };
             Ok(CallPlan::Apply { event, status: "opened", banner: Banner::Started { id: id.clone() }, id })
         }
         OwnToolCall::Close { id: None } => match state.active_effort() {
@@ -90,12 +90,12 @@ pub fn plan_call(state: &SessionState, turn: TurnNo, call: OwnToolCall) -> Resul
         }
         OwnToolCall::Switch { id: given } => {
             let id = require_status(state, &given, EffortStatus::Open, "switch to")?.id.clone();
-            let event = Event::Effort(EffortEvent::Switched { id: id.clone(), turn });
+            let event = EffortEvent::Switched { id: id.clone(), turn };
             Ok(CallPlan::Apply { event, status: "switched", banner: Banner::Switched { id: id.clone() }, id })
         }
         OwnToolCall::Reopen { id: given } => {
             let id = require_status(state, &given, EffortStatus::Concluded, "reopen")?.id.clone();
-            let event = Event::Effort(EffortEvent::Reopened { id: id.clone(), turn });
+            let event = EffortEvent::Reopened { id: id.clone(), turn };
             Ok(CallPlan::Apply { event, status: "reopened", banner: Banner::Reopened { id: id.clone() }, id })
         }
         OwnToolCall::Search { query, logs } => Ok(CallPlan::Search { query, logs }),

@@ -52,6 +52,7 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
             ));
         }
     }
+    let happened = |is_it: fn(&Event) -> bool| explained.happened.iter().any(is_it);
     match &explained.ledger {
         Some(ledger) => {
             text.push_str(&render_ledger(ledger));
@@ -60,15 +61,8 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
                 loaded_memories::render(explained.turn, selected, ledger, texts)
             }));
         }
-        None if explained
-            .happened
-            .iter()
-            .any(|event| matches!(event, Event::Client(ClientEvent::RequestPassed { .. }))) => {}
-        None if explained
-            .happened
-            .iter()
-            .any(|event| matches!(event, Event::Turn(TurnEvent::MessageAdded { .. }))) =>
-        {
+        None if happened(|event| matches!(event, Event::Client(ClientEvent::RequestPassed { .. }))) => {}
+        None if happened(|event| matches!(event, Event::Turn(TurnEvent::MessageAdded { .. }))) => {
             text.push_str("  recorded from another program: Neap assembled no context\n");
         }
         None => text.push_str("  no reply, so no record of a context\n"),
@@ -228,30 +222,17 @@ fn describe_request(account: &RequestAccount) -> String {
 
 fn describe_event(event: &Event) -> String {
     match event {
-        Event::Effort(EffortEvent::Opened { id, .. }) => format!("opened {id}"),
-        Event::Effort(EffortEvent::Concluded { id, .. }) => format!("concluded {id}"),
-        Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
-            format!("summary of {id}: {}", one_line(&summary.text))
-        }
-        Event::Effort(EffortEvent::Expanded { id, tokens_loaded, .. }) => {
-            format!("expanded {id}: {tokens_loaded} tokens loaded")
-        }
-        Event::Effort(EffortEvent::Collapsed { id, cause, tokens_freed, .. }) => {
-            format!("collapsed {id}: {cause}; {tokens_freed} tokens freed")
-        }
-        Event::Effort(EffortEvent::Switched { id, .. }) => format!("switched to {id}"),
-        Event::Effort(EffortEvent::Reopened { id, .. }) => format!("reopened {id}"),
-        Event::Effort(EffortEvent::Referenced { ids, .. }) => format!("referenced {}", effort_ids(ids)),
-        Event::Effort(EffortEvent::Evicted { ids, .. }) => format!("evicted {}", effort_ids(ids)),
+        Event::Effort(event) => describe_effort_event(event),
         Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => {
             let (original, compacted) = (thousands(span.size.tokens.0), thousands(span.tokens.0));
             format!("summarised {}: {original} tokens in {compacted}", span.handle(scope))
         }
+        Event::Window(WindowEvent::EpochBegan { cause, .. }) => format!("prompt rewritten ({})", cause),
         Event::Turn(TurnEvent::MessageAdded { message, .. }) => {
             let message = &message.message;
             format!("{} added: {}", message.role.as_str(), one_line(&message.content))
         }
-        Event::Window(WindowEvent::EpochBegan { cause, .. }) => format!("prompt rewritten ({})", cause),
+        Event::Turn(TurnEvent::TakenBack { .. }) => "undone: no longer shown or found".to_owned(),
         Event::Client(ClientEvent::RequestPassed { passed, .. }) => describe_request(passed),
         Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {
             let (original, compacted) = (thousands(source_tokens.0), thousands(summary_tokens.0));
@@ -261,7 +242,6 @@ fn describe_event(event: &Event) -> String {
         Event::Memory(MemoryEvent::CensorTriggered { id, side, action, .. }) => {
             loaded_memories::describe_trigger(*id, *side, *action)
         }
-        Event::Turn(TurnEvent::TakenBack { .. }) => "undone: no longer shown or found".to_owned(),
         Event::Session(_)
         | Event::Turn(
             TurnEvent::Started { .. }
@@ -274,5 +254,21 @@ fn describe_event(event: &Event) -> String {
         | Event::Memory(MemoryEvent::Changed { .. } | MemoryEvent::Erased { .. }) => {
             event.kind().replace('_', " ")
         }
+    }
+}
+
+fn describe_effort_event(event: &EffortEvent) -> String {
+    match event {
+        EffortEvent::Opened { id, .. } => format!("opened {id}"),
+        EffortEvent::Concluded { id, .. } => format!("concluded {id}"),
+        EffortEvent::Summarized { id, summary, .. } => format!("summary of {id}: {}", one_line(&summary.text)),
+        EffortEvent::Expanded { id, tokens_loaded, .. } => format!("expanded {id}: {tokens_loaded} tokens loaded"),
+        EffortEvent::Collapsed { id, cause, tokens_freed, .. } => {
+            format!("collapsed {id}: {cause}; {tokens_freed} tokens freed")
+        }
+        EffortEvent::Switched { id, .. } => format!("switched to {id}"),
+        EffortEvent::Reopened { id, .. } => format!("reopened {id}"),
+        EffortEvent::Referenced { ids, .. } => format!("referenced {}", effort_ids(ids)),
+        EffortEvent::Evicted { ids, .. } => format!("evicted {}", effort_ids(ids)),
     }
 }
