@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("neap-sqlite", &["neap-core", "neap-store"]),
     ("neap-engine", &["neap-core", "neap-store", "neap-model"]),
     ("neap-server", &["neap-core", "neap-store", "neap-model", "neap-engine"]),
-    ("neap-lab", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine"]),
+    ("neap-lab", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server"]),
     ("neap", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine", "neap-server", "neap-lab"]),
     ("neap-sim", &["neap-core", "neap-store", "neap-sqlite", "neap-model", "neap-engine"]),
     ("xtask", &[]),

@@ -1,7 +1,8 @@
-//! Proofs of the design, evaluation of recall, and benchmarks. Each measures the real engine over a real store in a
+//! Proofs of the design, evaluation of recall, benchmarks, and what MCP's conformance suite needs. Each measures the real engine over a real store in a
 //! temporary folder and returns figures; the `neap` program prints them.
 
 pub mod bench;
+pub mod conformance;
 mod error;
 pub mod eval;
 pub mod proof;

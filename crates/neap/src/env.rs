@@ -42,8 +42,7 @@ pub(crate) const NEAP_MCP_TOKEN: &str = "NEAP_MCP_TOKEN";
 pub(crate) const NEAP_MCP_TOKEN_FILE: &str = "NEAP_MCP_TOKEN_FILE";
 /// Same as `--callers`.
 pub(crate) const NEAP_CALLERS: &str = "NEAP_CALLERS";
-/// Adds what the MCP conformance suite needs to `/mcp`; debug builds only.
-#[cfg(debug_assertions)]
+/// Adds what the MCP conformance suite needs to `/mcp`.
 pub(crate) const NEAP_MCP_FIXTURE: &str = "NEAP_MCP_FIXTURE";
 /// Same as `--session` of `neap mcp`.
 pub(crate) const NEAP_SESSION: &str = "NEAP_SESSION";

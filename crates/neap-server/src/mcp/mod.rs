@@ -7,8 +7,6 @@
 
 mod call;
 mod completion;
-#[cfg(debug_assertions)]
-mod fixture;
 mod forget;
 mod handler;
 mod http;
@@ -40,8 +38,6 @@ use neap_core::base::refusal::Refusal;
 use neap_core::memory::Author;
 use neap_engine::EngineError;
 
-#[cfg(debug_assertions)]
-pub use fixture::Fixture;
 pub use http::McpHttp;
 pub use session_resolver::ServerDefaults;
 pub use sessions::SessionLimits;

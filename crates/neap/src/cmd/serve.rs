@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
+use neap_lab::conformance::Fixture;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
-#[cfg(debug_assertions)]
-use neap_server::mcp::Fixture;
 use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
 use neap_server::proxy::{BoundProxy, Decider, ProxyLimits, ProxyServer, ThrottledLog, TokenGuard, Upstreams};
 
@@ -85,7 +84,6 @@ fn mcp_service(
     is_local: bool,
     limits: SessionLimits,
 ) -> McpHttp {
-    #[cfg(debug_assertions)]
     if env::var(env::NEAP_MCP_FIXTURE).is_some() {
         return McpHttp::new(move || Fixture::new(Server::new(state.clone())), hosts, token, is_local, limits);
     }
