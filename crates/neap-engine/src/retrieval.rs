@@ -2,6 +2,7 @@
 
 use neap_core::base::ids::{Stamp, StreamId};
 use neap_core::base::tokens::Tokens;
+use neap_core::client::RecallNeed;
 use neap_core::memory::{Memory, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Embedding, Filter, FoundText, PageCounting, ParsedQuestion, Query, RankWeights, RankedResults, RankedSearch,
@@ -40,6 +41,8 @@ pub struct RetrievalRequest {
     pub budget: Tokens,
     /// Weights of the ranking.
     pub weights: RankWeights,
+    /// What the texts must have besides a good rank.
+    pub need: Option<RecallNeed>,
 }
 
 impl RetrievalRequest {
@@ -53,6 +56,7 @@ impl RetrievalRequest {
             current: None,
             budget,
             weights: RankWeights::default(),
+            need: None,
         }
     }
 }
@@ -82,6 +86,10 @@ impl Engine {
         let (weights, budget) = (request.weights.clone(), request.budget);
         let search = RankedSearch { question, query, weights, current_session, budget };
         let RankedResults { ranked, texts } = self.parts.store.search(&search).await?;
+        let ranked = match &request.need {
+            Some(need) => need.filter(ranked, &texts),
+            None => ranked,
+        };
         Ok(pack(counting, &search.question, ranked, &texts, budget))
     }
 }

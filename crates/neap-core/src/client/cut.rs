@@ -22,7 +22,7 @@ pub struct HistoryCut {
     pub kept_tokens: Tokens,
 }
 
-/// Aims for the low-water mark, else for the budget. None if nothing can be omitted.
+/// Keeps as much as pays ([`Prices::tail_tokens`]), else as much as fits. None if nothing can be omitted.
 pub(super) fn choose_cut(request: &ClientRequest, pairs: &ToolPairs, bounds: &Bounds) -> Option<HistoryCut> {
     let items = &request.items[..request.stable_len()];
     let sizes = PrefixSums::of(items);
@@ -32,14 +32,14 @@ pub(super) fn choose_cut(request: &ClientRequest, pairs: &ToolPairs, bounds: &Bo
     let starts = turn_starts(items, pairs);
     let head = head_len(items, &sizes, pairs, bounds.budget.saturating_sub(fixed));
     let overhead = fixed + sizes.range_tokens(0..head) + note_budget;
-    let low = bounds.low_water().saturating_sub(overhead);
+    let full = bounds.high_water().saturating_sub(overhead);
+    let low = bounds.prices.tail_tokens(overhead, full, growth_per_request(items, &sizes));
     let last = starts.last().copied().filter(|last| *last >= head).unwrap_or(head);
     let mut tails = starts.iter().copied().filter(|start| *start > head && *start <= last);
     let tail = tails.find(|start| sizes.range_tokens(*start..items.len()) <= low);
-    let full = bounds.high_water().saturating_sub(overhead);
     let dropped = match tail {
         Some(tail) => [head..tail, 0..0],
-        // The current turn is long: it may exceed the low-water mark.
+        // The current turn is longer than that, but fits.
         None if sizes.range_tokens(last..items.len()) <= full => [head..last, 0..0],
         None => {
             let opening = opening_end(items, last).max(head);
@@ -57,6 +57,12 @@ pub(super) fn choose_cut(request: &ClientRequest, pairs: &ToolPairs, bounds: &Bo
     let dropped_tokens: Tokens = dropped.iter().map(|gap| sizes.range_tokens(gap.clone())).sum();
     let kept_tokens = fixed + sizes.range_tokens(0..items.len()).saturating_sub(dropped_tokens);
     (!dropped.is_empty()).then_some(HistoryCut { dropped, note_budget, kept_tokens })
+}
+
+/// What each request added so far: the model speaks once in each.
+fn growth_per_request(items: &[HistoryItem], sizes: &PrefixSums) -> Tokens {
+    let requests = items.iter().filter(|item| item.speaker == Speaker::Assistant).count() as u64;
+    Tokens(sizes.range_tokens(0..items.len()).0 / (requests + 1))
 }
 
 /// Number of leading items to keep: the system items and, unless it is long, the first question.

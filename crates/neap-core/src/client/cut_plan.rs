@@ -1,5 +1,6 @@
 //! Renders a history that was cut. While the cut holds, what was sent stays the same and only grows at its end.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
@@ -250,6 +251,27 @@ impl CutPlan {
     pub fn recall_target(&self, request: &ClientRequest) -> Option<usize> {
         let at = request.items[..request.stable_len()].iter().rposition(HistoryItem::is_turn_start)?;
         (!self.recalled.contains_key(&at) && !self.is_dropped(at)).then_some(at)
+    }
+
+    /// The texts that the model sees besides the item at `newest`: the note, and the items from `visible_from` on and
+    /// before the gap.
+    pub fn seen_texts<'a>(
+        &'a self,
+        request: &'a ClientRequest,
+        newest: usize,
+        visible_from: usize,
+    ) -> impl Iterator<Item = Cow<'a, str>> {
+        let is_seen = move |at: usize| at != newest && (at >= visible_from || at < self.first_gap().start);
+        let items = request.items.iter().enumerate().filter(move |(at, _)| is_seen(*at) && !self.is_dropped(*at));
+        let text = |block: &'a ContentBlock| match block {
+            ContentBlock::ToolCall(call) => Cow::Borrowed(call.arguments.as_str()),
+            ContentBlock::Text(_)
+            | ContentBlock::ToolResult { .. }
+            | ContentBlock::Thinking
+            | ContentBlock::Other { .. } => block.text(),
+        };
+        let blocks = items.flat_map(move |(_, item)| item.blocks.iter().map(text));
+        std::iter::once(Cow::Borrowed(&*self.note)).chain(blocks)
     }
 
     /// Adds the text recalled for a turn, for good. A text that is present already is not repeated.

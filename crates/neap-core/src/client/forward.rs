@@ -4,6 +4,7 @@ use super::chain::Chain;
 use super::cut::{HistoryCut, choose_cut};
 use super::cut_plan::CutPlan;
 use super::cut_points::ToolPairs;
+use super::prices::Prices;
 use super::request::ClientRequest;
 use crate::base::tokens::Tokens;
 use crate::session::request_account::RequestClass;
@@ -20,14 +21,13 @@ pub struct Bounds {
     pub budget: Tokens,
     /// Fullness at which a history is cut.
     pub high_percent: u64,
-    /// Fullness to which it is cut.
-    pub low_percent: u64,
+    pub prices: Prices,
 }
 
 impl Bounds {
-    /// The usual marks: cut at 90 %, down to 50 %.
+    /// Cuts at 90 %, at the usual prices.
     pub fn new(budget: Tokens) -> Self {
-        Self { budget, high_percent: 90, low_percent: 50 }
+        Self { budget, high_percent: 90, prices: Prices::default() }
     }
 
     pub fn high_water(&self) -> Tokens {
@@ -39,10 +39,6 @@ impl Bounds {
         let left = self.budget.saturating_sub(sent);
         let budget = self.budget.percent(RECALL_PERCENT).min(Tokens(left.0 / 2));
         (budget >= RECALL_MIN).then_some(budget)
-    }
-
-    pub fn low_water(&self) -> Tokens {
-        self.budget.percent(self.low_percent)
     }
 }
 

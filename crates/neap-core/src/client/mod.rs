@@ -20,6 +20,8 @@ pub mod hook_reply;
 mod mask_item;
 mod overflow;
 mod own_tools;
+mod prices;
+mod recall_need;
 mod recording;
 mod request;
 mod request_class;
@@ -48,6 +50,8 @@ pub use forward::{Bounds, ForwardDecision, decide_forward};
 pub use mask_item::mask_item;
 pub use overflow::Overflow;
 pub use own_tools::{HiddenToolTurns, is_effort_tool, offered_tools};
+pub use prices::Prices;
+pub use recall_need::RecallNeed;
 pub use recording::{EffortTracker, ItemRecording, LinkedItem, PreparedItem, Resumed, TurnAccount};
 pub use request::{
     ClientRequest, ContentBlock, Endpoint, HistoryItem, ProviderReply, Speaker, WireApi, items_to_first_message,

@@ -47,6 +47,20 @@ pub const FOLLOW_UP: Phrases = Phrases(
      thanks|thank you|good|perfect|continue|go on|do it|try",
 );
 
+/// Asks for what was said or done before.
+pub const PAST: Phrases = Phrases(
+    "remember|recall|remind me|earlier|previously|last time|last week|last month|yesterday|days ago|weeks ago|before that|\
+     back then|originally|at first|at the beginning|so far|did we|did i|did you|have we|have i|have you|had we|had i|\
+     we decided|we agreed|we said|we did|we chose|i said|i told you|i asked|i mentioned|you said|you told me|\
+     you mentioned|you suggested|what was|what were|where was|where were|when was|which was|who was|why was|why were|\
+     when did|where did|why did|how did|who said|what happened",
+);
+
+/// Asks something, without a question mark.
+pub const QUESTIONS: Phrases = Phrases(
+    "what|what's|which|who|who's|whose|when|where|where's|why|how|is|are|does|do|can|could|tell me|show me",
+);
+
 /// The first phrase that asks for work.
 pub fn find_request(text: &str) -> Option<Range<usize>> {
     [HELP, NEEDS, HOW_TO, FAILURES].iter().filter_map(|table| table.find(text)).min_by_key(first_longest)

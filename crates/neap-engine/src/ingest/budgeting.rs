@@ -8,11 +8,11 @@ use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
     Bounds, Chain, Changes, ClientRequest, ContentBlock, CutInputs, CutPlan, ForwardDecision, HistoryCut,
-    HistoryItem, HistoryPart, JsonTokenCounter, Overflow, RequestClass, SummaryCoverage, decide_forward,
-    item_messages, render_checkpoint,
+    HistoryItem, HistoryPart, JsonTokenCounter, Overflow, RecallNeed, RequestClass, SummaryCoverage,
+    decide_forward, item_messages, render_checkpoint,
 };
 use neap_core::context::tools::ToolSet;
-use neap_core::recall::{Embedding, Filter, PageCounting, TextKind};
+use neap_core::recall::{Embedding, Filter, PageCounting, ParsedQuestion, TextKind};
 use neap_core::session::event::{EpochCause, WindowEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary::SummarizerKind;
@@ -197,15 +197,22 @@ impl RequestBudgeter<'_> {
         // The first item that the model still sees: the ones before are omitted or compacted.
         let gap = Some(cut_plan.first_gap().end).filter(|_| !cut_plan.first_gap().is_empty());
         let visible_from = gap.max(parsed.compaction_at.map(|at| at + 1));
-        if let (Some(budget), Some(visible_from)) = (budget.filter(|_| starts_turn), visible_from) {
-            let question = query_text(&parsed.items[at]);
+        let question = query_text(&parsed.items[at]);
+        let need = match (budget.filter(|_| starts_turn), visible_from) {
+            (Some(budget), Some(visible_from)) => {
+                self.recall_need(cut_plan, &question, (at, visible_from), budget).await
+            }
+            (Some(_) | None, Some(_) | None) => None,
+        };
+        if let (Some(need), Some(visible_from)) = (need, visible_from) {
             let visible = parsed.items[visible_from.min(parsed.stable_len())..parsed.stable_len()].iter();
             let visible = visible.map(|item| item_messages(item).len() as u64);
             let mut filter = Filter::for_stream(&session.stream.id);
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
             let wire = JsonTokenCounter(counter);
             let counting = PageCounting { counter: &wire, has_candidate_counts: false };
-            let mut request = RetrievalRequest::new(question.as_str(), CutPlan::page_budget(budget));
+            let mut request = RetrievalRequest::new(question.as_str(), CutPlan::page_budget(need.budget));
+            request.need = Some(need);
             request.filter = filter;
             request.current =
                 Some(CurrentSession { session: session.stream.id.clone(), visible_texts: visible.sum() });
@@ -217,6 +224,23 @@ impl RequestBudgeter<'_> {
         }
         cut_plan.add_recalled(at, &text, counter);
         Ok(())
+    }
+
+    /// What the message at an item needs of what the model no longer sees.
+    async fn recall_need(
+        &self,
+        cut_plan: &CutPlan,
+        question: &str,
+        (at, visible_from): (usize, usize),
+        budget: Tokens,
+    ) -> Option<RecallNeed> {
+        let question = ParsedQuestion::parse(question, self.parts.clock.now());
+        let (request, cut_plan) = (self.request.clone(), cut_plan.clone());
+        let deciding = move || {
+            let seen: Vec<_> = cut_plan.seen_texts(request.parsed(), at, visible_from).collect();
+            RecallNeed::of(&question, seen.iter().map(|text| &**text), budget)
+        };
+        run_blocking(self.bytes, deciding).await
     }
 
     async fn note_epoch(&self, stream: &mut OpenStream) -> Result<(), EngineError> {

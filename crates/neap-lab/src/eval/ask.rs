@@ -46,6 +46,7 @@ async fn ask(
         current: None,
         budget: Tokens::ZERO,
         weights: options.weights.clone(),
+        need: None,
     };
     for budget in &options.budgets {
         request.budget = Tokens(*budget);
