@@ -3,8 +3,8 @@
 //!
 //! Eight rooms, from the bottom up; a room uses only those below it. [`base`]: ids, tokens, messages, policy.
 //! [`text`]: reading and masking text. [`recall`]: search. [`memory`]: what an agent knows. [`session`]: events and the
-//! state that they fold to. [`context`]: what a model sees. [`turn`]: the machine that runs a turn. [`client`]: requests
-//! of a proxy's clients.
+//! state that they fold to. [`context`]: what a model sees. [`turn`]: the machines that the engine
+//! drives. [`client`]: conversations that other programs hold: requests, transcripts, hooks.
 
 pub mod base;
 pub mod client;

@@ -188,7 +188,7 @@ pub(crate) async fn put(store: &Shared, id: &StreamId, events: Vec<RecordedEvent
     });
     let events: Vec<RecordedEvent> = renamed.collect();
     let projection = project(&in_flight, &state, &events);
-    store.commit(Commit { session: id.clone(), expected, events, projection }).await.unwrap();
+    store.commit(Commit { stream: id.clone(), expected, events, projection }).await.unwrap();
 }
 
 /// A conversation that is long enough to be cut, as its client has it.

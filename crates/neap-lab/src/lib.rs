@@ -1,5 +1,6 @@
-//! Proofs of the design, evaluation of recall, benchmarks, and what MCP's conformance suite needs. Each measures the real engine over a real store in a
-//! temporary folder and returns figures; the `neap` program prints them.
+//! Proofs of the design, evaluation of recall, and benchmarks: they measure the real engine over a real store in a
+//! temporary folder and return figures, which the `neap` program prints. [`conformance`] adds to the MCP server what the
+//! protocol's suite expects.
 
 pub mod bench;
 pub mod conformance;

@@ -183,8 +183,8 @@ impl StoreLayer for PlantedStore {
                 }
             }
         }
-        let is_repeated = self.plant == Plant::RepeatedWrite && commit.session.agent().is_some()
-            || self.plant == Plant::RepeatedRecord && commit.session.as_str() == TOLD;
+        let is_repeated = self.plant == Plant::RepeatedWrite && commit.stream.agent().is_some()
+            || self.plant == Plant::RepeatedRecord && commit.stream.as_str() == TOLD;
         if is_repeated && nth % 3 == 2 {
             let expected = commit.expected;
             self.inner.commit(commit).await?;

@@ -149,7 +149,7 @@ impl StoreLayer for FaultyStore {
             Some(Fault::Full) => return Err(StoreError::Full { path: PathBuf::from("simulated") }),
             Some(Fault::Rival) => {
                 if let Some(rival) = self.faults.as_ref().and_then(|faults| faults.rival.as_ref()) {
-                    rival.act(&commit.session).await;
+                    rival.act(&commit.stream).await;
                 }
             }
             Some(Fault::CrashAfter | Fault::BusyRead | Fault::Dropped | Fault::Interrupted) | None => {}

@@ -71,7 +71,7 @@ impl Trace {
     /// A store made this commit durable: from now on it must be there.
     pub fn acknowledge(&self, commit: &Commit) {
         let mut inner = self.lock();
-        inner.acknowledged.entry(commit.session.clone()).or_default().extend(commit.events.iter().cloned());
+        inner.acknowledged.entry(commit.stream.clone()).or_default().extend(commit.events.iter().cloned());
         inner.newest_commit = Some(commit.clone());
     }
 

@@ -38,7 +38,7 @@ fn main() {
             let expected = state.seq();
             let recorded = vec![state.record(neap_core::base::ids::Stamp(1_771_178_400_000), event.clone())];
             let projection = project(&in_flight, &state, &recorded);
-            let commit = Commit { session: id.clone(), expected, events: recorded, projection };
+            let commit = Commit { stream: id.clone(), expected, events: recorded, projection };
             let began = Instant::now();
             store.commit(commit).await.unwrap();
             each.push(began.elapsed());

@@ -91,7 +91,7 @@ fn write(db: &Connection, commit: &PreparedCommit, changes: &mut CountChanges) -
 
 /// The number of the commit's stream, which is created if it is new. Refuses a commit that does not follow the last one.
 fn claim_stream(db: &Connection, commit: &PreparedCommit) -> Result<i64, DbError> {
-    let known = events::stream_number(db, commit.session.as_str())?;
+    let known = events::stream_number(db, commit.stream.as_str())?;
     if let Some(stream) = known {
         refuse_duplicates(db, stream, &commit.turn_ids)?;
     }
@@ -103,7 +103,7 @@ fn claim_stream(db: &Connection, commit: &PreparedCommit) -> Result<i64, DbError
         return Ok(stream);
     }
     let create = "INSERT INTO sessions(name, texts, head) VALUES (?, 0, '') RETURNING stream";
-    Ok(db.query_row(create, [commit.session.as_str()], |row| row.get(0))?)
+    Ok(db.query_row(create, [commit.stream.as_str()], |row| row.get(0))?)
 }
 
 /// Returns how many of the texts are new.
@@ -113,7 +113,7 @@ fn put_texts(
     changes: &mut CountChanges,
     stream: i64,
 ) -> rusqlite::Result<i64> {
-    let scope = if commit.session.agent().is_some() { stream } else { cards::SESSIONS_SCOPE };
+    let scope = if commit.stream.agent().is_some() { stream } else { cards::SESSIONS_SCOPE };
     let (mut new_texts, mut message_count) = (0, None);
     for entry in &commit.texts {
         let mut entry = Cow::Borrowed(entry);

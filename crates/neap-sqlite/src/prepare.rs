@@ -16,7 +16,7 @@ use neap_store::{Commit, StoreError, check_commit};
 const INLINE_BYTES_MAX: usize = 64 << 10;
 
 pub(super) struct PreparedCommit {
-    pub(super) session: StreamId,
+    pub(super) stream: StreamId,
     pub(super) expected: Seq,
     pub(super) events: Vec<EventRow>,
     pub(super) turn_ids: Vec<(String, TurnNo)>,
@@ -47,7 +47,7 @@ impl PreparedCommit {
     }
 
     fn encode(commit: Commit) -> Result<Self, serde_json::Error> {
-        let Commit { session, expected, events, projection } = commit;
+        let Commit { stream, expected, events, projection } = commit;
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
         let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
         let links = events.iter().flat_map(|recorded| links(&recorded.event)).copied().collect();
@@ -66,7 +66,7 @@ impl PreparedCommit {
             .map(|recorded| Ok((recorded.event.memory_id(), EventRow::new(recorded)?)))
             .collect::<Result<_, serde_json::Error>>()?;
         Ok(Self {
-            session,
+            stream,
             expected,
             turn_ids,
             links,

@@ -73,13 +73,13 @@ layer! {
     EventStore {
         = masking() -> Masking;
         Commit commit(commit: Commit) -> ();
-        Load load(session: &StreamId) -> Option<SessionState>;
-        LastSeq last_seq(session: &StreamId) -> Seq;
-        Events events(session: &StreamId, from: Seq, max: usize) -> Vec<StoredEvent>;
-        EventsOfKinds events_of_kinds(session: &StreamId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
-        Log log(session: &StreamId, request: &LogRequest) -> Log;
-        TurnById turn_by_id(session: &StreamId, turn_id: &str) -> Option<TurnNo>;
-        TurnSpan turn_span(session: &StreamId, turn: TurnNo) -> Option<(Seq, Seq)>;
+        Load load(stream: &StreamId) -> Option<SessionState>;
+        LastSeq last_seq(stream: &StreamId) -> Seq;
+        Events events(stream: &StreamId, from: Seq, max: usize) -> Vec<StoredEvent>;
+        EventsOfKinds events_of_kinds(stream: &StreamId, kinds: &[&str], before: Option<Seq>, max: usize) -> Vec<StoredEvent>;
+        Log log(stream: &StreamId, request: &LogRequest) -> Log;
+        TurnById turn_by_id(stream: &StreamId, turn_id: &str) -> Option<TurnNo>;
+        TurnSpan turn_span(stream: &StreamId, turn: TurnNo) -> Option<(Seq, Seq)>;
         SessionsByDigest sessions_by_digest(digests: &[Digest]) -> Vec<Vec<(SessionId, TurnNo)>>;
     }
     SearchStore {
@@ -101,10 +101,10 @@ layer! {
     Maintenance {
         Sessions sessions() -> Vec<SessionInfo>;
         Agents agents() -> Vec<AgentInfo>;
-        Footprint footprint(session: Option<&StreamId>) -> Footprint;
-        Examine examine(session: Option<&StreamId>) -> Vec<Finding>;
-        Rebuild rebuild(session: &StreamId) -> Vec<Finding>;
-        Scrub scrub(session: &StreamId, now: Stamp) -> u64;
+        Footprint footprint(stream: Option<&StreamId>) -> Footprint;
+        Examine examine(stream: Option<&StreamId>) -> Vec<Finding>;
+        Rebuild rebuild(stream: &StreamId) -> Vec<Finding>;
+        Scrub scrub(stream: &StreamId, now: Stamp) -> u64;
         EraseMemory erase_memory(agent: &StreamId, id: MemoryId, now: Stamp) -> u64;
     }
 }

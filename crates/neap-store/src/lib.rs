@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 /// Events to append to a stream, and the derived rows that they change.
 #[derive(Debug, Clone)]
 pub struct Commit {
-    pub session: StreamId,
+    pub stream: StreamId,
     /// The last event the writer knew of; the new events follow it without a gap.
     pub expected: Seq,
     /// At least one event.

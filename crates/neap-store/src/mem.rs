@@ -100,7 +100,7 @@ impl EventStore for MemStore {
         crate::check_commit(&commit);
         let mut all = self.state();
         let sessions = &mut all.sessions;
-        let known = sessions.get(&commit.session);
+        let known = sessions.get(&commit.stream);
         let actual = known.map_or(Seq(0), MemStream::seq);
         for (id, _) in commit.events.iter().filter_map(|e| turn_id(&e.event)) {
             if let Some(turn) = known.and_then(|s| s.derived.turn_ids.get(id)) {
@@ -111,8 +111,7 @@ impl EventStore for MemStore {
             return Err(StoreError::Conflict { expected: commit.expected, actual });
         }
         let number = sessions.len() as i64 + 1;
-        let stream =
-            sessions.entry(commit.session).or_insert_with(|| MemStream { number, ..MemStream::default() });
+        let stream = sessions.entry(commit.stream).or_insert_with(|| MemStream { number, ..MemStream::default() });
         stream.derived.add(&commit.events, commit.projection);
         stream.events.extend(commit.events);
         all.drop_stale_vectors();

@@ -48,19 +48,19 @@ pub trait EventStore: Send + Sync {
     }
 
     /// A session's state, or `None` if it never existed. An erased session has a state that says so.
-    async fn load(&self, session: &StreamId) -> Result<Option<SessionState>, StoreError>;
+    async fn load(&self, stream: &StreamId) -> Result<Option<SessionState>, StoreError>;
 
     /// The stream's last `seq`, 0 if it is empty. Cheap: used to check whether a loaded state is current.
-    async fn last_seq(&self, session: &StreamId) -> Result<Seq, StoreError>;
+    async fn last_seq(&self, stream: &StreamId) -> Result<Seq, StoreError>;
 
     /// Events from `from` on, in order, at most `max`.
-    async fn events(&self, session: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn events(&self, stream: &StreamId, from: Seq, max: usize) -> Result<Vec<StoredEvent>, StoreError>;
 
     /// Events of these kinds ([`Event::kind`](neap_core::session::event::Event::kind)) before `before`, newest first, at
     /// most `max`. Costs as much as it returns, except for kinds that nearly every turn has.
     async fn events_of_kinds(
         &self,
-        session: &StreamId,
+        stream: &StreamId,
         kinds: &[&str],
         before: Option<Seq>,
         max: usize,
@@ -68,13 +68,13 @@ pub trait EventStore: Send + Sync {
 
     /// Exchanges of the requested turns, in the order in which they ended, from the requested end until the token
     /// limit is reached. Costs as much as it returns. Damaged exchanges are included, with placeholders.
-    async fn log(&self, session: &StreamId, request: &LogRequest) -> Result<Log, StoreError>;
+    async fn log(&self, stream: &StreamId, request: &LogRequest) -> Result<Log, StoreError>;
 
     /// The turn that was started with the caller's `turn_id`.
-    async fn turn_by_id(&self, session: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
+    async fn turn_by_id(&self, stream: &StreamId, turn_id: &str) -> Result<Option<TurnNo>, StoreError>;
 
     /// The first and last event of a turn; `None` while it is in flight or if it never existed.
-    async fn turn_span(&self, session: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
+    async fn turn_span(&self, stream: &StreamId, turn: TurnNo) -> Result<Option<(Seq, Seq)>, StoreError>;
 
     /// The sessions that recorded each digest ([`ClientEvent::HistoryLinked`](neap_core::session::event::ClientEvent::HistoryLinked))
     /// with the turn, oldest session first; in the given order. One point read each.
@@ -163,16 +163,16 @@ pub trait Maintenance: Send + Sync {
     async fn agents(&self) -> Result<Vec<AgentInfo>, StoreError>;
 
     /// Bytes used by one session, or by everything. Reads all of it.
-    async fn footprint(&self, session: Option<&StreamId>) -> Result<Footprint, StoreError>;
+    async fn footprint(&self, stream: Option<&StreamId>) -> Result<Footprint, StoreError>;
 
     /// Checks one session, or everything, without changing anything.
-    async fn examine(&self, session: Option<&StreamId>) -> Result<Vec<Finding>, StoreError>;
+    async fn examine(&self, stream: Option<&StreamId>) -> Result<Vec<Finding>, StoreError>;
 
     /// Rebuilds a session's derived rows from its stream; damaged events are left out and reported.
-    async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError>;
+    async fn rebuild(&self, stream: &StreamId) -> Result<Vec<Finding>, StoreError>;
 
     /// Physically erases a session's content and leaves a tombstone. Returns how many events were erased.
-    async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError>;
+    async fn scrub(&self, stream: &StreamId, now: Stamp) -> Result<u64, StoreError>;
 
     /// Physically erases one memory: [`MemoryEvent::Erased`](neap_core::memory::MemoryEvent::Erased) replaces each
     /// of its events and is appended once more, so a writer that knew the old stream gets a conflict and reloads

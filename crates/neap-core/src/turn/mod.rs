@@ -1,7 +1,8 @@
-//! The state machine that takes one message through a turn. It says what to do next and does no I/O itself.
+//! The state machines that the engine drives: a turn, a tool call outside a turn, upkeep, a memory command. A machine
+//! says what to do next and does no I/O itself.
 //!
-//! The driver (in `neap-engine`) performs each [`Step`] and returns its result as an [`Input`]: accept → load logs
-//! → assemble → call the model → run its tool calls → assemble again, so that an expanded log is visible in the
+//! The driver (in `neap-engine`) performs each [`Step`] and returns its result as an [`Input`]. A turn: accept → check censors
+//! → recall memories → load logs → assemble → call the model → run its tool calls → assemble again, so that an expanded log is visible in the
 //! same turn → … → reply → route, references, decay, eviction → done.
 //!
 //! A decision is applied to the state at once and handed out in [`Step::Commit`]. If that commit conflicts with

@@ -87,7 +87,7 @@ impl OpenStream {
             if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
         });
         let projection = project(&self.in_flight, &self.state, &events);
-        let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
+        let commit = Commit { stream: self.id.clone(), expected: self.committed, events, projection };
         store.commit(commit).await?;
         self.turn = turn;
         self.committed = self.state.seq();

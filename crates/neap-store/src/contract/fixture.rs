@@ -86,7 +86,7 @@ impl TestStream {
         }
         let projection = project(&in_flight, &after.state, &recorded);
         after.events.extend(recorded.iter().cloned());
-        (Commit { session: self.id.clone(), expected, events: recorded, projection }, after)
+        (Commit { stream: self.id.clone(), expected, events: recorded, projection }, after)
     }
 
     /// Stores events in one commit; a refused commit leaves `self` unchanged.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::offered_tools;
-use neap_lab::conformance::Fixture;
+use neap_lab::conformance::ConformanceServer;
 use neap_model::caller::Tenancy;
 use neap_model::wire::request::ToolOffer;
 use neap_server::mcp::{McpHttp, McpState, Server, ServerDefaults, SessionLimits};
@@ -85,7 +85,14 @@ fn mcp_service(
     limits: SessionLimits,
 ) -> McpHttp {
     if env::var(env::NEAP_MCP_FIXTURE).is_some() {
-        return McpHttp::new(move || Fixture::new(Server::new(state.clone())), hosts, token, is_local, limits);
+        out::print_notice("/mcp also serves the test tools of MCP's conformance suite");
+        return McpHttp::new(
+            move || ConformanceServer::new(Server::new(state.clone())),
+            hosts,
+            token,
+            is_local,
+            limits,
+        );
     }
     McpHttp::new(move || Server::new(state.clone()), hosts, token, is_local, limits)
 }

@@ -217,7 +217,7 @@ impl<'a> Writer<'a> {
             return Ok(());
         }
         let projection = project(&self.in_flight, &self.state, &events);
-        let commit = Commit { session: self.id.clone(), expected: self.committed, events, projection };
+        let commit = Commit { stream: self.id.clone(), expected: self.committed, events, projection };
         self.store.commit(commit).await?;
         self.committed = self.state.seq();
         self.in_flight = TurnsInFlight::of(&self.state);
