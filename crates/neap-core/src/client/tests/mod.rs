@@ -3,6 +3,7 @@
 mod bounds;
 mod canon;
 mod classes;
+mod costs;
 mod random;
 mod shrinking;
 mod telling;
