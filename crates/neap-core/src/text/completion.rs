@@ -28,25 +28,17 @@ pub struct Completion {
 
 const CLAUSE_WORDS_MAX: usize = 12;
 
-macro_rules! states {
-    ($before:literal) => {
-        concat!(
-            r"(?-u)\b(?:",
-            $before,
-            ") (?:now |all )?(?:fixed|solved|resolved|done|finished|sorted|merged|shipped)\\b"
-        )
-    };
-}
-
 /// Says it of the work in hand.
-static OF_WORK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(states!("(?:that|this|it|all|everything)(?:'s| is| are)?|we(?:'re| are)|i(?:'m| am)"))
-        .expect("a pattern of ours")
-});
+static OF_WORK: LazyLock<Regex> =
+    LazyLock::new(|| state_after("(?:that|this|it|all|everything)(?:'s| is| are)?|we(?:'re| are)|i(?:'m| am)"));
 
 /// Says it of what stands before.
-static OF_SUBJECT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(states!("is|are|has been|have been")).expect("a pattern of ours"));
+static OF_SUBJECT: LazyLock<Regex> = LazyLock::new(|| state_after("is|are|has been|have been"));
+
+fn state_after(before: &str) -> Regex {
+    let pattern = format!(r"(?-u)\b(?:{before}) (?:now |all )?(?:{})\b", STATES.0);
+    Regex::new(&pattern).expect("the pattern is valid")
+}
 
 /// Every match of the patterns contains one of these: a cheap filter, since compiling a pattern takes longer than
 /// reading a message.
@@ -64,6 +56,7 @@ const OF_REST: Phrases = Phrases(
     "done with|finished with|i've finished|we've finished|wrap up|wrap it up|wrap this up|wrap that up|\
      you can close it|you can close this",
 );
+/// Orders to a model that keeps efforts.
 const KEEPER_ORDERS: Phrases = Phrases(
     "close it|close this|close that|close the|please close|can you close|could you close|we can close|you can close|\
      let's close|mark it as|mark this as|conclude",
@@ -96,7 +89,7 @@ const GENERIC: Phrases = Phrases(
 
 /// The first clause of a message that says that work is over. A question in the message means that it goes on.
 pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion> {
-    let sentences: Vec<String> = message.split_inclusive(['.', '!', '?', ';', '\n']).map(normalize).collect();
+    let sentences: Vec<String> = sentences(message).into_iter().map(normalize).collect();
     if sentences.iter().any(|sentence| sentence.ends_with('?') && !ASKS_TO.begins(sentence)) {
         return None;
     }
@@ -111,27 +104,48 @@ pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion
     })
 }
 
+/// Sentences with their ends. A full stop within a word ends none: `cart.rs`, `promise.done`.
+fn sentences(message: &str) -> Vec<&str> {
+    let (mut all, mut start) = (Vec::new(), 0);
+    for (at, c) in message.char_indices() {
+        let end = at + c.len_utf8();
+        let ends_word = || message[end..].chars().next().is_none_or(char::is_whitespace);
+        if c == '\n' || (matches!(c, '.' | '!' | '?' | ';') && ends_word()) {
+            all.push(&message[start..end]);
+            start = end;
+        }
+    }
+    all.push(&message[start..]);
+    all
+}
+
 /// The object of the first clause that says so, and the sentence after it.
 fn completed_in(sentence: &str, addressee: Addressee) -> Option<(Vec<String>, &str)> {
-    let mut rest = sentence;
+    let (mut rest, mut is_value) = (sentence, false);
     while !rest.is_empty() {
-        let (clause, after) = rest.split_once([',', ':', '–', '—']).unwrap_or((rest, ""));
-        let object = clause_object(clause, sentence.ends_with('?'), addressee).map(|text| content_words(&text));
+        let end = rest.find([',', ':', '–', '—']).unwrap_or(rest.len());
+        let mut after = rest[end..].chars();
+        let separator = after.next();
+        let (clause, after) = (&rest[..end], after.as_str());
+        let may_be_alone = addressee == Addressee::EffortKeeper && !is_value;
+        let object = clause_object(clause, sentence.ends_with('?'), addressee, may_be_alone);
+        let object = object.map(|text| content_words(&text));
         if let Some(object) = object.filter(|it| addressee == Addressee::EffortKeeper || it.is_empty()) {
             return Some((object, after));
         }
-        rest = after;
+        // What follows a colon may be the value of something: "position: fixed".
+        (rest, is_value) = (after, separator == Some(':'));
     }
     None
 }
 
-fn clause_object(clause: &str, asks: bool, addressee: Addressee) -> Option<String> {
+fn clause_object(clause: &str, asks: bool, addressee: Addressee, may_be_alone: bool) -> Option<String> {
     if clause.split_whitespace().count() > CLAUSE_WORDS_MAX {
         return None;
     }
     let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
     let to_keeper = addressee == Addressee::EffortKeeper;
-    if to_keeper && KEEPER_ALONE.contains(bare) {
+    if may_be_alone && KEEPER_ALONE.contains(bare) {
         return Some(String::new());
     }
     let order = KEEPER_ORDERS.find(bare).filter(|_| to_keeper);
@@ -185,6 +199,8 @@ mod tests {
         check("The login bug has been fixed", false, Some("login"));
         check("I'm done with lunch", false, Some("lunch"));
         check("The index is done. All done!", true, Some("index"));
+        check("cart.rs is done", false, Some("cart rs"));
+        check("I changed promise.done", false, None);
     }
 
     #[test]
@@ -207,7 +223,7 @@ mod tests {
         check("please close this", false, Some(""));
         check("close the kitchen renovation", false, Some("kitchen renovation"));
         check("Done: I restarted it", false, Some(""));
-        check("position: fixed", false, Some(""));
+        check("position: fixed", false, None);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! response is recorded before the client sees its end; one that takes longer is counted as not recorded in time.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use super::decide::RequestDecision;
 /// How long the last frame waits for the recording.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(1);
 const STORE_SLOW: &str = "the store did not answer in time";
+const RECORDING_FAILED: &str = "the recording failed";
 
 pub(crate) struct CompletedResponse {
     pub(crate) decision: RequestDecision,
@@ -58,16 +60,28 @@ impl ResponseRecorder {
         let ResponseRecorder { tap, decision, name, began, proxy } = self;
         let completed = CompletedResponse { decision, response: tap.finish(), name, began };
         let (recorded, is_recorded) = oneshot::channel();
-        proxy.recordings.spawn(record(proxy.clone(), completed, recorded));
+        // A recording that is late and then fails is one reply that is not recorded in time.
+        let is_counted = Arc::new(AtomicBool::new(false));
+        proxy.recordings.spawn(record(proxy.clone(), completed, recorded, is_counted.clone()));
         async move {
-            if tokio::time::timeout(HOLD_TIMEOUT, is_recorded).await.is_err() {
-                proxy.unrecorded.add_reply(STORE_SLOW);
+            let reason = match tokio::time::timeout(HOLD_TIMEOUT, is_recorded).await {
+                Ok(Ok(())) => return,
+                Ok(Err(_)) => RECORDING_FAILED,
+                Err(_) => STORE_SLOW,
+            };
+            if !is_counted.swap(true, Ordering::Relaxed) {
+                proxy.unrecorded.add_reply(reason);
             }
         }
     }
 }
 
-async fn record(proxy: Arc<Proxy>, mut completed: CompletedResponse, recorded: oneshot::Sender<()>) {
+async fn record(
+    proxy: Arc<Proxy>,
+    mut completed: CompletedResponse,
+    recorded: oneshot::Sender<()>,
+    is_counted: Arc<AtomicBool>,
+) {
     let earlier = completed.decision.usage.take();
     if earlier.calls > 0 {
         *completed.response.usage.get_or_insert_default() += earlier;
@@ -86,10 +100,13 @@ async fn record(proxy: Arc<Proxy>, mut completed: CompletedResponse, recorded: o
         took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         "answered"
     );
-    if let Err(reason) = proxy.decider.record(&decision, response).await {
+    if let Err(reason) = proxy.decider.record(&decision, response).await
+        && !is_counted.swap(true, Ordering::Relaxed)
+    {
         proxy.unrecorded.add_reply(&reason);
     }
-    drop(recorded);
+    // Nobody waits if the client has left or it took too long.
+    let _ = recorded.send(());
     proxy.decider.conclude(&decision).await;
 }
 

@@ -110,7 +110,9 @@ fn a_bounded_conversation_is_never_dearer_and_a_long_one_much_cheaper() {
         for turns in [20, 60, 200] {
             for percent in [35, 50, 80] {
                 let (mean, highest, turns_per_cut) = ratios(turns, fixed, percent);
-                let told = format!("{turns} turns, {fixed} fixed, {percent} %: {mean:.2} {highest:.2} {turns_per_cut:.0}");
+                let told = format!(
+                    "{turns} turns, {fixed} fixed, {percent} %: {mean:.2} {highest:.2} {turns_per_cut:.0}"
+                );
                 println!("{told}");
                 assert!(highest <= 1.02, "{told}");
                 if turns == 200 && percent < 80 {
