@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::tokens::Tokens;
 use crate::recall::{ParsedQuestion, Ranked, TextId};
-use crate::text::phrases::{PAST, QUESTIONS, normalize};
+use crate::text::phrases::{FOLLOW_UP, PAST, QUESTIONS, normalize};
 use crate::text::terms::terms;
 
 /// Most that is recalled for a message that does not ask about the past.
@@ -41,6 +41,9 @@ impl RecallNeed {
         let text = normalize(&question.question);
         if PAST.is_in(&text) || !question.times.is_empty() {
             return Some(Self { budget, relevance: None });
+        }
+        if FOLLOW_UP.contains(text.trim_matches(|c: char| !c.is_alphanumeric())) {
+            return None;
         }
         let mut unseen: BTreeSet<&str> = question.terms.iter().map(String::as_str).collect();
         for text in seen {
@@ -122,7 +125,7 @@ mod tests {
     fn what_is_still_seen_needs_nothing() {
         let seen = ["I changed src/part_6.rs", "The parser reads the header."];
         assert_eq!(need("The parser: change the header", &seen), None);
-        assert_eq!(need("ok", &seen), None);
+        assert_eq!(need("Ok!", &seen), None, "it goes on");
     }
 
     #[test]

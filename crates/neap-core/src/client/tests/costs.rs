@@ -25,7 +25,7 @@ fn turn(number: usize, dice: &mut Dice) -> Vec<Vec<HistoryItem>> {
     for round in 0..dice.below(4) {
         let id = format!("c{number}.{round}");
         let result = sized(answers(&id, "output"), 60 + dice.below(1_200));
-        added.push(vec![sized(calls(&id), 60 + dice.below(100)), result]);
+        added.push(vec![sized(item(Speaker::Assistant, vec![call(&id)]), 60 + dice.below(100)), result]);
     }
     added
 }
