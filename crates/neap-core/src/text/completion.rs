@@ -96,8 +96,8 @@ const GENERIC: Phrases = Phrases(
 
 /// The first clause of a message that says that work is over. A question in the message means that it goes on.
 pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion> {
-    let sentences: Vec<String> = message.split_inclusive(['.', '!', '?', ';', '\n']).map(normalize).collect();
-    if sentences.iter().any(|sentence| sentence.ends_with('?') && !ASKS_TO.begins(sentence)) {
+    let sentences = sentences(message);
+    if sentences.iter().any(|sentence| is_question(sentence) && !ASKS_TO.begins(sentence)) {
         return None;
     }
     sentences.iter().enumerate().find_map(|(at, sentence)| {
@@ -111,12 +111,31 @@ pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion
     })
 }
 
+/// The sentences of a message, [`normalize`]d. A mark inside a word ends none: `cart.rs` is one word.
+fn sentences(message: &str) -> Vec<String> {
+    let (mut sentences, mut start) = (Vec::new(), 0);
+    for (at, mark) in message.match_indices(['.', '!', '?', ';', '\n']) {
+        let end = at + mark.len();
+        if mark == "\n" || message[end..].chars().next().is_none_or(char::is_whitespace) {
+            sentences.push(normalize(&message[start..end]));
+            start = end;
+        }
+    }
+    sentences.push(normalize(&message[start..]));
+    sentences
+}
+
+/// A closing bracket, a quote or another mark may follow the question mark.
+fn is_question(sentence: &str) -> bool {
+    sentence.rsplit(char::is_alphanumeric).next().is_some_and(|end| end.contains('?'))
+}
+
 /// The object of the first clause that says so, and the sentence after it.
 fn completed_in(sentence: &str, addressee: Addressee) -> Option<(Vec<String>, &str)> {
     let mut rest = sentence;
     while !rest.is_empty() {
         let (clause, after) = rest.split_once([',', ':', '–', '—']).unwrap_or((rest, ""));
-        let object = clause_object(clause, sentence.ends_with('?'), addressee).map(|text| content_words(&text));
+        let object = clause_object(clause, is_question(sentence), addressee).map(|text| content_words(&text));
         if let Some(object) = object.filter(|it| addressee == Addressee::EffortKeeper || it.is_empty()) {
             return Some((object, after));
         }
@@ -185,6 +204,7 @@ mod tests {
         check("The login bug has been fixed", false, Some("login"));
         check("I'm done with lunch", false, Some("lunch"));
         check("The index is done. All done!", true, Some("index"));
+        check("cart.rs is done", false, Some("cart rs"));
     }
 
     #[test]
@@ -196,6 +216,8 @@ mod tests {
             "That's done. It still fails on Android.",
             "The DNS name resolved to 10.0.0.1",
             "it's almost done",
+            "I changed promise.done",
+            "(That fixed it. But why?)",
         ] {
             check(message, false, None);
         }
