@@ -69,7 +69,7 @@ const KEEPER_ORDERS: Phrases = Phrases(
      let's close|mark it as|mark this as|conclude",
 );
 
-/// Clauses that say it on their own.
+/// Clauses that say it on their own, unless they follow a colon.
 const KEEPER_ALONE: Phrases =
     Phrases("done|resolved|finished|sorted|solved|fixed|closed|complete|completed|close");
 
@@ -132,26 +132,29 @@ fn is_question(sentence: &str) -> bool {
 
 /// The object of the first clause that says so, and the sentence after it.
 fn completed_in(sentence: &str, addressee: Addressee) -> Option<(Vec<String>, &str)> {
-    let mut rest = sentence;
+    let to_keeper = addressee == Addressee::EffortKeeper;
+    let (mut rest, mut follows_colon) = (sentence, false);
     while !rest.is_empty() {
         let (clause, after) = rest.split_once([',', ':', '–', '—']).unwrap_or((rest, ""));
-        let object = clause_object(clause, is_question(sentence), addressee).map(|text| content_words(&text));
-        if let Some(object) = object.filter(|it| addressee == Addressee::EffortKeeper || it.is_empty()) {
+        let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
+        // After a colon the word is a value: `position: fixed`.
+        if to_keeper && !follows_colon && KEEPER_ALONE.contains(bare) {
+            return Some((Vec::new(), after));
+        }
+        let object = clause_object(bare, is_question(sentence), to_keeper).map(|text| content_words(&text));
+        if let Some(object) = object.filter(|it| to_keeper || it.is_empty()) {
             return Some((object, after));
         }
+        follows_colon = rest[clause.len()..].starts_with(':');
         rest = after;
     }
     None
 }
 
-fn clause_object(clause: &str, asks: bool, addressee: Addressee) -> Option<String> {
-    if clause.split_whitespace().count() > CLAUSE_WORDS_MAX {
+/// `bare` is a clause without the marks around it.
+fn clause_object(bare: &str, asks: bool, to_keeper: bool) -> Option<String> {
+    if bare.split_whitespace().count() > CLAUSE_WORDS_MAX {
         return None;
-    }
-    let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
-    let to_keeper = addressee == Addressee::EffortKeeper;
-    if to_keeper && KEEPER_ALONE.contains(bare) {
-        return Some(String::new());
     }
     let order = KEEPER_ORDERS.find(bare).filter(|_| to_keeper);
     if let Some(found) = order.or_else(|| OF_REST.find(bare)) {
@@ -229,7 +232,8 @@ mod tests {
         check("please close this", false, Some(""));
         check("close the kitchen renovation", false, Some("kitchen renovation"));
         check("Done: I restarted it", false, Some(""));
-        check("position: fixed", false, Some(""));
+        check("I restarted it, done", false, Some(""));
+        check("position: fixed", false, None);
     }
 
     #[test]
