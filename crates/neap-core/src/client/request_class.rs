@@ -15,7 +15,7 @@ const SCAN_BYTES: usize = 2_048;
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
-        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("a pattern of ours"));
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("the pattern is valid"));
     };
 }
 

@@ -28,25 +28,17 @@ pub struct Completion {
 
 const CLAUSE_WORDS_MAX: usize = 12;
 
-macro_rules! states {
-    ($before:literal) => {
-        concat!(
-            r"(?-u)\b(?:",
-            $before,
-            ") (?:now |all )?(?:fixed|solved|resolved|done|finished|sorted|merged|shipped)\\b"
-        )
-    };
-}
-
 /// Says it of the work in hand.
-static OF_WORK: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(states!("(?:that|this|it|all|everything)(?:'s| is| are)?|we(?:'re| are)|i(?:'m| am)"))
-        .expect("a pattern of ours")
-});
+static OF_WORK: LazyLock<Regex> =
+    LazyLock::new(|| state_after("(?:that|this|it|all|everything)(?:'s| is| are)?|we(?:'re| are)|i(?:'m| am)"));
 
 /// Says it of what stands before.
-static OF_SUBJECT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(states!("is|are|has been|have been")).expect("a pattern of ours"));
+static OF_SUBJECT: LazyLock<Regex> = LazyLock::new(|| state_after("is|are|has been|have been"));
+
+fn state_after(words: &str) -> Regex {
+    let pattern = format!(r"(?-u)\b(?:{words}) (?:now |all )?(?:{})\b", STATES.0);
+    Regex::new(&pattern).expect("the pattern is valid")
+}
 
 /// Every match of the patterns contains one of these: a cheap filter, since compiling a pattern takes longer than
 /// reading a message.
@@ -64,6 +56,8 @@ const OF_REST: Phrases = Phrases(
     "done with|finished with|i've finished|we've finished|wrap up|wrap it up|wrap this up|wrap that up|\
      you can close it|you can close this",
 );
+
+/// Orders to a model that keeps efforts.
 const KEEPER_ORDERS: Phrases = Phrases(
     "close it|close this|close that|close the|please close|can you close|could you close|we can close|you can close|\
      let's close|mark it as|mark this as|conclude",

@@ -17,7 +17,7 @@ pub(crate) fn find_names(text: &str) -> Vec<&str> {
 }
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"[\w./-]*[./_][\w./-]*\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}-\d+|#\d+").expect("a pattern of ours")
+    Regex::new(r"[\w./-]*[./_][\w./-]*\w|\b[a-z]+[A-Z]\w*|\b[A-Z]{2,}-\d+|#\d+").expect("the pattern is valid")
 });
 
 /// What [`NAME`] finds, for ASCII text.
