@@ -2,6 +2,7 @@
 //! response is recorded before the client sees its end; one that takes longer is counted as not recorded in time.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use super::decide::RequestDecision;
 /// How long the last frame waits for the recording.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(1);
 const STORE_SLOW: &str = "the store did not answer in time";
+const RECORDING_FAILED: &str = "the recording failed";
 
 pub(crate) struct CompletedResponse {
     pub(crate) decision: RequestDecision,
@@ -57,17 +59,41 @@ impl ResponseRecorder {
     fn finish(self) -> impl Future<Output = ()> + Send + 'static {
         let ResponseRecorder { tap, decision, name, began, proxy } = self;
         let completed = CompletedResponse { decision, response: tap.finish(), name, began };
-        let (recorded, is_recorded) = oneshot::channel();
-        proxy.recordings.spawn(record(proxy.clone(), completed, recorded));
+        let (ended, has_ended) = oneshot::channel();
+        let failure = ReplyFailure { proxy: proxy.clone(), is_counted: Arc::default() };
+        proxy.recordings.spawn(record(proxy.clone(), completed, failure.clone(), ended));
         async move {
-            if tokio::time::timeout(HOLD_TIMEOUT, is_recorded).await.is_err() {
-                proxy.unrecorded.add_reply(STORE_SLOW);
+            match tokio::time::timeout(HOLD_TIMEOUT, has_ended).await {
+                Ok(Ok(())) => {}
+                // The sender is dropped without a message if the recording panics.
+                Ok(Err(_)) => failure.count(RECORDING_FAILED),
+                Err(_) => failure.count(STORE_SLOW),
             }
         }
     }
 }
 
-async fn record(proxy: Arc<Proxy>, mut completed: CompletedResponse, recorded: oneshot::Sender<()>) {
+/// Counts one response as not recorded, at most once: a recording may be slow and then fail.
+#[derive(Clone)]
+struct ReplyFailure {
+    proxy: Arc<Proxy>,
+    is_counted: Arc<AtomicBool>,
+}
+
+impl ReplyFailure {
+    fn count(&self, reason: &str) {
+        if !self.is_counted.swap(true, Ordering::Relaxed) {
+            self.proxy.unrecorded.add_reply(reason);
+        }
+    }
+}
+
+async fn record(
+    proxy: Arc<Proxy>,
+    mut completed: CompletedResponse,
+    failure: ReplyFailure,
+    ended: oneshot::Sender<()>,
+) {
     let earlier = completed.decision.usage.take();
     if earlier.calls > 0 {
         *completed.response.usage.get_or_insert_default() += earlier;
@@ -87,9 +113,10 @@ async fn record(proxy: Arc<Proxy>, mut completed: CompletedResponse, recorded: o
         "answered"
     );
     if let Err(reason) = proxy.decider.record(&decision, response).await {
-        proxy.unrecorded.add_reply(&reason);
+        failure.count(&reason);
     }
-    drop(recorded);
+    // Nobody waits after a disconnect or the timeout.
+    let _ = ended.send(());
     proxy.decider.conclude(&decision).await;
 }
 
