@@ -20,7 +20,6 @@ use crate::retrieval::{CurrentSession, RetrievalRequest};
 
 /// Latest sessions of which open efforts are listed.
 const SESSIONS_MAX: usize = 5;
-const EFFORTS_MAX: usize = 3;
 /// Bytes of a prompt that are searched for, from its end.
 const QUERY_BYTES_MAX: usize = 4_096;
 
@@ -115,7 +114,7 @@ impl Engine {
             all.extend(loaded.and_then(|state| state.effort(effort).cloned()).map(|effort| (id, effort)));
         }
         let counter = counter_for(&self.parts.encoding);
-        let listed = all.iter().take(EFFORTS_MAX).map(|(id, effort)| (id, effort));
+        let listed = all.iter().map(|(id, effort)| (id, effort));
         Ok(render_efforts(listed, counter.as_ref(), budgets.efforts))
     }
 

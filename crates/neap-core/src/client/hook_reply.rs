@@ -15,7 +15,8 @@ const CHARS_MAX: usize = 9_500;
 const QUERY_TERMS_MIN: usize = 2;
 /// Similarity from which a text is relevant whatever its terms.
 const SIMILARITY_MIN: f64 = 0.6;
-const EFFORTS_MAX: usize = 8;
+const OPEN_EFFORTS_MAX: usize = 8;
+const RELATED_EFFORTS_MAX: usize = 3;
 
 /// Memory layers that other agents receive: what is recorded, not the stance.
 pub const HOOK_LAYERS: [Layer; 6] =
@@ -71,7 +72,7 @@ pub fn render_open_efforts(mut efforts: Vec<OpenEffort>, counter: &dyn TokenCoun
     efforts.sort_by(|a, b| b.updated.cmp(&a.updated).then_with(|| (&a.session, &a.id).cmp(&(&b.session, &b.id))));
     let line =
         |effort: &OpenEffort| format!("- {} ({}, last {})\n", effort.id, effort.session, effort.updated.date());
-    let lines: Vec<String> = efforts.iter().take(EFFORTS_MAX).map(line).collect();
+    let lines: Vec<String> = efforts.iter().take(OPEN_EFFORTS_MAX).map(line).collect();
     render_list(prompt::OPEN_WORK, &lines, counter, budget)
 }
 
@@ -86,7 +87,7 @@ pub fn render_efforts<'a>(
         // One line that begins with our text: a summary can neither end the list nor pass for another entry.
         format!("- {} ({session}): {}\n", effort.id, one_line(text))
     };
-    let lines: Vec<String> = efforts.into_iter().take(EFFORTS_MAX).map(line).collect();
+    let lines: Vec<String> = efforts.into_iter().take(RELATED_EFFORTS_MAX).map(line).collect();
     render_list(prompt::EARLIER_WORK, &lines, counter, budget)
 }
 
