@@ -25,7 +25,6 @@ const COMMIT_STEPS_MAX: usize = 128;
 /// Occurrences of one prompt: how many are looked up at once, and how many there may be.
 const OCCURRENCES_PER_LOOKUP: usize = 16;
 const OCCURRENCES_MAX: u64 = 1 << 32;
-const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
 /// The outcome of importing one transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -223,7 +222,7 @@ impl Engine {
         step: &TranscriptStep,
         batch: &mut ImportBatch,
     ) {
-        let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+        let policy = Policy::for_recorded_conversations();
         let (encoding, imported_from) = (self.parts.encoding.as_str(), Some(transcript.source.clone()));
         let at = step.at.unwrap_or_else(|| self.parts.clock.now());
         let new = NewSession { id: &stream.id, encoding, policy, imported_from };
