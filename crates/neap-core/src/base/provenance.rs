@@ -7,12 +7,13 @@ use crate::base::ids::{SessionId, TurnNo};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
-    /// A person, through a command.
+    /// A person, as the surface vouches.
     Person,
-    /// A model, through a tool call.
+    /// A model, or a program on its behalf.
     Model,
     /// A tool of the host.
     Tool,
+    /// A file: an import, a transcript, a script.
     Import,
 }
 
