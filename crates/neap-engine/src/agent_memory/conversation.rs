@@ -16,11 +16,10 @@ use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::{TurnError, Upkeep};
 use neap_model::bpe::counter_for;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, DriverRun};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle_lookup::fetch_exchanges;
-use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
