@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use neap_core::base::handle::Handle;
 use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
 use neap_core::base::message::{CountedMessage, Message};
+use neap_core::base::prompt;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Chain, Tenant, TopicTracker};
 use neap_core::memory::censor::compile;
@@ -144,7 +145,7 @@ fn steps() -> Vec<Step> {
             Box::new(move |text| {
                 let said = CountedMessage { message: Message::user(text), tokens: Tokens(text.len() as u64) };
                 let handle = Handle::Turn(TurnNo(1));
-                black_box(cut_message(counter.as_ref(), &said, &handle, Tokens(2_000)));
+                black_box(cut_message(counter.as_ref(), &said, &handle, Tokens(2_000), prompt::EXCERPT));
             })
         }),
         step("chunks", Box::new(|text| drop(black_box(split_chunks(text))))),

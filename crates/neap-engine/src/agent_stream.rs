@@ -21,9 +21,8 @@ use neap_core::turn::AgentContext;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
 
-use crate::driver::Driver;
+use crate::driver::{Driver, DriverRun};
 use crate::error::EngineError;
-use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::stream::OpenStream;

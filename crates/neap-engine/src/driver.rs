@@ -1,5 +1,7 @@
-//! Runs the core's state machines: performs each step and returns its result to the machine. Nothing is decided
-//! here: an `if` about memory in this file belongs in the core.
+//! Runs the core's state machines: performs each step and returns its result to the machine. No rules
+//! here: what depends on the content of memories is decided in the core.
+
+use std::time::Instant;
 
 use neap_core::memory::knowledge::changed_memory;
 use neap_core::session::event::RecordedEvent;
@@ -9,13 +11,15 @@ use neap_model::compute::run_in_place;
 
 use crate::agent_stream::lookup;
 use crate::error::EngineError;
-use crate::memory_log::{DriverRun, memory_ops};
+use crate::memory_log::{log_op, memory_ops};
 use crate::observer::{Interrupt, TurnObserver};
 use crate::parts::Parts;
 use crate::retrieval::find_texts;
-use crate::stream::OpenStream;
+use crate::stream::{OpenStream, Recorder};
+use neap_core::base::ids::StreamId;
 use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::tools::ToolSet;
+use neap_core::session::memory_op::MemoryOp;
 use neap_core::turn::tools::Banner;
 
 pub(crate) struct Driver<'a> {
@@ -179,6 +183,36 @@ impl Driver<'_> {
             counter: self.counter,
             tools: self.tools,
             now: self.parts.clock.now(),
+        }
+    }
+}
+
+pub(crate) struct DriverRun<'p, 'w> {
+    pub(crate) recorder: Recorder<'p>,
+    pub(crate) watch: &'w mut dyn TurnObserver,
+    /// How many of the machine's banners were announced.
+    pub(crate) announced: usize,
+    /// Whether the last reply is held back until the end.
+    pub(crate) is_buffered: bool,
+    since: Instant,
+}
+
+impl<'p, 'w> DriverRun<'p, 'w> {
+    pub(crate) fn new(parts: &'p Parts, watch: &'w mut dyn TurnObserver) -> Self {
+        Self { recorder: Recorder::new(parts), watch, announced: 0, is_buffered: false, since: Instant::now() }
+    }
+
+    /// Restarts the timer, so that it does not count the model's time.
+    pub(crate) fn model_answered(&mut self) {
+        self.since = Instant::now();
+    }
+
+    pub(crate) fn committed(&mut self, session: &StreamId, ops: &[MemoryOp]) {
+        let took = self.since.elapsed();
+        self.since = Instant::now();
+        for op in ops {
+            log_op(session, op, took);
+            self.watch.on_memory_op(op, took);
         }
     }
 }

@@ -19,9 +19,8 @@ use neap_core::turn::{StandaloneOutcome, StandaloneToolCall, Turn, TurnOutcome, 
 use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, DriverRun};
 use crate::error::EngineError;
-use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver, TurnObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;

@@ -10,7 +10,7 @@ use neap_core::client::transcript::{
     TranscriptStep, compaction_event, group_records,
 };
 use neap_core::client::{Digest, HistoryHead, HistoryLink};
-use neap_core::session::event::{ClientEvent, RecordedEvent};
+use neap_core::session::event::{ClientEvent, EffortEvent, Event, RecordedEvent, TurnEvent};
 use neap_core::session::state::NewSession;
 use neap_model::bpe::counter_for;
 use neap_model::compute::run_in_place;
@@ -25,7 +25,6 @@ const COMMIT_STEPS_MAX: usize = 128;
 /// Occurrences of one prompt: how many are looked up at once, and how many there may be.
 const OCCURRENCES_PER_LOOKUP: usize = 16;
 const OCCURRENCES_MAX: u64 = 1 << 32;
-const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
 /// The outcome of importing one transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,18 +71,13 @@ impl Engine {
             masked: 0,
         };
         let mut stream = OpenStream::load(store, transcript.session.clone()).await?;
-        let (turns, efforts) = (stream.state.turn().0, stream.state.efforts().len());
-        let fresh = self.new_records(transcript).await?;
-        imported.new = fresh.len() as u64;
-        imported.known = transcript.records.len() as u64 - imported.new;
         let mut recorder = Recorder::new(&self.parts);
-        let mut steps = group_records(&fresh);
+        let mut steps = group_records(&self.new_records(transcript).await?);
         while self.import_steps(&mut stream, &mut recorder, transcript, &steps, &mut imported).await?.is_stale() {
             // The other process may have imported the same records.
             steps = group_records(&self.new_records(transcript).await?);
         }
-        imported.turns = stream.state.turn().0.saturating_sub(turns);
-        imported.efforts = stream.state.efforts().len().saturating_sub(efforts) as u64;
+        imported.known = transcript.records.len() as u64 - imported.new;
         self.refresh_folder(&transcript.session);
         Ok(imported)
     }
@@ -177,7 +171,7 @@ impl Engine {
         let mut last: Option<&TranscriptStep> = None;
         for step in steps {
             if importer.should_conclude(&stream.state, last, Some(step)) {
-                let batch = self.commit_batch(stream, recorder, &mut batch).await?;
+                let batch = self.commit_batch(stream, recorder, &mut batch, imported).await?;
                 if batch.is_stale()
                     || self.conclude_effort(&transcript.session, stream, recorder).await?.is_stale()
                 {
@@ -189,8 +183,9 @@ impl Engine {
             let now = self.parts.clock.now();
             let apply = || importer.apply(&mut stream.state, counter.as_ref(), step, transcript.author, now);
             batch.events.extend(run_in_place(step.bytes(), apply));
+            batch.masked += std::mem::take(&mut importer.masked_count);
             if let RecordBody::Compacted(summary) = &step.body {
-                if self.commit_batch(stream, recorder, &mut batch).await?.is_stale() {
+                if self.commit_batch(stream, recorder, &mut batch, imported).await?.is_stale() {
                     return Ok(Committed::Stale);
                 }
                 let exchanges = self.exchanges_since_compaction(stream).await?;
@@ -199,17 +194,18 @@ impl Engine {
                 }
             }
             batch.keys.extend(&step.keys);
+            batch.records += step.records;
             batch.steps += 1;
-            if batch.steps >= COMMIT_STEPS_MAX && self.commit_batch(stream, recorder, &mut batch).await?.is_stale()
+            if batch.steps >= COMMIT_STEPS_MAX
+                && self.commit_batch(stream, recorder, &mut batch, imported).await?.is_stale()
             {
                 return Ok(Committed::Stale);
             }
             last = Some(step);
         }
-        if self.commit_batch(stream, recorder, &mut batch).await?.is_stale() {
+        if self.commit_batch(stream, recorder, &mut batch, imported).await?.is_stale() {
             return Ok(Committed::Stale);
         }
-        imported.masked += importer.masked_count;
         match importer.should_conclude(&stream.state, last, None) {
             true => self.conclude_effort(&transcript.session, stream, recorder).await,
             false => Ok(Committed::Yes),
@@ -223,21 +219,28 @@ impl Engine {
         step: &TranscriptStep,
         batch: &mut ImportBatch,
     ) {
-        let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+        let policy = Policy::for_recorded_conversations();
         let (encoding, imported_from) = (self.parts.encoding.as_str(), Some(transcript.source.clone()));
         let at = step.at.unwrap_or_else(|| self.parts.clock.now());
         let new = NewSession { id: &stream.id, encoding, policy, imported_from };
         batch.events.extend(stream.state.create_if_new(at, new));
     }
 
-    /// Commits a batch with the keys that identify its records.
+    /// Commits a batch with the keys that identify its records. Only what is durable is counted as imported: another
+    /// process may import the rest.
     async fn commit_batch(
         &self,
         stream: &mut OpenStream,
         recorder: &mut Recorder<'_>,
         batch: &mut ImportBatch,
+        imported: &mut ImportedTranscript,
     ) -> Result<Committed, EngineError> {
-        let ImportBatch { mut events, keys, .. } = std::mem::take(batch);
+        let ImportBatch { mut events, keys, steps: _, records, masked } = std::mem::take(batch);
+        let count = |is_counted: fn(&Event) -> bool| {
+            events.iter().filter(|recorded| is_counted(&recorded.event)).count() as u64
+        };
+        let turns = count(|event| matches!(event, Event::Turn(TurnEvent::Started { .. })));
+        let efforts = count(|event| matches!(event, Event::Effort(EffortEvent::Opened { .. })));
         let turn = stream.state.turn();
         if let Some(end) = keys.last() {
             let line = HistoryHead { asked: *end, answered: Vec::new() };
@@ -245,7 +248,14 @@ impl Engine {
             let at = events.last().map_or_else(|| stream.state.head().updated, |recorded| recorded.at);
             events.push(stream.state.record(at, ClientEvent::HistoryLinked { turn, links, line, tenant: None }));
         }
-        recorder.commit(stream, events).await
+        let committed = recorder.commit(stream, events).await?;
+        if !committed.is_stale() {
+            imported.new += records;
+            imported.turns += turns;
+            imported.efforts += efforts;
+            imported.masked += masked;
+        }
+        Ok(committed)
     }
 
     /// Concludes the active effort. Stale if another process imported meanwhile: it may have had the same records.
@@ -278,4 +288,6 @@ struct ImportBatch {
     events: Vec<RecordedEvent>,
     keys: Vec<Digest>,
     steps: usize,
+    records: u64,
+    masked: u64,
 }

@@ -135,6 +135,11 @@ pub enum PolicyError {
 }
 
 impl Policy {
+    /// For conversations that others hold and Neap records: their messages are as long as they are.
+    pub fn for_recorded_conversations() -> Self {
+        Self { message_bytes_max: 67_108_864, ..Self::default() }
+    }
+
     /// Sets keys from text, as `--set key=value` does: all of them, or none if the result is invalid. Ignores case
     /// and treats `-` as `_`.
     pub fn set_all<'a>(

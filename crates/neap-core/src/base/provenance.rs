@@ -13,6 +13,7 @@ pub enum Author {
     Model,
     /// A tool of the host.
     Tool,
+    /// A file: an import, a transcript, a script.
     Import,
 }
 

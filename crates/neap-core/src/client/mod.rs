@@ -49,7 +49,7 @@ pub use cut_plan::{Changes, CutInputs, CutPlan, HistoryPart, JsonTokenCounter, R
 pub use forward::{Bounds, ForwardDecision, decide_forward};
 pub use mask_item::mask_item;
 pub use overflow::Overflow;
-pub use own_tools::{HiddenToolTurns, is_effort_tool, offered_tools};
+pub use own_tools::{HiddenToolTurns, is_steering_tool, offered_tools};
 pub use prices::Prices;
 pub use recall_need::RecallNeed;
 pub use recording::{EffortTracker, ItemRecording, LinkedItem, PreparedItem, Resumed, TurnAccount};

@@ -22,7 +22,7 @@ const OFFERED_TOOLS: [&str; 9] = [
     "recall",
 ];
 /// With these a model manages its efforts itself.
-const EFFORT_TOOLS: [&str; 4] = ["open_effort", "close_effort", "switch_effort", "reopen_effort"];
+const STEERING_TOOLS: [&str; 4] = ["open_effort", "close_effort", "switch_effort", "reopen_effort"];
 
 /// Always the same list, so that the prompt prefix stays the same.
 pub fn offered_tools() -> Vec<ToolSpec> {
@@ -31,8 +31,8 @@ pub fn offered_tools() -> Vec<ToolSpec> {
 }
 
 /// Whether a call shows that the model manages its efforts itself: then no rule guesses them.
-pub fn is_effort_tool(name: &str) -> bool {
-    EFFORT_TOOLS.contains(&name)
+pub fn is_steering_tool(name: &str) -> bool {
+    STEERING_TOOLS.contains(&name)
 }
 
 /// The real conversation behind a reply; the client received `text` and `calls` (ids).

@@ -1,8 +1,8 @@
 //! Decides what a request or a reply adds to a session: each item once, however many processes record it.
 
 use super::{
-    ContentBlock, Digest, HistoryHead, HistoryItem, HistoryLink, RequestAccount, Tenant, TopicChange,
-    TopicTracker, append_routed_message, enter_effort, item_messages, mask_item,
+    Digest, HistoryHead, HistoryItem, HistoryLink, RequestAccount, Tenant, TopicChange, TopicTracker,
+    append_routed_message, enter_effort, item_messages, mask_item,
 };
 use crate::base::ids::{SessionId, Stamp, StreamId, TurnNo};
 use crate::base::message::{CountedMessage, Incomplete, Role};
@@ -62,21 +62,11 @@ pub struct EffortTracker {
 impl EffortTracker {
     /// Takes note of an item; returns the effort that it begins.
     fn observe(&mut self, item: &HistoryItem, now: Stamp) -> Option<String> {
-        let change = topic_change(&mut self.topics, item, now);
+        let change = self.topics.observe_item(item, now);
         let change = if self.is_model_steered { TopicChange::Continues } else { change };
         self.is_effort_done = change == TopicChange::Closes || (self.is_effort_done && !item.is_turn_start());
         if let TopicChange::Opens(name) = change { Some(name) } else { None }
     }
-}
-
-fn topic_change(topics: &mut TopicTracker, item: &HistoryItem, now: Stamp) -> TopicChange {
-    if !item.is_turn_start() {
-        topics.observe(&item.text());
-        return TopicChange::Continues;
-    }
-    // Programs put their own text before the person's.
-    let text = item.blocks.iter().rev().map(ContentBlock::text).find(|words| !words.trim().is_empty());
-    text.map_or(TopicChange::Continues, |text| topics.observe_user(&text, now))
 }
 
 /// Items and links that continue a history, recorded in several commits if there are many.

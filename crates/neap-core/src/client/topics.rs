@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{ContentBlock, HistoryItem};
 use crate::base::ids::Stamp;
 use crate::text::completion::{Addressee, find_completion};
 use crate::text::identifiers::find_names;
@@ -66,6 +67,17 @@ impl TopicTracker {
         self.last = Some(at);
         self.add_terms(text);
         change
+    }
+
+    /// Takes an item of a history; only one that starts a turn changes the topic.
+    pub(super) fn observe_item(&mut self, item: &HistoryItem, at: Stamp) -> TopicChange {
+        if !item.is_turn_start() {
+            self.observe(&item.text());
+            return TopicChange::Continues;
+        }
+        // Programs put their own text before the person's, and an effort is named after the person's.
+        let text = item.blocks.iter().rev().map(ContentBlock::text).find(|text| !text.trim().is_empty());
+        text.map_or(TopicChange::Continues, |text| self.observe_user(&text, at))
     }
 
     pub fn resumed(text: &str) -> Self {

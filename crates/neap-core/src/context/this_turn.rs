@@ -8,7 +8,7 @@ use crate::base::handle::Handle;
 use crate::base::ledger::Layer;
 use crate::base::message::{CountedMessage, ToolRound, total_tokens};
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN, cut_message};
+use crate::text::excerpt::{CutMessage, EXCERPT_TOKENS_MIN};
 use crate::text::render;
 
 /// Most of the room that this turn's messages may take, in per cent.
@@ -52,7 +52,7 @@ pub(super) fn render(counter: &dyn TokenCounter, this_turn: ThisTurn<'_>, room: 
         let least = message.tokens.min(EXCERPT_TOKENS_MIN);
         let max = if this_turn.rounds.is_empty() { room } else { room.percent(50).max(least) };
         let CutMessage { counted: shown, .. } =
-            cut_message(counter, message, &Handle::Message { turn: this_turn.turn, index: 0 }, max);
+            CutTemplates::PROMPT.cut(counter, message, &Handle::Message { turn: this_turn.turn, index: 0 }, max);
         used += shown.tokens;
         messages.push(shown);
     }

@@ -35,8 +35,8 @@ static OF_WORK: LazyLock<Regex> =
 /// Says it of what stands before.
 static OF_SUBJECT: LazyLock<Regex> = LazyLock::new(|| state_after("is|are|has been|have been"));
 
-fn state_after(before: &str) -> Regex {
-    let pattern = format!(r"(?-u)\b(?:{before}) (?:now |all )?(?:{})\b", STATES.0);
+fn state_after(words: &str) -> Regex {
+    let pattern = format!(r"(?-u)\b(?:{words}) (?:now |all )?(?:{})\b", STATES.0);
     Regex::new(&pattern).expect("the pattern is valid")
 }
 
@@ -56,13 +56,14 @@ const OF_REST: Phrases = Phrases(
     "done with|finished with|i've finished|we've finished|wrap up|wrap it up|wrap this up|wrap that up|\
      you can close it|you can close this",
 );
+
 /// Orders to a model that keeps efforts.
 const KEEPER_ORDERS: Phrases = Phrases(
     "close it|close this|close that|close the|please close|can you close|could you close|we can close|you can close|\
      let's close|mark it as|mark this as|conclude",
 );
 
-/// Clauses that say it on their own.
+/// Clauses that say it on their own, unless they follow a colon.
 const KEEPER_ALONE: Phrases =
     Phrases("done|resolved|finished|sorted|solved|fixed|closed|complete|completed|close");
 
@@ -89,8 +90,8 @@ const GENERIC: Phrases = Phrases(
 
 /// The first clause of a message that says that work is over. A question in the message means that it goes on.
 pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion> {
-    let sentences: Vec<String> = sentences(message).into_iter().map(normalize).collect();
-    if sentences.iter().any(|sentence| sentence.ends_with('?') && !ASKS_TO.begins(sentence)) {
+    let sentences = sentences(message);
+    if sentences.iter().any(|sentence| is_question(sentence) && !ASKS_TO.begins(sentence)) {
         return None;
     }
     sentences.iter().enumerate().find_map(|(at, sentence)| {
@@ -104,49 +105,50 @@ pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion
     })
 }
 
-/// Sentences with their ends. A full stop within a word ends none: `cart.rs`, `promise.done`.
-fn sentences(message: &str) -> Vec<&str> {
-    let (mut all, mut start) = (Vec::new(), 0);
-    for (at, c) in message.char_indices() {
-        let end = at + c.len_utf8();
-        let ends_word = || message[end..].chars().next().is_none_or(char::is_whitespace);
-        if c == '\n' || (matches!(c, '.' | '!' | '?' | ';') && ends_word()) {
-            all.push(&message[start..end]);
+/// The sentences of a message, [`normalize`]d. A mark inside a word ends none: `cart.rs` is one word.
+fn sentences(message: &str) -> Vec<String> {
+    let (mut sentences, mut start) = (Vec::new(), 0);
+    for (at, mark) in message.match_indices(['.', '!', '?', ';', '\n']) {
+        let end = at + mark.len();
+        if mark == "\n" || message[end..].chars().next().is_none_or(char::is_whitespace) {
+            sentences.push(normalize(&message[start..end]));
             start = end;
         }
     }
-    all.push(&message[start..]);
-    all
+    sentences.push(normalize(&message[start..]));
+    sentences
+}
+
+/// A closing bracket, a quote or another mark may follow the question mark.
+fn is_question(sentence: &str) -> bool {
+    sentence.rsplit(char::is_alphanumeric).next().is_some_and(|end| end.contains('?'))
 }
 
 /// The object of the first clause that says so, and the sentence after it.
 fn completed_in(sentence: &str, addressee: Addressee) -> Option<(Vec<String>, &str)> {
-    let (mut rest, mut is_value) = (sentence, false);
+    let to_keeper = addressee == Addressee::EffortKeeper;
+    let (mut rest, mut follows_colon) = (sentence, false);
     while !rest.is_empty() {
-        let end = rest.find([',', ':', '–', '—']).unwrap_or(rest.len());
-        let mut after = rest[end..].chars();
-        let separator = after.next();
-        let (clause, after) = (&rest[..end], after.as_str());
-        let may_be_alone = addressee == Addressee::EffortKeeper && !is_value;
-        let object = clause_object(clause, sentence.ends_with('?'), addressee, may_be_alone);
-        let object = object.map(|text| content_words(&text));
-        if let Some(object) = object.filter(|it| addressee == Addressee::EffortKeeper || it.is_empty()) {
+        let (clause, after) = rest.split_once([',', ':', '–', '—']).unwrap_or((rest, ""));
+        let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
+        // After a colon the word is a value: `position: fixed`.
+        if to_keeper && !follows_colon && KEEPER_ALONE.contains(bare) {
+            return Some((Vec::new(), after));
+        }
+        let object = clause_object(bare, is_question(sentence), to_keeper).map(|text| content_words(&text));
+        if let Some(object) = object.filter(|it| to_keeper || it.is_empty()) {
             return Some((object, after));
         }
-        // What follows a colon may be the value of something: "position: fixed".
-        (rest, is_value) = (after, separator == Some(':'));
+        follows_colon = rest[clause.len()..].starts_with(':');
+        rest = after;
     }
     None
 }
 
-fn clause_object(clause: &str, asks: bool, addressee: Addressee, may_be_alone: bool) -> Option<String> {
-    if clause.split_whitespace().count() > CLAUSE_WORDS_MAX {
+/// `bare` is a clause without the marks around it.
+fn clause_object(bare: &str, asks: bool, to_keeper: bool) -> Option<String> {
+    if bare.split_whitespace().count() > CLAUSE_WORDS_MAX {
         return None;
-    }
-    let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
-    let to_keeper = addressee == Addressee::EffortKeeper;
-    if may_be_alone && KEEPER_ALONE.contains(bare) {
-        return Some(String::new());
     }
     let order = KEEPER_ORDERS.find(bare).filter(|_| to_keeper);
     if let Some(found) = order.or_else(|| OF_REST.find(bare)) {
@@ -200,7 +202,6 @@ mod tests {
         check("I'm done with lunch", false, Some("lunch"));
         check("The index is done. All done!", true, Some("index"));
         check("cart.rs is done", false, Some("cart rs"));
-        check("I changed promise.done", false, None);
     }
 
     #[test]
@@ -212,6 +213,8 @@ mod tests {
             "That's done. It still fails on Android.",
             "The DNS name resolved to 10.0.0.1",
             "it's almost done",
+            "I changed promise.done",
+            "(That fixed it. But why?)",
         ] {
             check(message, false, None);
         }
@@ -223,6 +226,7 @@ mod tests {
         check("please close this", false, Some(""));
         check("close the kitchen renovation", false, Some("kitchen renovation"));
         check("Done: I restarted it", false, Some(""));
+        check("I restarted it, done", false, Some(""));
         check("position: fixed", false, None);
     }
 

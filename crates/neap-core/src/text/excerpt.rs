@@ -16,19 +16,9 @@ pub struct CutMessage {
 }
 
 /// Cuts a message's text to at most `max` tokens; tool calls and ids stay. User and tool messages keep head and
-/// tail, with a marker between. An assistant's message keeps whole sentences from its beginning and gets no
+/// tail, with `marker` between. An assistant's message keeps whole sentences from its beginning and gets no
 /// marker.
 pub fn cut_message(
-    counter: &dyn TokenCounter,
-    counted: &CountedMessage,
-    handle: &Handle,
-    max: Tokens,
-) -> CutMessage {
-    cut_message_with_marker(counter, counted, handle, max, prompt::EXCERPT)
-}
-
-/// Like [`cut_message`], with another marker.
-pub(crate) fn cut_message_with_marker(
     counter: &dyn TokenCounter,
     counted: &CountedMessage,
     handle: &Handle,

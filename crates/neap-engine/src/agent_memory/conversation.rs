@@ -16,18 +16,15 @@ use neap_core::session::summary::SummarizerKind;
 use neap_core::turn::{TurnError, Upkeep};
 use neap_model::bpe::counter_for;
 
-use crate::driver::Driver;
+use crate::driver::{Driver, DriverRun};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::handle_lookup::fetch_exchanges;
-use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::record::prepare_message;
 use crate::retrieval::find_texts;
 use crate::stream::{OpenStream, Recorder};
-
-const MESSAGE_BYTES_MAX: u64 = 67_108_864;
 
 /// Most texts that are ranked for a query.
 const TEXTS_MAX: usize = 128;
@@ -55,7 +52,7 @@ impl ConversationLog {
         let mut stream = OpenStream::load(parts.store.as_ref(), id.clone()).await?;
         let mut recorder = Recorder::new(&parts);
         loop {
-            let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+            let policy = Policy::for_recorded_conversations();
             let created = stream.create_if_new(&parts.encoding, policy, parts.clock.now());
             if !recorder.commit(&mut stream, created.into_iter().collect()).await?.is_stale() {
                 break;

@@ -23,10 +23,9 @@ use neap_model::wire::request::{CachedCounter, FixedParts, WireRequest};
 
 use super::plan::RequestPlan;
 use super::session_cache::ProxySession;
-use crate::driver::Driver;
+use crate::driver::{Driver, DriverRun};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::memory_log::DriverRun;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::retrieval::{CurrentSession, RetrievalRequest};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use neap_core::base::ids::SessionId;
 use neap_core::base::message::ToolCall;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Chain, Digest, HiddenToolTurns, is_effort_tool};
+use neap_core::client::{Chain, Digest, HiddenToolTurns, is_steering_tool};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_model::caller::Caller;
 use neap_model::compute::run_in_place;
@@ -98,7 +98,7 @@ impl Engine {
         caller: &Caller,
         call: &ToolCall,
     ) -> Result<String, EngineError> {
-        if is_effort_tool(&call.name) {
+        if is_steering_tool(&call.name) {
             self.parts
                 .session_cache
                 .get(&self.parts, id, &caller.tenant)

@@ -15,8 +15,6 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::stream::Recorder;
 
-const MESSAGE_BYTES_MAX: u64 = 67_108_864;
-
 /// What is new in a request, the digest that it continues, and the head afterwards.
 pub(super) struct NewItems {
     from: Option<Digest>,
@@ -134,7 +132,7 @@ impl Engine {
             // Another process may have claimed a stream without an owner.
             check_owner(stream, owner)?;
             let now = self.parts.clock.now();
-            let policy = Policy { message_bytes_max: MESSAGE_BYTES_MAX, ..Policy::default() };
+            let policy = Policy::for_recorded_conversations();
             let created = stream.create_if_new(&self.parts.encoding, policy, now);
             let mut efforts_after = efforts.clone();
             // Every event is scanned for secrets as it is recorded.

@@ -59,19 +59,31 @@ impl ResponseRecorder {
     fn finish(self) -> impl Future<Output = ()> + Send + 'static {
         let ResponseRecorder { tap, decision, name, began, proxy } = self;
         let completed = CompletedResponse { decision, response: tap.finish(), name, began };
-        let (recorded, is_recorded) = oneshot::channel();
-        // A recording that is late and then fails is one reply that is not recorded in time.
-        let is_counted = Arc::new(AtomicBool::new(false));
-        proxy.recordings.spawn(record(proxy.clone(), completed, recorded, is_counted.clone()));
+        let (ended, has_ended) = oneshot::channel();
+        let failure = ReplyFailure { proxy: proxy.clone(), is_counted: Arc::default() };
+        proxy.recordings.spawn(record(proxy.clone(), completed, failure.clone(), ended));
         async move {
-            let reason = match tokio::time::timeout(HOLD_TIMEOUT, is_recorded).await {
-                Ok(Ok(())) => return,
-                Ok(Err(_)) => RECORDING_FAILED,
-                Err(_) => STORE_SLOW,
-            };
-            if !is_counted.swap(true, Ordering::Relaxed) {
-                proxy.unrecorded.add_reply(reason);
+            match tokio::time::timeout(HOLD_TIMEOUT, has_ended).await {
+                Ok(Ok(())) => {}
+                // The sender is dropped without a message if the recording panics.
+                Ok(Err(_)) => failure.count(RECORDING_FAILED),
+                Err(_) => failure.count(STORE_SLOW),
             }
+        }
+    }
+}
+
+/// Counts one response as not recorded, at most once: a recording may be slow and then fail.
+#[derive(Clone)]
+struct ReplyFailure {
+    proxy: Arc<Proxy>,
+    is_counted: Arc<AtomicBool>,
+}
+
+impl ReplyFailure {
+    fn count(&self, reason: &str) {
+        if !self.is_counted.swap(true, Ordering::Relaxed) {
+            self.proxy.unrecorded.add_reply(reason);
         }
     }
 }
@@ -79,8 +91,8 @@ impl ResponseRecorder {
 async fn record(
     proxy: Arc<Proxy>,
     mut completed: CompletedResponse,
-    recorded: oneshot::Sender<()>,
-    is_counted: Arc<AtomicBool>,
+    failure: ReplyFailure,
+    ended: oneshot::Sender<()>,
 ) {
     let earlier = completed.decision.usage.take();
     if earlier.calls > 0 {
@@ -100,13 +112,11 @@ async fn record(
         took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         "answered"
     );
-    if let Err(reason) = proxy.decider.record(&decision, response).await
-        && !is_counted.swap(true, Ordering::Relaxed)
-    {
-        proxy.unrecorded.add_reply(&reason);
+    if let Err(reason) = proxy.decider.record(&decision, response).await {
+        failure.count(&reason);
     }
-    // Nobody waits if the client has left or it took too long.
-    let _ = recorded.send(());
+    // Nobody waits after a disconnect or the timeout.
+    let _ = ended.send(());
     proxy.decider.conclude(&decision).await;
 }
 

@@ -6,8 +6,7 @@ use crate::base::message::CountedMessage;
 use crate::base::tokens::TokenCounter;
 use crate::client::mask_item;
 use crate::client::{
-    ContentBlock, HistoryItem, TopicChange, TopicTracker, append_routed_message, enter_effort,
-    is_completion_claim, item_messages,
+    TopicChange, TopicTracker, append_routed_message, enter_effort, is_completion_claim, item_messages,
 };
 use crate::memory::Author;
 use crate::session::event::{RecordedEvent, TurnEvent};
@@ -69,24 +68,16 @@ impl TranscriptImporter {
                 out.push(state.record(at, event));
             }
         }
-        if let TopicChange::Opens(name) = self.detect_topic(item, at)
+        let change = self.topics.observe_item(item, at);
+        if item.is_turn_start() {
+            self.is_over = change == TopicChange::Closes;
+        }
+        if let TopicChange::Opens(name) = change
             && let Some(event) = enter_effort(state, &name)
         {
             out.push(state.record(at, event));
         }
         out
-    }
-
-    fn detect_topic(&mut self, item: &HistoryItem, at: Stamp) -> TopicChange {
-        if !item.is_turn_start() {
-            self.topics.observe(&item.text());
-            return TopicChange::Continues;
-        }
-        let text = item.blocks.iter().rev().map(ContentBlock::text).find(|text| !text.trim().is_empty());
-        // An effort is named after the person's text.
-        let change = text.map_or(TopicChange::Continues, |text| self.topics.observe_user(&text, at));
-        self.is_over = change == TopicChange::Closes;
-        change
     }
 }
 

@@ -12,6 +12,8 @@ const NO_RESULT: &str = "[no result was recorded]";
 pub struct TranscriptStep {
     /// Keys of all its records.
     pub keys: Vec<Digest>,
+    /// How many records it is made of; none for results that were never written.
+    pub records: u64,
     pub at: Option<Stamp>,
     pub body: RecordBody,
 }
@@ -51,16 +53,22 @@ pub fn group_records(records: &[&TranscriptRecord]) -> Vec<TranscriptStep> {
             }
             open.extend(item.calls().map(|call| call.id.clone()));
             open.retain(|id| !item.answered_call_ids().any(|answered| answered == id));
-            if let Some(TranscriptStep { keys, body: RecordBody::Message(so_far), .. }) = out.last_mut()
+            if let Some(TranscriptStep { keys, records, body: RecordBody::Message(so_far), .. }) = out.last_mut()
                 && is_part
                 && so_far.speaker == item.speaker
             {
                 so_far.blocks.extend(item.blocks.iter().cloned());
                 keys.extend(&record.keys);
+                *records += 1;
                 continue;
             }
         }
-        out.push(TranscriptStep { keys: record.keys.clone(), at: record.at, body: record.body.clone() });
+        out.push(TranscriptStep {
+            keys: record.keys.clone(),
+            records: 1,
+            at: record.at,
+            body: record.body.clone(),
+        });
     }
     out
 }
@@ -74,6 +82,7 @@ fn missing_results(open: &mut Vec<String>, at: Option<Stamp>) -> TranscriptStep 
     let blocks = open.drain(..).map(result).collect();
     TranscriptStep {
         keys: Vec::new(),
+        records: 0,
         at,
         body: RecordBody::Message(HistoryItem {
             speaker: Speaker::Tool,

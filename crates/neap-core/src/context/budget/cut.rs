@@ -5,7 +5,7 @@ use crate::base::handle::Handle;
 use crate::base::message::{CountedMessage, Role, total_tokens};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::text::excerpt::{CutMessage, cut_message_with_marker, left_out_note, left_out_note_tokens};
+use crate::text::excerpt::{CutMessage, cut_message, left_out_note, left_out_note_tokens};
 
 /// The lines that say what was cut.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ impl CutTemplates {
         handle: &Handle,
         max: Tokens,
     ) -> CutMessage {
-        cut_message_with_marker(counter, counted, handle, max, self.marker)
+        cut_message(counter, counted, handle, max, self.marker)
     }
 
     /// Room to reserve for the note about messages of this many assistants.

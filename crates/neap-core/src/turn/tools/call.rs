@@ -77,8 +77,7 @@ impl OwnToolCall {
             return MemoryCall::parse(call).map(OwnToolCall::Memory);
         }
         if !is_own_tool(name) && name != Self::SUMMARIZE_TEXT {
-            let hint = format!("available tools: {}", EFFORT_TOOLS.join(", "));
-            return Err(Refusal::new(format!("Unknown tool: {name}")).hint(hint));
+            return Err(unknown_tool(name));
         }
         let args = Arguments::parse(name, &call.arguments)?;
         Ok(match name {
@@ -96,9 +95,15 @@ impl OwnToolCall {
                 text: args.required("text")?,
                 max_tokens: args.positive_number("max_tokens")?.unwrap_or(SUMMARY_TOKENS_DEFAULT),
             }),
-            _ => OwnToolCall::Reopen { id: args.required_id()? },
+            "reopen_effort" => OwnToolCall::Reopen { id: args.required_id()? },
+            _ => return Err(unknown_tool(name)),
         })
     }
+}
+
+fn unknown_tool(name: &str) -> Refusal {
+    let hint = format!("available tools: {}", EFFORT_TOOLS.join(", "));
+    Refusal::new(format!("Unknown tool: {name}")).hint(hint)
 }
 
 #[cfg(test)]
