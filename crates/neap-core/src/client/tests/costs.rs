@@ -113,7 +113,6 @@ fn a_bounded_conversation_is_never_dearer_and_a_long_one_much_cheaper() {
                 let told = format!(
                     "{turns} turns, {fixed} fixed, {percent} %: {mean:.2} {highest:.2} {turns_per_cut:.0}"
                 );
-                println!("{told}");
                 assert!(highest <= 1.02, "{told}");
                 if turns == 200 && percent < 80 {
                     assert!(mean <= if percent == 35 { 0.65 } else { 0.8 }, "{told}");
