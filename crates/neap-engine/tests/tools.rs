@@ -71,7 +71,7 @@ fn what_is_put_back_is_bounded_with_the_rest() {
         let engine = engine(&Arc::new(MemStore::new()));
         let mut history = Vec::new();
         let (mut before, mut epoch, mut grown, mut cuts) = (Vec::new(), 0, 0, 0);
-        for turn in 0..60 {
+        for turn in 0..160 {
             history.push(user(&format!(
                 "Step {turn}: about the parser and its tables, please go on with part {turn}."
             )));
