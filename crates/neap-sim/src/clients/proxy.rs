@@ -64,7 +64,11 @@ impl Clients {
     }
 
     fn ask(&mut self, client: &mut ProxyClient) {
-        let text = format!("{} {}", self.next_label(), self.proxy.users[client.tenant].next_message());
+        let mut text = format!("{} {}", self.next_label(), self.proxy.users[client.tenant].next_message());
+        // The past is recalled for whoever asks about it.
+        if !self.labels.is_multiple_of(3) {
+            text.push_str(" What did we say earlier?");
+        }
         client.history.push(wire::user(&text));
     }
 

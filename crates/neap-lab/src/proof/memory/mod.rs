@@ -211,7 +211,7 @@ fn time_new_process(path: &Path) -> Result<f64, LabError> {
     if output.status.success() { Ok(took) } else { Err(LabError::new("a build in a new process failed")) }
 }
 
-/// Builds one context over an existing store; run by [`time_new_process`].
+/// Builds one context over an existing store.
 pub async fn build_once(path: &Path) -> Result<(), LabError> {
     let questions = questions(&corpus::topics());
     if let Some(question) = questions.first() {
