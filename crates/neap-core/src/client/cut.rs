@@ -22,7 +22,7 @@ pub struct HistoryCut {
     pub kept_tokens: Tokens,
 }
 
-/// Keeps as much as pays ([`Prices::tail_tokens`]), else as much as fits. None if nothing can be omitted.
+/// Keeps as much as pays (`Prices::tail_tokens`), else as much as fits. None if nothing can be omitted.
 pub(super) fn choose_cut(request: &ClientRequest, pairs: &ToolPairs, bounds: &Bounds) -> Option<HistoryCut> {
     let items = &request.items[..request.stable_len()];
     let sizes = PrefixSums::of(items);
