@@ -14,7 +14,7 @@ const CHARS_MAX: usize = 9_500;
 /// A text with fewer terms of the query is relevant only by similarity.
 const QUERY_TERMS_MIN: usize = 2;
 /// Similarity from which a text is relevant whatever its terms.
-const SIMILARITY_MIN: f64 = 0.6;
+pub(super) const SIMILARITY_MIN: f64 = 0.6;
 const OPEN_EFFORTS_MAX: usize = 8;
 const RELATED_EFFORTS_MAX: usize = 3;
 

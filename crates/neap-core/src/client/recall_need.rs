@@ -4,16 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::hook_reply::SIMILARITY_MIN as UNASKED_SIMILARITY_MIN;
 use crate::base::tokens::Tokens;
-use crate::recall::{ParsedQuestion, Ranked, TextId};
+use crate::recall::{ParsedQuestion, Ranked, SEARCHED_SIMILARITY_MIN, TextId};
 use crate::text::phrases::{FOLLOW_UP, PAST, QUESTIONS, normalize};
 use crate::text::terms::terms;
 
 /// Most that is recalled for a message that does not ask about the past.
 const UNASKED_TOKENS_MAX: Tokens = Tokens(400);
-/// Similarity from which a text is relevant whatever its words, to a question and to other messages.
-const QUESTION_SIMILARITY_MIN: f64 = 0.45;
-const SIMILARITY_MIN: f64 = 0.6;
 /// Texts that differ in their numbers only, of which this many are shown.
 const ALIKE_MAX: usize = 2;
 
@@ -60,7 +58,8 @@ impl RecallNeed {
         let asks = question.question.contains(['?', '？', '؟']) || QUESTIONS.begins(&text);
         let relevance = Relevance {
             unseen_terms: question.terms.iter().map(|term| unseen.contains(term.as_str())).collect(),
-            similarity_min: if asks { QUESTION_SIMILARITY_MIN } else { SIMILARITY_MIN },
+            // A search asks for less than a message that nobody meant as one.
+            similarity_min: if asks { SEARCHED_SIMILARITY_MIN } else { UNASKED_SIMILARITY_MIN },
         };
         Some(Self { budget: budget.min(UNASKED_TOKENS_MAX), relevance: Some(relevance) })
     }
@@ -103,7 +102,8 @@ fn shape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::ids::Stamp;
+    use crate::base::ids::{Seq, Stamp, StreamId, TurnNo};
+    use crate::recall::{Candidate, RankFactors, TextKey, TextKind};
 
     const ROOM: Tokens = Tokens(2_000);
 
@@ -134,7 +134,52 @@ mod tests {
         assert_eq!(need.budget, UNASKED_TOKENS_MAX);
         let relevance = need.relevance.expect("it does not ask about the past");
         assert!(relevance.unseen_terms.contains(&true) && relevance.unseen_terms.contains(&false));
-        assert!(relevance.similarity_min < SIMILARITY_MIN, "a question");
+        assert!(relevance.similarity_min < UNASKED_SIMILARITY_MIN, "a question");
+    }
+
+    fn ranked(seq: u64, hits: Vec<u32>, similarity: Option<f64>) -> Ranked {
+        let id = TextId { stream: StreamId::parse("talk").expect("an id"), key: TextKey::Message(Seq(seq)) };
+        let candidate = Candidate {
+            id,
+            kind: TextKind::User,
+            turn: TurnNo(seq),
+            position: seq,
+            at: Stamp(1),
+            speaker: None,
+            tokens: Tokens(1),
+            term_count: 1,
+            hits,
+            similarity,
+        };
+        Ranked { candidate, score: 1.0, factors: RankFactors::default(), matched_idf: 0.0 }
+    }
+
+    fn kept(need: &RecallNeed, ranked: Vec<Ranked>, texts: &[&str]) -> Vec<u64> {
+        let texts =
+            ranked.iter().zip(texts).map(|(one, text)| (one.candidate.id.clone(), Arc::from(*text))).collect();
+        need.filter(ranked, &texts).iter().map(|one| one.candidate.turn.0).collect()
+    }
+
+    #[test]
+    fn a_text_must_have_an_unseen_word_or_the_meaning() {
+        let relevance = Relevance { unseen_terms: vec![true, false], similarity_min: 0.6 };
+        let need = RecallNeed { budget: ROOM, relevance: Some(relevance) };
+        let all = || {
+            let rest = [(3, vec![0, 0], Some(0.61)), (4, vec![0, 0], Some(0.59)), (5, vec![0, 0], None)];
+            [(1, vec![1, 0], None), (2, vec![0, 7], None)].into_iter().chain(rest)
+        };
+        let all = || all().map(|(seq, hits, similarity)| ranked(seq, hits, similarity)).collect();
+        let texts = ["a", "b", "c", "d", "e"];
+        assert_eq!(kept(&need, all(), &texts), [1, 3]);
+        assert_eq!(kept(&RecallNeed { relevance: None, ..need }, all(), &texts), [1, 2, 3, 4, 5], "the past");
+    }
+
+    #[test]
+    fn a_request_that_was_made_often_is_recalled_twice() {
+        let need = RecallNeed { budget: ROOM, relevance: None };
+        let all = (1..=5).map(|seq| ranked(seq, Vec::new(), None)).collect();
+        let texts = ["run part 1", "the port is 9", "Run part 22", "run part 3", "run  part 4"];
+        assert_eq!(kept(&need, all, &texts), [1, 2, 3]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub use pack::{PageCounting, RecalledContext, pack};
 pub use page::ShownText;
 pub use query::{Filter, NeighbourQuery, Query, SearchLimits};
 pub use question::ParsedQuestion;
+pub(crate) use rank::SIMILARITY_MIN as SEARCHED_SIMILARITY_MIN;
 pub use rank::{RankFactors, Ranked, Ranking, is_similar_enough};
 pub use ranked_search::{RankedResults, RankedSearch};
 pub use snippet::snippet;

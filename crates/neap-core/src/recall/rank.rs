@@ -13,7 +13,7 @@ const TOP_TEXTS_MAX: usize = 24;
 const NEIGHBOUR_DISTANCE: u64 = 5;
 const OPENINGS_MAX: usize = 64;
 /// Similarity from which a text matches without a shared term.
-const SIMILARITY_MIN: f64 = 0.45;
+pub(crate) const SIMILARITY_MIN: f64 = 0.45;
 /// Latest texts of the current session that are fetched whatever they contain.
 const LATEST_TEXTS: usize = 64;
 

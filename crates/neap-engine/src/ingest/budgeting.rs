@@ -27,7 +27,6 @@ use crate::driver::{Driver, DriverRun};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::observer::{Interrupt, NullObserver};
-use crate::parts::Parts;
 use crate::retrieval::{CurrentSession, RetrievalRequest};
 use crate::stream::{OpenStream, Recorder};
 
@@ -38,7 +37,6 @@ const QUERY_BYTES_MAX: usize = 4_096;
 pub(super) const CUT_ATTEMPTS_MAX: usize = 3;
 
 pub(super) struct RequestBudgeter<'a> {
-    pub(super) parts: &'a Parts,
     pub(super) engine: &'a Engine,
     pub(super) request: &'a Arc<WireRequest>,
     pub(super) bytes: usize,
@@ -152,7 +150,7 @@ impl RequestBudgeter<'_> {
 
     /// The turn of each item; the latest turn for items that are not recorded.
     async fn item_turns(&self, stream: &OpenStream) -> Result<Vec<TurnNo>, EngineError> {
-        let linked = self.parts.store.sessions_by_digest(self.chain.links()).await?;
+        let linked = self.engine.parts.store.sessions_by_digest(self.chain.links()).await?;
         let own = |found: &Vec<(_, TurnNo)>| found.iter().find(|(id, _)| *id == stream.id).map(|(_, turn)| *turn);
         Ok(linked.iter().map(|found| own(found).unwrap_or(stream.state.turn())).collect())
     }
@@ -167,13 +165,14 @@ impl RequestBudgeter<'_> {
         for (scope, covered) in SummaryCoverage::coverable_logs(&stream.state) {
             if covered.next() < before {
                 let request = LogRequest::turns(scope.clone(), covered.next(), TurnNo(before.0 - 1));
-                uncovered.insert(scope, self.parts.store.log(&stream.id, &request).await?.size().tokens);
+                uncovered.insert(scope, self.engine.parts.store.log(&stream.id, &request).await?.size().tokens);
             }
         }
         let coverage = SummaryCoverage::new(&stream.state, &uncovered, budget);
         let (counter, tools) = (counter_for(&stream.state.head().encoding), ToolSet::none());
         let interrupt = Interrupt::default();
-        let driver = Driver { parts: self.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
+        let driver =
+            Driver { parts: &self.engine.parts, counter: counter.as_ref(), tools: &tools, interrupt: &interrupt };
         let upkeep = || Upkeep::for_client_history(coverage.clone(), SummarizerKind::BuiltIn);
         while driver.run(stream, upkeep(), &mut DriverRun::new(driver.parts, &mut NullObserver)).await? > 0 {}
         Ok(())
@@ -233,7 +232,7 @@ impl RequestBudgeter<'_> {
         (at, visible_from): (usize, usize),
         budget: Tokens,
     ) -> Option<RecallNeed> {
-        let question = ParsedQuestion::parse(question, self.parts.clock.now());
+        let question = ParsedQuestion::parse(question, self.engine.parts.clock.now());
         let (request, cut_plan) = (self.request.clone(), cut_plan.clone());
         let deciding = move || {
             let seen: Vec<_> = cut_plan.seen_texts(request.parsed(), at, visible_from).collect();
@@ -244,9 +243,9 @@ impl RequestBudgeter<'_> {
 
     async fn note_epoch(&self, stream: &mut OpenStream) -> Result<(), EngineError> {
         let event = WindowEvent::EpochBegan { turn: stream.state.turn(), cause: EpochCause::Full };
-        let decided = vec![stream.state.record(self.parts.clock.now(), event)];
+        let decided = vec![stream.state.record(self.engine.parts.clock.now(), event)];
         // If another process came first, the note is dropped, since nothing depends on it.
-        Recorder::new(self.parts).commit(stream, decided).await.map(|_| ())
+        Recorder::new(&self.engine.parts).commit(stream, decided).await.map(|_| ())
     }
 }
 

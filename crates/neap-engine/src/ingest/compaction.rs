@@ -90,15 +90,8 @@ impl Engine {
         plan.turn = Some(proxy_session.stream.state.turn());
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let bytes = incoming.body.len();
-        let budgeter = RequestBudgeter {
-            parts: &self.parts,
-            engine: self,
-            request,
-            bytes,
-            chain,
-            counts: &counts,
-            embedded_query: None,
-        };
+        let budgeter =
+            RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query: None };
         let text = self.compaction_text(&budgeter, &mut proxy_session, parsed, incoming).await?;
         let turn = proxy_session.stream.state.turn().to_string();
         let owner = caller.tenant.digest().to_string();

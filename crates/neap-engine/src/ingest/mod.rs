@@ -155,30 +155,16 @@ impl Engine {
                 .await?;
         }
         let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
-        let budgeter = RequestBudgeter {
-            parts: &self.parts,
-            engine: self,
-            request,
-            bytes,
-            chain,
-            counts: &counts,
-            embedded_query,
-        };
-        budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
-        let embedded_query = budgeter.embedded_query;
-        if plan.overflow.is_some() && Arc::make_mut(request).remove_splices(&counts) {
-            // Turns with our tools may be left out: what the client has of them is enough.
-            plan.overflow = None;
-            let budgeter = RequestBudgeter {
-                parts: &self.parts,
-                engine: self,
-                request,
-                bytes,
-                chain,
-                counts: &counts,
-                embedded_query,
-            };
+        loop {
+            let budgeter =
+                RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
             budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
+            embedded_query = budgeter.embedded_query;
+            // Turns with our tools may be left out: what the client has of them is enough.
+            if plan.overflow.is_none() || !Arc::make_mut(request).remove_splices(&counts) {
+                break;
+            }
+            plan.overflow = None;
         }
         if let Some(cut) = &proxy_session.cut_plan {
             self.parts.session_cache.cut_plans.insert(chain, cut);
