@@ -180,16 +180,7 @@ fn steps() -> Vec<Step> {
                 let said = |role: &str, text: &str| json!({"role": role, "content": text});
                 let history = [said("user", text), said("assistant", "Noted."), said("user", "And then?")];
                 let body = json!({"model": "m", "messages": history}).to_string();
-                let incoming = IncomingRequest {
-                    path: "/v1/chat/completions",
-                    headers: &[],
-                    body: &body,
-                    budget: Tokens(8_000),
-                    encoding: ENCODING,
-                    shadow_mode: false,
-                    offer: None,
-                    timeout: None,
-                };
+                let incoming = IncomingRequest::new("/v1/chat/completions", &[], &body, Tokens(8_000));
                 drop(black_box(runtime.block_on(engine.ingest(&incoming))));
             })
         }),

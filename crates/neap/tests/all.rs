@@ -50,6 +50,7 @@ mod sdk;
 mod serve;
 mod sessions;
 mod terminal;
+mod token_ratio;
 mod tools;
 mod trust;
 #[path = "../../neap-engine/tests/wait/mod.rs"]

@@ -15,4 +15,5 @@ pub mod provenance;
 pub mod refusal;
 pub mod tenant;
 pub mod testing;
+pub mod token_ratio;
 pub mod tokens;

@@ -199,6 +199,20 @@ impl ClientRequest {
         self.fixed_tokens + self.items.iter().map(|item| item.tokens).sum()
     }
 
+    /// Tokens that came after the last request: the model's latest message and everything behind it.
+    pub fn new_tokens(&self) -> Tokens {
+        let is_assistant = |item: &HistoryItem| item.speaker == Speaker::Assistant;
+        let Some(last) = self.items.iter().rposition(is_assistant) else { return self.tokens() };
+        let first = self.items[..last].iter().rposition(|item| !is_assistant(item)).map_or(0, |before| before + 1);
+        self.items[first..].iter().map(|item| item.tokens).sum()
+    }
+
+    /// Whether a provider's count of it is a count of its text: no media, no history that only the provider has.
+    pub fn is_text_only(&self) -> bool {
+        let has_media = |item: &HistoryItem| item.blocks.iter().any(ContentBlock::is_media);
+        self.signals.previous_response.is_none() && !self.items.iter().any(has_media)
+    }
+
     /// Number of items before trailing system items, which may move.
     pub fn stable_len(&self) -> usize {
         let spoken = self.items.iter().rposition(|item| item.speaker != Speaker::System);
@@ -227,6 +241,8 @@ pub struct ProviderReply {
     /// The provider's id, which a later request may name in place of the history.
     pub id: Option<String>,
     pub usage: Option<TokenUsage>,
+    /// Whether `usage` adds up several calls, which our tools took.
+    pub is_usage_of_several_calls: bool,
     /// Whether it broke off: the text is all that arrived.
     pub is_truncated: bool,
 }

@@ -144,6 +144,9 @@ pub struct RequestAccount {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<TokenUsage>,
     pub is_whole: bool,
+    /// The digest of the model's name, if `used` is of this request's text alone, so that it tells how the model counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<Digest>,
 }
 
 /// Totals over a session's requests.

@@ -8,7 +8,6 @@ use neap_store::MemStore;
 
 use super::backlog::Backlog;
 use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
-use super::session_cache::SessionCache;
 use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
@@ -48,7 +47,7 @@ impl Engine {
             callers: Tenancy::Multi,
             is_anonymous: true,
             hides_callers: false,
-            session_cache: SessionCache::with_counts(encoding, self.parts.session_cache.counts(encoding)),
+            session_cache: self.parts.session_cache.sharing_counts(encoding),
             backlog: Backlog::default(),
             keyring: keyring.clone(),
         };

@@ -74,9 +74,9 @@ impl Engine {
             Ok(read) => read,
             Err(plan) => return *plan,
         };
-        let mut plan = RequestPlan::for_request(&request);
+        let mut plan = RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios());
         let is_compacted = self.is_own_compaction(&request, incoming);
-        if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
+        if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= plan.budget.ours() {
             plan.session = origin.session_name.map(|name| name.id());
             return plan.finalize(incoming);
         }
@@ -116,9 +116,11 @@ impl Engine {
         let RequestOrigin { caller, compacted_session, chain, conversation_key, .. } = origin;
         let parsed = request.parsed();
         let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut permit).await?;
+        let ratios = &proxy_session.stream.state.head().token_ratios;
+        plan.adjust_budget(request, incoming, ratios, self.parts.session_cache.model_ratios());
         // With our tools it is known only later whether the request stays unmodified.
         let may_be_unmodified = incoming.offer.is_none() || incoming.shadow_mode;
-        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, incoming, plan, &proxy_session);
+        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, plan, &proxy_session);
         let mut found = self.match_history(&mut proxy_session, &session, parsed, chain, is_only_recorded).await?;
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
@@ -130,7 +132,7 @@ impl Engine {
             let is_new = proxy_session.stream.state.head().stream.is_none();
             let new = NewItems::of(&proxy_session, parsed, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
-            let stays_unmodified = is_unmodified(parsed, chain, incoming, plan, &proxy_session);
+            let stays_unmodified = is_unmodified(parsed, chain, plan, &proxy_session);
             let query = if stays_unmodified {
                 String::new()
             } else {
@@ -158,7 +160,7 @@ impl Engine {
         loop {
             let budgeter =
                 RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
-            budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
+            budgeter.fit(&mut proxy_session, plan.budget.ours(), plan).await?;
             embedded_query = budgeter.embedded_query;
             // Turns with our tools may be left out: what the client has of them is enough.
             if plan.overflow.is_none() || !Arc::make_mut(request).remove_splices(&counts) {
@@ -189,7 +191,7 @@ impl Engine {
             Ok((request, _)) => request,
             Err(plan) => return *plan,
         };
-        let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, .. } = started;
+        let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, budget, .. } = started;
         let fault = Some(error.to_string());
         let mut plan = RequestPlan {
             session,
@@ -199,7 +201,8 @@ impl Engine {
             recorded,
             ticket,
             fault,
-            ..RequestPlan::for_request(&request)
+            budget,
+            ..RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios())
         };
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let RequestOrigin { caller, compacted_session, session_name, chain, conversation_key } = origin;
@@ -234,6 +237,7 @@ impl Engine {
     /// nothing.
     pub async fn record_reply(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
         let account = plan.request_account(reply);
+        self.parts.session_cache.observe_usage(&account);
         let not_recorded = |reason: Option<String>| {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
         };
@@ -289,15 +293,9 @@ async fn with_timeout(
 }
 
 /// Whether a history is sent unmodified, whatever is recorded of it.
-fn is_unmodified(
-    request: &ClientRequest,
-    chain: &Chain,
-    incoming: &IncomingRequest<'_>,
-    plan: &RequestPlan,
-    session: &ProxySession,
-) -> bool {
+fn is_unmodified(request: &ClientRequest, chain: &Chain, plan: &RequestPlan, session: &ProxySession) -> bool {
     let decision =
-        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(incoming.budget));
+        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(plan.budget.ours()));
     request.compaction_at.is_none() && matches!(decision(), ForwardDecision::Unchanged)
 }
 

@@ -1,14 +1,16 @@
 //! A client's request, and the plan of what to forward.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::token_ratio::{RequestBudget, TokenEstimate, TokenRatio, TokenRatios, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals,
-    WireApi, classify,
+    Chain, Changes, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals, WireApi,
+    classify,
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
@@ -25,10 +27,14 @@ pub struct IncomingRequest<'a> {
     pub headers: &'a [(String, String)],
     /// The request's body.
     pub body: &'a str,
-    /// Most tokens to send, all included: the model's window less the reply's share, or less.
+    /// Most tokens to send, all included, as the provider counts: the model's window less the reply's share, or less.
     pub budget: Tokens,
     /// Encoding in which tokens are counted.
     pub encoding: &'a str,
+    /// The model, whose ratio of tokens is learnt; empty if unknown.
+    pub model: &'a str,
+    /// What is known of that ratio before.
+    pub estimate: TokenEstimate,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
     /// Our tools that the model is offered, if any.
@@ -39,7 +45,7 @@ pub struct IncomingRequest<'a> {
 }
 
 impl<'a> IncomingRequest<'a> {
-    /// A request counted in `o200k_base`, without our tools and without a time limit.
+    /// A request counted in `o200k_base`, as its provider does, without our tools and without a time limit.
     pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
         Self {
             path,
@@ -47,10 +53,16 @@ impl<'a> IncomingRequest<'a> {
             body,
             budget,
             encoding: "o200k_base",
+            model: "",
+            estimate: TokenEstimate::EXACT,
             shadow_mode: false,
             offer: None,
             timeout: None,
         }
+    }
+
+    fn model_key(&self) -> Option<Digest> {
+        (!self.model.trim().is_empty()).then(|| TokenRatios::key(self.model))
     }
 }
 
@@ -79,7 +91,9 @@ pub struct RequestPlan {
     pub tokens_planned: Tokens,
     /// How often this history was cut; 0 while it is forwarded unmodified.
     pub epoch: u64,
-    /// Why what is sent is over the budget, if it is.
+    /// What may be sent; the counts above are ours.
+    pub budget: RequestBudget,
+    /// Why what is sent is over the budget, if it is. In the provider's tokens.
     pub overflow: Option<Overflow>,
     /// Tools whose calls we answer ([`Engine::call_own_tool`](crate::Engine::call_own_tool)).
     pub own_tools: BTreeSet<String>,
@@ -96,6 +110,8 @@ pub struct RequestPlan {
     pub refusal: Option<String>,
     /// The body with our compactions opened and our tools offered, if there are any.
     pub(super) expanded_body: Option<String>,
+    /// The model, if its count of this request tells how it counts.
+    pub(super) counted_by: Option<Digest>,
     pub(super) ticket: Option<ReplyTicket>,
     pub(super) deferred: Option<Arc<BacklogEntry>>,
 }
@@ -123,7 +139,7 @@ pub(super) struct ReplyTicket {
 }
 
 impl RequestPlan {
-    fn unplanned(fault: Option<String>) -> Self {
+    fn unplanned(fault: Option<String>, budget: RequestBudget) -> Self {
         Self {
             session: None,
             turn: None,
@@ -136,6 +152,7 @@ impl RequestPlan {
             tokens_sent: Tokens::ZERO,
             tokens_planned: Tokens::ZERO,
             epoch: 0,
+            budget,
             overflow: None,
             own_tools: BTreeSet::new(),
             session_totals: RequestTotals::default(),
@@ -144,21 +161,32 @@ impl RequestPlan {
             own_answer: None,
             refusal: None,
             expanded_body: None,
+            counted_by: None,
             ticket: None,
             deferred: None,
         }
     }
 
     /// For a request that is not about a history, or cannot be parsed: it is only counted.
-    pub(super) fn for_unread(fault: Option<String>, tokens: Tokens, incoming: &IncomingRequest<'_>) -> Self {
-        let counted =
-            Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::unplanned(fault) };
-        counted.finalize(incoming)
+    pub(super) fn for_unread(
+        fault: Option<String>,
+        tokens: Tokens,
+        incoming: &IncomingRequest<'_>,
+        ratios: ModelRatios<'_>,
+    ) -> Self {
+        let budget = ratios.budget(incoming, None, tokens);
+        let unplanned = Self::unplanned(fault, budget);
+        Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..unplanned }.finalize(incoming)
     }
 
-    pub(super) fn for_request(request: &WireRequest) -> Self {
+    pub(super) fn for_request(
+        request: &WireRequest,
+        incoming: &IncomingRequest<'_>,
+        ratios: ModelRatios<'_>,
+    ) -> Self {
         let parsed = request.parsed();
         let tokens = parsed.tokens();
+        let budget = ratios.budget(incoming, None, tokens);
         let expanded_body = request.is_changed().then(|| request.render_all());
         let added = usize::from(parsed.compaction_at.is_some());
         Self {
@@ -170,8 +198,23 @@ impl RequestPlan {
             tokens_in: tokens,
             tokens_sent: tokens,
             tokens_planned: tokens,
-            ..Self::unplanned(None)
+            counted_by: incoming.model_key().filter(|_| parsed.is_text_only()),
+            ..Self::unplanned(None, budget)
         }
+    }
+
+    /// Corrects the budget by what the provider reported for this conversation.
+    pub(super) fn adjust_budget(
+        &mut self,
+        request: &WireRequest,
+        incoming: &IncomingRequest<'_>,
+        session: &TokenRatios,
+        ratios: ModelRatios<'_>,
+    ) {
+        let known = incoming.model_key().and_then(|model| session.get(&model));
+        let parsed = request.parsed();
+        let new = if known.is_some() { parsed.new_tokens() } else { parsed.tokens() };
+        self.budget = ratios.budget(incoming, known, new);
     }
 
     pub(super) fn request_account(&self, reply: &ProviderReply) -> RequestAccount {
@@ -184,6 +227,7 @@ impl RequestPlan {
             epoch: self.epoch,
             used: reply.usage,
             is_whole: !reply.is_truncated,
+            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && !reply.is_usage_of_several_calls),
         }
     }
 
@@ -196,9 +240,27 @@ impl RequestPlan {
         }
         if incoming.shadow_mode || self.own_answer.is_some() {
             self.overflow = None;
-        } else if self.tokens_sent > incoming.budget && self.overflow.is_none() {
-            self.overflow = Some(Overflow::of_whole(self.tokens_sent, incoming.budget));
+        } else if self.tokens_sent > self.budget.ours() && self.overflow.is_none() {
+            self.overflow = Some(Overflow::of_whole(self.tokens_sent, self.budget.ours()));
         }
+        self.overflow = self.overflow.map(|overflow| overflow.in_provider_tokens(&self.budget));
         self
+    }
+}
+
+/// What providers reported for any conversation.
+#[derive(Clone, Copy)]
+pub(super) struct ModelRatios<'a>(pub(super) &'a Mutex<TokenRatios>);
+
+impl ModelRatios<'_> {
+    pub(super) fn budget(
+        self,
+        incoming: &IncomingRequest<'_>,
+        session: Option<TokenRatio>,
+        new: Tokens,
+    ) -> RequestBudget {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = incoming.model_key().and_then(|model| known.get(&model));
+        RequestBudget { limit: incoming.budget, scale: TokenScale::new(incoming.estimate, session, model), new }
     }
 }

@@ -23,7 +23,8 @@ impl Engine {
     ) -> Result<(Arc<WireRequest>, RequestOrigin), Box<RequestPlan>> {
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let unread = async |fault: Option<String>| {
-            Box::new(RequestPlan::for_unread(fault, count_tokens(&counts, incoming.body).await, incoming))
+            let tokens = count_tokens(&counts, incoming.body).await;
+            Box::new(RequestPlan::for_unread(fault, tokens, incoming, self.parts.session_cache.model_ratios()))
         };
         let mut request = match parse_off_worker(incoming, &counts, caller.tenant).await {
             Ok(Some(request)) => request,
@@ -34,7 +35,8 @@ impl Engine {
         let compacted_session = match self.open_compactions(&mut request, caller, &counts) {
             Ok(session) => session,
             Err(why) => {
-                return Err(Box::new(RequestPlan { refusal: Some(why), ..RequestPlan::for_request(&request) }));
+                let plan = RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios());
+                return Err(Box::new(RequestPlan { refusal: Some(why), ..plan }));
             }
         };
         let chain = Chain::from_request(&caller.tenant, request.parsed());

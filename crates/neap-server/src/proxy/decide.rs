@@ -70,12 +70,18 @@ impl Decider {
     /// Plans a request. Where the store fails, the request is bounded without stored state.
     pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
         let HistoryRequest { path, headers, body, api } = *request;
-        let profile = self.profiles.lookup(&model_of(body));
-        let (budget, encoding) = (self.budget(&profile), encoding(&profile));
-        let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
-        let offer = self.offer.as_ref();
-        let incoming =
-            IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
+        let model = model_of(body);
+        let profile = self.profiles.lookup(&model);
+        let encoding = profile.encoding();
+        let incoming = IncomingRequest {
+            encoding: &encoding,
+            model: &model,
+            estimate: profile.token_estimate(),
+            shadow_mode: self.shadow,
+            offer: self.offer.as_ref(),
+            timeout: Some(STORE_TIMEOUT),
+            ..IncomingRequest::new(path, headers, body, self.budget(&profile))
+        };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request is planned without stored state");
@@ -102,9 +108,14 @@ impl Decider {
     pub(crate) fn budget_overflow(&self, path: &str, body: &[u8]) -> Option<Overflow> {
         let budget = self.budget.filter(|_| !self.shadow)?;
         let text = String::from_utf8_lossy(body);
-        let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(&text))));
+        let model = model_of(&text);
+        let profile = self.profiles.lookup(&model);
+        let counter = counter_for(&profile.encoding());
         let longest = prompt_texts(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
-        (longest > budget).then(|| Overflow::of_whole(longest, budget))
+        let estimate = profile.token_estimate();
+        let incoming =
+            IncomingRequest { model: &model, estimate, ..IncomingRequest::new(path, &[], &text, budget) };
+        self.engine.overflow_of_whole(&incoming, longest)
     }
 
     /// The error for a request that does not fit; `None` where it is forwarded anyway, which is logged. A budget
@@ -128,7 +139,9 @@ impl Decider {
         let Some(plan) = decision.plan.as_deref() else { return Ok(()) };
         let TappedResponse { text, calls, id, usage, is_complete } = response;
         let used = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
-        let reply = ProviderReply { text, calls, id, usage: used, is_truncated: !is_complete };
+        let is_usage_of_several_calls = usage.is_some_and(|usage| usage.calls > 1);
+        let is_truncated = !is_complete;
+        let reply = ProviderReply { text, calls, id, usage: used, is_usage_of_several_calls, is_truncated };
         self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
     }
 
@@ -156,9 +169,8 @@ impl Decider {
     }
 
     /// Whether a follow-up request with tool results fits the budget.
-    pub(crate) async fn is_within_budget(&self, body: &str) -> bool {
-        let profile = self.profiles.lookup(&model_of(body));
-        self.engine.is_within_budget(body, &encoding(&profile), self.budget(&profile)).await
+    pub(crate) async fn is_within_budget(&self, plan: &RequestPlan, body: &str) -> bool {
+        self.engine.is_within_budget(plan, body, &self.profiles.lookup(&model_of(body)).encoding()).await
     }
 
     /// Waits until everything is recorded and the session folders are current. Returns how many requests and
@@ -183,20 +195,17 @@ fn model_of(body: &str) -> String {
     find_member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
 }
 
-fn encoding(profile: &ModelProfile) -> String {
-    counter_for(profile.encoding.as_deref().unwrap_or(&profile.name)).encoding().to_owned()
-}
-
 fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
+    let provider_tokens = |ours: Tokens| plan.budget.likely(ours).to_string();
     let mut headers = vec![("x-neap-changes", plan.changes.total().to_string())];
     if plan.api.is_some() {
         headers.push(("x-neap-class", plan.class.as_str().to_owned()));
-        headers.push(("x-neap-tokens-in", plan.tokens_in.0.to_string()));
-        headers.push(("x-neap-tokens-sent", plan.tokens_sent.0.to_string()));
+        headers.push(("x-neap-tokens-in", provider_tokens(plan.tokens_in)));
+        headers.push(("x-neap-tokens-sent", provider_tokens(plan.tokens_sent)));
         headers.push(("x-neap-epoch", plan.epoch.to_string()));
     }
     if plan.tokens_planned != plan.tokens_sent {
-        headers.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
+        headers.push(("x-neap-tokens-planned", provider_tokens(plan.tokens_planned)));
     }
     if let Some(share) = plan.session_totals.cached_share() {
         headers.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));

@@ -135,7 +135,12 @@ impl SessionState {
                 // The first tenant stays: no later event can give the stream to another one.
                 self.head.tenant = self.head.tenant.or(*tenant);
             }
-            ClientEvent::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
+            ClientEvent::RequestPassed { turn: _, passed } => {
+                self.head.metrics.passed += passed;
+                if let (Some(model), Some(used)) = (passed.counted_by, passed.used) {
+                    self.head.token_ratios.observe(model, passed.tokens_sent, used.input);
+                }
+            }
             ClientEvent::Compacted { turn, .. } => self.head.compacted = Some(*turn),
         }
     }

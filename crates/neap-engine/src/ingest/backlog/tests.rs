@@ -173,5 +173,6 @@ fn passed() -> RequestAccount {
         epoch: 0,
         used: None,
         is_whole: true,
+        counted_by: None,
     }
 }

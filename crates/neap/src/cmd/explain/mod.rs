@@ -200,7 +200,8 @@ fn one_line(text: &str) -> String {
 }
 
 fn describe_request(account: &RequestAccount) -> String {
-    let RequestAccount { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole } = account;
+    let RequestAccount { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole, counted_by: _ } =
+        account;
     let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
     let mut line = format!(
         "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
