@@ -85,7 +85,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     };
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
-        Command::Run(args) => cmd::run::run(&data()?, args).await,
+        Command::Run(args) => cmd::run::run(&data()?, args, json).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
         Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
         Command::Install(args) => cmd::install::run(data_dir.as_deref(), &agent, &args, json),

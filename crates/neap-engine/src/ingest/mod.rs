@@ -233,7 +233,7 @@ impl Engine {
     /// that was dropped or not accepted comes back with the client's next request. The same reply again changes
     /// nothing.
     pub async fn record_reply(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
-        let account = plan.request_account(reply);
+        let account = plan.account(reply);
         let not_recorded = |reason: Option<String>| {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
         };

@@ -174,7 +174,8 @@ impl RequestPlan {
         }
     }
 
-    pub(super) fn request_account(&self, reply: &ProviderReply) -> RequestAccount {
+    /// What the request cost as received and as sent, once it is answered.
+    pub fn account(&self, reply: &ProviderReply) -> RequestAccount {
         RequestAccount {
             class: self.class,
             verdict: self.verdict,

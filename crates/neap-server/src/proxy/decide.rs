@@ -124,12 +124,9 @@ impl Decider {
     }
 
     /// Records a response, complete or not; the error says why it is not recorded yet.
-    pub(crate) async fn record(&self, decision: &RequestDecision, response: TappedResponse) -> Result<(), String> {
+    pub(crate) async fn record(&self, decision: &RequestDecision, reply: &ProviderReply) -> Result<(), String> {
         let Some(plan) = decision.plan.as_deref() else { return Ok(()) };
-        let TappedResponse { text, calls, id, usage, is_complete } = response;
-        let used = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
-        let reply = ProviderReply { text, calls, id, usage: used, is_truncated: !is_complete };
-        self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
+        self.engine.record_reply(plan, reply).await.map_err(|error| error.to_string())
     }
 
     pub(crate) async fn conclude(&self, decision: &RequestDecision) {
@@ -176,6 +173,12 @@ impl Decider {
             (None, None) => DEFAULT_BUDGET,
         }
     }
+}
+
+pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
+    let TappedResponse { text, calls, id, usage, is_complete } = response;
+    let usage = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
+    ProviderReply { text, calls, id, usage, is_truncated: !is_complete }
 }
 
 /// The requested model; empty if it cannot be read.
