@@ -71,6 +71,7 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
             body: &body,
             budget,
             encoding: ENCODING,
+            prices: None,
             shadow_mode: false,
             offer: None,
             timeout: None,

@@ -186,6 +186,7 @@ fn steps() -> Vec<Step> {
                     body: &body,
                     budget: Tokens(8_000),
                     encoding: ENCODING,
+                    prices: None,
                     shadow_mode: false,
                     offer: None,
                     timeout: None,

@@ -94,7 +94,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
         Command::Report(args) if args.live => cmd::watch::run(args.watch, json).await,
-        Command::Report(args) => cmd::report::run(&data()?, &args.session, json).await,
+        Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Remember(args) => cmd::remember::run(&data()?, args, json).await,
         Command::Recall(args) => cmd::recall::run(&data()?, args, json).await,
         Command::Session(args) => cmd::session::run(&data()?, args, json).await,

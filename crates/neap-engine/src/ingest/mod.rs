@@ -29,6 +29,7 @@ use neap_core::client::{
     Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
     decide_forward,
 };
+use neap_core::recall::Embedding;
 use neap_model::caller::Caller;
 use neap_model::wire::request::WireRequest;
 use tokio::time::Instant;
@@ -44,7 +45,7 @@ use crate::error::EngineError;
 use backlog::{BacklogEntry, DeferredRequest, LateReply};
 use budgeting::{RequestBudgeter, newest_query};
 use compaction::{covered_items, reset_cut_plan};
-use plan::ReplyTicket;
+use plan::{RepeatedTokens, ReplyTicket};
 use recording::NewItems;
 use session_cache::{ProxySession, RequestPermit};
 use store_outage::fit_without_store;
@@ -124,6 +125,7 @@ impl Engine {
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.session_totals = proxy_session.stream.state.metrics().passed;
+        plan.repeated = Some(RepeatedTokens::new(parsed, found.shared_items, found.verdict));
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
@@ -154,11 +156,26 @@ impl Engine {
             self.offer_tools(&mut proxy_session, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan)
                 .await?;
         }
+        self.fit_to_budget(&mut proxy_session, request, incoming, chain, embedded_query, plan).await?;
+        log_plan(plan);
+        Ok(())
+    }
+
+    async fn fit_to_budget(
+        &self,
+        proxy_session: &mut ProxySession,
+        request: &mut Arc<WireRequest>,
+        incoming: &IncomingRequest<'_>,
+        chain: &Chain,
+        mut embedded_query: Option<(String, Option<Embedding>)>,
+        plan: &mut RequestPlan,
+    ) -> Result<(), EngineError> {
         let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
+        let cuts_before = proxy_session.epochs;
         loop {
             let budgeter =
                 RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
-            budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
+            budgeter.fit(proxy_session, incoming.budget, plan).await?;
             embedded_query = budgeter.embedded_query;
             // Turns with our tools may be left out: what the client has of them is enough.
             if plan.overflow.is_none() || !Arc::make_mut(request).remove_splices(&counts) {
@@ -168,8 +185,10 @@ impl Engine {
         }
         if let Some(cut) = &proxy_session.cut_plan {
             self.parts.session_cache.cut_plans.insert(chain, cut);
+            if let Some(repeated) = plan.repeated.as_mut().filter(|_| plan.epoch > cuts_before) {
+                repeated.before_cut = Some(request.parsed().tokens_asked_before(cut.first_gap().start));
+            }
         }
-        log_plan(plan);
         Ok(())
     }
 

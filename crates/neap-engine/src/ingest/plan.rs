@@ -7,8 +7,8 @@ use std::time::Duration;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals,
-    WireApi, classify,
+    Chain, Changes, ClientRequest, Digest, HistoryVerdict, Overflow, PromptSize, ProviderReply, RequestAccount,
+    RequestClass, RequestCost, RequestTotals, TokenPrices, WireApi, classify,
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
@@ -29,6 +29,8 @@ pub struct IncomingRequest<'a> {
     pub budget: Tokens,
     /// Encoding in which tokens are counted.
     pub encoding: &'a str,
+    /// Prices of the model that is asked, if known.
+    pub prices: Option<TokenPrices>,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
     /// Our tools that the model is offered, if any.
@@ -39,7 +41,7 @@ pub struct IncomingRequest<'a> {
 }
 
 impl<'a> IncomingRequest<'a> {
-    /// A request counted in `o200k_base`, without our tools and without a time limit.
+    /// A request counted in `o200k_base`, without prices, our tools and a time limit.
     pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
         Self {
             path,
@@ -47,6 +49,7 @@ impl<'a> IncomingRequest<'a> {
             body,
             budget,
             encoding: "o200k_base",
+            prices: None,
             shadow_mode: false,
             offer: None,
             timeout: None,
@@ -96,6 +99,11 @@ pub struct RequestPlan {
     pub refusal: Option<String>,
     /// The body with our compactions opened and our tools offered, if there are any.
     pub(super) expanded_body: Option<String>,
+    pub(super) prices: Option<TokenPrices>,
+    /// `None` if the history was not compared with the store.
+    pub(super) repeated: Option<RepeatedTokens>,
+    /// Whether this and all earlier requests of this history were sent as they were received.
+    pub(super) is_as_received: bool,
     pub(super) ticket: Option<ReplyTicket>,
     pub(super) deferred: Option<Arc<BacklogEntry>>,
 }
@@ -111,6 +119,30 @@ pub enum RecordingOutcome {
     NotRetained,
     /// There is nothing to record: the request is not part of a conversation.
     NotNeeded,
+}
+
+/// How much of a prompt the request before had at the same place, so that the provider has it in its cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RepeatedTokens {
+    /// Of the client's request.
+    pub(super) received: Tokens,
+    /// Of a request that is cut anew: the part before the cut. Any other only grows, like the client's.
+    pub(super) before_cut: Option<Tokens>,
+}
+
+impl RepeatedTokens {
+    pub(super) fn new(request: &ClientRequest, known_items: usize, verdict: HistoryVerdict) -> Self {
+        let received = match verdict {
+            HistoryVerdict::NewSession => Tokens::ZERO,
+            HistoryVerdict::Turn
+            | HistoryVerdict::Retry
+            | HistoryVerdict::Regeneration
+            | HistoryVerdict::Edit
+            | HistoryVerdict::ClientCompaction
+            | HistoryVerdict::Fork => request.tokens_asked_before(known_items),
+        };
+        Self { received, before_cut: None }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -144,6 +176,9 @@ impl RequestPlan {
             own_answer: None,
             refusal: None,
             expanded_body: None,
+            prices: None,
+            repeated: None,
+            is_as_received: false,
             ticket: None,
             deferred: None,
         }
@@ -184,11 +219,42 @@ impl RequestPlan {
             changes: self.changes.total() as u64,
             epoch: self.epoch,
             used: reply.usage,
+            cost: self.cost(reply),
             is_whole: !reply.is_truncated,
         }
     }
 
+    /// `None` if the prices, or what the client's own request would have cost, are not known.
+    fn cost(&self, reply: &ProviderReply) -> Option<RequestCost> {
+        let known = self.repeated.unwrap_or(RepeatedTokens { received: Tokens::ZERO, before_cut: None });
+        let added = self.tokens_in.saturating_sub(known.received);
+        let resent = known.before_cut.unwrap_or(self.tokens_sent.saturating_sub(added));
+        let sent = PromptSize { tokens: self.tokens_sent, repeated: resent };
+        let received = PromptSize { tokens: self.tokens_in, repeated: known.received };
+        let received = match (self.is_as_received, self.repeated) {
+            (true, _) => None,
+            (false, Some(_)) => Some(received),
+            (false, None) => return None,
+        };
+        Some(self.prices?.request_cost(sent, received, reply.usage, reply.model_calls))
+    }
+
+    /// Whether nothing of this history was ever changed.
+    fn is_untouched(&self) -> bool {
+        let starts_anew = match self.verdict {
+            Some(HistoryVerdict::NewSession | HistoryVerdict::ClientCompaction | HistoryVerdict::Fork) | None => {
+                true
+            }
+            Some(
+                HistoryVerdict::Turn | HistoryVerdict::Retry | HistoryVerdict::Regeneration | HistoryVerdict::Edit,
+            ) => false,
+        };
+        self.changes.total() == 0 && (starts_anew || self.session_totals.changed == 0)
+    }
+
     pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {
+        self.prices = incoming.prices;
+        self.is_as_received = incoming.shadow_mode || self.is_untouched();
         if incoming.shadow_mode || self.body.is_none() {
             self.body = self.expanded_body.take();
             self.tokens_sent = self.tokens_in;

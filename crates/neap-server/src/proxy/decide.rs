@@ -74,8 +74,9 @@ impl Decider {
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
         let offer = self.offer.as_ref();
+        let (encoding, prices) = (encoding.as_str(), profile.token_prices());
         let incoming =
-            IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
+            IncomingRequest { path, headers, body, budget, encoding, prices, shadow_mode, offer, timeout };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request is planned without stored state");
@@ -177,8 +178,14 @@ impl Decider {
 
 pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
     let TappedResponse { text, calls, id, usage, is_complete } = response;
-    let usage = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
-    ProviderReply { text, calls, id, usage, is_truncated: !is_complete }
+    let model_calls = usage.map_or(0, |usage| usage.calls);
+    let usage = usage.map(|Usage { calls: _, input, cached, cache_written, output }| TokenUsage {
+        input,
+        cached,
+        cache_written,
+        output,
+    });
+    ProviderReply { text, calls, id, usage, model_calls, is_truncated: !is_complete }
 }
 
 /// The requested model; empty if it cannot be read.
