@@ -5,6 +5,7 @@ mod agent_recall;
 mod ccm_defects;
 mod compaction;
 mod conclusions;
+mod costs;
 mod envelopes;
 mod faults;
 mod frames;

@@ -4,7 +4,7 @@
 
 use neap_core::base::token_ratio::TokenEstimate;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::WireApi;
+use neap_core::client::{TokenPrices, WireApi};
 use serde::Deserialize;
 
 use crate::bpe::{counter_for, is_known_encoding};
@@ -173,6 +173,18 @@ impl ModelProfile {
         Some(parts.iter().map(|(tokens, price)| tokens.0 as f64 * price).sum::<f64>() / 1e6)
     }
 
+    /// The prices per token; `None` if they are unknown.
+    pub fn token_prices(&self) -> Option<TokenPrices> {
+        let (input, output) = (self.price_input?, self.price_output?);
+        let picodollars = |dollars: f64| (dollars * 1e6).round() as u64;
+        Some(TokenPrices {
+            input: picodollars(input),
+            cache_read: picodollars(self.price_cache_read.unwrap_or(input)),
+            cache_write: picodollars(self.price_cache_write.unwrap_or(input)),
+            output: picodollars(output),
+        })
+    }
+
     /// The prices as session settings: a session weighs rewriting its prompt against what that costs.
     pub fn price_settings(&self) -> Vec<(&'static str, u64)> {
         let (Some(input), Some(output)) = (self.price_input, self.price_output) else { return Vec::new() };
@@ -294,5 +306,15 @@ mod tests {
         // 0.6 × $0.30 + 0.3 × $3.75 + 0.1 × $3 + 0.01 × $15.
         assert!((sonnet.dollars(&usage).expect("prices") - 1.755).abs() < 1e-9);
         assert_eq!(ModelProfile::default().dollars(&usage), None);
+        let want =
+            TokenPrices { input: 3_000_000, cache_read: 300_000, cache_write: 3_750_000, output: 15_000_000 };
+        assert_eq!(sonnet.token_prices(), Some(want));
+        let nano = ModelProfiles::built_in().lookup("gpt-5-nano").token_prices().expect("prices");
+        assert_eq!(
+            (nano.cache_read, nano.cache_write, nano.input),
+            (5_000, 50_000, 50_000),
+            "writing costs no more"
+        );
+        assert_eq!(ModelProfiles::built_in().lookup("gpt-5.99").token_prices(), None);
     }
 }

@@ -46,6 +46,7 @@ mod readme;
 mod replay;
 mod reply_kill;
 mod rig;
+mod run;
 mod sdk;
 mod serve;
 mod sessions;

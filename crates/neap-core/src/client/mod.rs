@@ -38,6 +38,7 @@ pub use crate::session::coverage::SummaryCoverage;
 pub use crate::session::request_account::{
     HistoryHead, HistoryLink, HistoryVerdict, RequestAccount, RequestClass, RequestTotals, TokenUsage,
 };
+pub use crate::session::request_cost::{PromptSize, RequestCost, TokenPrices};
 pub use append::{append_routed_message, enter_effort, item_messages};
 pub use blocks::ContentBlocks;
 pub use canonical::canonical_bytes;

@@ -213,6 +213,14 @@ impl ClientRequest {
         self.signals.previous_response.is_none() && !self.items.iter().any(has_media)
     }
 
+    /// Tokens of the prompt that an earlier request had which `known_items` of the items are of. A reply at their end
+    /// came after it.
+    pub fn tokens_asked_before(&self, known_items: usize) -> Tokens {
+        let known = &self.items[..known_items.min(self.items.len())];
+        let asked = known.iter().rposition(|item| item.speaker != Speaker::Assistant).map_or(0, |at| at + 1);
+        self.fixed_tokens + known[..asked].iter().map(|item| item.tokens).sum()
+    }
+
     /// Number of items before trailing system items, which may move.
     pub fn stable_len(&self) -> usize {
         let spoken = self.items.iter().rposition(|item| item.speaker != Speaker::System);
@@ -241,8 +249,8 @@ pub struct ProviderReply {
     /// The provider's id, which a later request may name in place of the history.
     pub id: Option<String>,
     pub usage: Option<TokenUsage>,
-    /// Whether `usage` adds up several calls, which our tools took.
-    pub is_usage_of_several_calls: bool,
+    /// Calls of the model that `usage` is of: several where it called our tools first. None counts as one.
+    pub model_calls: u64,
     /// Whether it broke off: the text is all that arrived.
     pub is_truncated: bool,
 }

@@ -13,6 +13,7 @@ pub mod memory_op;
 pub mod project;
 pub mod report;
 pub mod request_account;
+pub mod request_cost;
 pub mod resume;
 pub mod route;
 pub mod state;

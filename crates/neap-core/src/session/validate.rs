@@ -87,8 +87,9 @@ pub fn validate_imported(
             | EffortEvent::Collapsed { tokens_freed: tokens, .. },
         ) => check_tokens(*tokens)?,
         Event::Client(ClientEvent::RequestPassed { passed, .. }) => {
-            let TokenUsage { input, cached, output } = passed.used.unwrap_or_default();
-            let each = [passed.tokens_in, passed.tokens_sent, input, cached, output, Tokens(passed.changes)];
+            let TokenUsage { input, cached, cache_written, output } = passed.used.unwrap_or_default();
+            let sizes = [passed.tokens_in, passed.tokens_sent, Tokens(passed.changes)];
+            let each = sizes.into_iter().chain([input, cached, cache_written, output]);
             each.into_iter().try_for_each(check_tokens)?;
         }
         Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {

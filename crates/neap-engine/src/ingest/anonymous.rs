@@ -24,7 +24,8 @@ impl Engine {
         let plan = engine.ingest_from(&caller, &incoming).await;
         let recorded =
             if plan.class.is_conversation() { RecordingOutcome::NotRetained } else { RecordingOutcome::NotNeeded };
-        RequestPlan { session: None, turn: None, verdict: None, ticket: None, recorded, ..plan }
+        // Without a store, every history looks new.
+        RequestPlan { session: None, turn: None, verdict: None, ticket: None, repeated: None, recorded, ..plan }
     }
 
     fn anonymous_engine(&self, encoding: &str) -> Engine {

@@ -29,6 +29,7 @@ use neap_core::client::{
     Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
     decide_forward,
 };
+use neap_core::recall::Embedding;
 use neap_model::caller::Caller;
 use neap_model::wire::request::WireRequest;
 use tokio::time::Instant;
@@ -44,7 +45,7 @@ use crate::error::EngineError;
 use backlog::{BacklogEntry, DeferredRequest, LateReply};
 use budgeting::{RequestBudgeter, newest_query};
 use compaction::{covered_items, reset_cut_plan};
-use plan::ReplyTicket;
+use plan::{RepeatedTokens, ReplyTicket};
 use recording::NewItems;
 use session_cache::{ProxySession, RequestPermit};
 use store_outage::fit_without_store;
@@ -126,6 +127,7 @@ impl Engine {
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.session_totals = proxy_session.stream.state.metrics().passed;
+        plan.repeated = Some(RepeatedTokens::new(parsed, found.shared_items, found.verdict));
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
@@ -156,11 +158,26 @@ impl Engine {
             self.offer_tools(&mut proxy_session, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan)
                 .await?;
         }
+        self.fit_to_budget(&mut proxy_session, request, incoming, chain, embedded_query, plan).await?;
+        log_plan(plan);
+        Ok(())
+    }
+
+    async fn fit_to_budget(
+        &self,
+        proxy_session: &mut ProxySession,
+        request: &mut Arc<WireRequest>,
+        incoming: &IncomingRequest<'_>,
+        chain: &Chain,
+        mut embedded_query: Option<(String, Option<Embedding>)>,
+        plan: &mut RequestPlan,
+    ) -> Result<(), EngineError> {
         let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
+        let cuts_before = proxy_session.epochs;
         loop {
             let budgeter =
                 RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
-            budgeter.fit(&mut proxy_session, plan.budget.ours(), plan).await?;
+            budgeter.fit(proxy_session, plan.budget.ours(), plan).await?;
             embedded_query = budgeter.embedded_query;
             // Turns with our tools may be left out: what the client has of them is enough.
             if plan.overflow.is_none() || !Arc::make_mut(request).remove_splices(&counts) {
@@ -170,8 +187,10 @@ impl Engine {
         }
         if let Some(cut) = &proxy_session.cut_plan {
             self.parts.session_cache.cut_plans.insert(chain, cut);
+            if let Some(repeated) = plan.repeated.as_mut().filter(|_| plan.epoch > cuts_before) {
+                repeated.before_cut = Some(request.parsed().tokens_asked_before(cut.first_gap().start));
+            }
         }
-        log_plan(plan);
         Ok(())
     }
 
@@ -236,7 +255,7 @@ impl Engine {
     /// that was dropped or not accepted comes back with the client's next request. The same reply again changes
     /// nothing.
     pub async fn record_reply(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
-        let account = plan.request_account(reply);
+        let account = plan.account(reply);
         self.parts.session_cache.observe_usage(&account);
         let not_recorded = |reason: Option<String>| {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))

@@ -9,8 +9,8 @@ use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::token_ratio::{RequestBudget, TokenEstimate, TokenRatio, TokenRatios, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Chain, Changes, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals, WireApi,
-    classify,
+    Chain, Changes, ClientRequest, HistoryVerdict, Overflow, PromptSize, ProviderReply, RequestAccount,
+    RequestClass, RequestCost, RequestTotals, TokenPrices, WireApi, classify,
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
@@ -35,6 +35,8 @@ pub struct IncomingRequest<'a> {
     pub model: &'a str,
     /// What is known of that ratio before.
     pub estimate: TokenEstimate,
+    /// Prices of the model that is asked, if known.
+    pub prices: Option<TokenPrices>,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
     /// Our tools that the model is offered, if any.
@@ -45,7 +47,7 @@ pub struct IncomingRequest<'a> {
 }
 
 impl<'a> IncomingRequest<'a> {
-    /// A request counted in `o200k_base`, as its provider does, without our tools and without a time limit.
+    /// A request counted in `o200k_base`, as its provider does, without prices, our tools and a time limit.
     pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
         Self {
             path,
@@ -55,6 +57,7 @@ impl<'a> IncomingRequest<'a> {
             encoding: "o200k_base",
             model: "",
             estimate: TokenEstimate::EXACT,
+            prices: None,
             shadow_mode: false,
             offer: None,
             timeout: None,
@@ -112,6 +115,11 @@ pub struct RequestPlan {
     pub(super) expanded_body: Option<String>,
     /// The model, if its count of this request tells how it counts.
     pub(super) counted_by: Option<Digest>,
+    pub(super) prices: Option<TokenPrices>,
+    /// `None` if the history was not compared with the store.
+    pub(super) repeated: Option<RepeatedTokens>,
+    /// Whether this and all earlier requests of this history were sent as they were received.
+    pub(super) is_as_received: bool,
     pub(super) ticket: Option<ReplyTicket>,
     pub(super) deferred: Option<Arc<BacklogEntry>>,
 }
@@ -127,6 +135,30 @@ pub enum RecordingOutcome {
     NotRetained,
     /// There is nothing to record: the request is not part of a conversation.
     NotNeeded,
+}
+
+/// How much of a prompt the request before had at the same place, so that the provider has it in its cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RepeatedTokens {
+    /// Of the client's request.
+    pub(super) received: Tokens,
+    /// Of a request that is cut anew: the part before the cut. Any other only grows, like the client's.
+    pub(super) before_cut: Option<Tokens>,
+}
+
+impl RepeatedTokens {
+    pub(super) fn new(request: &ClientRequest, known_items: usize, verdict: HistoryVerdict) -> Self {
+        let received = match verdict {
+            HistoryVerdict::NewSession => Tokens::ZERO,
+            HistoryVerdict::Turn
+            | HistoryVerdict::Retry
+            | HistoryVerdict::Regeneration
+            | HistoryVerdict::Edit
+            | HistoryVerdict::ClientCompaction
+            | HistoryVerdict::Fork => request.tokens_asked_before(known_items),
+        };
+        Self { received, before_cut: None }
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -162,6 +194,9 @@ impl RequestPlan {
             refusal: None,
             expanded_body: None,
             counted_by: None,
+            prices: None,
+            repeated: None,
+            is_as_received: false,
             ticket: None,
             deferred: None,
         }
@@ -186,7 +221,7 @@ impl RequestPlan {
     ) -> Self {
         let parsed = request.parsed();
         let tokens = parsed.tokens();
-        let budget = ratios.budget(incoming, None, tokens);
+        let budget = ratios.budget(incoming, None, parsed.new_tokens());
         let expanded_body = request.is_changed().then(|| request.render_all());
         let added = usize::from(parsed.compaction_at.is_some());
         Self {
@@ -212,12 +247,11 @@ impl RequestPlan {
         ratios: ModelRatios<'_>,
     ) {
         let known = incoming.model_key().and_then(|model| session.get(&model));
-        let parsed = request.parsed();
-        let new = if known.is_some() { parsed.new_tokens() } else { parsed.tokens() };
-        self.budget = ratios.budget(incoming, known, new);
+        self.budget = ratios.budget(incoming, known, request.parsed().new_tokens());
     }
 
-    pub(super) fn request_account(&self, reply: &ProviderReply) -> RequestAccount {
+    /// What the request cost as received and as sent, once it is answered.
+    pub fn account(&self, reply: &ProviderReply) -> RequestAccount {
         RequestAccount {
             class: self.class,
             verdict: self.verdict,
@@ -226,12 +260,43 @@ impl RequestPlan {
             changes: self.changes.total() as u64,
             epoch: self.epoch,
             used: reply.usage,
+            cost: self.cost(reply),
             is_whole: !reply.is_truncated,
-            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && !reply.is_usage_of_several_calls),
+            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && reply.model_calls <= 1),
         }
     }
 
+    /// `None` if the prices, or what the client's own request would have cost, are not known.
+    fn cost(&self, reply: &ProviderReply) -> Option<RequestCost> {
+        let known = self.repeated.unwrap_or(RepeatedTokens { received: Tokens::ZERO, before_cut: None });
+        let added = self.tokens_in.saturating_sub(known.received);
+        let resent = known.before_cut.unwrap_or(self.tokens_sent.saturating_sub(added));
+        let sent = PromptSize { tokens: self.tokens_sent, repeated: resent };
+        let received = PromptSize { tokens: self.tokens_in, repeated: known.received };
+        let received = match (self.is_as_received, self.repeated) {
+            (true, _) => None,
+            (false, Some(_)) => Some(received),
+            (false, None) => return None,
+        };
+        Some(self.prices?.request_cost(sent, received, reply.usage, reply.model_calls))
+    }
+
+    /// Whether nothing of this history was ever changed.
+    fn is_untouched(&self) -> bool {
+        let starts_anew = match self.verdict {
+            Some(HistoryVerdict::NewSession | HistoryVerdict::ClientCompaction | HistoryVerdict::Fork) | None => {
+                true
+            }
+            Some(
+                HistoryVerdict::Turn | HistoryVerdict::Retry | HistoryVerdict::Regeneration | HistoryVerdict::Edit,
+            ) => false,
+        };
+        self.changes.total() == 0 && (starts_anew || self.session_totals.changed == 0)
+    }
+
     pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {
+        self.prices = incoming.prices;
+        self.is_as_received = incoming.shadow_mode || self.is_untouched();
         if incoming.shadow_mode || self.body.is_none() {
             self.body = self.expanded_body.take();
             self.tokens_sent = self.tokens_in;

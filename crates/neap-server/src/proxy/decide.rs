@@ -77,6 +77,7 @@ impl Decider {
             encoding: &encoding,
             model: &model,
             estimate: profile.token_estimate(),
+            prices: profile.token_prices(),
             shadow_mode: self.shadow,
             offer: self.offer.as_ref(),
             timeout: Some(STORE_TIMEOUT),
@@ -135,14 +136,9 @@ impl Decider {
     }
 
     /// Records a response, complete or not; the error says why it is not recorded yet.
-    pub(crate) async fn record(&self, decision: &RequestDecision, response: TappedResponse) -> Result<(), String> {
+    pub(crate) async fn record(&self, decision: &RequestDecision, reply: &ProviderReply) -> Result<(), String> {
         let Some(plan) = decision.plan.as_deref() else { return Ok(()) };
-        let TappedResponse { text, calls, id, usage, is_complete } = response;
-        let used = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
-        let is_usage_of_several_calls = usage.is_some_and(|usage| usage.calls > 1);
-        let is_truncated = !is_complete;
-        let reply = ProviderReply { text, calls, id, usage: used, is_usage_of_several_calls, is_truncated };
-        self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
+        self.engine.record_reply(plan, reply).await.map_err(|error| error.to_string())
     }
 
     pub(crate) async fn conclude(&self, decision: &RequestDecision) {
@@ -188,6 +184,18 @@ impl Decider {
             (None, None) => DEFAULT_BUDGET,
         }
     }
+}
+
+pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
+    let TappedResponse { text, calls, id, usage, is_complete } = response;
+    let model_calls = usage.map_or(0, |usage| usage.calls);
+    let usage = usage.map(|Usage { calls: _, input, cached, cache_written, output }| TokenUsage {
+        input,
+        cached,
+        cache_written,
+        output,
+    });
+    ProviderReply { text, calls, id, usage, model_calls, is_truncated: !is_complete }
 }
 
 /// The requested model; empty if it cannot be read.

@@ -14,7 +14,8 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 const SUMMARY_CHARS_MAX: usize = 100;
 
 pub(crate) async fn run(data: &DataDir, args: &SessionNameArgs, json: bool) -> Result<ExitCode, Failure> {
-    let session = app::read_engine(data)?.attach(&app::parse_session_id(&args.session)?).await?;
+    let engine = app::read_engine(data)?;
+    let session = engine.attach(&app::named_or_latest(&engine, args.session.as_deref()).await?).await?;
     if json {
         out::print_json(&to_json(session.state()))?;
     } else {

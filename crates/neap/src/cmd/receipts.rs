@@ -13,8 +13,9 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 const VALUES_SHOWN: usize = 3;
 
 pub(crate) async fn run(data: &DataDir, args: &ReceiptsArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::parse_session_id(&args.session)?;
-    let accounts = app::read_engine(data)?.receipts(&id, args.limit).await?;
+    let engine = app::read_engine(data)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let accounts = engine.receipts(&id, args.limit).await?;
     if json {
         out::print_json(&accounts)?;
     } else {

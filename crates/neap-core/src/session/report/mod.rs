@@ -63,6 +63,9 @@ pub struct Report {
     /// Client requests that the proxy forwarded.
     #[serde(default, skip_serializing_if = "RequestTotals::is_empty")]
     pub passed: RequestTotals,
+    /// What those would have cost untouched, less what they cost, if prices are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_dollars: Option<f64>,
     #[serde(default)]
     pub memories: MemoryReport,
 }
@@ -106,6 +109,7 @@ pub fn report(state: &SessionState) -> Report {
             evicted: state.evicted_efforts().len() as u64,
         },
         passed: m.passed,
+        saved_dollars: m.passed.known_cost().map(|cost| cost.saved_dollars()),
         memories: MemoryReport::of(&m.memories, m.turns_completed),
     }
 }

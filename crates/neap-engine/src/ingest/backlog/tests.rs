@@ -172,6 +172,7 @@ fn passed() -> RequestAccount {
         changes: 0,
         epoch: 0,
         used: None,
+        cost: None,
         is_whole: true,
         counted_by: None,
     }

@@ -21,8 +21,9 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 use loaded_memories::MemoryTexts;
 
 pub(crate) async fn run(data: &DataDir, args: &ExplainArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::parse_session_id(&args.session)?;
-    let explained = app::read_engine(data)?.explain(&id, args.turn.map(TurnNo)).await?;
+    let engine = app::read_engine(data)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let explained = engine.explain(&id, args.turn.map(TurnNo)).await?;
     if json {
         out::print_json(&explained)?;
     } else {
@@ -200,8 +201,18 @@ fn one_line(text: &str) -> String {
 }
 
 fn describe_request(account: &RequestAccount) -> String {
-    let RequestAccount { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole, counted_by: _ } =
-        account;
+    let RequestAccount {
+        class,
+        verdict,
+        tokens_in,
+        tokens_sent,
+        changes,
+        epoch,
+        used,
+        cost,
+        is_whole,
+        counted_by: _,
+    } = account;
     let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
     let mut line = format!(
         "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
@@ -210,10 +221,14 @@ fn describe_request(account: &RequestAccount) -> String {
         thousands(tokens_sent.0),
         out::count(*changes, "change"),
     );
-    if let Some(TokenUsage { input, cached, output }) = used {
+    if let Some(TokenUsage { input, cached, cache_written: _, output }) = used {
         let percent = (cached.0 * 100).checked_div(input.0).unwrap_or(0);
         let (input, output) = (thousands(input.0), thousands(output.0));
         line.push_str(&format!("; the provider counted {input} in, {percent} % of them cached, {output} out"));
+    }
+    if let Some(cost) = cost {
+        let (sent, untouched) = (out::dollars(cost.sent_dollars()), out::dollars(cost.untouched_dollars()));
+        line.push_str(&format!("; it cost {sent}, untouched {untouched}"));
     }
     if !is_whole {
         line.push_str("; the answer was cut off");
