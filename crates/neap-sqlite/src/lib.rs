@@ -111,11 +111,6 @@ impl SqliteStore {
         Self::open_with(path, &OpenOptions::default())
     }
 
-    /// Like [`open`](Self::open), with [`OpenOptions::is_brief`].
-    pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, &OpenOptions { is_brief: true, ..OpenOptions::default() })
-    }
-
     /// Like [`open`](Self::open). Fails with [`StoreError::Lost`] if the WAL, the marker or a session folder does
     /// not fit the database, or shows commits or events that it lacks.
     pub fn open_with(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {

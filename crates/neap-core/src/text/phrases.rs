@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::text::fold_whitespace;
+
 /// Phrases in lower case, separated by `|`. They match whole words of [`normalize`]d text.
 #[derive(Debug, Clone, Copy)]
 pub struct Phrases(pub &'static str);
@@ -68,8 +70,7 @@ pub fn find_request(text: &str) -> Option<Range<usize>> {
 
 /// Lower case, straight apostrophes, single spaces.
 pub fn normalize(text: &str) -> String {
-    let lower = text.to_lowercase().replace(['’', '‘'], "'");
-    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+    fold_whitespace(&text.to_lowercase().replace(['’', '‘'], "'"))
 }
 
 impl Phrases {
