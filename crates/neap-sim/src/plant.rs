@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, StreamId, TurnNo};
 use neap_core::base::message::{Exchange, Message, Role};
 use neap_core::base::prompt;
-use neap_core::client::Digest;
 use neap_core::memory::{RecallRequest, RecallResponse};
 use neap_core::recall::{Candidates, Query, RankedResults, RankedSearch};
 use neap_core::session::event::{Event, TurnEvent};

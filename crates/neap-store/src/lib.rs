@@ -27,7 +27,7 @@ pub use mem::MemStore;
 pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
-use neap_core::client::Tenant;
+use neap_core::base::tenant::Tenant;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::project::Projection;
 use neap_core::session::state::SessionHead;

@@ -24,7 +24,6 @@ mod recall_request;
 pub mod remember;
 mod render;
 mod search_text;
-mod stamp_format;
 pub mod standing_instructions;
 mod status;
 mod text_similarity;

@@ -2,8 +2,9 @@
 //! carry the conversation.
 
 use crate::transcript::Program;
+use neap_core::base::digest::Digest;
 use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, Digest, Speaker, WireApi};
+use neap_core::client::{ContentBlock, Speaker, WireApi};
 use neap_core::memory::Author;
 
 use super::claude_code::without_thinking;

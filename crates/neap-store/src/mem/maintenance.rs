@@ -1,8 +1,8 @@
 //! Lists, examination and erasure for the memory backend.
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Stamp, StreamId, TurnNo};
-use neap_core::client::Digest;
 use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::project::ExchangeRow;

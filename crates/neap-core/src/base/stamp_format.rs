@@ -1,7 +1,7 @@
 //! Formats and parses timestamps as UTC dates: `2026-05-01`, `2026-05-01T09:30:00Z`.
 
-use crate::base::calendar::{DAY_MS as DAY, civil_from_days, days_from_civil};
-use crate::base::ids::Stamp;
+use super::calendar::{DAY_MS as DAY, civil_from_days, days_from_civil};
+use super::ids::Stamp;
 
 impl Stamp {
     /// UTC date, e.g. `2026-05-01`.
