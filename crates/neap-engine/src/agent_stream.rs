@@ -156,34 +156,34 @@ pub(crate) async fn run_command(
 
 pub(crate) async fn lookup(
     parts: &Parts,
-    agent: &StreamId,
+    stream: &StreamId,
     query: MemoryQuery,
 ) -> Result<MemoryQueryResult, StoreError> {
     let store = parts.store.as_ref();
     Ok(match query {
-        MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(agent, &request).await?),
+        MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(stream, &request).await?),
         MemoryQuery::Search { request, question } => {
-            MemoryQueryResult::Records(parts.search_memories(agent, &request, &question).await?)
+            MemoryQueryResult::Records(parts.search_memories(stream, &request, &question).await?)
         }
         MemoryQuery::Get(ids) => {
-            let memories = store.memories(agent, &ids).await?;
+            let memories = store.memories(stream, &ids).await?;
             MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
         }
         MemoryQuery::AsOf(seq) => {
-            let events = store.events(agent, seq, 1).await?;
+            let events = store.events(stream, seq, 1).await?;
             let versions = events.into_iter().filter_map(to_version).filter(|version| version.seq == seq);
             let memories = versions.map(|version| version.memory).collect();
             MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
         }
         MemoryQuery::History(id) => {
-            let events = store.memory_history(agent, id).await?;
+            let events = store.memory_history(stream, id).await?;
             let damaged = events.iter().filter_map(damaged_seq).collect();
             MemoryQueryResult::History { versions: events.into_iter().filter_map(to_version).collect(), damaged }
         }
         MemoryQuery::Due { now, max } => {
             let mut due = Vec::new();
-            for memory in store.memories_due(agent, now, max).await? {
-                let events = store.memory_history(agent, memory.id).await?;
+            for memory in store.memories_due(stream, now, max).await? {
+                let events = store.memory_history(stream, memory.id).await?;
                 due.extend(events.into_iter().filter_map(to_version).next_back());
             }
             MemoryQueryResult::Versions(due)

@@ -302,35 +302,35 @@ impl SearchStore for SqliteStore {
 
 #[async_trait]
 impl MemoryStore for SqliteStore {
-    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
-        let (agent, request) = (agent.clone(), request.clone());
-        self.readers.read(move |db| memory_recall::recall(db, &agent, &request)).await
+    async fn recall(&self, stream: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+        let (stream, request) = (stream.clone(), request.clone());
+        self.readers.read(move |db| memory_recall::recall(db, &stream, &request)).await
     }
 
-    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        let (agent, ids) = (agent.clone(), ids.to_vec());
-        self.readers.read(move |db| memories::memories(db, &agent, &ids)).await
+    async fn memories(&self, stream: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+        let (stream, ids) = (stream.clone(), ids.to_vec());
+        self.readers.read(move |db| memories::memories(db, &stream, &ids)).await
     }
 
     async fn list_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::list(db, &agent, kind, before, max)).await
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::list(db, &stream, kind, before, max)).await
     }
 
-    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::due(db, &agent, now, max)).await
+    async fn memories_due(&self, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::due(db, &stream, now, max)).await
     }
 
-    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::history(db, &agent, id)).await
+    async fn memory_history(&self, stream: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::history(db, &stream, id)).await
     }
 }
 
@@ -362,7 +362,7 @@ impl Maintenance for SqliteStore {
         self.writer.scrub(session.clone(), now).await
     }
 
-    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.writer.erase_memory(agent.clone(), id, now).await
+    async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+        self.writer.erase_memory(stream.clone(), id, now).await
     }
 }

@@ -77,8 +77,13 @@ impl Writer {
         self.request(|reply| Job::Scrub(session, now, reply)).await
     }
 
-    pub(super) async fn erase_memory(&self, agent: StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.request(|reply| Job::EraseMemory(agent, id, now, reply)).await
+    pub(super) async fn erase_memory(
+        &self,
+        stream: StreamId,
+        id: MemoryId,
+        now: Stamp,
+    ) -> Result<u64, StoreError> {
+        self.request(|reply| Job::EraseMemory(stream, id, now, reply)).await
     }
 
     pub(super) async fn embed(
