@@ -23,6 +23,7 @@ mod names;
 mod recall_request;
 pub mod remember;
 mod render;
+pub mod rewording;
 mod search_text;
 pub mod standing_instructions;
 mod status;

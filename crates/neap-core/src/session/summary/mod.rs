@@ -7,6 +7,7 @@ use crate::base::ids::EffortId;
 use crate::base::message::{Message, Role};
 use crate::base::policy::Policy;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::memory::Memory;
 use crate::text::fold_whitespace;
 use crate::text::receipt::{EXAMPLES_MAX, Original, Receipt, ValueChange};
 use crate::text::render::one_line;
@@ -32,6 +33,15 @@ pub struct SummaryRequest {
     /// Oldest first.
     pub messages: Vec<Message>,
     pub tokens_max: Tokens,
+}
+
+impl SummaryRequest {
+    /// For a model's wording of a memory.
+    pub fn for_memory(memory: &Memory, tokens_max: Tokens) -> Self {
+        let (topic, messages) =
+            (format!("{} {}", memory.kind(), memory.id), vec![Message::user(memory.full_text())]);
+        Self { topic, summarizer: SummarizerKind::Configured, messages, tokens_max }
+    }
 }
 
 /// A checked summary: within its length and consistent with its source.
