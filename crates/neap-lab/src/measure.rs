@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// In milliseconds, to a thousandth.
-pub fn ms(time: Duration) -> f64 {
+pub(crate) fn ms(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 

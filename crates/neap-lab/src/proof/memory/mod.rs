@@ -15,7 +15,7 @@ use neap_sqlite::SqliteStore;
 
 use super::Proof;
 use crate::LabError;
-use crate::measure::{ms, percentile};
+use crate::measure::percentile;
 use corpus::{AGENT, Size};
 use measure::QuestionResult;
 use questions::{TopicQuestion, questions};
@@ -181,38 +181,14 @@ async fn add_times(
     for question in questions.iter().take(COLD_BUILDS) {
         cold.push(measure::time_cold_build(path, question).await?);
     }
-    let mut fresh = Vec::new();
-    for _ in 0..COLD_BUILDS {
-        fresh.push(time_new_process(path)?);
-    }
     let mut row = |step: &str, action: &str, times: &[f64], limit: f64| {
         let (p50, p95) = (percentile(times, 50), percentile(times, 95));
         let measured = format!("{p50:.1} ms p50, {p95:.1} p95");
         rows.add(step, action, &format!("< {limit:.0} ms p50"), measured, p50 < limit);
     };
     row("cold", "build from nothing: open the store, load the agent", &cold, 100.0);
-    row("process", "the same in a new process, from its start to its end", &fresh, 100.0);
     let action =
         format!("build with the store open (best of {WARM_BUILDS} each: {:.1} ms p50)", percentile(&best, 50));
     row("warm", &action, &warm, 5.0);
-    Ok(())
-}
-
-/// In milliseconds.
-fn time_new_process(path: &Path) -> Result<f64, LabError> {
-    let began = std::time::Instant::now();
-    let program = std::env::current_exe()?;
-    let output =
-        std::process::Command::new(program).args(["lab", "proof", "memory", "--once"]).arg(path).output()?;
-    let took = ms(began.elapsed());
-    if output.status.success() { Ok(took) } else { Err(LabError::new("a build in a new process failed")) }
-}
-
-/// Builds one context over an existing store.
-pub async fn build_once(path: &Path) -> Result<(), LabError> {
-    let questions = questions(&corpus::topics());
-    if let Some(question) = questions.first() {
-        measure::time_cold_build(path, question).await?;
-    }
     Ok(())
 }
