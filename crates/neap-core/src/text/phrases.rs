@@ -87,7 +87,8 @@ impl Phrases {
         self.iter().filter_map(first).min_by_key(first_longest)
     }
 
-    pub fn is_in(self, text: &str) -> bool {
+    /// Whether one of them is somewhere in the text.
+    pub fn occurs_in(self, text: &str) -> bool {
         self.find(text).is_some()
     }
 
@@ -98,7 +99,7 @@ impl Phrases {
     }
 
     /// Whether the text is one of them and nothing else.
-    pub fn contains(self, text: &str) -> bool {
+    pub fn has_entry(self, text: &str) -> bool {
         self.iter().any(|phrase| phrase == text)
     }
 }

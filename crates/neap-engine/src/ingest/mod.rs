@@ -123,7 +123,7 @@ impl Engine {
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.session_totals = proxy_session.stream.state.metrics().passed;
+        plan.session_totals = proxy_session.stream.state.metrics().requests;
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {

@@ -76,7 +76,7 @@ pub(super) fn from_memory(situation: &PromptView) -> Option<String> {
 fn outside_efforts(situation: &PromptView, asks: bool) -> String {
     let text = normalize(&situation.user_message);
     if matches!(parse_intent(&situation.user_message), Intent::Courtesy) {
-        let thanks = Phrases("thanks|thank|thx").is_in(&text);
+        let thanks = Phrases("thanks|thank|thx").occurs_in(&text);
         return with_introduction(situation, if thanks { "You are welcome." } else { "Hello." });
     }
     if !asks {

@@ -80,7 +80,7 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    rows.extend(request_rows(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+    rows.extend(request_rows(&report.requests).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     out::table(&["metric", "value"], &rows)
 }
 

@@ -135,7 +135,7 @@ impl SessionState {
                 // The first tenant stays: no later event can give the stream to another one.
                 self.head.tenant = self.head.tenant.or(*tenant);
             }
-            ClientEvent::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
+            ClientEvent::RequestPassed { turn: _, account } => self.head.metrics.requests += account,
             ClientEvent::Compacted { turn, .. } => self.head.compacted = Some(*turn),
         }
     }

@@ -228,7 +228,7 @@ fn describe_event(event: &Event) -> String {
             format!("{} added: {}", message.role.as_str(), out::shorten(&message.content, TEXT_CHARS_MAX))
         }
         Event::Turn(TurnEvent::TakenBack { .. }) => "undone: no longer shown or found".to_owned(),
-        Event::Client(ClientEvent::RequestPassed { passed, .. }) => describe_request(passed),
+        Event::Client(ClientEvent::RequestPassed { account, .. }) => describe_request(account),
         Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {
             let (original, compacted) = (thousands(source_tokens.0), thousands(summary_tokens.0));
             format!("the client summarised turns {first} to {turn}: {original} tokens in {compacted}")
