@@ -72,7 +72,7 @@ use rusqlite::Transaction;
 use search::QueryContext;
 use texts::IdCache;
 use vector_cache::VectorCache;
-use writer::Writer;
+use writer::{WriteKind, Writer};
 
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
@@ -296,7 +296,8 @@ impl SearchStore for SqliteStore {
         model: &str,
         batch: Vec<(TextId, Arc<str>, Embedding)>,
     ) -> Result<(), StoreError> {
-        self.writer.embed(model.to_owned(), batch).await
+        let model = model.to_owned();
+        self.writer.run(WriteKind::Keeps, move |db| vectors::put_embeddings(db, &model, &batch)).await
     }
 }
 
@@ -355,14 +356,17 @@ impl Maintenance for SqliteStore {
     }
 
     async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
-        self.writer.rebuild(session.clone()).await
+        let session = session.clone();
+        self.writer.run(WriteKind::Keeps, move |db| rebuild::rebuild(db, &session)).await
     }
 
     async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError> {
-        self.writer.scrub(session.clone(), now).await
+        let session = session.clone();
+        self.writer.run(WriteKind::Erases, move |db| scrub::scrub(db, &session, now)).await
     }
 
     async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.writer.erase_memory(stream.clone(), id, now).await
+        let stream = stream.clone();
+        self.writer.run(WriteKind::Erases, move |db| erase::erase_memory(db, &stream, id, now)).await
     }
 }
