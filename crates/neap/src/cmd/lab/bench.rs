@@ -57,15 +57,7 @@ fn table(rows: &[(u64, BuildFigures, SearchFigures)]) -> String {
         ]
     };
     let head = [
-        "turns",
-        "append/s",
-        "vectors/s",
-        "open ms",
-        "first ms",
-        "search p50 ms",
-        "p99 ms",
-        "RSS MiB",
-        "file MiB",
+        "turns", "append/s", "vectors/s", "open ms", "first ms", "search p50 ms", "p99 ms", "RSS MiB", "file MiB",
     ];
     let mut text = out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>());
     for pair in rows.windows(2) {

@@ -25,15 +25,8 @@ pub(super) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
             ]
         };
         let head = [
-            "category",
-            "budget",
-            "questions",
-            "recall %",
-            "newest %",
-            "stale only %",
-            "answer first %",
-            "answer in %",
-            "tokens",
+            "category", "budget", "questions", "recall %", "newest %", "stale only %", "answer first %",
+            "answer in %", "tokens",
         ];
         text.push_str(&out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>()));
     }
