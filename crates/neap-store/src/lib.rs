@@ -28,7 +28,8 @@ pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
 use neap_core::base::cost::Cost;
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
-use neap_core::client::{RequestTotals, Tenant};
+use neap_core::base::tenant::Tenant;
+use neap_core::client::RequestTotals;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::project::Projection;
 use neap_core::session::state::{Metrics, SessionHead};
@@ -72,8 +73,8 @@ pub struct SessionInfo {
     #[serde(default, skip_serializing_if = "Cost::is_nothing")]
     pub cost: Cost,
     /// Requests of clients that the proxy forwarded.
-    #[serde(default, skip_serializing_if = "RequestTotals::is_empty")]
-    pub passed: RequestTotals,
+    #[serde(rename = "passed", default, skip_serializing_if = "RequestTotals::is_empty")]
+    pub requests: RequestTotals,
     /// The proxy caller that owns the session, if any. Not serialised: no reader of a list needs it.
     #[serde(skip)]
     pub tenant: Option<Tenant>,
@@ -82,8 +83,8 @@ pub struct SessionInfo {
 impl SessionInfo {
     pub fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
-        let Metrics { cost, passed, .. } = head.metrics;
-        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, cost, passed, tenant }
+        let Metrics { cost, requests, .. } = head.metrics;
+        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, cost, requests, tenant }
     }
 }
 

@@ -13,6 +13,7 @@ pub mod policy;
 pub mod prompt;
 pub mod provenance;
 pub mod refusal;
+mod stamp_format;
 pub mod tenant;
 pub mod testing;
 pub mod token_ratio;

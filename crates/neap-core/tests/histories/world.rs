@@ -252,18 +252,8 @@ impl World {
 
     fn call(&mut self, id: String) -> ToolCall {
         const NAMES: [&str; 12] = [
-            "open_effort",
-            "open_effort",
-            "close_effort",
-            "expand_effort",
-            "expand_effort",
-            "collapse_effort",
-            "switch_effort",
-            "reopen_effort",
-            "search_efforts",
-            "fetch_original",
-            "read_file",
-            "read_file",
+            "open_effort", "open_effort", "close_effort", "expand_effort", "expand_effort", "collapse_effort",
+            "switch_effort", "reopen_effort", "search_efforts", "fetch_original", "read_file", "read_file",
         ];
         let name = *self.dice.pick(&NAMES);
         let effort = format!("e{}", self.dice.below(12));

@@ -126,7 +126,7 @@ impl Engine {
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.session_totals = proxy_session.stream.state.metrics().passed;
+        plan.session_totals = proxy_session.stream.state.metrics().requests;
         plan.repeated = Some(RepeatedTokens::new(parsed, found.shared_items, found.verdict));
         drop(permit);
         let mut embedded_query = None;

@@ -20,17 +20,8 @@ const READ_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Hop-by-hop headers, and those that the HTTP client sets itself.
 const HOP_HEADERS: [&str; 11] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "host",
-    "content-length",
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade", "host", "content-length",
 ];
 
 /// Where Codex sends its requests when a person signed in with ChatGPT, without `/v1`: such a sign-in has no access to

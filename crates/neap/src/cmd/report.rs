@@ -38,17 +38,17 @@ pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result
 async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
     let mut sessions = engine.sessions().await?;
     sessions.retain(|info| !info.scrubbed && info.turns.0 > 0);
-    let (mut turns, mut cost, mut passed) = (0, Cost::default(), RequestTotals::default());
+    let (mut turns, mut cost, mut requests) = (0, Cost::default(), RequestTotals::default());
     for info in &sessions {
         turns += info.turns.0;
         cost += info.cost;
-        passed += &info.passed;
+        requests += &info.requests;
     }
     let count = sessions.len() as u64;
     if json {
-        let saved = passed.known_cost().map(|cost| cost.saved_dollars());
+        let saved = requests.known_cost().map(|cost| cost.saved_dollars());
         out::print_json(&json!({
-            "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": passed,
+            "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": requests,
             "saved_dollars": saved,
         }))?;
         return Ok(ExitCode::SUCCESS);
@@ -60,7 +60,7 @@ async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
         rows.push(("cached share", format!("{} %", cost.cached_percent())));
         rows.push(("price", out::dollars(cost.dollars())));
     }
-    rows.extend(request_rows(&passed));
+    rows.extend(request_rows(&requests));
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
     out::print_text(out::table(&["metric", "value"], &rows));
     Ok(ExitCode::SUCCESS)
@@ -120,7 +120,7 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    rows.extend(request_rows(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+    rows.extend(request_rows(&report.requests).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     out::table(&["metric", "value"], &rows)
 }
 

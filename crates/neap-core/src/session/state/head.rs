@@ -124,8 +124,8 @@ pub struct Metrics {
     pub epochs: u64,
     pub cost: Cost,
     /// Client requests that the proxy forwarded.
-    #[serde(skip_serializing_if = "RequestTotals::is_empty")]
-    pub passed: RequestTotals,
+    #[serde(rename = "passed", skip_serializing_if = "RequestTotals::is_empty")]
+    pub requests: RequestTotals,
     #[serde(skip_serializing_if = "MemoryMetrics::is_nothing")]
     pub memories: MemoryMetrics,
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use neap_core::base::digest::Digest;
 use neap_core::base::tokens::{TokenCounter, Tokens};
-use neap_core::client::{ClientRequest, ContentBlock, Digest, WireApi};
+use neap_core::client::{ClientRequest, ContentBlock, WireApi};
 
 use super::super::json::Json;
 use super::request_cache::{ParsedRequest, RequestCache, longest_prefix};
