@@ -17,7 +17,7 @@ import tempfile
 import threading
 from http.server import ThreadingHTTPServer
 
-from provider import Provider, message, responded, said
+from provider import Provider, message, said, stream
 
 AIDER = ["aider", "--no-git", "--yes-always", "--no-check-update", "--no-show-model-warnings", "--no-analytics", "--message", "ping"]
 OWN = {"COPILOT_PROVIDER_API_KEY": "sk-none", "COPILOT_PROVIDER_BASE_URL": "{provider}"}
@@ -40,9 +40,25 @@ def chat(asked, _):
     return b"".join(b"data: %s\n\n" % json.dumps(event).encode() for event in (spoken, ended)) + b"data: [DONE]\n\n"
 
 
+def responses(asked, number):
+    """With every event of a stream: some clients show only the pieces, others only the whole."""
+    item, at = message(number, "pong"), {"item_id": f"m{number}", "output_index": 0, "content_index": 0}
+    usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
+    whole = {"id": f"resp_{number}", "object": "response", "created_at": 1, "model": asked["model"], "output": [item]}
+    whole |= {"status": "completed", "usage": usage}
+    return stream([
+        {"type": "response.created", "response": whole | {"status": "in_progress", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": [], "status": "in_progress"}},
+        {"type": "response.content_part.added", "part": {"type": "output_text", "text": "", "annotations": []}} | at,
+        {"type": "response.output_text.delta", "delta": "pong"} | at,
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": whole},
+    ])
+
+
 Provider.says = {
     "/v1/messages": lambda asked, number: said(asked, number, "pong"),
-    "/v1/responses": lambda asked, number: responded(asked, number, message(number, "pong")),
+    "/v1/responses": responses,
     "/v1/chat/completions": chat,
 }
 

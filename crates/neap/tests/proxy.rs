@@ -181,7 +181,7 @@ fn the_report_says_what_was_saved() {
     let talk = |model: &str, turns: usize| {
         let (mut history, mut session) = (Vec::new(), String::new());
         for turn in 1..=turns {
-            history.push(json!({"role": "user", "content": line(turn)}));
+            history.push(json!({"role": "user", "content": format!("To {model}. {}", line(turn))}));
             let body = json!({"model": model, "stream": true, "max_tokens": 500, "messages": history}).to_string();
             let answer = proxy.post("/v1/messages", &body);
             assert_eq!(answer.status, 200, "{}", answer.text());

@@ -1,5 +1,6 @@
 //! `neap run`: a proxy for one command, which is told of it, and what is said at its end.
 #![cfg(unix)]
+#![allow(clippy::disallowed_methods, reason = "tests make and break files on purpose")]
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -84,7 +85,7 @@ fn a_program_that_cannot_be_served_is_told_why() {
     assert!(ran.code == 0 && ran.out.starts_with("hello\n"), "{}", ran.out);
     let lines: Vec<&str> = ran.err.lines().collect();
     assert!(
-        lines[0].ends_with("it runs without the proxy") && lines[0].contains("Google's own protocol"),
+        lines[0].starts_with("the command runs without the proxy: ") && lines[0].contains("Google's own protocol"),
         "{lines:?}"
     );
     assert!(lines[1].starts_with("no request came") && lines[2].contains("Google's own protocol"), "{lines:?}");
@@ -98,11 +99,22 @@ fn copilot_keeps_its_provider() {
     let ran = neap.run(&["run", "--", &program]);
     assert!(ran.out.ends_with("copilot=\n") && ran.err.contains("GitHub's servers"), "{} {}", ran.out, ran.err);
     let mock = answering();
-    let mut command = neap.command(&["run", "--", &program]);
-    let ran = command.env("COPILOT_PROVIDER_BASE_URL", mock.url("/v1")).output().expect("it runs");
-    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let path = neap.file("input", "ping");
+    let input = || std::fs::File::open(&path).expect("a file");
+    let with_provider = |args: &[&str]| {
+        let mut command = neap.command(&[&["run", "--"], args].concat());
+        command.env("COPILOT_PROVIDER_BASE_URL", mock.url("/v1")).stdin(input()).output().expect("it runs")
+    };
+    let ran = with_provider(&[&program]);
+    let out = String::from_utf8_lossy(&ran.stdout);
     assert!(out.contains("copilot=http://127.0.0.1:") && !out.contains(&mock.url("")), "{out}");
-    assert!(!err.contains("GitHub's servers, in"), "{err}");
+    assert!(!String::from_utf8_lossy(&ran.stderr).contains("runs without the proxy"), "{ran:?}");
+    // A client of this name, which asks.
+    std::fs::remove_file(&program).expect("it is there");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_neap"), &program).expect("a link");
+    let ran = with_provider(&[&program, "--data-dir", "of-the-client", "chat", "--model", "gpt-4o"]);
+    assert!(String::from_utf8_lossy(&ran.stdout).contains("pong"), "{ran:?}");
+    assert_eq!(mock.requests().len(), 1);
 }
 
 /// What the requests came to is said in one line at the end, on standard error.

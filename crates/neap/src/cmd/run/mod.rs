@@ -36,7 +36,7 @@ pub(crate) async fn run(data: &DataDir, args: RunArgs, json: bool) -> Result<Exi
     let url = format!("http://{}", server.address());
     let out_of_reach = agent.and_then(|agent| agent.out_of_reach(env::has_prefix));
     if let Some(reason) = out_of_reach {
-        out::print_notice(format!("{reason}: it runs without the proxy"));
+        out::print_notice(format!("the command runs without the proxy: {reason}"));
     }
     let (end_sender, end_receiver) = oneshot::channel::<()>();
     let server_task = tokio::spawn(server.run_until(async {
@@ -79,7 +79,7 @@ fn print_unused(program: &OsStr, elsewhere: Option<&str>) {
         str::to_owned,
     );
     out::print_notice(format!(
-        "no request came through the proxy: nothing was recorded or bounded\nhint: {reason} (docs/proxy.md, \"One agent\")"
+        "no request came through the proxy: nothing was recorded or bounded\nhint: {reason}; see docs/proxy.md, \"One agent\""
     ));
 }
 
