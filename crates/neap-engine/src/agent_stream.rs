@@ -170,7 +170,7 @@ fn damaged_seq(stored: &StoredEvent) -> Option<Seq> {
 
 /// `None` if the event is damaged or has no record.
 pub(crate) fn to_version(stored: StoredEvent) -> Option<MemoryVersion> {
-    let StoredEvent::Whole(RecordedEvent { seq, at, event }) = stored else { return None };
+    let RecordedEvent { seq, at, event } = stored.whole()?;
     let Event::Memory(MemoryEvent::Changed { change, memory, was: _ }) = event else { return None };
     Some(MemoryVersion { seq, at, change, memory: *memory })
 }

@@ -59,11 +59,7 @@ async fn read_exchange(
 ) -> Result<Exchange, StoreError> {
     let count = usize::try_from(last.0 - first.0 + 1).unwrap_or(usize::MAX);
     let stored = store.events(session, first, count).await?;
-    let whole = stored.into_iter().filter_map(|stored| match stored {
-        StoredEvent::Whole(recorded) => Some(recorded),
-        StoredEvent::Damaged { .. } => None,
-    });
-    let events: Vec<RecordedEvent> = whole.collect();
+    let events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
     let at = events.first().map_or(Stamp(0), |recorded| recorded.at);
     Ok(build_exchange(turn, at, &events))
 }

@@ -132,9 +132,6 @@ impl Engine {
 
     async fn last_compaction(&self, session: &SessionId) -> Result<Option<Event>, EngineError> {
         let mut found = self.parts.store.events_of_kinds(session, &["client_compacted"], None, 1).await?;
-        Ok(found.pop().and_then(|stored| match stored {
-            StoredEvent::Whole(recorded) => Some(recorded.event),
-            StoredEvent::Damaged { .. } => None,
-        }))
+        Ok(found.pop().and_then(StoredEvent::whole).map(|recorded| recorded.event))
     }
 }

@@ -224,10 +224,7 @@ fn written_at(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Op
     }
     let Some(first) = event_seqs(db, stream, id)?.first().copied() else { return Ok(None) };
     let first = StreamReader::new(db, stream).between(first, first, 1)?.pop();
-    Ok(first.and_then(|stored| match stored {
-        StoredEvent::Whole(recorded) => Some(recorded.at.0),
-        StoredEvent::Damaged { .. } => None,
-    }))
+    Ok(first.and_then(StoredEvent::whole).map(|recorded| recorded.at.0))
 }
 
 pub(super) fn due(db: &Connection, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, DbError> {

@@ -57,6 +57,22 @@ pub enum StoredEvent {
     },
 }
 
+impl StoredEvent {
+    pub fn seq(&self) -> Seq {
+        match self {
+            StoredEvent::Whole(recorded) => recorded.seq,
+            StoredEvent::Damaged { seq, .. } => *seq,
+        }
+    }
+
+    pub fn whole(self) -> Option<RecordedEvent> {
+        match self {
+            StoredEvent::Whole(recorded) => Some(recorded),
+            StoredEvent::Damaged { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
     pub session: SessionId,

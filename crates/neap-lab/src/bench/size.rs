@@ -12,7 +12,7 @@ use neap_model::Embedder as _;
 use neap_sqlite::SqliteStore;
 use neap_store::Store;
 
-use super::synthetic_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
+use super::zipf_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
 use super::{BuildFigures, SearchFigures};
 use crate::measure::{ms, percentile};
 use crate::{LabError, OnProgress};

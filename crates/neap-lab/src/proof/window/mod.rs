@@ -1,6 +1,7 @@
 //! The design's phases and figures for sliding windows, measured on a real store.
 
 mod counting_model;
+mod effort_chat;
 mod figures;
 mod long;
 mod phases;
@@ -8,7 +9,6 @@ mod recorded_session;
 mod replay;
 mod retention;
 mod session;
-mod synthetic_chat;
 
 use std::path::PathBuf;
 

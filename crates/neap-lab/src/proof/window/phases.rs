@@ -3,9 +3,9 @@
 use neap_core::text::figures::thousands;
 
 use super::counting_model::RequestStats;
+use super::effort_chat::{self, SyntheticTurn};
 use super::long;
 use super::session::MeasuredSession;
-use super::synthetic_chat::{self, SyntheticTurn};
 use crate::LabError;
 use crate::measure::percentile;
 use crate::proof::Proof;
@@ -61,7 +61,7 @@ async fn chat(
 ) -> Result<(String, RequestStats), LabError> {
     let mut stage = MeasuredSession::new(budget, &[], None).await?;
     for n in 1..=turns {
-        let turn = synthetic_chat::turn(n, sentences(n));
+        let turn = effort_chat::turn(n, sentences(n));
         stage.take_turn(&turn.user, turn.replies).await?;
     }
     Ok((thousands(stage.session.state().head().all_logs.tokens.0), stage.model.stats()))
@@ -100,5 +100,5 @@ pub(super) fn regression(proof: &mut Proof, run: &long::LongRun) {
 }
 
 pub(super) fn ordinary_turn(n: u64) -> SyntheticTurn {
-    synthetic_chat::turn(n, ORDINARY)
+    effort_chat::turn(n, ORDINARY)
 }

@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use super::effort_chat::{FACT_EVERY, Fact, fact};
 use super::session::MeasuredSession;
-use super::synthetic_chat::{FACT_EVERY, Fact, fact};
 use crate::{LabError, OnProgress};
 
 /// Facts asked for, spread over the whole chat.
