@@ -65,17 +65,19 @@ impl Engine {
     }
 }
 
-/// Lowers the thread's priority: a reply may wait for the processor, but nobody waits for an embedding.
+/// Lowers the priority of this thread, and of those that it starts: a reply may wait for the processor, but nobody
+/// waits for an embedding.
 #[cfg(target_os = "linux")]
-fn lower_priority() {
+pub fn lower_priority() {
     // On Linux this is per thread. Where it is not permitted, the priority stays.
     if let Err(error) = rustix::process::setpriority_process(None, NICE_LEVEL) {
         tracing::debug!(target: "neap::recall", %error, "cannot lower the priority of the embedding thread");
     }
 }
 
+/// Does nothing on this system, where priorities are per process.
 #[cfg(not(target_os = "linux"))]
-fn lower_priority() {}
+pub fn lower_priority() {}
 
 impl Drop for Indexer {
     fn drop(&mut self) {

@@ -73,7 +73,7 @@ pub use error::EngineError;
 pub use explain::{SelectedMemories, TurnExplanation};
 pub use foreground::ForegroundGuard;
 pub use import::{ImportEventsError, Imported};
-pub use indexer::Indexer;
+pub use indexer::{Indexer, lower_priority};
 pub use ingest::{ActualTurn, IncomingRequest, RecordingOutcome, RecordingStatus, RequestPlan};
 pub use neap_core::context::brief::Brief;
 pub use neap_core::memory::Author;

@@ -1,5 +1,6 @@
 //! All environment variables that Neap reads, and the layout of the data directory.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use neap_core::base::ids::{AgentId, SessionId};
@@ -157,6 +158,19 @@ impl DataDir {
     /// Whoever holds this lock embeds new text and serves hooks for all processes on the store.
     pub(crate) fn index_lock(&self) -> PathBuf {
         self.root.join("index.lock")
+    }
+
+    /// Held by the background process that embeds what was imported.
+    pub(crate) fn embedding_lock(&self) -> PathBuf {
+        self.root.join("embedding.lock")
+    }
+
+    /// Arguments that point another process of ours at the same data.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments = vec!["--agent".into(), self.agent.as_str().into()];
+        arguments.extend(["--data-dir".into(), self.root.clone().into_os_string()]);
+        arguments.extend(self.key_file.iter().flat_map(|path| ["--key-file".into(), path.into()]));
+        arguments
     }
 
     pub(crate) fn sessions_folder(&self) -> PathBuf {

@@ -3,6 +3,7 @@
 
 mod agent_profile;
 mod app;
+mod background;
 mod cli;
 mod cmd;
 mod dates;
@@ -76,6 +77,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let command = match command {
         TopLevel::Shown(command) => command,
         TopLevel::Hidden(HiddenCommand::Hook(_)) => return cmd::hook::print_errors(&data()?, json),
+        TopLevel::Hidden(HiddenCommand::EmbedWaiting) => return cmd::import::embed_waiting(&data()?).await,
         TopLevel::Hidden(HiddenCommand::Completions(args)) => return cmd::completions::run(&args),
         TopLevel::Hidden(HiddenCommand::Former(former)) => {
             let (former, now, command) = former.replacement();

@@ -17,6 +17,7 @@ mod hook_line;
 mod hook_random;
 mod hostile;
 mod import;
+mod import_embedding;
 mod install;
 mod keys;
 mod kill;

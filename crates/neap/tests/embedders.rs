@@ -22,29 +22,29 @@ fn embedding(text: &str, more: usize) -> Vec<f32> {
     known.into_iter().chain(vec![0.0; more]).collect()
 }
 
-fn input(request: &Request) -> Vec<String> {
+pub(crate) fn input(request: &Request) -> Vec<String> {
     serde_json::from_value(request.json()["input"].clone()).expect("texts")
 }
 
-fn answer(request: &Request, more: usize) -> Reply {
+pub(crate) fn answer(request: &Request, more: usize) -> Reply {
     let texts = input(request);
     let data: Vec<Value> = texts.iter().map(|text| json!({"embedding": embedding(text, more)})).collect();
     Reply::new(200, "application/json", json!({ "data": data }).to_string())
 }
 
 /// A server of embeddings.
-fn server(more: usize) -> Mock {
+pub(crate) fn server(more: usize) -> Mock {
     Mock::start(move |request, _| answer(request, more))
 }
 
 /// How many texts a server embedded that are not questions.
-fn embedded(mock: &Mock, questions: &[&str]) -> usize {
+pub(crate) fn embedded(mock: &Mock, questions: &[&str]) -> usize {
     let asked = mock.requests().iter().flat_map(input).collect::<Vec<_>>();
     asked.iter().filter(|text| *text != A_WORD && !questions.contains(&text.as_str())).count()
 }
 
 /// The variables that choose a model at a server.
-fn at(mock: &Mock, model: &str) -> [(&'static str, String); 3] {
+pub(crate) fn at(mock: &Mock, model: &str) -> [(&'static str, String); 3] {
     [
         ("NEAP_EMBEDDER", mock.url("/v1")),
         ("NEAP_EMBEDDER_MODEL", model.to_owned()),
@@ -52,21 +52,21 @@ fn at(mock: &Mock, model: &str) -> [(&'static str, String); 3] {
     ]
 }
 
-fn command(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Command {
+pub(crate) fn command(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Command {
     let mut command = neap.command(args);
     command.envs(chosen.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
-fn run(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Ran {
+pub(crate) fn run(neap: &Neap, chosen: &[(&str, String)], args: &[&str]) -> Ran {
     let output = command(neap, chosen, args).output().expect("the binary runs");
     let text = |bytes| String::from_utf8(bytes).expect("it prints UTF-8");
     Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
 }
 
 /// The texts that are found, and what was said on standard error.
-fn search(neap: &Neap, chosen: &[(&str, String)], query: &str) -> (Vec<String>, String) {
+pub(crate) fn search(neap: &Neap, chosen: &[(&str, String)], query: &str) -> (Vec<String>, String) {
     let ran = run(neap, chosen, &["search", query, "--json"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     let hits: Vec<Value> = serde_json::from_str(&ran.out).expect("JSON");
@@ -75,7 +75,12 @@ fn search(neap: &Neap, chosen: &[(&str, String)], query: &str) -> (Vec<String>, 
 
 /// Searches until something is so.
 #[track_caller]
-fn search_until(neap: &Neap, chosen: &[(&str, String)], query: &str, is_so: impl Fn(&[String]) -> bool) {
+pub(crate) fn search_until(
+    neap: &Neap,
+    chosen: &[(&str, String)],
+    query: &str,
+    is_so: impl Fn(&[String]) -> bool,
+) {
     let (mut found, mut err) = (Vec::new(), String::new());
     let is_found = comes_true(|| {
         (found, err) = search(neap, chosen, query);

@@ -235,6 +235,31 @@ fn only_so_many_sessions_are_open() {
     assert_eq!(begin().status, 503);
 }
 
+/// Streamable HTTP, session management: whoever needs a session no longer ends it, and it is gone.
+#[test]
+fn a_session_is_ended_once() {
+    let proxy = Proxy::start(NOWHERE);
+    let end = |headers: &[(&str, &str)]| proxy.ask("DELETE", "/mcp", headers, b"");
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    for version in ["2025-06-18", "2025-11-25"] {
+        let greeted = post(&proxy, &[], &hello(version));
+        let session = ("mcp-session-id", greeted.header("mcp-session-id").expect("a session"));
+        let headers = [session, ("mcp-protocol-version", version)];
+        assert_eq!(post(&proxy, &headers, &list).status, 200);
+        let ended = end(&headers);
+        // The protocol's Python library warns of any other status than these two.
+        assert!([200, 204].contains(&ended.status) && ended.text().is_empty(), "{} {}", ended.status, ended.text());
+        assert_eq!(post(&proxy, &headers, &list).status, 404, "the client must begin anew");
+        let again = end(&headers);
+        assert_eq!((again.status, &again.json()["error"]["code"]), (404, &json!(-32600)), "{}", again.text());
+    }
+    assert_eq!(end(&[("mcp-session-id", "no-such")]).status, 404);
+    assert_eq!(end(&[]).status, 400, "no session is named");
+    // The revision without sessions has nothing to end.
+    let ended = end(&[("mcp-protocol-version", "2026-07-28")]);
+    assert_eq!(ended.status, 405);
+}
+
 /// RELIABILITY: at the limit, and one byte over it.
 #[test]
 fn a_message_is_as_long_as_it_may_be() {

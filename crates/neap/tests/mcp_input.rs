@@ -141,3 +141,42 @@ fn senseless_requests_get_the_right_error_and_change_nothing() {
         assert_eq!(client.tool("effort_status", json!({}))["active"], "roof");
     }
 }
+
+/// Arguments that a tool takes, made from what it requires.
+fn required(tool: &Value) -> Value {
+    let value = |name: &str| match tool["inputSchema"]["properties"][name]["type"].as_str() {
+        Some("number") => json!(0.5),
+        Some(_) | None => json!("x"),
+    };
+    let names = tool["inputSchema"]["required"].as_array().cloned().unwrap_or_default();
+    names.iter().filter_map(Value::as_str).map(|name| (name.to_owned(), value(name))).collect()
+}
+
+/// A misspelt argument is never ignored, whatever the tool: the refusal names it and what the tool takes.
+#[test]
+fn an_argument_that_a_tool_does_not_declare_is_refused_by_name() {
+    for version in ["2025-06-18", STATELESS] {
+        let neap = Neap::with(&[("NEAP_EMBEDDER", "none")]);
+        let mut client = Client::of(&neap, version);
+        client.tool("open_effort", json!({"name": "roof"}));
+        let tools = client.ok("tools/list", json!({}))["tools"].as_array().expect("a list").clone();
+        let before = kept(&neap);
+        for tool in &tools {
+            let name = tool["name"].as_str().expect("a name");
+            assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
+            for unknown in ["sessionId", "Session", "effort_id", "\u{7}\n"] {
+                let mut arguments = required(tool);
+                arguments[unknown] = json!("elsewhere");
+                let said: Value = serde_json::from_str(&client.refused(name, arguments)).expect("JSON");
+                let unknown: String = unknown.chars().filter(|c| !c.is_control()).collect();
+                assert_eq!(said["error"], format!("{name} has no argument '{unknown}'."));
+                let hint = said["hint"].as_str().expect("a hint");
+                let declared = tool["inputSchema"]["properties"].as_object().expect("properties").keys();
+                assert!(declared.clone().all(|key| hint.contains(key.as_str())) && hint.contains("session"), "{hint}");
+            }
+        }
+        let said = client.refused("get_context", json!({"querry": "x", "limit": 3}));
+        assert!(said.contains("has no arguments 'limit', 'querry'"), "{said}");
+        assert_eq!(kept(&neap), before);
+    }
+}

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::progress::{self, ProgressReporter};
 use super::session_resolver::ResolvedSession;
-use super::tools::{SESSION, is_read_only};
+use super::tools::{SESSION, check_arguments, is_read_only, printable};
 use super::{McpState, ToolFailure, forget};
 
 /// Retries of a contended turn; the engine makes a hundred attempts in each.
@@ -23,8 +23,7 @@ pub(super) async fn call(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let Some(tool) = state.tools.iter().find(|tool| tool.name == request.name) else {
-        let name: String = request.name.chars().filter(|c| !c.is_control()).take(80).collect();
-        return Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
+        return Err(ErrorData::invalid_params(format!("Unknown tool: {}", printable(&request.name)), None));
     };
     let (mut reporter, steps) = ProgressReporter::new();
     reporter.report(tool.title.clone().unwrap_or_default());
@@ -54,6 +53,7 @@ async fn run_tool(
 ) -> Result<CallToolResponse, ToolFailure> {
     let CallToolRequestParams { arguments, input_responses, .. } = request;
     let mut arguments = arguments.unwrap_or_default();
+    check_arguments(tool, &arguments)?;
     let resolved = state.resolve_session(arguments.remove(SESSION).as_ref(), context).await?;
     let arguments = Value::Object(arguments).to_string();
     let answer = match HostCall::parse(&tool.name, &arguments) {

@@ -103,6 +103,9 @@ async fn handle<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, reque
         Ok(parsed) => parsed,
         Err(response) => return *response,
     };
+    if request.method() == Method::DELETE {
+        return end_session(&http, request).await;
+    }
     if !starts_session {
         http.sessions.note_used(request.headers());
         let (head, body) = http.service.handle(request).await.into_parts();
@@ -115,6 +118,21 @@ async fn handle<S: ServerHandler>(State(http): State<Arc<HttpService<S>>>, reque
     }
     let (head, body) = http.service.handle(request).await.into_parts();
     http.sessions.note_started(&head.headers);
+    Response::from_parts(head, Body::new(body))
+}
+
+/// Ends the session of a request. Clients expect 200, which the library answers with 202, and 404 for a session that
+/// does not exist, which it does not look for.
+async fn end_session<S: ServerHandler>(http: &HttpService<S>, request: Request) -> Response {
+    let is_open = http.sessions.is_open(request.headers()).await;
+    let (mut head, body) = http.service.handle(request).await.into_parts();
+    match (head.status, is_open) {
+        (StatusCode::ACCEPTED, true) => head.status = StatusCode::OK,
+        (StatusCode::ACCEPTED, false) => {
+            return error_response(StatusCode::NOT_FOUND, "there is no such session; it may have ended already");
+        }
+        (_, _) => {}
+    }
     Response::from_parts(head, Body::new(body))
 }
 

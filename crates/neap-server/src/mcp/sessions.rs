@@ -52,6 +52,12 @@ impl McpSessions {
         }
     }
 
+    /// Whether the session in a request's headers exists.
+    pub(super) async fn is_open(&self, headers: &HeaderMap) -> bool {
+        let Some(id) = session_header(headers) else { return false };
+        self.manager.sessions.read().await.contains_key(id)
+    }
+
     /// Whether one more session may start. At the limit, closes the one idle longest, if idle long enough.
     pub(super) async fn make_room(&self) -> bool {
         let open: BTreeSet<SessionId> = self.manager.sessions.read().await.keys().cloned().collect();
@@ -91,10 +97,6 @@ mod tests {
         headers
     }
 
-    async fn is_open(sessions: &McpSessions, headers: &HeaderMap) -> bool {
-        sessions.manager.sessions.read().await.contains_key(session_header(headers).expect("a name"))
-    }
-
     #[tokio::test]
     async fn the_one_that_was_not_used_for_longest_makes_room() {
         let mut sessions = McpSessions::new(SessionLimits { sessions_max: 2, idle: Duration::from_secs(3_600) });
@@ -105,7 +107,7 @@ mod tests {
         sessions.note_used(&first);
         sessions.limits.idle = Duration::ZERO;
         assert!(sessions.make_room().await);
-        assert_eq!((is_open(&sessions, &first).await, is_open(&sessions, &second).await), (true, false));
+        assert_eq!((sessions.is_open(&first).await, sessions.is_open(&second).await), (true, false));
         let third = begin(&sessions).await;
         // An id that was never assigned is not a session.
         sessions.note_used(&HeaderMap::from_iter([(
@@ -113,6 +115,6 @@ mod tests {
             "none".parse().expect("a value"),
         )]));
         assert_eq!(sessions.last_used.lock().expect("a lock").len(), 2);
-        assert!(is_open(&sessions, &third).await);
+        assert!(sessions.is_open(&third).await);
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use neap_core::base::refusal::Refusal;
 use neap_core::context::tools::ToolSpec;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde::Deserialize;
@@ -11,6 +12,8 @@ use serde_json::{Value, json};
 /// The additions to the core's definitions.
 const DETAILS_JSON: &str = include_str!("tools.json");
 pub(super) const SESSION: &str = "session";
+/// Characters of a client's name for something that an error repeats.
+const NAME_CHARS_MAX: usize = 80;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -63,6 +66,7 @@ fn mcp_tool(spec: ToolSpec, details: ToolDetails, answers: &BTreeMap<String, Jso
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
         properties.insert(SESSION.to_owned(), json!({"type": "string"}));
     }
+    input.insert("additionalProperties".to_owned(), Value::Bool(false));
     let hint = details.hint;
     let hints = ToolAnnotations::new()
         .read_only(hint == ToolEffect::Reads)
@@ -74,6 +78,27 @@ fn mcp_tool(spec: ToolSpec, details: ToolDetails, answers: &BTreeMap<String, Jso
         .with_title(details.title)
         .with_raw_output_schema(Arc::new(answers))
         .with_annotations(hints)
+}
+
+/// Refuses arguments that the schema does not declare: a misspelt one would be ignored, and the call would do
+/// something else than was meant.
+pub(super) fn check_arguments(tool: &Tool, arguments: &JsonObject) -> Result<(), Refusal> {
+    let declared = tool.input_schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &String| declared.is_some_and(|declared| declared.contains_key(name));
+    let unknown: Vec<String> =
+        arguments.keys().filter(|name| !is_known(name)).map(|name| format!("'{}'", printable(name))).collect();
+    let known: Vec<&str> = declared.into_iter().flat_map(JsonObject::keys).map(String::as_str).collect();
+    match unknown.as_slice() {
+        [] => Ok(()),
+        [one] => Err(Refusal::new(format!("{} has no argument {one}.", tool.name))),
+        many => Err(Refusal::new(format!("{} has no arguments {}.", tool.name, many.join(", ")))),
+    }
+    .map_err(|refusal| refusal.hint(format!("its arguments are: {}", known.join(", "))))
+}
+
+/// The beginning of a name that somebody else chose.
+pub(super) fn printable(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
 pub(super) fn is_read_only(tool: &Tool) -> bool {
@@ -99,6 +124,7 @@ mod tests {
         for tool in all_tools() {
             assert!(tool.title.is_some() && tool.output_schema.is_some_and(|schema| schema["type"] == "object"));
             assert_eq!(tool.input_schema["properties"][SESSION]["type"], "string");
+            assert_eq!(tool.input_schema["additionalProperties"], false);
         }
     }
 

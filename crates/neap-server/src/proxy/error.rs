@@ -10,7 +10,7 @@ use super::body::BODY_BYTES_MAX;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProxyError {
     /// The origin check or the caller's address refuses it.
-    Forbidden(&'static str),
+    Forbidden(String),
     /// It addresses a path of Neap's own that is not served here.
     NotFound,
     Upgrade,

@@ -7,6 +7,9 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
 
+/// Longest name in DNS.
+const HOST_NAME_BYTES_MAX: usize = 253;
+
 /// The host names under which this proxy may be addressed.
 pub(crate) struct OriginCheck {
     hosts: Vec<String>,
@@ -18,7 +21,7 @@ impl OriginCheck {
     }
 
     /// Why a request is rejected; `None` if it is allowed.
-    pub(crate) fn refusal_reason(&self, headers: &HeaderMap) -> Option<&'static str> {
+    pub(crate) fn refusal_reason(&self, headers: &HeaderMap) -> Option<String> {
         let text = |name: &header::HeaderName| match headers.get(name) {
             Some(value) => value.to_str().ok().map(Some),
             None => Some(None),
@@ -27,17 +30,18 @@ impl OriginCheck {
             // Browsers always send Host; HTTP/1.0 clients and programs may not.
             Some(None) => {}
             Some(Some(host)) if self.is_allowed_host(host) => {}
-            Some(Some(_)) | None => return Some("neap does not serve this host name (Host)"),
+            Some(Some(host)) => return Some(unknown_host(host_name(host))),
+            None => return Some(unknown_host("")),
         }
         match text(&header::ORIGIN) {
             Some(None) => {}
             Some(Some(origin)) if self.is_own_origin(origin) => {}
-            Some(Some(_)) | None => return Some("it comes from a web page of another site (Origin)"),
+            Some(Some(_)) | None => return Some(other_site("Origin")),
         }
         let site = headers.get("sec-fetch-site").map(|value| value.as_bytes());
         match site {
             None | Some(b"same-origin" | b"none") => None,
-            Some(_) => Some("it comes from a web page of another site (Sec-Fetch-Site)"),
+            Some(_) => Some(other_site("Sec-Fetch-Site")),
         }
     }
 
@@ -68,6 +72,19 @@ impl OriginCheck {
     fn is_configured_host(&self, name: &str) -> bool {
         self.hosts.iter().any(|host| host.eq_ignore_ascii_case(name))
     }
+}
+
+/// Names a host that was sent, and the option that lets it in. What cannot be a host name is not repeated.
+fn unknown_host(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    if name.is_empty() || name.len() > HOST_NAME_BYTES_MAX || !name.bytes().all(is_plain) {
+        return "its Host header is not a host name".to_owned();
+    }
+    format!("neap is not served under the host name '{name}' (Host). hint: start neap with --allow-host {name}")
+}
+
+fn other_site(header: &str) -> String {
+    format!("it comes from a web page of another site ({header})")
 }
 
 fn host_name(host: &str) -> &str {
@@ -106,6 +123,22 @@ mod tests {
             assert_eq!(is_let_in(&gate, &[("host", host)]), want, "{host}");
         }
         assert!(is_let_in(&gate, &[]));
+    }
+
+    #[test]
+    fn a_host_that_is_not_let_in_is_told_by_its_name_with_the_option() {
+        let gate = OriginCheck::new(Vec::new());
+        let reason = |host: &[u8]| {
+            let value = axum::http::HeaderValue::from_bytes(host).expect("a value");
+            gate.refusal_reason(&HeaderMap::from_iter([(header::HOST, value)]))
+        };
+        let told = reason(b"Box.local:6327").expect("refused");
+        assert!(told.contains("'Box.local'") && told.ends_with("hint: start neap with --allow-host Box.local"), "{told}");
+        for odd in [&b""[..], b"a b", b"<script>", b"a\xffb", &[b'a'; 300]] {
+            assert_eq!(reason(odd).as_deref(), Some("its Host header is not a host name"));
+        }
+        let allowed = OriginCheck::new(vec!["Box.local".into()]);
+        assert!(is_let_in(&allowed, &[("host", "box.local:6327")]), "the option does what the hint says");
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub(super) async fn serve_log(
 ) -> Response {
     let is_forwarded = FORWARDED.iter().any(|name| headers.contains_key(*name));
     let is_local = peer.ip().is_loopback() && !is_forwarded && proxy.origin_check.is_local_host(&headers);
-    let elsewhere = (!is_local).then_some("it does not come from this machine");
+    let elsewhere = (!is_local).then(|| "it does not come from this machine".to_owned());
     match proxy.origin_check.refusal_reason(&headers).or(elsewhere) {
         Some(reason) => ProxyError::Forbidden(reason).response(WireApi::Chat),
         None => {

@@ -19,6 +19,9 @@ pub(crate) enum HiddenCommand {
     /// within a second.
     #[command(hide = true)]
     Hook(HookArgs),
+    /// Embed the texts that wait for it, in the background of `neap import`
+    #[command(hide = true)]
+    EmbedWaiting,
     /// Print a completion script for a shell
     #[command(hide = true)]
     Completions(CompletionArgs),

@@ -30,6 +30,9 @@ pub(crate) struct ConversationImportArgs {
     /// Only report what would be imported
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Return only when the new text is embedded, instead of embedding it in the background
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) wait: bool,
 }
 
 /// The agent that calls a hook.

@@ -34,6 +34,12 @@ async function check(transport, session) {
   assert.ok(read.contents[0].text.includes("401"));
   const { prompts } = await client.listPrompts();
   assert.deepEqual(prompts.map((prompt) => prompt.name), ["recap", "handoff", "open-effort", "review-decisions"]);
+  if (transport.terminateSession) {
+    // It throws unless the server ends the session, or does not allow that.
+    assert.ok(transport.sessionId);
+    await transport.terminateSession();
+    assert.equal(transport.sessionId, undefined);
+  }
   await client.close();
 }
 

@@ -10,9 +10,9 @@ mod spool;
 mod task;
 mod transcript;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,7 +73,6 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
     std::panic::set_hook(Box::new(|_| {}));
     let Cli { data_dir, key_file, agent, command, .. } = cli;
     let TopLevel::Hidden(HiddenCommand::Hook(args)) = command else { return ExitCode::SUCCESS };
-    let arguments = global_arguments(data_dir.as_deref(), key_file.as_deref(), &agent);
     let data = match DataDir::resolve(data_dir.clone(), key_file, &agent) {
         Ok(data) => data,
         Err(failure) => {
@@ -118,17 +117,8 @@ pub(crate) fn run(cli: Cli) -> ExitCode {
         };
         error_log::append(&data, &format!("{fault}{suffix}"));
     }
-    spool::spawn_recorder(&data, &arguments);
+    spool::spawn_recorder(&data);
     ExitCode::SUCCESS
-}
-
-/// Arguments that point another process of ours at the same data.
-fn global_arguments(data_dir: Option<&Path>, key_file: Option<&Path>, agent: &str) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = vec!["--agent".into(), agent.into()];
-    for (name, value) in [("--data-dir", data_dir), ("--key-file", key_file)] {
-        arguments.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
-    }
-    arguments
 }
 
 fn answer_event(

@@ -4,7 +4,6 @@
 //! turned that off. Files are recorded oldest first and then removed; recording one twice is harmless.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use neap_core::base::digest::Digest;
@@ -19,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::error_log;
 use super::task::{EventArrival, HookTask, open_engine};
 use super::transcript::{TranscriptCursor, program_named};
+use crate::background;
 use crate::env::DataDir;
 use crate::files;
 use crate::settings::StoreSettings;
@@ -89,19 +89,12 @@ pub(super) fn pending_files(data: &DataDir) -> Vec<PathBuf> {
 }
 
 /// Starts a background process, unless the spool is empty or one is running.
-pub(super) fn spawn_recorder(data: &DataDir, arguments: &[std::ffi::OsString]) {
+pub(super) fn spawn_recorder(data: &DataDir) {
     if pending_files(data).is_empty() || files::try_lock(&lock_file(data)).is_none() {
         return;
     }
-    let Ok(program) = std::env::current_exe() else { return };
-    let mut command = Command::new(program);
-    command.args(arguments).args(["hook", "--catch-up"]);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // A process group of its own, so that it survives when the agent's hooks are killed.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     // If it cannot start, the next hook tries again.
-    let _ = command.spawn();
+    let _ = background::spawn(data, &["hook", "--catch-up"]);
 }
 
 fn lock_file(data: &DataDir) -> PathBuf {

@@ -1,5 +1,6 @@
 //! `neap import`: imports conversations of other programs as sessions. Importing again adds only what is new.
 
+mod embedding;
 mod files;
 mod json_array;
 mod report;
@@ -19,6 +20,7 @@ use crate::cli::{ConversationImportArgs, ImportSource};
 use crate::env::{self, DataDir};
 use crate::out::Failure;
 use crate::progress;
+pub(crate) use embedding::embed_waiting;
 use json_array::{ELEMENT_BYTES_MAX, Element, Elements};
 use report::ImportReport;
 
@@ -27,7 +29,7 @@ const CHUNK_BYTES: usize = 8 << 20;
 const READ_BYTES: usize = 256 << 10;
 
 pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: bool) -> Result<ExitCode, Failure> {
-    let ConversationImportArgs { from, paths, dry_run } = args;
+    let ConversationImportArgs { from, paths, dry_run, wait } = args;
     let paths = match (paths.as_slice(), default_path(*from)) {
         ([], Some(default)) if default.exists() => vec![default],
         ([], Some(default)) => return report::print_nothing(&default, json),
@@ -63,8 +65,11 @@ pub(crate) async fn run(data: &DataDir, args: &ConversationImportArgs, json: boo
         }
     }
     if let Some(engine) = engine.filter(|_| !dry_run) {
-        index_new(&engine, report.new).await?;
         engine.flush().await;
+        match wait {
+            true => embedding::embed_new(&engine, report.new).await?,
+            false => report.embedding = embedding::start_in_background(data)?,
+        }
     }
     report.print(json)?;
     Ok(ExitCode::SUCCESS)
@@ -209,21 +214,5 @@ async fn import_folder(engine: Option<&Engine>, path: &Path, report: &mut Import
         Err(EngineError::SessionExists(_)) => report.add(outcome(0, 0, 0, 0)),
         Err(error) => return Err(error.into()),
     }
-    Ok(())
-}
-
-/// Embeds the new texts, so that search finds them by meaning.
-async fn index_new(engine: &Engine, new: u64) -> Result<(), Failure> {
-    let mut done = 0;
-    loop {
-        let indexed = engine.index_batch().await?;
-        if indexed == 0 {
-            break;
-        }
-        done += indexed as u64;
-        progress::show("indexing", done.min(new), new);
-    }
-    // Texts may have been embedded elsewhere in the meantime.
-    progress::show("indexing", new, new);
     Ok(())
 }

@@ -7,6 +7,7 @@ use neap_engine::ImportedTranscript;
 use neap_model::transcript::Skipped;
 use serde::Serialize;
 
+use super::embedding::EmbeddedBy;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 
 const SESSIONS_SHOWN: usize = 10;
@@ -25,6 +26,8 @@ pub(crate) struct ImportReport {
     pub(crate) left: Skipped,
     pub(crate) unreadable: Vec<String>,
     pub(crate) notes: Vec<String>,
+    /// Who embeds the new text; `null` if nobody has to.
+    pub(super) embedding: Option<EmbeddedBy>,
 }
 
 impl ImportReport {
@@ -84,8 +87,20 @@ impl ImportReport {
             out::print_line(format!(
                 "{DIM}search it with{DIM:#} neap search, {DIM}see it with{DIM:#} neap session list"
             ));
+            self.print_embedding();
         }
         Ok(())
+    }
+
+    fn print_embedding(&self) {
+        let when = match self.embedding {
+            None => return,
+            Some(EmbeddedBy::Background) => "are being made in the background",
+            Some(EmbeddedBy::LaterCommand) => "will be made by `neap chat`, `neap serve` or `neap mcp`",
+        };
+        out::print_line(format!(
+            "{DIM}it is found by its words now; embeddings, to find it by meaning, {when}{DIM:#}"
+        ));
     }
 
     fn skipped_notes(&self) -> Vec<String> {
