@@ -231,6 +231,7 @@ impl World {
             Handle::Turn(turn) | Handle::Message { turn, .. } => e.turn == *turn,
             Handle::Turns { first, last } => (*first..=*last).contains(&e.turn),
             Handle::Span { first, last, scope: of } => *scope == of && (*first..=*last).contains(&e.turn),
+            Handle::Result(_) => true,
         };
         all.filter(wanted).map(|(_, e)| e.as_ref().clone()).collect()
     }
