@@ -72,6 +72,7 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
             budget,
             encoding: ENCODING,
             shadow_mode: false,
+            trims_tools: false,
             offer: None,
             timeout: None,
         };

@@ -187,6 +187,7 @@ fn steps() -> Vec<Step> {
                     budget: Tokens(8_000),
                     encoding: ENCODING,
                     shadow_mode: false,
+                    trims_tools: false,
                     offer: None,
                     timeout: None,
                 };

@@ -43,8 +43,12 @@ impl Handle {
             Handle::Turn(_) | Handle::Turns { .. } | Handle::Span { .. } => all.collect(),
             Handle::Message { index, .. } => all.skip(*index).take(1).collect(),
             Handle::Result(key) => {
-                let best = all.map(|message| (key.likeness(message), message)).max_by_key(|(likeness, _)| *likeness);
-                best.into_iter().filter(|(likeness, _)| *likeness > Likeness::Other).map(|(_, result)| result).collect()
+                let best =
+                    all.map(|message| (key.likeness(message), message)).max_by_key(|(likeness, _)| *likeness);
+                best.into_iter()
+                    .filter(|(likeness, _)| *likeness > Likeness::Other)
+                    .map(|(_, result)| result)
+                    .collect()
             }
         }
     }
@@ -223,7 +227,8 @@ mod tests {
     #[test]
     fn a_result_is_found_by_its_call_and_its_text() {
         let result = |id: &str, text: &str| Message::tool(id.to_owned(), text);
-        let counted = |message| crate::base::message::CountedMessage::new(&crate::base::testing::WordCounter, message);
+        let counted =
+            |message| crate::base::message::CountedMessage::new(&crate::base::testing::WordCounter, message);
         let said = [
             Message::user("one"),
             result("call_0", "first"),

@@ -31,6 +31,8 @@ pub struct IncomingRequest<'a> {
     pub encoding: &'a str,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
+    /// Whether long tool results are shown in short, whatever the budget.
+    pub trims_tools: bool,
     /// Our tools that the model is offered, if any.
     pub offer: Option<&'a ToolOffer>,
     /// Time after which it is planned without the store; `None` waits for as long as it takes. A limit needs a
@@ -48,6 +50,7 @@ impl<'a> IncomingRequest<'a> {
             budget,
             encoding: "o200k_base",
             shadow_mode: false,
+            trims_tools: false,
             offer: None,
             timeout: None,
         }

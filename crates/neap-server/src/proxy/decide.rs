@@ -60,6 +60,8 @@ pub struct Decider {
     pub passes_over_budget: bool,
     /// Forward everything unchanged and only report what would be done.
     pub shadow: bool,
+    /// Show long tool results in short, whatever the budget.
+    pub trims_tools: bool,
     pub offer: Option<ToolOffer>,
     pub warnings: ThrottledLog<u64>,
     /// Embeds new text in the background; stops when the proxy is dropped.
@@ -72,10 +74,19 @@ impl Decider {
         let HistoryRequest { path, headers, body, api } = *request;
         let profile = self.profiles.lookup(&model_of(body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
-        let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
+        let (timeout, shadow_mode, trims_tools) = (Some(STORE_TIMEOUT), self.shadow, self.trims_tools);
         let offer = self.offer.as_ref();
-        let incoming =
-            IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
+        let incoming = IncomingRequest {
+            path,
+            headers,
+            body,
+            budget,
+            encoding: &encoding,
+            shadow_mode,
+            trims_tools,
+            offer,
+            timeout,
+        };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request is planned without stored state");
