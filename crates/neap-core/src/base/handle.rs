@@ -43,8 +43,12 @@ impl Handle {
             Handle::Turn(_) | Handle::Turns { .. } | Handle::Span { .. } => all.collect(),
             Handle::Message { index, .. } => all.skip(*index).take(1).collect(),
             Handle::Result(key) => {
-                let best = all.map(|message| (key.likeness(message), message)).max_by_key(|(likeness, _)| *likeness);
-                best.into_iter().filter(|(likeness, _)| *likeness > Likeness::Other).map(|(_, result)| result).collect()
+                let best =
+                    all.map(|message| (key.likeness(message), message)).max_by_key(|(likeness, _)| *likeness);
+                best.into_iter()
+                    .filter(|(likeness, _)| *likeness > Likeness::Other)
+                    .map(|(_, result)| result)
+                    .collect()
             }
         }
     }
@@ -196,12 +200,7 @@ mod tests {
     fn anything_else_is_refused() {
         for text in [
             "", "t", "12", "t-1", "t1.", "t1.x", "t5-3@a", "t1-2@", "t1-2@../x", "t2-1", "t1-2-3", "t1-", "t+1",
-            "t99999999999999999999",
-            "r",
-            "r00ff12a9c3d",
-            "r00ff12a9c3d4e",
-            "r00ff12a9c3dé",
-            "r+0ff12a9c3d4",
+            "t99999999999999999999", "r", "r00ff12a9c3d", "r00ff12a9c3d4e", "r00ff12a9c3dé", "r+0ff12a9c3d4",
         ] {
             assert!(text.parse::<Handle>().is_err(), "{text:?}");
         }
@@ -211,7 +210,8 @@ mod tests {
     #[test]
     fn a_result_is_found_by_its_call_and_its_text() {
         let result = |id: &str, text: &str| Message::tool(id.to_owned(), text);
-        let counted = |message| crate::base::message::CountedMessage::new(&crate::base::testing::WordCounter, message);
+        let counted =
+            |message| crate::base::message::CountedMessage::new(&crate::base::testing::WordCounter, message);
         let said = [
             Message::user("one"),
             result("call_0", "first"),

@@ -1,6 +1,7 @@
 //! A client's request, independent of its wire format.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::blocks::ContentBlocks;
 use super::signals::Signals;
@@ -192,6 +193,8 @@ pub struct ClientRequest {
     pub items: Vec<HistoryItem>,
     /// The last item that replaces a history compacted here.
     pub compaction_at: Option<usize>,
+    /// Results that are shown in short, by item and block.
+    pub trimmed: BTreeSet<(usize, usize)>,
 }
 
 impl ClientRequest {

@@ -73,7 +73,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let caller = &origin.caller;
         let compacted_session = origin.compacted_session.as_deref();
-        let parsed = &request.parsed().without_trigger();
+        let parsed = &request.received().without_trigger();
         let chain = &Chain::from_request(&caller.tenant, parsed);
         let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut None).await?;
         if compacted_session.is_some_and(|compacted_session| compacted_session != session.as_str()) {

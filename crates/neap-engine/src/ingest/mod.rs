@@ -75,13 +75,13 @@ impl Engine {
             Ok(read) => read,
             Err(plan) => return *plan,
         };
-        let mut plan = RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios());
+        let mut plan = self.begin_plan(&mut request, incoming);
         let is_compacted = self.is_own_compaction(&request, incoming);
-        if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= plan.budget.ours() {
+        if !is_compacted && !plan.class.is_conversation() && plan.tokens_planned <= plan.budget.ours() {
             plan.session = origin.session_name.map(|name| name.id());
             return plan.finalize(incoming);
         }
-        let continues_reply = request.parsed().signals.previous_response.is_some();
+        let continues_reply = request.received().signals.previous_response.is_some();
         let from_reply = continues_reply.then_some(caller.tenant);
         let error = match self.parts.backlog.wait_reason(origin.conversation_key, from_reply, began) {
             Some(reason) => EngineError::NotRecorded(reason),
@@ -115,24 +115,26 @@ impl Engine {
         mut permit: RequestPermit<'_>,
     ) -> Result<(), EngineError> {
         let RequestOrigin { caller, compacted_session, chain, conversation_key, .. } = origin;
-        let parsed = request.parsed();
-        let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut permit).await?;
+        // What was received is recorded, and identifies its history.
+        let (parsed, received) = (request.parsed(), request.received());
+        let (session, mut proxy_session) = self.proxy_session_for(caller, received, chain, &mut permit).await?;
         let ratios = &proxy_session.stream.state.head().token_ratios;
         plan.adjust_budget(request, incoming, ratios, self.parts.session_cache.model_ratios());
         // With our tools it is known only later whether the request stays unmodified.
         let may_be_unmodified = incoming.offer.is_none() || incoming.shadow_mode;
         let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, plan, &proxy_session);
-        let mut found = self.match_history(&mut proxy_session, &session, parsed, chain, is_only_recorded).await?;
+        let mut found =
+            self.match_history(&mut proxy_session, &session, received, chain, is_only_recorded).await?;
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
         plan.session_totals = proxy_session.stream.state.metrics().requests;
-        plan.repeated = Some(RepeatedTokens::new(parsed, found.shared_items, found.verdict));
+        plan.repeated = Some(RepeatedTokens::new(received, found.shared_items, found.verdict));
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
             let is_new = proxy_session.stream.state.head().stream.is_none();
-            let new = NewItems::of(&proxy_session, parsed, chain, &found);
+            let new = NewItems::of(&proxy_session, received, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
             let stays_unmodified = is_unmodified(parsed, chain, plan, &proxy_session);
             let query = if stays_unmodified {
@@ -143,7 +145,7 @@ impl Engine {
             let has_new = new.is_some();
             // The query is embedded while the request is recorded.
             let (written, embedding) = tokio::join!(
-                self.append_request(&mut proxy_session, new, (parsed, chain)),
+                self.append_request(&mut proxy_session, new, (received, chain)),
                 self.embed_query(&query)
             );
             written?;
@@ -206,23 +208,15 @@ impl Engine {
             self.note_store_failure(&error.short_text());
         }
         // Parsed again: planning may have changed it.
-        let request = match self.parse_request(&origin.caller, incoming).await {
+        let mut request = match self.parse_request(&origin.caller, incoming).await {
             Ok((request, _)) => request,
             Err(plan) => return *plan,
         };
+        let begun = self.begin_plan(&mut request, incoming);
         let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, budget, .. } = started;
         let fault = Some(error.to_string());
-        let mut plan = RequestPlan {
-            session,
-            turn,
-            verdict,
-            session_totals,
-            recorded,
-            ticket,
-            fault,
-            budget,
-            ..RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios())
-        };
+        let mut plan =
+            RequestPlan { session, turn, verdict, session_totals, recorded, ticket, fault, budget, ..begun };
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let RequestOrigin { caller, compacted_session, session_name, chain, conversation_key } = origin;
         fit_without_store(&request, &chain, &counts, incoming, &self.parts.session_cache.cut_plans, &mut plan)
@@ -232,7 +226,7 @@ impl Engine {
         if plan.recorded != RecordingOutcome::Durable && is_recordable {
             plan.session = plan.session.or_else(|| session_name.map(|name| name.id()));
             plan.recorded = RecordingOutcome::Deferred(error.short_text());
-            let parsed = request.parsed().without_trigger();
+            let parsed = request.received().without_trigger();
             let chain = if is_compacted { Chain::from_request(&caller.tenant, &parsed) } else { chain };
             let deferred = DeferredRequest { request: parsed, chain, caller, compacted_session };
             let entry = Arc::new(BacklogEntry::of_request(conversation_key, incoming.body.len(), deferred));

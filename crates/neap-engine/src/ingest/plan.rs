@@ -39,6 +39,8 @@ pub struct IncomingRequest<'a> {
     pub prices: Option<TokenPrices>,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
+    /// Whether long tool results are shown in short, whatever the budget.
+    pub trims_tools: bool,
     /// Our tools that the model is offered, if any.
     pub offer: Option<&'a ToolOffer>,
     /// Time after which it is planned without the store; `None` waits for as long as it takes. A limit needs a
@@ -59,6 +61,7 @@ impl<'a> IncomingRequest<'a> {
             estimate: TokenEstimate::EXACT,
             prices: None,
             shadow_mode: false,
+            trims_tools: false,
             offer: None,
             timeout: None,
         }

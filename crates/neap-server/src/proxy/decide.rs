@@ -60,6 +60,8 @@ pub struct Decider {
     pub passes_over_budget: bool,
     /// Forward everything unchanged and only report what would be done.
     pub shadow: bool,
+    /// Show long tool results in short, whatever the budget.
+    pub trims_tools: bool,
     pub offer: Option<ToolOffer>,
     pub warnings: ThrottledLog<u64>,
     /// Embeds new text in the background; stops when the proxy is dropped.
@@ -79,6 +81,7 @@ impl Decider {
             estimate: profile.token_estimate(),
             prices: profile.token_prices(),
             shadow_mode: self.shadow,
+            trims_tools: self.trims_tools,
             offer: self.offer.as_ref(),
             timeout: Some(STORE_TIMEOUT),
             ..IncomingRequest::new(path, headers, body, self.budget(&profile))

@@ -10,10 +10,10 @@ const LINES_MIN: usize = 8;
 
 const CODE_ENDS: [&str; 8] = ["{", "}", ";", "(", "):", "*/", "=>", "->"];
 const CODE_STARTS: [&str; 43] = [
-    "import ", "from ", "use ", "fn ", "pub ", "def ", "class ", "func ", "function ", "package ", "#include", "#define",
-    "//", "/*", "* ", "#!", "#[", "@", "let ", "const ", "var ", "return", "export ", "if ", "if(", "for ", "while ",
-    "switch ", "else", "elif ", "case ", "try:", "except", "private ", "public ", "protected ", "static ", "struct ",
-    "enum ", "impl ", "type ", "self.", "this.",
+    "import ", "from ", "use ", "fn ", "pub ", "def ", "class ", "func ", "function ", "package ", "#include",
+    "#define", "//", "/*", "* ", "#!", "#[", "@", "let ", "const ", "var ", "return", "export ", "if ", "if(",
+    "for ", "while ", "switch ", "else", "elif ", "case ", "try:", "except", "private ", "public ", "protected ",
+    "static ", "struct ", "enum ", "impl ", "type ", "self.", "this.",
 ];
 
 pub(super) fn is_code(text: &str) -> bool {
@@ -34,8 +34,8 @@ fn line_number(line: &str) -> Option<u64> {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let after = line[digits..].trim_start_matches(' ').chars().next();
-    let is_separated = after.is_none_or(|c| matches!(c, '→' | ':' | '|' | '\t' | '│'))
-        || line[digits..].starts_with("  ");
+    let is_separated =
+        after.is_none_or(|c| matches!(c, '→' | ':' | '|' | '\t' | '│')) || line[digits..].starts_with("  ");
     line[..digits].parse().ok().filter(|_| is_separated)
 }
 
@@ -57,7 +57,8 @@ fn is_code_line(line: &str) -> bool {
         return false;
     }
     let is_indented = line.starts_with("  ") || line.starts_with('\t');
-    let is_statement = is_indented && (trimmed.contains(" = ") || trimmed.ends_with([')', ',']) && trimmed.contains('('));
+    let is_statement =
+        is_indented && (trimmed.contains(" = ") || trimmed.ends_with([')', ',']) && trimmed.contains('('));
     is_statement
         || CODE_ENDS.iter().any(|end| trimmed.ends_with(end))
         || CODE_STARTS.iter().any(|start| trimmed.starts_with(start))

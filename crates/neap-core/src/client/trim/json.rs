@@ -79,7 +79,8 @@ fn shape(value: &Value, detail: Detail, depth: usize) -> Value {
             format!("… {} members", members.len()).into()
         }
         Value::Array(items) => {
-            let shaped = |items: &[Value]| items.iter().map(|item| shape(item, detail, depth + 1)).collect::<Vec<_>>();
+            let shaped =
+                |items: &[Value]| items.iter().map(|item| shape(item, detail, depth + 1)).collect::<Vec<_>>();
             let Detail { first, last, .. } = detail;
             if items.len() <= first + last + 1 {
                 return shaped(items).into();

@@ -31,7 +31,9 @@ pub(super) fn is_entry(line: &str) -> bool {
     let line = line.trim_end();
     let first = line.split_whitespace().next().unwrap_or_default();
     let is_mode = |word: &str| {
-        word.len() >= 10 && word.starts_with(['-', 'd', 'l']) && word[1..].bytes().take(9).all(|b| b"rwxsStT-".contains(&b))
+        word.len() >= 10
+            && word.starts_with(['-', 'd', 'l'])
+            && word[1..].bytes().take(9).all(|b| b"rwxsStT-".contains(&b))
     };
     let is_commit = first.len() >= 7 && first.len() <= 40 && first.bytes().all(|b| b.is_ascii_hexdigit());
     let is_one_word = line.trim_start() == first && first.contains(|c: char| c.is_alphanumeric());
@@ -52,7 +54,9 @@ fn match_of_search(line: &str) -> Option<&str> {
         let path = &line[..at];
         let has_letters = path.contains(|c: char| c.is_alphabetic());
         // Dates have dashes, too.
-        has_letters && !path.contains(char::is_whitespace) && (line[at..].starts_with(':') || path.contains(['.', '/']))
+        has_letters
+            && !path.contains(char::is_whitespace)
+            && (line[at..].starts_with(':') || path.contains(['.', '/']))
     };
     let ends = line.match_indices([':', '-']).map(|(at, _)| at);
     ends.take(DASHES_MAX).find(|at| is_numbered(*at)).filter(|at| is_file(*at)).map(|at| &line[..at])

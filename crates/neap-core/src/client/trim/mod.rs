@@ -77,7 +77,9 @@ pub fn trim_results(
                 }
                 ContentBlock::ToolResult { id, content, .. } if item.tokens >= TRIM_TOKENS_MIN => {
                     // Without its call, it may be a file.
-                    let Some(call) = calls.get(id.as_str()).filter(|_| content.iter().any(is_long)) else { continue };
+                    let Some(call) = calls.get(id.as_str()).filter(|_| content.iter().any(is_long)) else {
+                        continue;
+                    };
                     if tool_use::needs_verbatim(call) {
                         continue;
                     }
@@ -215,7 +217,8 @@ fn is_log(rows: &[Row<'_>]) -> bool {
     let is_logged = |row: &&Row<'_>| {
         let text = row.text.trim_start();
         let has_time = text.get(..8).is_some_and(|start| start.bytes().filter(u8::is_ascii_digit).count() >= 5);
-        let has_level = || text.split_whitespace().take(4).any(|word| LEVELS.contains(&word.trim_matches(['[', ']', ':'])));
+        let has_level =
+            || text.split_whitespace().take(4).any(|word| LEVELS.contains(&word.trim_matches(['[', ']', ':'])));
         row.severity.is_some() || has_time || has_level() || text.ends_with(" ok") || text.contains("PASSED")
     };
     rows.iter().filter(is_logged).count() * 100 >= rows.len() * LOG_PERCENT

@@ -12,10 +12,10 @@ pub(super) enum Severity {
 
 const ERROR_WORDS: [&str; 44] = [
     "abort", "aborted", "aborting", "assert", "assertion", "assertions", "asserts", "cannot", "crash", "crashed",
-    "critical", "denied", "eacces", "eaddrinuse", "econnrefused", "econnreset", "enoent", "eperm", "eresolve", "err",
-    "error", "errors", "etimedout", "exception", "exceptions", "fail", "failed", "failing", "fails", "failure",
-    "failures", "fatal", "killed", "panic", "panicked", "panics", "refused", "segfault", "severe", "sigabrt",
-    "sigkill", "sigsegv", "traceback", "unresolved",
+    "critical", "denied", "eacces", "eaddrinuse", "econnrefused", "econnreset", "enoent", "eperm", "eresolve",
+    "err", "error", "errors", "etimedout", "exception", "exceptions", "fail", "failed", "failing", "fails",
+    "failure", "failures", "fatal", "killed", "panic", "panicked", "panics", "refused", "segfault", "severe",
+    "sigabrt", "sigkill", "sigsegv", "traceback", "unresolved",
 ];
 const WARNING_WORDS: [&str; 5] = ["deprecated", "deprecation", "warn", "warning", "warnings"];
 /// Ends of the names of exceptions.
@@ -35,10 +35,11 @@ const NOTHING: [&str; 6] = ["false", "nil", "none", "null", "0", "undefined"];
 /// Every line that reports a problem has one of these.
 static STEMS: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let stems = [
-        "abort", "assert", "cannot", "could not", "crash", "critical", "denied", "deprecat", "eacces", "eaddrinuse",
-        "econn", "enoent", "eperm", "eresolve", "err", "etimedout", "excep", "exit", "fail", "fatal", "killed",
-        "no such", "not found", "not ok", "panic", "refused", "segfault", "severe", "sigabrt", "sigkill", "sigsegv",
-        "timed out", "traceback", "unable to", "unresolved", "warn", "✗", "✘", "✖", "❌", "×", "E   ",
+        "abort", "assert", "cannot", "could not", "crash", "critical", "denied", "deprecat", "eacces",
+        "eaddrinuse", "econn", "enoent", "eperm", "eresolve", "err", "etimedout", "excep", "exit", "fail",
+        "fatal", "killed", "no such", "not found", "not ok", "panic", "refused", "segfault", "severe", "sigabrt",
+        "sigkill", "sigsegv", "timed out", "traceback", "unable to", "unresolved", "warn", "✗", "✘", "✖", "❌",
+        "×", "E   ",
     ];
     let builder = AhoCorasick::builder().ascii_case_insensitive(true).build(stems);
     builder.expect("the stems are constant")
@@ -62,7 +63,7 @@ pub(super) fn severity(line: &str) -> Option<Severity> {
     let worst = named.filter_map(|(_, word)| word_severity(word)).max();
     let has_phrase = || {
         let is_phrase = |pair: &[&str]| ERROR_PHRASES.iter().any(|phrase| is_same_phrase(phrase, pair));
-        words.windows(2).any(is_phrase) || words.windows(3).any(is_bad_exit)
+        words.windows(2).any(is_phrase) || (0..words.len()).any(|at| is_bad_exit(&words, at))
     };
     if worst < Some(Severity::Error) && has_phrase() { Some(Severity::Error) } else { worst }
 }
@@ -71,12 +72,14 @@ fn is_same_phrase(phrase: &[&str; 2], pair: &[&str]) -> bool {
     phrase.iter().zip(pair).all(|(one, other)| one.eq_ignore_ascii_case(other))
 }
 
-/// `exit code 1`, `exited with 2`, `exit status: 101`.
-fn is_bad_exit(words: &[&str]) -> bool {
-    let [exit, how, code] = words else { return false };
-    let is_exit = ["exit", "exited", "exits"].iter().any(|word| exit.eq_ignore_ascii_case(word));
-    let is_way = ["code", "status", "with"].iter().any(|word| how.eq_ignore_ascii_case(word));
-    is_exit && is_way && code.bytes().all(|b| b.is_ascii_digit()) && *code != "0"
+/// `exit code 1`, `exited with code 2`, `exit status: 101`.
+fn is_bad_exit(words: &[&str], at: usize) -> bool {
+    let is_one_of = |list: &[&str], word: &str| list.iter().any(|other| other.eq_ignore_ascii_case(word));
+    let after = words[at + 1..].iter().copied();
+    let code = after.clone().find(|word| !is_one_of(&["code", "signal", "status", "with"], word));
+    let is_number = |code: &str| code.bytes().all(|b| b.is_ascii_digit()) && code != "0";
+    let has_way = after.clone().next() != code;
+    is_one_of(&["exit", "exited", "exits"], words[at]) && has_way && code.is_some_and(is_number)
 }
 
 fn is_about_a_pass(line: &str) -> bool {

@@ -9,8 +9,8 @@ use crate::base::message::ToolCall;
 
 /// Words in the name of a tool that returns what is to be read as it is.
 const READING_WORDS: [&str; 16] = [
-    "agent", "cat", "edit", "memory", "notebook", "original", "patch", "read", "recall", "remember", "replace", "skill",
-    "subagent", "view", "viewer", "write",
+    "agent", "cat", "edit", "memory", "notebook", "original", "patch", "read", "recall", "remember", "replace",
+    "skill", "subagent", "view", "viewer", "write",
 ];
 /// Names that are one such word, but ambiguous within others.
 const READING_NAMES: [&str; 4] = ["create", "load", "open", "task"];
@@ -24,9 +24,8 @@ const SHELLS: [&str; 6] = ["bash", "dash", "fish", "pwsh", "sh", "zsh"];
 /// Programs that only run another one.
 const WRAPPERS: [&str; 6] = ["env", "exec", "nohup", "stdbuf", "sudo", "time"];
 /// Programs that print files.
-const READERS: [&str; 13] = [
-    "bat", "batcat", "cat", "gc", "get-content", "head", "less", "more", "neap", "nl", "sed", "tail", "xxd",
-];
+const READERS: [&str; 13] =
+    ["bat", "batcat", "cat", "gc", "get-content", "head", "less", "more", "neap", "nl", "sed", "tail", "xxd"];
 const READING_GIT: [&str; 4] = ["blame", "cat-file", "diff", "show"];
 /// Ends of the names of files that nobody edits.
 const OUTPUT_FILES: [&str; 3] = [".err", ".log", ".out"];
@@ -152,7 +151,8 @@ fn prints_file(words: &[String], written: &BTreeSet<String>) -> bool {
         return command.is_some_and(|command| READING_GIT.contains(&command.as_str()));
     }
     let files: Vec<&&String> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_output = |file: &&&String| written.contains(**file) || OUTPUT_FILES.iter().any(|end| file.ends_with(end));
+    let is_output =
+        |file: &&&String| written.contains(**file) || OUTPUT_FILES.iter().any(|end| file.ends_with(end));
     READERS.contains(&name.as_str()) && (files.is_empty() || !files.iter().any(is_output))
 }
 
@@ -173,13 +173,17 @@ mod tests {
     #[test]
     fn what_is_read_to_be_edited_stays_verbatim() {
         let names = [
-            "Read", "read_file", "readFile", "view", "View", "cat", "open", "str_replace_based_edit_tool", "apply_patch",
-            "mcp__fs__read_text_file", "get_file_contents", "mcp__neap__fetch_original", "Task", "spawn_agent", "memory",
+            "Read", "read_file", "readFile", "view", "View", "cat", "open", "str_replace_based_edit_tool",
+            "apply_patch", "mcp__fs__read_text_file", "get_file_contents", "mcp__neap__fetch_original", "Task",
+            "spawn_agent", "memory",
         ];
         for name in names {
             assert!(needs_verbatim(&call(name, json!({}))), "{name}");
         }
-        for name in ["run", "Bash", "Grep", "Glob", "list_files", "search_files", "TaskOutput", "read_logs", "list_open_issues"] {
+        for name in [
+            "run", "Bash", "Grep", "Glob", "list_files", "search_files", "TaskOutput", "read_logs",
+            "list_open_issues",
+        ] {
             assert!(!needs_verbatim(&call(name, json!({"command": "cargo test"}))), "{name}");
         }
     }

@@ -38,6 +38,7 @@ fn entry_of(who: &str, name: &str, bytes: usize) -> Arc<BacklogEntry> {
         is_prewarm: false,
         items: Vec::new(),
         compaction_at: None,
+        trimmed: Default::default(),
     };
     let caller = caller(who);
     let chain = Chain::from_request(&caller.tenant, &client_request);

@@ -11,9 +11,12 @@ mod request_cache;
 mod responses;
 mod signals;
 mod splice;
+mod trim;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trim_tests;
 
 use std::sync::Arc;
 
@@ -40,6 +43,8 @@ pub struct WireRequest {
     parsed: ClientRequest,
     /// Hidden tool turns to send in place of items.
     splices: Vec<Splice>,
+    /// As the client sent it, if something is trimmed.
+    received: Option<Arc<ClientRequest>>,
     is_changed: bool,
 }
 
@@ -101,10 +106,12 @@ impl WireRequest {
             is_prewarm: body.read("generate") == Some(false),
             items: parsed_items,
             compaction_at: None,
+            trimmed: Default::default(),
         };
-        Ok(Some(Self { body, items, parsed, splices: Vec::new(), is_changed: false }))
+        Ok(Some(Self { body, items, parsed, splices: Vec::new(), received: None, is_changed: false }))
     }
 
+    /// As it is to be sent, if nothing is cut.
     pub fn parsed(&self) -> &ClientRequest {
         &self.parsed
     }

@@ -38,12 +38,16 @@ fn output_of_tests_keeps_what_failed_and_its_end() {
     ] {
         assert!(short.contains(line), "{line}\n{short}");
     }
-    assert!(short.lines().any(|line| line.starts_with("§[... ") && line.ends_with(" lines left out ...]")), "{short}");
+    assert!(
+        short.lines().any(|line| line.starts_with("§[... ") && line.ends_with(" lines left out ...]")),
+        "{short}"
+    );
 }
 
 #[test]
 fn lines_that_repeat_are_folded() {
-    let text: String = (0..900).map(|n| format!("2026-01-01T00:00:{:02} INFO fetched page {n} of 900\n", n % 60)).collect();
+    let text: String =
+        (0..900).map(|n| format!("2026-01-01T00:00:{:02} INFO fetched page {n} of 900\n", n % 60)).collect();
     let short = trimmed(&text);
     assert!(wire_tokens(&short) < Tokens(120), "{short}");
     assert!(short.contains("§[... 899 more lines like this ...]"), "{short}");
@@ -54,7 +58,10 @@ fn a_listing_keeps_its_ends_and_counts_places() {
     let text: String = (0..600).map(|n| format!("./crates/part{}/src/file_{n}.rs\n", n % 3)).collect();
     let short = trimmed(&text);
     assert!(short.starts_with("§[Listing of 600 lines, shown in part"), "{short}");
-    assert!(short.contains("§[by place: crates/part0/src 200, crates/part1/src 200, crates/part2/src 200]"), "{short}");
+    assert!(
+        short.contains("§[by place: crates/part0/src 200, crates/part1/src 200, crates/part2/src 200]"),
+        "{short}"
+    );
     assert!(short.contains("file_0.rs\n") && short.ends_with("file_599.rs"), "{short}");
 }
 
@@ -66,14 +73,21 @@ fn a_document_around_an_output_stays_one() {
     let value: Value = serde_json::from_str(&short).expect("JSON");
     assert_eq!(value["metadata"]["exit_code"], 101);
     let output = value["output"].as_str().expect("a text");
-    assert!(output.starts_with("§[Output of 40") && output.contains("reads_error_number_17 ... FAILED"), "{output}");
+    assert!(
+        output.starts_with("§[Output of 40") && output.contains("reads_error_number_17 ... FAILED"),
+        "{output}"
+    );
 }
 
 #[test]
 fn files_diffs_and_code_stay_as_they_are() {
-    let code: String = (0..300).map(|n| format!("    let value_{n} = compute({n});\n    check(value_{n});\n")).collect();
+    let code: String =
+        (0..300).map(|n| format!("    let value_{n} = compute({n});\n    check(value_{n});\n")).collect();
     let numbered: String = (1..400).map(|n| format!("{n:>6}→some words of a file\n")).collect();
-    let diff = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n{}", "-old words here\n+new\n".repeat(400));
+    let diff = format!(
+        "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n{}",
+        "-old words here\n+new\n".repeat(400)
+    );
     for text in [code, numbered, diff] {
         assert_eq!(trim_text(&WordCounter, &long(&text)), None, "{}", &text[..80]);
         let wrapped = json!({"output": text}).to_string();
@@ -83,7 +97,8 @@ fn files_diffs_and_code_stay_as_they_are() {
 
 #[test]
 fn our_marks_in_a_result_are_broken() {
-    let text = format!("§[Output of 3 lines]\n{}§[end]", "some words that are not alike at all here\nx\n".repeat(400));
+    let text =
+        format!("§[Output of 3 lines]\n{}§[end]", "some words that are not alike at all here\nx\n".repeat(400));
     let short = trimmed(&text);
     assert!(short.contains("\n§ [Output of 3 lines]\n") && short.ends_with("\n§ [end]"), "{short}");
 }
@@ -98,7 +113,11 @@ fn a_result_under_the_threshold_is_not_touched() {
 fn history(name: &str, arguments: Value, content: Vec<ContentBlock>) -> Vec<HistoryItem> {
     let call = ToolCall { id: "c".to_owned(), name: name.to_owned(), arguments: arguments.to_string() };
     let result = ContentBlock::ToolResult { id: "c".to_owned(), content, failed: false };
-    vec![user("go"), item(Speaker::Assistant, vec![ContentBlock::ToolCall(call)]), item(Speaker::User, vec![result])]
+    vec![
+        user("go"),
+        item(Speaker::Assistant, vec![ContentBlock::ToolCall(call)]),
+        item(Speaker::User, vec![result]),
+    ]
 }
 
 #[test]

@@ -6,12 +6,13 @@ use serde_json::json;
 use super::*;
 use crate::client::trim::lines::ERRORS_SHOWN_MAX;
 
+/// Words are without vowels, so that none is by chance one of a problem.
 fn log_line() -> impl Strategy<Value = String> {
     prop_oneof![
-        "2026-01-0[1-9] 10:0[0-9]:[0-5][0-9] INFO [a-z]{3,9} [a-z]{3,9} [0-9]{1,5}",
-        "test [a-z]{3,8}::[a-z]{3,8}_error ... ok",
-        "   Compiling [a-z]{3,9} v[0-9].[0-9]",
-        "[a-z]{2,9}( [a-z]{2,9}){3,14}\\.",
+        "2026-01-0[1-9] 10:0[0-9]:[0-5][0-9] INFO [b-dg-hj-n]{3,9} [b-dg-hj-n]{3,9} [0-9]{1,5}",
+        "test [b-dg-hj-n]{3,8}::[b-dg-hj-n]{3,8}_error \\.\\.\\. ok",
+        "   Compiling [b-dg-hj-n]{3,9} v[0-9]\\.[0-9]",
+        "[b-dg-hj-n]{2,9}( [b-dg-hj-n]{2,9}){3,14}\\.",
     ]
 }
 
@@ -24,7 +25,10 @@ fn with_planted(
     lines: impl Strategy<Value = String>,
     planted: std::ops::Range<usize>,
 ) -> impl Strategy<Value = (String, usize)> {
-    (prop::collection::vec(lines, 400..900), prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8), planted))
+    (
+        prop::collection::vec(lines, 400..900),
+        prop::collection::vec((any::<prop::sample::Index>(), 0..5_u8), planted),
+    )
         .prop_map(|(mut lines, places)| {
             for (n, (place, kind)) in places.iter().enumerate() {
                 let line = match kind {
