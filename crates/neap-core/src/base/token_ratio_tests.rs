@@ -1,3 +1,5 @@
+//! A provider that counts more than we do, message by message: nothing over its budget is sent, and little of it is left unused.
+
 use proptest::prelude::*;
 
 use super::*;
