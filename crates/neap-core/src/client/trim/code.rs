@@ -16,9 +16,21 @@ const CODE_STARTS: [&str; 43] = [
     "static ", "struct ", "enum ", "impl ", "type ", "self.", "this.",
 ];
 
-pub(super) fn is_code(text: &str) -> bool {
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines.len() >= LINES_MIN && (is_numbered(&lines) || is_diff(&lines) || is_source(&lines))
+/// Whether a text is part of a file with its line numbers, or a diff.
+pub(super) fn is_file_or_diff(text: &str) -> bool {
+    let lines = lines(text);
+    lines.len() >= LINES_MIN && (is_numbered(&lines) || is_diff(&lines))
+}
+
+/// Whether most lines are code. Matches of a search in code are, too, and must be excluded before.
+pub(super) fn is_source(text: &str) -> bool {
+    let lines = lines(text);
+    let code = lines.iter().filter(|line| is_code_line(line)).count();
+    lines.len() >= LINES_MIN && code * 100 >= lines.len() * CODE_PERCENT
+}
+
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.trim().is_empty()).collect()
 }
 
 /// Whether most lines have a number that is one more than the line's before.
@@ -43,11 +55,6 @@ fn is_diff(lines: &[&str]) -> bool {
     let has_files = lines.windows(2).any(|pair| pair[0].starts_with("--- ") && pair[1].starts_with("+++ "));
     (has_files || lines.iter().any(|line| line.starts_with("diff --git ")))
         && lines.iter().any(|line| line.starts_with("@@ "))
-}
-
-fn is_source(lines: &[&str]) -> bool {
-    let code = lines.iter().filter(|line| is_code_line(line)).count();
-    code * 100 >= lines.len() * CODE_PERCENT
 }
 
 fn is_code_line(line: &str) -> bool {

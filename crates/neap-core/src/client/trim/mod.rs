@@ -131,10 +131,10 @@ impl Trimmer<'_> {
         if let Some(value) = json::parse(&text) {
             return self.trim_document(&value, &text, max);
         }
-        if code::is_code(&text) {
+        let is_listing = listing::is_listing(&text);
+        if code::is_file_or_diff(&text) || (!is_listing && code::is_source(&text)) {
             return None;
         }
-        let is_listing = listing::is_listing(&text);
         let rows = match is_listing {
             true => rows(&text, Fold::Nothing, listing::is_entry),
             false => rows(&text, Fold::Numbers, |_| false),

@@ -97,7 +97,7 @@ proptest! {
             prop_assert!(wire_tokens(&short) <= Tokens(TRIMMED_PROBLEM_TOKENS.1));
             prop_assert_eq!(trim_text(&WordCounter, &long(&short)), None);
         } else {
-            prop_assert!(wire_tokens(&text) < TRIM_TOKENS_MIN || code::is_code(&text) || json::parse(&text).is_some());
+            prop_assert!(wire_tokens(&text) < TRIM_TOKENS_MIN || code::is_file_or_diff(&text) || code::is_source(&text) || json::parse(&text).is_some());
         }
     }
 }
