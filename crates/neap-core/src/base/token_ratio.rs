@@ -1,7 +1,7 @@
 //! How a provider's token counts relate to ours, learnt from the usage that it reports.
 //!
 //! Texts are counted once, in one encoding, and budgets are in the provider's tokens. So what varies is the budget in
-//! our tokens: [`TokenScale::our_budget`]. Ratios are in per mille: 1,200 means 1.2 of the provider's tokens for one of ours.
+//! our tokens: [`RequestBudget::ours`]. Ratios are in per mille: 1,200 means 1.2 of the provider's tokens for one of ours.
 
 use std::collections::VecDeque;
 
