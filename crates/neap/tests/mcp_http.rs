@@ -248,7 +248,12 @@ fn a_session_is_ended_once() {
         assert_eq!(post(&proxy, &headers, &list).status, 200);
         let ended = end(&headers);
         // The protocol's Python library warns of any other status than these two.
-        assert!([200, 204].contains(&ended.status) && ended.text().is_empty(), "{} {}", ended.status, ended.text());
+        assert!(
+            [200, 204].contains(&ended.status) && ended.text().is_empty(),
+            "{} {}",
+            ended.status,
+            ended.text()
+        );
         assert_eq!(post(&proxy, &headers, &list).status, 404, "the client must begin anew");
         let again = end(&headers);
         assert_eq!((again.status, &again.json()["error"]["code"]), (404, &json!(-32600)), "{}", again.text());

@@ -172,7 +172,10 @@ fn an_argument_that_a_tool_does_not_declare_is_refused_by_name() {
                 assert_eq!(said["error"], format!("{name} has no argument '{unknown}'."));
                 let hint = said["hint"].as_str().expect("a hint");
                 let declared = tool["inputSchema"]["properties"].as_object().expect("properties").keys();
-                assert!(declared.clone().all(|key| hint.contains(key.as_str())) && hint.contains("session"), "{hint}");
+                assert!(
+                    declared.clone().all(|key| hint.contains(key.as_str())) && hint.contains("session"),
+                    "{hint}"
+                );
             }
         }
         let said = client.refused("get_context", json!({"querry": "x", "limit": 3}));

@@ -133,7 +133,10 @@ mod tests {
             gate.refusal_reason(&HeaderMap::from_iter([(header::HOST, value)]))
         };
         let told = reason(b"Box.local:6327").expect("refused");
-        assert!(told.contains("'Box.local'") && told.ends_with("hint: start neap with --allow-host Box.local"), "{told}");
+        assert!(
+            told.contains("'Box.local'") && told.ends_with("hint: start neap with --allow-host Box.local"),
+            "{told}"
+        );
         for odd in [&b""[..], b"a b", b"<script>", b"a\xffb", &[b'a'; 300]] {
             assert_eq!(reason(odd).as_deref(), Some("its Host header is not a host name"));
         }
