@@ -53,6 +53,7 @@ mod sessions;
 mod terminal;
 mod tools;
 mod trust;
+mod uploads;
 #[path = "../../neap-engine/tests/wait/mod.rs"]
 mod wait;
 mod window;

@@ -16,7 +16,7 @@ use neap_model::wire::json::find_member;
 use neap_model::wire::request::{LocalAnswer, ToolOffer};
 
 use super::error::ProxyError;
-use super::other_prompts::prompt_texts;
+use super::other_prompts::{may_have_prompt, prompt_texts};
 use super::throttled_log::ThrottledLog;
 
 /// After this a request is forwarded without stored state.
@@ -99,12 +99,22 @@ impl Decider {
 
     /// The overflow of a body that is not a history Neap reads, counted as it is. Applies only to a budget that
     /// the user set: a model's own limit is left to its provider.
-    pub(crate) fn budget_overflow(&self, path: &str, body: &[u8]) -> Option<Overflow> {
-        let budget = self.budget.filter(|_| !self.shadow)?;
+    pub(crate) fn budget_overflow(&self, path: &str, content_type: &str, body: &[u8]) -> Option<Overflow> {
+        let budget = self.other_budget()?;
         let text = String::from_utf8_lossy(body);
         let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(&text))));
-        let longest = prompt_texts(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
+        let longest =
+            prompt_texts(path, content_type, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
         (longest > budget).then(|| Overflow::of_whole(longest, budget))
+    }
+
+    fn other_budget(&self) -> Option<Tokens> {
+        self.budget.filter(|_| !self.shadow)
+    }
+
+    /// Whether a body that is not a history must be read, to be counted.
+    pub(crate) fn counts_prompts(&self, path: &str, content_type: &str) -> bool {
+        self.other_budget().is_some() && may_have_prompt(path, content_type)
     }
 
     /// The error for a request that does not fit; `None` where it is forwarded anyway, which is logged. A budget
