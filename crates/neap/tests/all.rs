@@ -40,6 +40,7 @@ mod outage;
 mod own_paths;
 mod packages;
 mod passing;
+mod platforms;
 mod proof;
 mod proof_model;
 mod proxy;

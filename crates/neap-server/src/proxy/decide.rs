@@ -13,7 +13,7 @@ use neap_model::client::TappedResponse;
 use neap_model::profile::{ModelProfile, ModelProfiles};
 use neap_model::usage::{Usage, UsageMeter};
 use neap_model::wire::json::find_member;
-use neap_model::wire::request::{LocalAnswer, ToolOffer};
+use neap_model::wire::request::{LocalAnswer, ToolOffer, model_in_path};
 
 use super::error::ProxyError;
 use super::other_prompts::{may_have_prompt, prompt_texts};
@@ -70,7 +70,7 @@ impl Decider {
     /// Plans a request. Where the store fails, the request is bounded without stored state.
     pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
         let HistoryRequest { path, headers, body, api } = *request;
-        let profile = self.profiles.lookup(&model_of(body));
+        let profile = self.profiles.lookup(&model_of(path, body));
         let (budget, encoding) = (self.budget(&profile), encoding(&profile));
         let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
         let offer = self.offer.as_ref();
@@ -102,7 +102,7 @@ impl Decider {
     pub(crate) fn budget_overflow(&self, path: &str, content_type: &str, body: &[u8]) -> Option<Overflow> {
         let budget = self.other_budget()?;
         let text = String::from_utf8_lossy(body);
-        let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(&text))));
+        let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(path, &text))));
         let longest =
             prompt_texts(path, content_type, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
         (longest > budget).then(|| Overflow::of_whole(longest, budget))
@@ -166,8 +166,8 @@ impl Decider {
     }
 
     /// Whether a follow-up request with tool results fits the budget.
-    pub(crate) async fn is_within_budget(&self, body: &str) -> bool {
-        let profile = self.profiles.lookup(&model_of(body));
+    pub(crate) async fn is_within_budget(&self, path: &str, body: &str) -> bool {
+        let profile = self.profiles.lookup(&model_of(path, body));
         self.engine.is_within_budget(body, &encoding(&profile), self.budget(&profile)).await
     }
 
@@ -188,9 +188,10 @@ impl Decider {
     }
 }
 
-/// The requested model; empty if it cannot be read.
-fn model_of(body: &str) -> String {
-    find_member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
+/// The requested model, by the body or else by the path; empty if neither names one.
+fn model_of(path: &str, body: &str) -> String {
+    let named: Option<String> = find_member(body, "model").and_then(|model| serde_json::from_str(model).ok());
+    named.filter(|model| !model.is_empty()).or_else(|| model_in_path(path)).unwrap_or_default()
 }
 
 fn encoding(profile: &ModelProfile) -> String {
@@ -259,7 +260,11 @@ mod tests {
             ("not JSON", ""),
         ];
         for (body, want) in table {
-            assert_eq!(model_of(body), want, "{body}");
+            assert_eq!(model_of("/v1/messages", body), want, "{body}");
         }
+        let azure = "/openai/deployments/gpt-4o/chat/completions?api-version=1";
+        assert_eq!(model_of(azure, r#"{"messages":[]}"#), "gpt-4o");
+        assert_eq!(model_of(azure, r#"{"model":"","messages":[]}"#), "gpt-4o");
+        assert_eq!(model_of(azure, r#"{"model":"gpt-5","messages":[]}"#), "gpt-5");
     }
 }
