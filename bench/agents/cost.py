@@ -1,48 +1,35 @@
-"""The bill of a conversation: sent as it is, rewritten every time, and as Neap sends it.
+"""The bill of a conversation at the provider: as it was sent, and as it would have been sent untouched.
 
-Each request is (tokens that came, tokens that were sent on, how often the history had been cut). What stood at the same place in the request
-before is read from the provider's cache; the rest is written to it. Prices are those of the policy's defaults, in dollars a million tokens.
+What a request has in common with the one before, from its beginning on, is read from the provider's cache; the rest is written to it.
+Prices are relative to that of an input token.
 """
 
-READ, WRITE = 0.30, 3.75
+READ, WRITE = 0.1, 1.25
 
 
 def bill(requests):
-    """Of (sent, cached) pairs: millions of tokens sent, share that was cached, dollars."""
-    sent = sum(tokens for tokens, _ in requests)
-    cached = sum(read for _, read in requests)
-    return sent / 1e6, 100 * cached / max(sent, 1), (cached * READ + (sent - cached) * WRITE) / 1e6
+    """Of (tokens, cached) pairs: thousands of input tokens at full price."""
+    return sum(cached * READ + (tokens - cached) * WRITE for tokens, cached in requests) / 1_000
 
 
-def untouched(heard):
-    """All of it every time; only what is new is not in the cache."""
+def common(before, after):
+    """How many pieces two requests have in common at their beginning."""
+    pairs = zip(before, after)
+    return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(before), len(after)))
+
+
+def as_sent(requests, tokens):
+    """Of requests, each a list of texts: (tokens, cached)."""
+    before = []
+    for pieces in requests:
+        sizes = [tokens(piece) for piece in pieces]
+        yield sum(sizes), sum(sizes[:common(before, pieces)])
+        before = pieces
+
+
+def untouched(sizes):
+    """Histories that only grow: (tokens, cached)."""
     before = 0
-    for came, _, _ in heard:
-        yield came, min(before, came)
-        before = came
-
-
-def every_time(heard, budget, head):
-    """The oldest turns left out anew for each request: once it is full, only the head stays where it was."""
-    before, was_cut = 0, False
-    for came, _, _ in heard:
-        sent, is_cut = min(came, budget), came > budget
-        yield sent, min(head, sent) if is_cut or was_cut else min(before, sent)
-        before, was_cut = sent, is_cut
-
-
-def by_epochs(heard, head):
-    """As it was sent: the same until it is cut again."""
-    before, cut = 0, 0
-    for _, sent, epoch in heard:
-        yield sent, min(before if epoch == cut else head, sent)
-        before, cut = sent, epoch
-
-
-def table(heard, budget):
-    """Lines of the bill. What stands before all messages (system text and tools) is most of the first request."""
-    head = heard[0][0]
-    rows = [("untouched", untouched(heard)), ("rewritten every time", every_time(heard, budget, head))]
-    rows.append(("Neap, by epochs", by_epochs(heard, head)))
-    return [f"{name:22}{sent:9.2f} M tokens{cached:7.1f} % cached{dollars:9.2f} dollars"
-            for name, (sent, cached, dollars) in ((name, bill(list(requests))) for name, requests in rows)]
+    for size in sizes:
+        yield size, min(before, size)
+        before = size

@@ -8,20 +8,20 @@ def stream(events):
     return b"".join(b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode()) for e in events)
 
 
-def said(asked, number, text):
+def said(asked, number, text, input_tokens=1):
     """An answer of the Messages API that says this."""
-    return answer(asked, number, {"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn")
+    return answer(asked, number, {"type": "text", "text": ""}, {"type": "text_delta", "text": text}, "end_turn", input_tokens)
 
 
-def called(asked, number, name, given):
+def called(asked, number, name, given, input_tokens=1):
     """One that calls a tool."""
     block = {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": {}}
-    return answer(asked, number, block, {"type": "input_json_delta", "partial_json": json.dumps(given)}, "tool_use")
+    return answer(asked, number, block, {"type": "input_json_delta", "partial_json": json.dumps(given)}, "tool_use", input_tokens)
 
 
-def answer(asked, number, block, delta, reason):
+def answer(asked, number, block, delta, reason, input_tokens):
     message = {"id": f"msg_{number}", "type": "message", "role": "assistant", "model": asked["model"], "content": []}
-    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
+    message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": input_tokens, "output_tokens": 1}}
     return stream([
         {"type": "message_start", "message": message},
         {"type": "content_block_start", "index": 0, "content_block": block},

@@ -22,13 +22,7 @@ const TURNS: usize = 10_000;
 const EFFORT_TURNS: usize = 10;
 
 const TOPICS: [&str; 8] = [
-    "billing export",
-    "login page",
-    "search index",
-    "mobile layout",
-    "backup job",
-    "release notes",
-    "cache layer",
+    "billing export", "login page", "search index", "mobile layout", "backup job", "release notes", "cache layer",
     "mail queue",
 ];
 

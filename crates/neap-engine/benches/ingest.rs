@@ -65,16 +65,7 @@ async fn run(name: &str, turns: usize, budget: Tokens) {
     for turn in 0..turns {
         client.say(turn);
         let body = client.body();
-        let incoming = IncomingRequest {
-            path: PATH,
-            headers: &headers,
-            body: &body,
-            budget,
-            encoding: ENCODING,
-            shadow_mode: false,
-            offer: None,
-            timeout: None,
-        };
+        let incoming = IncomingRequest::new(PATH, &headers, &body, budget);
         let begun = Instant::now();
         let plan = engine.ingest(&incoming).await;
         let took = begun.elapsed();

@@ -13,8 +13,9 @@ use neap_core::base::handle::Handle;
 use neap_core::base::ids::{EffortId, SessionId, Stamp, TurnNo};
 use neap_core::base::message::{CountedMessage, Message};
 use neap_core::base::prompt;
+use neap_core::base::tenant::Tenant;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Chain, Tenant, TopicTracker};
+use neap_core::client::{Chain, TopicTracker};
 use neap_core::memory::censor::compile;
 use neap_core::memory::standing_instructions::standing_instructions;
 use neap_core::memory::{Author, CensorPattern};
@@ -180,16 +181,7 @@ fn steps() -> Vec<Step> {
                 let said = |role: &str, text: &str| json!({"role": role, "content": text});
                 let history = [said("user", text), said("assistant", "Noted."), said("user", "And then?")];
                 let body = json!({"model": "m", "messages": history}).to_string();
-                let incoming = IncomingRequest {
-                    path: "/v1/chat/completions",
-                    headers: &[],
-                    body: &body,
-                    budget: Tokens(8_000),
-                    encoding: ENCODING,
-                    shadow_mode: false,
-                    offer: None,
-                    timeout: None,
-                };
+                let incoming = IncomingRequest::new("/v1/chat/completions", &[], &body, Tokens(8_000));
                 drop(black_box(runtime.block_on(engine.ingest(&incoming))));
             })
         }),

@@ -4,19 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use neap_core::base::ids::{AgentId, Seq, StreamId};
-use neap_core::base::message::Message;
-use neap_core::base::tokens::{TokenCounter, Tokens};
+use neap_core::base::tokens::TokenCounter;
 use neap_core::context::tools::ToolSet;
 use neap_core::memory::knowledge::{AgentProfile, LoadedMemories};
 use neap_core::memory::learn::{
-    Amendment, LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
+    LearnMachine, MemoryCommand, MemoryQuery, MemoryQueryResult, MemoryResponse, MemoryVersion,
 };
-use neap_core::memory::{
-    Author, Memory, MemoryEvent, MemoryId, MemoryKind, Provenance, RecallResponse, RenderedMemory,
-    SUMMARY_TOKENS_MAX,
+use neap_core::memory::rewording::{
+    REWORDED_KINDS, REWORDED_MAX, REWORDED_MICRO_TOKENS_MAX, REWORDED_SUMMARY_TOKENS_MAX,
 };
+use neap_core::memory::{Memory, MemoryEvent, MemoryId, RecallResponse};
 use neap_core::session::event::{Event, RecordedEvent};
-use neap_core::session::summary::{SummarizerKind, SummaryRequest};
+use neap_core::session::summary::SummaryRequest;
 use neap_core::turn::AgentContext;
 use neap_model::bpe::counter_for;
 use neap_store::{StoreError, StoredEvent};
@@ -26,12 +25,6 @@ use crate::error::EngineError;
 use crate::observer::{Interrupt, NullObserver};
 use crate::parts::Parts;
 use crate::stream::OpenStream;
-
-/// Records per kind, newest first, that upkeep checks for rewording.
-const REWORDED_MAX: usize = 4;
-/// Token limits for a model's wording, without id, state and provenance.
-const REWORDED_MICRO_TOKENS_MAX: Tokens = Tokens(24);
-const REWORDED_SUMMARY_TOKENS_MAX: Tokens = Tokens(90);
 
 #[derive(Debug, Clone)]
 pub(crate) struct AgentConfig {
@@ -78,9 +71,9 @@ impl AgentStream {
         if parts.summary_timeout.is_none() {
             return Ok(());
         }
-        for kind in [MemoryKind::Decision, MemoryKind::Episode] {
+        for kind in REWORDED_KINDS {
             for memory in parts.store.list_memories(&self.stream.id, Some(kind), None, REWORDED_MAX).await? {
-                if needs_rewording(self.counter.as_ref(), &memory) && self.reworded.insert(memory.id) {
+                if memory.needs_rewording(self.counter.as_ref()) && self.reworded.insert(memory.id) {
                     self.reword(parts, &memory).await?;
                 }
             }
@@ -90,24 +83,11 @@ impl AgentStream {
 
     /// Rewords one record; on failure its text stays as it is.
     async fn reword(&mut self, parts: &Parts, memory: &Memory) -> Result<(), EngineError> {
-        let request = |tokens_max| SummaryRequest {
-            topic: format!("{} {}", memory.kind(), memory.id),
-            summarizer: SummarizerKind::Configured,
-            messages: vec![Message::user(memory.full_text())],
-            tokens_max,
-        };
-        let micro = parts.summarize(&request(REWORDED_MICRO_TOKENS_MAX)).await;
-        let summary = parts.summarize(&request(REWORDED_SUMMARY_TOKENS_MAX)).await;
+        let micro = parts.summarize(&SummaryRequest::for_memory(memory, REWORDED_MICRO_TOKENS_MAX)).await;
+        let summary = parts.summarize(&SummaryRequest::for_memory(memory, REWORDED_SUMMARY_TOKENS_MAX)).await;
         if let (Ok(micro), Ok(summary)) = (micro, summary) {
-            let by = Provenance::from_author(Author::Model);
-            let how = Amendment::Reword { micro, summary };
-            run_command(
-                parts,
-                self.counter.as_ref(),
-                &mut self.stream,
-                MemoryCommand::Amend { id: memory.id, how, by },
-            )
-            .await?;
+            let command = memory.rewording(micro, summary);
+            run_command(parts, self.counter.as_ref(), &mut self.stream, command).await?;
         }
         Ok(())
     }
@@ -124,13 +104,6 @@ impl AgentStream {
         let current = store.memories(&self.stream.id, &loaded).await?;
         Ok(self.memories.check_outdated(&current))
     }
-}
-
-/// Whether a record still has its template text although its full text is longer than a summary.
-fn needs_rewording(counter: &dyn TokenCounter, memory: &Memory) -> bool {
-    memory.status.is_current()
-        && memory.lines == RenderedMemory::render(counter, memory)
-        && counter.count(&memory.full_text()) > SUMMARY_TOKENS_MAX
 }
 
 /// The counter in the agent's encoding; a new agent uses the engine's.
@@ -156,34 +129,34 @@ pub(crate) async fn run_command(
 
 pub(crate) async fn lookup(
     parts: &Parts,
-    agent: &StreamId,
+    stream: &StreamId,
     query: MemoryQuery,
 ) -> Result<MemoryQueryResult, StoreError> {
     let store = parts.store.as_ref();
     Ok(match query {
-        MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(agent, &request).await?),
+        MemoryQuery::Recall(request) => MemoryQueryResult::Records(store.recall(stream, &request).await?),
         MemoryQuery::Search { request, question } => {
-            MemoryQueryResult::Records(parts.search_memories(agent, &request, &question).await?)
+            MemoryQueryResult::Records(parts.search_memories(stream, &request, &question).await?)
         }
         MemoryQuery::Get(ids) => {
-            let memories = store.memories(agent, &ids).await?;
+            let memories = store.memories(stream, &ids).await?;
             MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
         }
         MemoryQuery::AsOf(seq) => {
-            let events = store.events(agent, seq, 1).await?;
+            let events = store.events(stream, seq, 1).await?;
             let versions = events.into_iter().filter_map(to_version).filter(|version| version.seq == seq);
             let memories = versions.map(|version| version.memory).collect();
             MemoryQueryResult::Records(RecallResponse { memories, ..RecallResponse::default() })
         }
         MemoryQuery::History(id) => {
-            let events = store.memory_history(agent, id).await?;
+            let events = store.memory_history(stream, id).await?;
             let damaged = events.iter().filter_map(damaged_seq).collect();
             MemoryQueryResult::History { versions: events.into_iter().filter_map(to_version).collect(), damaged }
         }
         MemoryQuery::Due { now, max } => {
             let mut due = Vec::new();
-            for memory in store.memories_due(agent, now, max).await? {
-                let events = store.memory_history(agent, memory.id).await?;
+            for memory in store.memories_due(stream, now, max).await? {
+                let events = store.memory_history(stream, memory.id).await?;
                 due.extend(events.into_iter().filter_map(to_version).next_back());
             }
             MemoryQueryResult::Versions(due)
@@ -197,7 +170,7 @@ fn damaged_seq(stored: &StoredEvent) -> Option<Seq> {
 
 /// `None` if the event is damaged or has no record.
 pub(crate) fn to_version(stored: StoredEvent) -> Option<MemoryVersion> {
-    let StoredEvent::Whole(RecordedEvent { seq, at, event }) = stored else { return None };
+    let RecordedEvent { seq, at, event } = stored.whole()?;
     let Event::Memory(MemoryEvent::Changed { change, memory, was: _ }) = event else { return None };
     Some(MemoryVersion { seq, at, change, memory: *memory })
 }

@@ -274,11 +274,7 @@ impl Engine {
         // A conclusion may be two events.
         let stored =
             self.parts.store.events_of_kinds(id, &SUMMARY_EVENT_KINDS, None, max.saturating_mul(2)).await?;
-        let whole = stored.into_iter().filter_map(|stored| match stored {
-            StoredEvent::Whole(recorded) => Some(recorded),
-            StoredEvent::Damaged { .. } => None,
-        });
-        let events: Vec<RecordedEvent> = whole.collect();
+        let events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
         let mut found = summary_accounts(&events, session.state());
         found.truncate(max);
         Ok(found)

@@ -5,7 +5,7 @@ use neap_core::base::ledger::Ledger;
 use neap_core::base::message::{Incomplete, Scope, ToolRound, display_text};
 use neap_core::memory::knowledge::MemoryLoad;
 use neap_core::memory::{Author, MemoryEvent};
-use neap_core::session::event::{AbandonReason, EpochCause, Event, RecordedEvent, TurnEvent, WindowEvent};
+use neap_core::session::event::{AbandonReason, EpochCause, Event, TurnEvent, WindowEvent};
 use neap_store::{Store, StoredEvent};
 use serde::Serialize;
 
@@ -62,12 +62,11 @@ pub(crate) async fn explain(
     let since = explanation.ledger.as_ref().and_then(|ledger| ledger.epoch_since);
     if let Some((_, last)) = store.turn_span(id, since.unwrap_or(turn)).await?.filter(|_| since.is_some()) {
         let began = store.events_of_kinds(id, &["epoch_began"], Some(last.next()), 1).await?;
-        explanation.epoch_cause = began.iter().find_map(|stored| match stored {
-            StoredEvent::Whole(RecordedEvent {
-                event: Event::Window(WindowEvent::EpochBegan { turn, cause }),
-                ..
-            }) if Some(*turn) == since => Some(*cause),
-            StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
+        explanation.epoch_cause = began.into_iter().find_map(|stored| {
+            let Event::Window(WindowEvent::EpochBegan { turn, cause }) = stored.whole()?.event else {
+                return None;
+            };
+            (Some(turn) == since).then_some(cause)
         });
     }
     let has_memories = |ledger: &Ledger| ledger.tokens.entries().any(|(layer, n)| layer.is_memory() && n.0 > 0);
@@ -75,12 +74,9 @@ pub(crate) async fn explain(
         && let Some((_, last)) = store.turn_span(id, turn).await?
     {
         let latest = store.events_of_kinds(id, &["memories_loaded"], Some(last.next()), 1).await?;
-        explanation.chosen = latest.into_iter().find_map(|stored| match stored {
-            StoredEvent::Whole(RecordedEvent {
-                event: Event::Memory(MemoryEvent::Loaded { turn, loaded }),
-                ..
-            }) => Some(SelectedMemories { turn, loaded: *loaded }),
-            StoredEvent::Whole(_) | StoredEvent::Damaged { .. } => None,
+        explanation.chosen = latest.into_iter().find_map(|stored| {
+            let Event::Memory(MemoryEvent::Loaded { turn, loaded }) = stored.whole()?.event else { return None };
+            Some(SelectedMemories { turn, loaded: *loaded })
         });
     }
     Ok(explanation)
@@ -97,10 +93,10 @@ async fn read_turn(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<Tur
     let mut ended = false;
     loop {
         let events = store.events(id, seq, 256).await?;
-        let Some(newest) = events.last().map(seq_of) else { return Ok(explanation) };
+        let Some(newest) = events.last().map(StoredEvent::seq) else { return Ok(explanation) };
         for stored in events {
-            let at = seq_of(&stored);
-            let StoredEvent::Whole(recorded) = stored else { continue };
+            let at = stored.seq();
+            let Some(recorded) = stored.whole() else { continue };
             if ended && recorded.event.turn() != Some(turn) {
                 return Ok(explanation);
             }
@@ -118,13 +114,6 @@ async fn pending_span(store: &dyn Store, id: &StreamId, turn: TurnNo) -> Result<
     match state.head().pending.get(&turn) {
         Some(pending) => Ok((pending.first_seq, state.seq())),
         None => Err(EngineError::NoTurn { session: id.clone(), turn }),
-    }
-}
-
-fn seq_of(stored: &StoredEvent) -> Seq {
-    match stored {
-        StoredEvent::Whole(recorded) => recorded.seq,
-        StoredEvent::Damaged { seq, .. } => *seq,
     }
 }
 

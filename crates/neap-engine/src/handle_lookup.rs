@@ -1,6 +1,6 @@
 //! Finds the exchanges behind a handle.
 
-use neap_core::base::handle::Handle;
+use neap_core::base::handle::{Handle, Likeness, ResultKey};
 use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Exchange;
 use neap_core::session::event::RecordedEvent;
@@ -29,8 +29,31 @@ pub(crate) async fn fetch_exchanges(
             return Ok(all);
         }
         Handle::Turn(turn) | Handle::Message { turn, .. } => *turn,
+        Handle::Result(key) => return find_result(store, session, state, key).await,
     };
     Ok(fetch_turn(store, session, state, turn).await?.into_iter().collect())
+}
+
+/// The newest exchange with the result, or else with the one most like it. Every turn may have to be read.
+async fn find_result(
+    store: &dyn Store,
+    session: &StreamId,
+    state: &SessionState,
+    key: &ResultKey,
+) -> Result<Vec<Exchange>, StoreError> {
+    let (mut found, mut best) = (Vec::new(), Likeness::Other);
+    for turn in (0..=state.turn().0).rev() {
+        let Some(exchange) = fetch_turn(store, session, state, TurnNo(turn)).await? else { continue };
+        let likeness = exchange.messages.iter().map(|counted| key.likeness(&counted.message)).max();
+        if likeness.is_some_and(|likeness| likeness > best) {
+            best = likeness.unwrap_or(best);
+            found = vec![exchange];
+        }
+        if best == Likeness::Same {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 async fn fetch_turn(
@@ -59,11 +82,7 @@ async fn read_exchange(
 ) -> Result<Exchange, StoreError> {
     let count = usize::try_from(last.0 - first.0 + 1).unwrap_or(usize::MAX);
     let stored = store.events(session, first, count).await?;
-    let whole = stored.into_iter().filter_map(|stored| match stored {
-        StoredEvent::Whole(recorded) => Some(recorded),
-        StoredEvent::Damaged { .. } => None,
-    });
-    let events: Vec<RecordedEvent> = whole.collect();
+    let events: Vec<RecordedEvent> = stored.into_iter().filter_map(StoredEvent::whole).collect();
     let at = events.first().map_or(Stamp(0), |recorded| recorded.at);
     Ok(build_exchange(turn, at, &events))
 }

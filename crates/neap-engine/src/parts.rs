@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use neap_core::base::ids::StreamId;
 use neap_core::base::message::ToolCall;
-use neap_core::client::Tenant;
+use neap_core::base::tenant::Tenant;
 use neap_core::context::tools::ToolSpec;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
 use neap_model::caller::Tenancy;

@@ -98,17 +98,17 @@ impl Parts {
     /// An agent's relevant records, by words and by meaning; without search terms, the newest.
     pub(crate) async fn search_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         request: &RecallRequest,
         question: &str,
     ) -> Result<RecallResponse, StoreError> {
-        let mut recalled = self.store.recall(agent, request).await?;
+        let mut recalled = self.store.recall(stream, request).await?;
         if request.terms.is_empty() {
             return Ok(recalled);
         }
         let Some(embedding) = self.embed_query(question).await else { return Ok(recalled) };
-        let query = request.to_semantic_query(agent, self.embedder_name(), embedding);
-        match self.nearest_memories(agent, &query, &mut recalled).await {
+        let query = request.to_semantic_query(stream, self.embedder_name(), embedding);
+        match self.nearest_memories(stream, &query, &mut recalled).await {
             Ok(more) => recalled.memories.extend(more.into_iter().filter(|memory| request.matches_status(memory))),
             // The matches by words stand.
             Err(error) => tracing::warn!(target: "neap::recall", %error, "memories were searched by words alone"),
@@ -118,12 +118,12 @@ impl Parts {
 
     async fn nearest_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         query: &Query,
         recalled: &mut RecallResponse,
     ) -> Result<Vec<Memory>, StoreError> {
         let more = recalled.add_similarities(&self.store.find_candidates(query).await?);
-        self.store.memories(agent, &more).await
+        self.store.memories(stream, &more).await
     }
 }
 

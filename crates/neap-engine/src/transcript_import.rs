@@ -1,5 +1,6 @@
 //! Imports transcripts of other programs: each record once, however often a transcript is read.
 
+use neap_core::base::digest::Digest;
 use neap_core::base::handle::Handle;
 use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::message::Exchange;
@@ -9,7 +10,7 @@ use neap_core::client::transcript::{
     PromptFingerprint, RecordBody, Transcript, TranscriptCount, TranscriptImporter, TranscriptRecord,
     TranscriptStep, compaction_event, group_records,
 };
-use neap_core::client::{Digest, HistoryHead, HistoryLink};
+use neap_core::client::{HistoryHead, HistoryLink};
 use neap_core::session::event::{ClientEvent, EffortEvent, Event, RecordedEvent, TurnEvent};
 use neap_core::session::state::NewSession;
 use neap_model::bpe::counter_for;

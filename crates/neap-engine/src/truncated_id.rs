@@ -1,7 +1,8 @@
 //! Sessions with a truncated name as their id, from before ids had the whole name.
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::SessionId;
-use neap_core::client::{Digest, HistoryHead, HistoryLink};
+use neap_core::client::{HistoryHead, HistoryLink};
 use neap_core::session::event::ClientEvent;
 
 use crate::engine::Engine;

@@ -8,7 +8,7 @@ use neap_core::base::refusal::Refusal;
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::turn::undo_turn;
-use neap_store::{Store, StoreError, StoredEvent};
+use neap_store::{Store, StoreError};
 
 use crate::error::EngineError;
 use crate::session::Session;
@@ -60,12 +60,9 @@ async fn last_turn(store: &dyn Store, session: &StreamId) -> Result<Option<(Turn
     loop {
         let page = store.events_of_kinds(session, &TURN_END_KINDS, before, PAGE).await?;
         let Some(last) = page.last() else { return Ok(None) };
-        before = Some(match last {
-            StoredEvent::Whole(recorded) => recorded.seq,
-            StoredEvent::Damaged { seq, .. } => *seq,
-        });
+        before = Some(last.seq());
         for stored in page {
-            let StoredEvent::Whole(RecordedEvent { event, .. }) = stored else { continue };
+            let Some(RecordedEvent { event, .. }) = stored.whole() else { continue };
             if let Event::Turn(TurnEvent::TakenBack { turn, .. }) = event {
                 undone.insert(turn);
             } else if let Event::Turn(

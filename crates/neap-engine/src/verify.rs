@@ -25,10 +25,7 @@ pub async fn verify_results(
     loop {
         let page = store.events(session, from, PAGE).await?;
         let Some(last) = page.last() else { break };
-        from = match last {
-            StoredEvent::Whole(recorded) => recorded.seq.next(),
-            StoredEvent::Damaged { seq, .. } => seq.next(),
-        };
+        from = last.seq().next();
         for stored in &page {
             let StoredEvent::Whole(RecordedEvent {
                 seq,

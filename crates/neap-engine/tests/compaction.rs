@@ -8,6 +8,7 @@ use neap_core::client::{HistoryVerdict, ProviderReply};
 use neap_core::recall::Filter;
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::bpe::counter_for;
+use neap_model::caller::Tenancy;
 use neap_model::envelope::Keyring;
 use neap_store::{MemStore, Store};
 use serde_json::{Value, json};
@@ -129,6 +130,52 @@ fn a_history_is_put_in_short_and_opened_again() {
         let hits = second.search("part_30", Filter::default(), 20).await.unwrap();
         let said = hits.iter().filter(|hit| json!(hit).to_string().contains("Step 30:")).count();
         assert_eq!(said, 1, "{hits:?}");
+        assert_eq!(second.sessions().await.unwrap().len(), 1);
+    });
+}
+
+/// On one's own machine a token may be renewed at any moment: in the middle of a session, when its history is put in short, and when
+/// the client compacts by itself. It stays one session, and what was sent is sent again.
+#[test]
+fn a_renewed_token_loses_neither_the_session_nor_a_compaction() {
+    let single = |store: &Arc<MemStore>| {
+        let keyring = Keyring::from_secret(b"a secret that both processes have").unwrap();
+        let store = store.clone() as Arc<dyn Store>;
+        Engine::builder(store).callers(Tenancy::Single).keyring(Arc::new(keyring)).build()
+    };
+    let went = |plan: &RequestPlan| (plan.fault.clone(), plan.refusal.clone(), plan.session.clone(), plan.verdict);
+    run(async {
+        let store = Arc::new(MemStore::new());
+        let first = single(&store);
+        let mut history = talk(&first, 120).await;
+        history.push(message("user", "Go on."));
+        let plan = send(&first, "/v1/responses", KEY, &history).await;
+        let (session, before) = (plan.session.clone(), input(&plan));
+        assert!(plan.epoch > 0, "it was cut");
+        let like = |verdict| (None, None, session.clone(), Some(verdict));
+        // In the middle: the cut holds.
+        history.extend([message("assistant", "Yes."), message("user", "And then?")]);
+        let plan = send(&first, "/v1/responses", "renewed-1-7bQ2mX8", &history).await;
+        assert_eq!(went(&plan), like(HistoryVerdict::Turn));
+        assert!(input(&plan).starts_with(&before), "what was sent is sent again");
+        // In short under one token, opened under the next, in another process.
+        let asked = [history.clone(), vec![json!({"type": "compaction_trigger"})]].concat();
+        let item = compaction(&send(&first, "/v1/responses", "renewed-2-7bQ2mX8", &asked).await);
+        let second = single(&store);
+        history = kept(&history, &item);
+        history.push(message("user", "What is the staging database called, and which port?"));
+        let plan = send(&second, "/v1/responses", "renewed-3-7bQ2mX8", &history).await;
+        assert_eq!(went(&plan), like(HistoryVerdict::ClientCompaction));
+        let opened = input(&plan);
+        assert!(json!(opened).to_string().contains("heron-7"), "what is behind it is recalled");
+        history.extend([message("assistant", "heron-7"), message("user", "And who said so?")]);
+        let plan = send(&second, "/v1/responses", "renewed-4-7bQ2mX8", &history).await;
+        assert_eq!(went(&plan), like(HistoryVerdict::Turn));
+        assert!(input(&plan).starts_with(&opened), "it only grows");
+        // The client's own summary, without our item.
+        let own = [message("user", "So far: the parts were changed."), message("user", "Now the last one.")];
+        let plan = send(&second, "/v1/responses", "renewed-5-7bQ2mX8", &own).await;
+        assert_eq!(went(&plan), like(HistoryVerdict::ClientCompaction));
         assert_eq!(second.sessions().await.unwrap().len(), 1);
     });
 }

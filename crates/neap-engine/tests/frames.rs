@@ -137,20 +137,8 @@ fn check_request(request: &ModelRequest) -> Result<(), TestCaseError> {
         } else if *role == Role::User && content.starts_with(MARK) {
             for line in lines(content).filter(|line| !line.is_empty()) {
                 let begins = [
-                    "> ",
-                    "- ",
-                    "[t",
-                    "## ",
-                    "user: ",
-                    "assistant: ",
-                    "tool: ",
-                    "user calls ",
-                    "assistant calls ",
-                    "Core patterns:",
-                    "Steps:",
-                    "Active effort: ",
-                    "No effort is active.",
-                    "Recent accuracy",
+                    "> ", "- ", "[t", "## ", "user: ", "assistant: ", "tool: ", "user calls ", "assistant calls ",
+                    "Core patterns:", "Steps:", "Active effort: ", "No effort is active.", "Recent accuracy",
                     "Consider:",
                 ];
                 let is_stance =

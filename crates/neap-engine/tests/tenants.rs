@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, StreamId};
 use neap_core::base::message::ToolCall;
+use neap_core::base::tenant::Tenant;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Chain, Digest, HistoryVerdict, ProviderReply, SessionName, Tenant, offered_tools};
+use neap_core::client::{Chain, HistoryVerdict, ProviderReply, SessionName, offered_tools};
 use neap_core::session::event::{ClientEvent, Event, RecordedEvent, SessionEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_engine::{Engine, IncomingRequest, RequestPlan};

@@ -3,7 +3,8 @@
 
 use neap_core::base::ids::{AgentId, SessionId};
 use neap_core::base::message::ToolCall;
-use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, Tenant, offered_tools};
+use neap_core::base::tenant::Tenant;
+use neap_core::client::{HistoryHead, HistoryLink, ProviderReply, offered_tools};
 use neap_core::session::event::{ClientEvent, Event};
 use neap_engine::{Engine, IncomingRequest, RequestPlan};
 use neap_model::caller::Tenancy;

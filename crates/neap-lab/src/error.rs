@@ -1,5 +1,6 @@
 //! Why a measurement could not be made.
 
+use neap_core::base::ids::NameError;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 
@@ -28,20 +29,20 @@ impl std::fmt::Display for LabError {
 
 impl std::error::Error for LabError {}
 
-impl From<EngineError> for LabError {
-    fn from(error: EngineError) -> Self {
-        Self::new(error.to_string()).hint(error.hint())
-    }
+macro_rules! from_errors {
+    ($($error:ty => |$it:ident| $hint:expr),+ $(,)?) => {$(
+        impl From<$error> for LabError {
+            fn from($it: $error) -> Self {
+                Self { message: $it.to_string(), hint: $hint }
+            }
+        }
+    )+};
 }
 
-impl From<StoreError> for LabError {
-    fn from(error: StoreError) -> Self {
-        Self::new(error.to_string()).hint(error.hint())
-    }
-}
-
-impl From<std::io::Error> for LabError {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(error.to_string())
-    }
+from_errors! {
+    EngineError => |error| Some(error.hint().into()),
+    StoreError => |error| Some(error.hint().into()),
+    NameError => |error| None,
+    serde_json::Error => |error| None,
+    std::io::Error => |error| None,
 }

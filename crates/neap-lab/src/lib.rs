@@ -6,9 +6,11 @@ pub mod bench;
 pub mod conformance;
 mod error;
 pub mod eval;
+mod measure;
 pub mod proof;
 
 pub use error::LabError;
+pub use measure::percentile;
 
 /// Called as work goes on: what is counted, how much of it is done, and how much there is.
 pub type OnProgress<'a> = &'a (dyn Fn(&str, u64, u64) + Sync);

@@ -1,4 +1,5 @@
-//! Exact token counts for known encodings, and a conservative estimate for all others.
+//! Exact token counts for known encodings. Other models are counted in `o200k_base`: how their counts relate to it is learnt
+//! ([`neap_core::base::token_ratio`]).
 
 use std::sync::Arc;
 
@@ -44,7 +45,7 @@ impl TokenCounter for BpeCounter {
     }
 }
 
-/// Estimates tokens for unknown encodings, on the high side.
+/// Estimates tokens for unknown encodings, on the high side. Only sessions that began with it are still counted so.
 ///
 /// Words cost one token per four letters (three in long words, two in capitals); a digit, a punctuation mark and a
 /// line break cost one each; other scripts cost by the bytes of a character. On ordinary prose, code and CJK text
@@ -139,20 +140,28 @@ const FAMILIES: &[(&str, Encoding)] = &[
     ("text-embedding", Encoding::Cl100k),
 ];
 
-/// The counter for an encoding or model name; the estimate if it is unknown.
-///
-/// Ignores a path before the model (`openai/gpt-4o`) and the prefix of a fine-tuned one (`ft:`).
+/// The counter for an encoding or model name; `o200k_base` if it is unknown.
 pub fn counter_for(encoding_or_model_name: &str) -> Arc<dyn TokenCounter> {
+    if encoding_or_model_name == ConservativeCounter.encoding() {
+        return Arc::new(ConservativeCounter);
+    }
+    let encoding = known_encoding(encoding_or_model_name).unwrap_or(Encoding::O200k);
+    Arc::new(BpeCounter { encoding })
+}
+
+pub fn is_known_encoding(encoding_or_model_name: &str) -> bool {
+    known_encoding(encoding_or_model_name).is_some()
+}
+
+/// Ignores a path before the model (`openai/gpt-4o`) and the prefix of a fine-tuned one (`ft:`).
+fn known_encoding(encoding_or_model_name: &str) -> Option<Encoding> {
     let lower = encoding_or_model_name.trim().to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
     let name = name.strip_prefix("ft:").unwrap_or(name);
     let family = FAMILIES.iter().find(|(prefix, _)| {
         name.strip_prefix(prefix).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
     });
-    match family {
-        Some((_, encoding)) => Arc::new(BpeCounter { encoding: *encoding }),
-        None => Arc::new(ConservativeCounter),
-    }
+    family.map(|(_, encoding)| *encoding)
 }
 
 #[cfg(test)]

@@ -368,17 +368,8 @@ mod tests {
     #[test]
     fn nothing_leads_out() {
         for path in [
-            "/etc/passwd",
-            "/memories/../etc/passwd",
-            "/memories/a/../../x",
-            "/memoriesx",
-            "memories/a",
-            "",
-            "/memories/./a",
-            "/memories/..%2f..%2fetc",
-            "/memories/\\..\\x",
-            "/memories/a\0b",
-            "/memories/ a",
+            "/etc/passwd", "/memories/../etc/passwd", "/memories/a/../../x", "/memoriesx", "memories/a", "",
+            "/memories/./a", "/memories/..%2f..%2fetc", "/memories/\\..\\x", "/memories/a\0b", "/memories/ a",
         ] {
             assert!(resolve_path(path).is_err(), "{path:?}");
         }

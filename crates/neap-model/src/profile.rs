@@ -1,11 +1,13 @@
 //! Model profiles: context window, tokenizer and prices.
 //!
-//! A built-in table, preceded by the user's. Unknown models get the conservative counter and no price.
+//! A built-in table, preceded by the user's. Unknown models are counted in `o200k_base`, with a margin, and have no price.
 
+use neap_core::base::token_ratio::TokenEstimate;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::WireApi;
+use neap_core::client::{TokenPrices, WireApi};
 use serde::Deserialize;
 
+use crate::bpe::{counter_for, is_known_encoding};
 use crate::client::parse_api;
 use crate::usage::Usage;
 
@@ -13,6 +15,13 @@ const BUILT_IN: &str = include_str!("profiles.toml");
 
 /// Tokens reserved for the reply where a profile has no `reply_tokens`.
 const REPLY_TOKENS: u64 = 4_096;
+
+/// Tokens of an unknown encoding for one of ours.
+const RATIO: f64 = 1.2;
+/// Assumed for text that the provider has not counted yet.
+const RATIO_WORST: f64 = 1.5;
+const RATIO_MIN: f64 = 0.5;
+const RATIO_MAX: f64 = 3.0;
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,6 +36,8 @@ pub struct ModelProfile {
     /// Longest reply to request; this much of the window stays free.
     pub reply_tokens: Option<u64>,
     pub encoding: Option<String>,
+    /// The model's tokens for one of `o200k_base`, where its encoding is not one of ours.
+    pub token_ratio: Option<f64>,
     /// Whether the model reasons before it answers.
     #[serde(default)]
     pub reasons: bool,
@@ -112,17 +123,35 @@ impl ModelProfile {
         let prices = [self.price_input, self.price_cache_read, self.price_cache_write, self.price_output];
         let has_bad_price = prices.iter().flatten().any(|price| !price.is_finite() || *price < 0.0);
         let reply = self.reply_tokens();
+        let has_bad_ratio = self.token_ratio.is_some_and(|ratio| !(RATIO_MIN..=RATIO_MAX).contains(&ratio));
         let has_no_room = self.window_tokens.is_some_and(|window| window <= reply);
         let fault = if self.name.trim().is_empty() {
             "a model has no name".to_owned()
         } else if has_bad_price {
             format!("{}: a price is below zero", self.name)
+        } else if has_bad_ratio {
+            format!("{}: token_ratio is between {RATIO_MIN} and {RATIO_MAX}", self.name)
         } else if has_no_room {
             format!("{}: a reply of {reply} tokens leaves nothing of its window", self.name)
         } else {
             return Ok(());
         };
         Err(BadProfiles(fault))
+    }
+
+    /// The encoding that its tokens are counted in.
+    pub fn encoding(&self) -> String {
+        counter_for(self.encoding.as_deref().unwrap_or(&self.name)).encoding().to_owned()
+    }
+
+    pub fn token_estimate(&self) -> TokenEstimate {
+        let is_exact = is_known_encoding(self.encoding.as_deref().unwrap_or(&self.name));
+        if is_exact && self.token_ratio.is_none() {
+            return TokenEstimate::EXACT;
+        }
+        let per_mille = |ratio: f64| (ratio * 1_000.0).round() as u64;
+        let likely = per_mille(self.token_ratio.unwrap_or(RATIO));
+        TokenEstimate { likely, worst: per_mille(RATIO_WORST).max(likely * 4 / 3) }
     }
 
     pub fn reply_tokens(&self) -> u64 {
@@ -142,6 +171,18 @@ impl ModelProfile {
         let fresh = usage.input.saturating_sub(usage.cached).saturating_sub(usage.cache_written);
         let parts = [(usage.cached, read), (usage.cache_written, write), (fresh, input), (usage.output, output)];
         Some(parts.iter().map(|(tokens, price)| tokens.0 as f64 * price).sum::<f64>() / 1e6)
+    }
+
+    /// The prices per token; `None` if they are unknown.
+    pub fn token_prices(&self) -> Option<TokenPrices> {
+        let (input, output) = (self.price_input?, self.price_output?);
+        let picodollars = |dollars: f64| (dollars * 1e6).round() as u64;
+        Some(TokenPrices {
+            input: picodollars(input),
+            cache_read: picodollars(self.price_cache_read.unwrap_or(input)),
+            cache_write: picodollars(self.price_cache_write.unwrap_or(input)),
+            output: picodollars(output),
+        })
     }
 
     /// The prices as session settings: a session weighs rewriting its prompt against what that costs.
@@ -177,7 +218,9 @@ mod tests {
             ("gpt-5-pro", "gpt-5*"),
             ("gpt-5.99", "gpt-5*"),
             ("claude-opus-5-5", "claude-*"),
-            ("llama3:8b", "llama3:8b"),
+            ("llama3:8b", "llama*"),
+            ("meta-llama/Llama-3.3-70B-Instruct", "llama*"),
+            ("deepseek-v3.2", "deepseek-*"),
             ("gpt-4o:x", "gpt-4o"),
             ("openai/gpt-4o-mini", "gpt-4o-mini"),
             ("GPT-4o-2024-11-20", "gpt-4o"),
@@ -205,7 +248,8 @@ mod tests {
             let mut policy = Policy::default();
             let set = policy.set_all(settings.iter().map(|(key, value)| (*key, value.as_str())));
             assert_eq!(set, Ok(()), "{}", profile.name);
-            assert!(profile.context_tokens_max().is_some_and(|tokens| tokens > Tokens(1_000)), "{}", profile.name);
+            let has_window = profile.context_tokens_max().is_some_and(|tokens| tokens > Tokens(1_000));
+            assert!(has_window || profile.is_family(), "{}", profile.name);
         }
     }
 
@@ -220,6 +264,20 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_exact_or_have_an_estimate() {
+        let of = |model: &str| {
+            let estimate = ModelProfiles::built_in().lookup(model).token_estimate();
+            (estimate.likely, estimate.worst)
+        };
+        for model in ["gpt-5.2", "gpt-4o-mini", "o3-pro", "gpt-3.5-turbo", "gpt-oss-20b"] {
+            assert_eq!(of(model), (1_000, 1_000), "{model}");
+        }
+        assert_eq!(of("claude-opus-4-5"), (1_200, 1_600));
+        assert_eq!(of("qwen3-coder"), (1_050, 1_500));
+        assert_eq!(of("some-local-model"), (1_200, 1_500));
+    }
+
+    #[test]
     fn bad_tables_are_refused() {
         let bad = [
             "nonsense",
@@ -228,6 +286,7 @@ mod tests {
             "[[model]]\nname = \"x\"\napi = \"grpc\"\n",
             "[[model]]\nname = \"x\"\nprice_input = -1.0\n",
             "[[model]]\nname = \"x\"\nwindow_tokens = 4096\n",
+            "[[model]]\nname = \"x\"\ntoken_ratio = 0.0\n",
         ];
         for table in bad {
             assert!(ModelProfiles::built_in().with_table(table).is_err(), "{table}");
@@ -247,5 +306,15 @@ mod tests {
         // 0.6 × $0.30 + 0.3 × $3.75 + 0.1 × $3 + 0.01 × $15.
         assert!((sonnet.dollars(&usage).expect("prices") - 1.755).abs() < 1e-9);
         assert_eq!(ModelProfile::default().dollars(&usage), None);
+        let want =
+            TokenPrices { input: 3_000_000, cache_read: 300_000, cache_write: 3_750_000, output: 15_000_000 };
+        assert_eq!(sonnet.token_prices(), Some(want));
+        let nano = ModelProfiles::built_in().lookup("gpt-5-nano").token_prices().expect("prices");
+        assert_eq!(
+            (nano.cache_read, nano.cache_write, nano.input),
+            (5_000, 50_000, 50_000),
+            "writing costs no more"
+        );
+        assert_eq!(ModelProfiles::built_in().lookup("gpt-5.99").token_prices(), None);
     }
 }

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, StreamId, TurnNo};
 use neap_core::base::message::{Exchange, Message, Role};
 use neap_core::base::prompt;
-use neap_core::client::Digest;
 use neap_core::memory::{RecallRequest, RecallResponse};
 use neap_core::recall::{Candidates, Query, RankedResults, RankedSearch};
 use neap_core::session::event::{Event, TurnEvent};
@@ -260,16 +260,16 @@ impl StoreLayer for PlantedStore {
         Ok(results)
     }
 
-    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+    async fn recall(&self, stream: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         self.flush().await?;
         if self.plant == Plant::RepeatedWrite {
             return Ok(RecallResponse::default());
         }
         if self.plant == Plant::WrongAgent {
             let all = self.inner.agents().await?.into_iter().map(|info| info.agent.stream());
-            let other = all.into_iter().find(|stream| stream != agent);
-            return self.inner.recall(&other.unwrap_or_else(|| agent.clone()), request).await;
+            let other = all.into_iter().find(|other| other != stream);
+            return self.inner.recall(&other.unwrap_or_else(|| stream.clone()), request).await;
         }
-        self.inner.recall(agent, request).await
+        self.inner.recall(stream, request).await
     }
 }

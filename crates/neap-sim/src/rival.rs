@@ -88,14 +88,8 @@ pub(crate) fn random_tool_call(rng: &mut Rng, session: &neap_engine::Session) ->
     let ids: Vec<String> = all().map(|(id, _)| id).collect();
     let id = rng.pick(&ids).cloned().unwrap_or_else(|| "something".to_owned());
     let tools = [
-        "expand_effort",
-        "expand_effort",
-        "collapse_effort",
-        "close_effort",
-        "reopen_effort",
-        "switch_effort",
-        "effort_status",
-        "open_effort",
+        "expand_effort", "expand_effort", "collapse_effort", "close_effort", "reopen_effort", "switch_effort",
+        "effort_status", "open_effort",
     ];
     (rng.word(&tools), id)
 }

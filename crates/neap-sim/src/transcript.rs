@@ -1,9 +1,10 @@
 //! Transcripts as other programs write them.
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::Stamp;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::{RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
+use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
 use neap_model::transcript::Program;
 

@@ -22,11 +22,11 @@ const TRIES_MAX: usize = 3;
 
 pub(super) fn erase_memory(
     db: &mut Connection,
-    agent: &StreamId,
+    stream: &StreamId,
     id: MemoryId,
     now: Stamp,
 ) -> Result<u64, DbError> {
-    let erased = erase(db, agent, id, now)?;
+    let erased = erase(db, stream, id, now)?;
     // Also if nothing was left: an earlier erasure may have been cut short before this.
     scrub::purge_deleted(db)?;
     Ok(erased)
@@ -43,8 +43,8 @@ struct ErasurePlan {
 
 impl ErasurePlan {
     /// `db` must be in a transaction. `None` if there is nothing to erase.
-    fn of(db: &Connection, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
-        let Some(stream) = events::stream_number(db, agent.as_str())? else { return Ok(None) };
+    fn of(db: &Connection, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<Option<Self>, DbError> {
+        let Some(stream) = events::stream_number(db, stream.as_str())? else { return Ok(None) };
         let last = events::last_seq(db, stream)?;
         let tombstone = Event::Memory(MemoryEvent::Erased { id });
         // The events themselves tell which are this memory's; for damaged ones only its history can.
@@ -77,10 +77,10 @@ impl ErasurePlan {
     }
 }
 
-fn erase(db: &mut Connection, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
+fn erase(db: &mut Connection, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, DbError> {
     for _ in 0..TRIES_MAX {
         let snapshot = db.transaction()?;
-        let plan = ErasurePlan::of(&snapshot, agent, id, now)?;
+        let plan = ErasurePlan::of(&snapshot, stream, id, now)?;
         drop(snapshot);
         let Some(plan) = plan else { return Ok(0) };
         let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -92,7 +92,7 @@ fn erase(db: &mut Connection, agent: &StreamId, id: MemoryId, now: Stamp) -> Res
         }
     }
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let Some(plan) = ErasurePlan::of(&transaction, agent, id, now)? else { return Ok(0) };
+    let Some(plan) = ErasurePlan::of(&transaction, stream, id, now)? else { return Ok(0) };
     let erased = write(&transaction, &plan, id, now)?;
     transaction.commit()?;
     Ok(erased)

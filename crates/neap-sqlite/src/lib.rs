@@ -47,9 +47,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
@@ -72,7 +72,7 @@ use rusqlite::Transaction;
 use search::QueryContext;
 use texts::IdCache;
 use vector_cache::VectorCache;
-use writer::Writer;
+use writer::{WriteKind, Writer};
 
 #[derive(Debug, Clone, Default)]
 pub struct OpenOptions {
@@ -109,11 +109,6 @@ impl SqliteStore {
     /// disk the store can be read, and commits fail with [`StoreError::ReadOnly`] until it is writable.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_with(path, &OpenOptions::default())
-    }
-
-    /// Like [`open`](Self::open), with [`OpenOptions::is_brief`].
-    pub fn open_briefly(path: &Path) -> Result<Self, StoreError> {
-        Self::open_with(path, &OpenOptions { is_brief: true, ..OpenOptions::default() })
     }
 
     /// Like [`open`](Self::open). Fails with [`StoreError::Lost`] if the WAL, the marker or a session folder does
@@ -301,41 +296,42 @@ impl SearchStore for SqliteStore {
         model: &str,
         batch: Vec<(TextId, Arc<str>, Embedding)>,
     ) -> Result<(), StoreError> {
-        self.writer.embed(model.to_owned(), batch).await
+        let model = model.to_owned();
+        self.writer.run(WriteKind::Keeps, move |db| vectors::put_embeddings(db, &model, &batch)).await
     }
 }
 
 #[async_trait]
 impl MemoryStore for SqliteStore {
-    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
-        let (agent, request) = (agent.clone(), request.clone());
-        self.readers.read(move |db| memory_recall::recall(db, &agent, &request)).await
+    async fn recall(&self, stream: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+        let (stream, request) = (stream.clone(), request.clone());
+        self.readers.read(move |db| memory_recall::recall(db, &stream, &request)).await
     }
 
-    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
-        let (agent, ids) = (agent.clone(), ids.to_vec());
-        self.readers.read(move |db| memories::memories(db, &agent, &ids)).await
+    async fn memories(&self, stream: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+        let (stream, ids) = (stream.clone(), ids.to_vec());
+        self.readers.read(move |db| memories::memories(db, &stream, &ids)).await
     }
 
     async fn list_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::list(db, &agent, kind, before, max)).await
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::list(db, &stream, kind, before, max)).await
     }
 
-    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::due(db, &agent, now, max)).await
+    async fn memories_due(&self, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::due(db, &stream, now, max)).await
     }
 
-    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
-        let agent = agent.clone();
-        self.readers.read(move |db| memories::history(db, &agent, id)).await
+    async fn memory_history(&self, stream: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+        let stream = stream.clone();
+        self.readers.read(move |db| memories::history(db, &stream, id)).await
     }
 }
 
@@ -360,14 +356,17 @@ impl Maintenance for SqliteStore {
     }
 
     async fn rebuild(&self, session: &StreamId) -> Result<Vec<Finding>, StoreError> {
-        self.writer.rebuild(session.clone()).await
+        let session = session.clone();
+        self.writer.run(WriteKind::Keeps, move |db| rebuild::rebuild(db, &session)).await
     }
 
     async fn scrub(&self, session: &StreamId, now: Stamp) -> Result<u64, StoreError> {
-        self.writer.scrub(session.clone(), now).await
+        let session = session.clone();
+        self.writer.run(WriteKind::Erases, move |db| scrub::scrub(db, &session, now)).await
     }
 
-    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.writer.erase_memory(agent.clone(), id, now).await
+    async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+        let stream = stream.clone();
+        self.writer.run(WriteKind::Erases, move |db| erase::erase_memory(db, &stream, id, now)).await
     }
 }

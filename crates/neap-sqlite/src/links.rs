@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, TurnNo};
-use neap_core::client::{Digest, HistoryLink};
+use neap_core::client::HistoryLink;
 use rusqlite::{Connection, params};
 
 use super::db_error::DbError;

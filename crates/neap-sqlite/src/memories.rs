@@ -136,8 +136,8 @@ pub(super) fn clear(db: &Connection, stream: i64) -> rusqlite::Result<()> {
 }
 
 /// `None` also if the store's format has no memories yet.
-pub(super) fn agent_stream(db: &Connection, agent: &StreamId) -> rusqlite::Result<Option<i64>> {
-    if schema::has_memories(db)? { events::stream_number(db, agent.as_str()) } else { Ok(None) }
+pub(super) fn agent_stream(db: &Connection, stream: &StreamId) -> rusqlite::Result<Option<i64>> {
+    if schema::has_memories(db)? { events::stream_number(db, stream.as_str()) } else { Ok(None) }
 }
 
 /// In this order. A damaged row is read from its last event; if that is damaged too, it is left out.
@@ -165,8 +165,8 @@ fn from_last_event(db: &Connection, text: i64) -> rusqlite::Result<Option<Memory
     Ok(if let Event::Memory(MemoryEvent::Changed { memory, .. }) = recorded.event { Some(*memory) } else { None })
 }
 
-pub(super) fn memories(db: &Connection, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, DbError> {
-    let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
+pub(super) fn memories(db: &Connection, stream: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, DbError> {
+    let Some(stream) = agent_stream(db, stream)? else { return Ok(Vec::new()) };
     let mut texts = Vec::with_capacity(ids.len());
     for id in ids {
         texts.extend(rowid_of(db, stream, *id)?);
@@ -176,12 +176,12 @@ pub(super) fn memories(db: &Connection, agent: &StreamId, ids: &[MemoryId]) -> R
 
 pub(super) fn list(
     db: &Connection,
-    agent: &StreamId,
+    stream: &StreamId,
     kind: Option<MemoryKind>,
     before: Option<MemoryId>,
     max: usize,
 ) -> Result<Vec<Memory>, DbError> {
-    let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
+    let Some(stream) = agent_stream(db, stream)? else { return Ok(Vec::new()) };
     let end = match before {
         Some(id) => match written_at(db, stream, id)? {
             Some(at) => Some((at, id)),
@@ -224,14 +224,11 @@ fn written_at(db: &Connection, stream: i64, id: MemoryId) -> rusqlite::Result<Op
     }
     let Some(first) = event_seqs(db, stream, id)?.first().copied() else { return Ok(None) };
     let first = StreamReader::new(db, stream).between(first, first, 1)?.pop();
-    Ok(first.and_then(|stored| match stored {
-        StoredEvent::Whole(recorded) => Some(recorded.at.0),
-        StoredEvent::Damaged { .. } => None,
-    }))
+    Ok(first.and_then(StoredEvent::whole).map(|recorded| recorded.at.0))
 }
 
-pub(super) fn due(db: &Connection, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, DbError> {
-    let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
+pub(super) fn due(db: &Connection, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, DbError> {
+    let Some(stream) = agent_stream(db, stream)? else { return Ok(Vec::new()) };
     let mut statement =
         db.prepare_cached("SELECT due, text FROM memories WHERE stream = ? AND due IS NOT NULL AND due <= ?")?;
     let mut rows = statement.query(params![stream, now.0])?;
@@ -252,8 +249,8 @@ pub(super) fn event_seqs(db: &Connection, stream: i64, id: MemoryId) -> rusqlite
     rows.map(|seq| seq.map(|seq| Seq(seq as u64))).collect()
 }
 
-pub(super) fn history(db: &Connection, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, DbError> {
-    let Some(stream) = agent_stream(db, agent)? else { return Ok(Vec::new()) };
+pub(super) fn history(db: &Connection, stream: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, DbError> {
+    let Some(stream) = agent_stream(db, stream)? else { return Ok(Vec::new()) };
     let (mut reader, mut found) = (StreamReader::new(db, stream), Vec::new());
     for seq in event_seqs(db, stream, id)? {
         found.extend(reader.between(seq, seq, 1)?);

@@ -17,10 +17,10 @@ use neap_store::backend::rowids;
 
 pub(super) fn recall(
     db: &Connection,
-    agent: &StreamId,
+    stream: &StreamId,
     request: &RecallRequest,
 ) -> Result<RecallResponse, DbError> {
-    let Some(stream) = memories::agent_stream(db, agent)? else {
+    let Some(stream) = memories::agent_stream(db, stream)? else {
         return Ok(RecallResponse {
             document_frequencies: vec![0; request.terms.len()],
             ..RecallResponse::default()

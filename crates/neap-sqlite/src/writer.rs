@@ -8,9 +8,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use neap_core::base::ids::{Stamp, StreamId};
-use neap_core::memory::MemoryId;
-use neap_core::recall::{Embedding, TextId};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -20,8 +17,8 @@ use super::connect::{OpenMode, StoreLocation};
 use super::db_error::DbError;
 use super::marker::Marker;
 use super::prepare::PreparedCommit;
-use super::{checkpoint, cold, commit, erase, progress, rebuild, scrub, vectors};
-use neap_store::{Finding, StoreError};
+use super::{checkpoint, cold, commit, progress};
+use neap_store::StoreError;
 
 const BATCH_MAX: usize = 256;
 /// How often the background thread's result is polled while there are no jobs.
@@ -35,10 +32,15 @@ type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 enum Job {
     Commit(Box<PreparedCommit>, ReplySender<()>),
-    Rebuild(StreamId, ReplySender<Vec<Finding>>),
-    Scrub(StreamId, Stamp, ReplySender<u64>),
-    EraseMemory(StreamId, MemoryId, Stamp, ReplySender<u64>),
-    Embed(String, Vec<(TextId, Arc<str>, Embedding)>, ReplySender<()>),
+    /// Any other write; it replies itself.
+    Other(Box<dyn FnOnce(&mut WriterThread) + Send>),
+}
+
+/// Whether a write may leave text behind in a block that is packed but not stored yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WriteKind {
+    Keeps,
+    Erases,
 }
 
 /// Dropping it waits until all submitted jobs are done.
@@ -69,24 +71,21 @@ impl Writer {
         self.request(|reply| Job::Commit(Box::new(prepared), reply)).await
     }
 
-    pub(super) async fn rebuild(&self, session: StreamId) -> Result<Vec<Finding>, StoreError> {
-        self.request(|reply| Job::Rebuild(session, reply)).await
-    }
-
-    pub(super) async fn scrub(&self, session: StreamId, now: Stamp) -> Result<u64, StoreError> {
-        self.request(|reply| Job::Scrub(session, now, reply)).await
-    }
-
-    pub(super) async fn erase_memory(&self, agent: StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
-        self.request(|reply| Job::EraseMemory(agent, id, now, reply)).await
-    }
-
-    pub(super) async fn embed(
+    pub(super) async fn run<T: Send + 'static>(
         &self,
-        model: String,
-        batch: Vec<(TextId, Arc<str>, Embedding)>,
-    ) -> Result<(), StoreError> {
-        self.request(|reply| Job::Embed(model, batch, reply)).await
+        kind: WriteKind,
+        work: impl FnOnce(&mut Connection) -> Result<T, DbError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let job = |reply: ReplySender<T>| -> Box<dyn FnOnce(&mut WriterThread) + Send> {
+            Box::new(move |thread| {
+                if kind == WriteKind::Erases {
+                    thread.discard_packed();
+                }
+                let _ = reply.send(thread.with_connection(work));
+                thread.mark_written();
+            })
+        };
+        self.request(|reply| Job::Other(job(reply))).await
     }
 
     async fn request<T>(&self, job: impl FnOnce(ReplySender<T>) -> Job) -> Result<T, StoreError> {
@@ -144,10 +143,7 @@ impl WriterThread {
                     while batch.len() < BATCH_MAX {
                         match queue.try_recv() {
                             Ok(Job::Commit(prepared, reply)) => batch.push((prepared, reply)),
-                            Ok(
-                                other
-                                @ (Job::Rebuild(..) | Job::Scrub(..) | Job::EraseMemory(..) | Job::Embed(..)),
-                            ) => {
+                            Ok(other @ Job::Other(_)) => {
                                 next = Some(other);
                                 break;
                             }
@@ -156,24 +152,7 @@ impl WriterThread {
                     }
                     self.commit_all(batch);
                 }
-                Job::Rebuild(session, reply) => {
-                    let _ = reply.send(self.with_connection(|db| rebuild::rebuild(db, &session)));
-                    self.mark_written();
-                }
-                Job::Scrub(session, now, reply) => {
-                    self.discard_packed();
-                    let _ = reply.send(self.with_connection(|db| scrub::scrub(db, &session, now)));
-                    self.mark_written();
-                }
-                Job::EraseMemory(agent, id, now, reply) => {
-                    self.discard_packed();
-                    let _ = reply.send(self.with_connection(|db| erase::erase_memory(db, &agent, id, now)));
-                    self.mark_written();
-                }
-                Job::Embed(model, batch, reply) => {
-                    let _ = reply.send(self.with_connection(|db| vectors::put_embeddings(db, &model, &batch)));
-                    self.mark_written();
-                }
+                Job::Other(work) => work(&mut self),
             }
             next = next.or_else(|| self.next_job(queue));
         }

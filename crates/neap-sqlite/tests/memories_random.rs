@@ -25,22 +25,8 @@ impl Dice {
 }
 
 const WORDS: [&str; 16] = [
-    "apple",
-    "pear",
-    "plum",
-    "quince",
-    "fig",
-    "lime",
-    "peach",
-    "cherry",
-    "melon",
-    "grape",
-    "olive",
-    "mango",
-    "登录",
-    "ошибка",
-    "7",
-    "kiwi",
+    "apple", "pear", "plum", "quince", "fig", "lime", "peach", "cherry", "melon", "grape", "olive", "mango",
+    "登录", "ошибка", "7", "kiwi",
 ];
 const STATUSES: [Status; 5] =
     [Status::Superseded, Status::Inactive, Status::Retired, Status::Confirmed, Status::Archived];

@@ -286,14 +286,7 @@ fn an_index_that_is_deleted_and_made_anew_gives_the_same_answers() {
     drop(store);
     assert!(before.iter().any(|proposed| proposed.items.len() > 5 && proposed.mean_similarity != 0.0));
     let tables = [
-        "cards",
-        "frequencies",
-        "counts",
-        "vectors",
-        "vector_index",
-        "embedded",
-        "unembedded",
-        "withheld",
+        "cards", "frequencies", "counts", "vectors", "vector_index", "embedded", "unembedded", "withheld",
         "models",
     ];
     let db = Connection::open(&path).unwrap();

@@ -1,19 +1,43 @@
 //! Reads lines of files that other programs wrote, without blocking and with bounded memory.
 
-use std::fs::File;
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use memchr::memchr;
+use serde::de::DeserializeOwned;
 
-use crate::files;
+pub use crate::files::open_regular;
 
 /// Longest line held in memory, in bytes: a record of another program can contain a whole tool result.
 pub const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// `None` if there is no such file; fails at once on anything but a regular file (pipe, device, directory).
-pub fn open_regular(path: &Path) -> io::Result<Option<File>> {
-    files::open_regular(path)
+/// A regular file, or standard input for `-`.
+pub fn open_input(path: &Path) -> io::Result<Box<dyn BufRead>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::new(io::stdin())));
+    }
+    let file = open_regular(path)?;
+    let file = file.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "there is no such file"))?;
+    Ok(Box::new(BufReader::new(file)))
+}
+
+/// Parses each line that is not blank. Lines are counted from 1; an error does not name its line.
+pub fn json_lines<T: DeserializeOwned>(
+    source: impl BufRead,
+    bytes_max: usize,
+) -> impl Iterator<Item = (usize, Result<T, String>)> {
+    BoundedLines::new(source, bytes_max).zip(1..).filter_map(move |(line, at)| {
+        let parsed = match line {
+            Ok(BoundedLine::Whole(line)) if line.trim_ascii().is_empty() => return None,
+            Ok(BoundedLine::Whole(line)) => serde_json::from_slice(line.trim_ascii_end())
+                .map_err(|error| error.to_string().replace(" at line 1 column", " at column")),
+            Ok(BoundedLine::TooLong { bytes }) => {
+                Err(format!("the line has {bytes} bytes; the maximum is {bytes_max}"))
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        Some((at, parsed))
+    })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

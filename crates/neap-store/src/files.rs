@@ -105,7 +105,8 @@ pub fn file_len(path: &Path) -> io::Result<Option<u64>> {
     }
 }
 
-fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
+/// New files are readable by their owner only.
+pub fn owner_only(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
@@ -92,11 +92,11 @@ layer! {
         PutEmbeddings put_embeddings(model: &str, batch: Vec<(TextId, Arc<str>, Embedding)>) -> ();
     }
     MemoryStore {
-        Recall recall(agent: &StreamId, request: &RecallRequest) -> RecallResponse;
-        Memories memories(agent: &StreamId, ids: &[MemoryId]) -> Vec<Memory>;
-        ListMemories list_memories(agent: &StreamId, kind: Option<MemoryKind>, before: Option<MemoryId>, max: usize) -> Vec<Memory>;
-        MemoriesDue memories_due(agent: &StreamId, now: Stamp, max: usize) -> Vec<Memory>;
-        MemoryHistory memory_history(agent: &StreamId, id: MemoryId) -> Vec<StoredEvent>;
+        Recall recall(stream: &StreamId, request: &RecallRequest) -> RecallResponse;
+        Memories memories(stream: &StreamId, ids: &[MemoryId]) -> Vec<Memory>;
+        ListMemories list_memories(stream: &StreamId, kind: Option<MemoryKind>, before: Option<MemoryId>, max: usize) -> Vec<Memory>;
+        MemoriesDue memories_due(stream: &StreamId, now: Stamp, max: usize) -> Vec<Memory>;
+        MemoryHistory memory_history(stream: &StreamId, id: MemoryId) -> Vec<StoredEvent>;
     }
     Maintenance {
         Sessions sessions() -> Vec<SessionInfo>;
@@ -105,6 +105,6 @@ layer! {
         Examine examine(stream: Option<&StreamId>) -> Vec<Finding>;
         Rebuild rebuild(stream: &StreamId) -> Vec<Finding>;
         Scrub scrub(stream: &StreamId, now: Stamp) -> u64;
-        EraseMemory erase_memory(agent: &StreamId, id: MemoryId, now: Stamp) -> u64;
+        EraseMemory erase_memory(stream: &StreamId, id: MemoryId, now: Stamp) -> u64;
     }
 }

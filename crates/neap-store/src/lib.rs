@@ -26,11 +26,13 @@ pub use footprint::Footprint;
 pub use mem::MemStore;
 pub use store::{EventStore, Maintenance, MemoryStore, SearchStore, Store};
 
+use neap_core::base::cost::Cost;
 use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
-use neap_core::client::Tenant;
+use neap_core::base::tenant::Tenant;
+use neap_core::client::RequestTotals;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::project::Projection;
-use neap_core::session::state::SessionHead;
+use neap_core::session::state::{Metrics, SessionHead};
 use serde::{Deserialize, Serialize};
 
 /// Events to append to a stream, and the derived rows that they change.
@@ -55,6 +57,22 @@ pub enum StoredEvent {
     },
 }
 
+impl StoredEvent {
+    pub fn seq(&self) -> Seq {
+        match self {
+            StoredEvent::Whole(recorded) => recorded.seq,
+            StoredEvent::Damaged { seq, .. } => *seq,
+        }
+    }
+
+    pub fn whole(self) -> Option<RecordedEvent> {
+        match self {
+            StoredEvent::Whole(recorded) => Some(recorded),
+            StoredEvent::Damaged { .. } => None,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionInfo {
     pub session: SessionId,
@@ -67,6 +85,12 @@ pub struct SessionInfo {
     pub events: Seq,
     /// Whether the session was erased; then only its tombstone is left.
     pub scrubbed: bool,
+    /// Calls of its own model.
+    #[serde(default, skip_serializing_if = "Cost::is_nothing")]
+    pub cost: Cost,
+    /// Requests of clients that the proxy forwarded.
+    #[serde(rename = "passed", default, skip_serializing_if = "RequestTotals::is_empty")]
+    pub requests: RequestTotals,
     /// The proxy caller that owns the session, if any. Not serialised: no reader of a list needs it.
     #[serde(skip)]
     pub tenant: Option<Tenant>,
@@ -75,7 +99,8 @@ pub struct SessionInfo {
 impl SessionInfo {
     pub fn new(session: SessionId, head: &SessionHead, efforts: u64) -> Self {
         let SessionHead { created, updated, turn, seq, scrubbed, tenant, .. } = *head;
-        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, tenant }
+        let Metrics { cost, requests, .. } = head.metrics;
+        Self { session, created, updated, turns: turn, efforts, events: seq, scrubbed, cost, requests, tenant }
     }
 }
 

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
@@ -253,32 +253,32 @@ impl SearchStore for MemStore {
 
 #[async_trait]
 impl MemoryStore for MemStore {
-    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
+    async fn recall(&self, stream: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
         let none =
             || RecallResponse { document_frequencies: vec![0; request.terms.len()], ..RecallResponse::default() };
-        Ok(sessions.get(agent).map_or_else(none, |stream| stream.derived.recall(request)))
+        Ok(sessions.get(stream).map_or_else(none, |stream| stream.derived.recall(request)))
     }
 
-    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
+    async fn memories(&self, stream: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let Some(stream) = sessions.get(stream) else { return Ok(Vec::new()) };
         let stored = ids.iter().filter_map(|id| stream.derived.memories.get(id));
         Ok(stored.map(|stored| stored.memory.clone()).collect())
     }
 
     async fn list_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
     ) -> Result<Vec<Memory>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let Some(stream) = sessions.get(stream) else { return Ok(Vec::new()) };
         let before = match before {
             Some(id) => match stream.written_at(id) {
                 Some(at) => Some((at, id)),
@@ -289,14 +289,14 @@ impl MemoryStore for MemStore {
         Ok(stream.derived.list_memories(kind, before, max))
     }
 
-    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
-        Ok(self.state().sessions.get(agent).map_or_else(Vec::new, |stream| stream.derived.due_memories(now, max)))
+    async fn memories_due(&self, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError> {
+        Ok(self.state().sessions.get(stream).map_or_else(Vec::new, |stream| stream.derived.due_memories(now, max)))
     }
 
-    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
+    async fn memory_history(&self, stream: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError> {
         let all = self.state();
         let sessions = &all.sessions;
-        let Some(stream) = sessions.get(agent) else { return Ok(Vec::new()) };
+        let Some(stream) = sessions.get(stream) else { return Ok(Vec::new()) };
         let seqs = stream.derived.memory_history(id).iter();
         Ok(seqs.flat_map(|seq| stream.events_between(*seq, *seq)).collect())
     }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::client::Digest;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
 use neap_core::recall::{
     Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
@@ -123,7 +123,7 @@ pub trait SearchStore: Send + Sync {
     ) -> Result<(), StoreError>;
 }
 
-/// An agent's memories.
+/// An agent's memories. Each method takes the agent's stream, [`AgentId::stream`](neap_core::base::ids::AgentId::stream).
 #[async_trait]
 pub trait MemoryStore: Send + Sync {
     /// Memories of an agent, kind by kind, each kind up to its limit. With terms: memories that have any of them,
@@ -131,16 +131,16 @@ pub trait MemoryStore: Send + Sync {
     /// limit, more common terms add nothing. Without terms: newest first by creation. Inactive and retired
     /// memories are never included, superseded ones only on request. `text_count` and `document_frequencies` count
     /// the memories that the request searches: its kinds, statuses and times.
-    async fn recall(&self, agent: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError>;
+    async fn recall(&self, stream: &StreamId, request: &RecallRequest) -> Result<RecallResponse, StoreError>;
 
     /// Those of these memories that exist, of any status, in the given order. One point read each.
-    async fn memories(&self, agent: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
+    async fn memories(&self, stream: &StreamId, ids: &[MemoryId]) -> Result<Vec<Memory>, StoreError>;
 
     /// Memories of one kind or of all, of any status, newest first by creation, then by id; after the last page's
     /// final memory (also if that was erased meanwhile), at most `max`. Costs as much as it returns.
     async fn list_memories(
         &self,
-        agent: &StreamId,
+        stream: &StreamId,
         kind: Option<MemoryKind>,
         before: Option<MemoryId>,
         max: usize,
@@ -148,10 +148,10 @@ pub trait MemoryStore: Send + Sync {
 
     /// Memories that are due ([`MemoryRow::due`](neap_core::session::project::MemoryRow::due)), the longest due first, then
     /// by id; at most `max`. Costs as much as is due.
-    async fn memories_due(&self, agent: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
+    async fn memories_due(&self, stream: &StreamId, now: Stamp, max: usize) -> Result<Vec<Memory>, StoreError>;
 
     /// All events of a memory, in order. Costs as much as it returns.
-    async fn memory_history(&self, agent: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError>;
+    async fn memory_history(&self, stream: &StreamId, id: MemoryId) -> Result<Vec<StoredEvent>, StoreError>;
 }
 
 /// What there is, whether it is whole, and what is erased.
@@ -179,5 +179,5 @@ pub trait Maintenance: Send + Sync {
     /// it. Where it superseded or contested a fact, the event's quotation of it is erased too; the fact keeps its
     /// status, so a superseded one is not restored. Returns how many events were overwritten, 0 if nothing was
     /// left to erase. Mentions in other records or sessions stay.
-    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
+    async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError>;
 }

@@ -119,6 +119,29 @@ pub(crate) fn parse_session_id(name: &str) -> Result<SessionId, Failure> {
     })
 }
 
+/// The session of a chat that names none.
+const DEFAULT_SESSION: &str = "default";
+
+/// The named session, else the one used last. Which one that is is said, unless it is the one that a chat without a
+/// name has: clients of the proxy have sessions that nobody named.
+pub(crate) async fn named_or_latest(engine: &Engine, named: Option<&str>) -> Result<SessionId, Failure> {
+    if let Some(name) = named {
+        return parse_session_id(name);
+    }
+    let sessions = engine.sessions().await?;
+    // Streams without a turn hold a client's files.
+    let used = sessions.into_iter().filter(|info| !info.scrubbed && info.turns.0 > 0);
+    let latest =
+        used.max_by(|a, b| (a.updated, &a.session).cmp(&(b.updated, &b.session))).map(|info| info.session);
+    let latest = latest.ok_or_else(|| {
+        Failure::new("there is no session yet").hint("`neap chat`, `neap run` and `neap import` make one")
+    })?;
+    if latest.as_str() != DEFAULT_SESSION {
+        crate::out::print_notice(format!("session {latest}, the one used last"));
+    }
+    Ok(latest)
+}
+
 pub(crate) fn parse_setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),

@@ -56,6 +56,8 @@ pub(crate) const NEAP_API_KEY: &str = "NEAP_API_KEY";
 /// Key for OpenAI-compatible providers.
 pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// An older name of [`OPENAI_BASE_URL`] that some programs still read.
+pub(crate) const OPENAI_API_BASE: &str = "OPENAI_API_BASE";
 pub(crate) const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";
 /// A bearer token instead of [`ANTHROPIC_API_KEY`].
 pub(crate) const ANTHROPIC_AUTH_TOKEN: &str = "ANTHROPIC_AUTH_TOKEN";
@@ -110,6 +112,11 @@ pub(crate) fn signing_key() -> Option<String> {
 
 pub(crate) fn log_level() -> Option<String> {
     var(NEAP_LOG)
+}
+
+/// Whether a variable whose name begins like this has a value.
+pub(crate) fn has_prefix(prefix: &str) -> bool {
+    std::env::vars_os().any(|(name, value)| name.to_string_lossy().starts_with(prefix) && !value.is_empty())
 }
 
 /// The value of a variable; an empty one counts as unset.

@@ -1,30 +1,19 @@
 //! All changes that this crate makes to files. New files and folders are readable by their owner only.
 #![allow(clippy::disallowed_methods, reason = "this is the module that the ban points to")]
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
 
+use neap_store::files::owner_only;
+pub(crate) use neap_store::files::{create_dir, remove};
 use tempfile::NamedTempFile;
 
 const BEST_EFFORT_BYTES_MAX: u64 = 16 << 20;
 
 /// Fails if the file exists.
 pub(crate) fn create_new(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Also creates missing parents.
-pub(crate) fn create_dir(path: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    owner_only(OpenOptions::new().write(true).create_new(true)).open(path)
 }
 
 /// Creates a file atomically; leaves an existing one unchanged.
@@ -54,20 +43,12 @@ pub(crate) fn replace_keeping_mode(path: &Path, content: &[u8]) -> io::Result<()
 /// Writes a file that may be lost or torn: readers can do without it.
 pub(crate) fn write_best_effort(path: &Path, content: &[u8]) -> io::Result<()> {
     create_dir(parent_folder(path))?;
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)?.write_all(content)
+    owner_only(OpenOptions::new().write(true).create(true).truncate(true)).open(path)?.write_all(content)
 }
 
 /// Appends to a log in one write, so that processes do not interleave; returns the new length.
 pub(crate) fn append(path: &Path, content: &[u8]) -> io::Result<u64> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = owner_only(OpenOptions::new().append(true).create(true)).open(path)?;
     file.write_all(content)?;
     Ok(file.metadata()?.len())
 }
@@ -86,31 +67,24 @@ pub(crate) fn read_best_effort(path: &Path) -> Option<Vec<u8>> {
 }
 
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
+    let file = open_lock(path)?;
     file.lock()?;
     Ok(file)
 }
 
 /// Like [`lock`], but returns `None` instead of waiting.
 pub(crate) fn try_lock(path: &Path) -> Option<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).ok()?;
+    let file = open_lock(path).ok()?;
     file.try_lock().ok().map(|()| file)
+}
+
+fn open_lock(path: &Path) -> io::Result<File> {
+    owner_only(OpenOptions::new().write(true).create(true).truncate(false)).open(path)
 }
 
 /// Renames a folder; fails if the new name exists.
 pub(crate) fn rename_no_clobber(from: &Path, to: &Path) -> io::Result<()> {
-    if to.symlink_metadata().is_ok() {
-        return Err(io::Error::new(ErrorKind::AlreadyExists, format!("{} exists already", to.display())));
-    }
-    std::fs::rename(from, to)?;
+    neap_store::files::rename(from, to)?;
     sync_folder(to)
 }
 
@@ -145,11 +119,4 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-pub(crate) fn remove(path: &Path) -> io::Result<()> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        Ok(()) | Err(_) => Ok(()),
-    }
 }

@@ -87,7 +87,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
     };
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,
-        Command::Run(args) => cmd::run::run(&data()?, args).await,
+        Command::Run(args) => cmd::run::run(&data()?, args, json).await,
         Command::Serve(args) => cmd::serve::run(&data()?, args).await,
         Command::Mcp(args) => cmd::mcp::run(&data()?, args).await,
         Command::Install(args) => cmd::install::run(data_dir.as_deref(), &agent, &args, json),
@@ -96,7 +96,7 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Context(args) => cmd::context::run(&data()?, &args, json).await,
         Command::Explain(args) => cmd::explain::run(&data()?, &args, json).await,
         Command::Report(args) if args.live => cmd::watch::run(args.watch, json).await,
-        Command::Report(args) => cmd::report::run(&data()?, &args.session, json).await,
+        Command::Report(args) => cmd::report::run(&data()?, &args, json).await,
         Command::Remember(args) => cmd::remember::run(&data()?, args, json).await,
         Command::Recall(args) => cmd::recall::run(&data()?, args, json).await,
         Command::Session(args) => cmd::session::run(&data()?, args, json).await,

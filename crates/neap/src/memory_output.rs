@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use neap_core::memory::learn::{MemoryHit, MemoryResponse};
-use neap_core::memory::{Body, CensorPattern, DraftOutcome, Memory};
+use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryHit, MemoryResponse};
+use neap_core::memory::{Author, Body, CensorPattern, DraftOutcome, Memory, MemoryId, Provenance};
 use neap_engine::Agent;
 use serde_json::json;
 
@@ -12,7 +12,17 @@ use crate::out::{self, BOLD, DIM, Failure};
 /// Longest memory on one line, in characters.
 const LINE_CHARS_MAX: usize = 100;
 
-/// Prints an outcome; a refusal becomes a failure.
+/// What a person changes in a memory.
+pub(crate) fn amendment(id: MemoryId, how: Amendment) -> MemoryCommand {
+    MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) }
+}
+
+/// Runs a command and prints its outcome; a refusal becomes a failure.
+pub(crate) async fn run(agent: &mut Agent, command: MemoryCommand, json: bool) -> Result<ExitCode, Failure> {
+    let response = agent.run_command(command).await?;
+    print_outcome(agent, response, json).await
+}
+
 pub(crate) async fn print_outcome(
     agent: &Agent,
     response: MemoryResponse,
@@ -20,13 +30,9 @@ pub(crate) async fn print_outcome(
 ) -> Result<ExitCode, Failure> {
     match response {
         MemoryResponse::Refused(refusal) => {
+            let hint = "`neap memory history ID` lists its versions";
             let failure = Failure::from_refusal(&refusal);
-            let has_hint = refusal.hint.is_some();
-            return Err(if has_hint {
-                failure
-            } else {
-                failure.hint("`neap memory history ID` lists its versions")
-            });
+            return Err(if refusal.hint.is_some() { failure } else { failure.hint(hint) });
         }
         MemoryResponse::Remembered { id, outcome, note, superseded, similar, .. } => {
             let memory = agent.get(id).await?;

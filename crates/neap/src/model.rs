@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use neap_core::base::cost::{Cost, fitting_budget};
+use neap_core::base::token_ratio::{RequestBudget, TokenScale};
+use neap_core::base::tokens::Tokens;
 use neap_core::client::WireApi;
 use neap_engine::Session;
-use neap_model::ChatModel;
-use neap_model::bpe::counter_for;
 use neap_model::client::{ApiKey, BaseUrl, Client, ClientOptions, default_base_url};
 use neap_model::profile::{ModelProfile, ModelProfiles};
 use neap_model::summarize::ModelSummarizer;
@@ -62,8 +62,7 @@ pub(crate) fn summarizer(
 
 impl ChosenModel {
     pub(crate) fn encoding(&self) -> String {
-        let name = self.profile.encoding.as_deref().unwrap_or(self.client.name());
-        counter_for(name).encoding().to_owned()
+        self.profile.encoding()
     }
 
     /// The model's prices as settings, followed by the user's, which override them.
@@ -74,7 +73,9 @@ impl ChosenModel {
 
     /// Lowers the context budget of a session that was created for a larger model.
     pub(crate) async fn fit_budget(&self, session: &mut Session) -> Result<(), Failure> {
-        let Some(limit) = self.profile.context_tokens_max() else { return Ok(()) };
+        let Some(window) = self.profile.context_tokens_max() else { return Ok(()) };
+        let scale = TokenScale::new(self.profile.token_estimate(), None, None);
+        let limit = RequestBudget { limit: window, scale, new: Tokens::ZERO }.ours();
         let budget = session.state().policy().context_budget();
         if budget > limit {
             session.set("context_tokens_max", &limit.0.to_string()).await?;

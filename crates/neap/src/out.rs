@@ -11,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 use neap_core::base::refusal::Refusal;
 use neap_core::memory::Confidence;
 pub(crate) use neap_core::text::figures::{dollars, plural as count, thousands};
+use neap_core::text::fold_whitespace;
 use neap_engine::EngineError;
 use neap_store::StoreError;
 use serde::Serialize;
@@ -160,6 +161,20 @@ pub(crate) fn print_masked_notice(text: &str) {
     }
 }
 
+/// Answers a program in JSON, or a person in text.
+pub(crate) fn print_answer(
+    json: bool,
+    value: &impl Serialize,
+    text: impl FnOnce() -> String,
+) -> Result<ExitCode, Failure> {
+    if json {
+        print_json(value)?;
+    } else {
+        print_text(text());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print_line(json_text(value)?);
     Ok(())
@@ -201,9 +216,13 @@ pub(crate) fn escape_control(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+pub(crate) fn one_line(text: &str) -> String {
+    fold_whitespace(&escape_control(text))
+}
+
 /// On one line, truncated with an ellipsis.
 pub(crate) fn shorten(text: &str, chars_max: usize) -> String {
-    let flat = escape_control(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = one_line(text);
     match flat.char_indices().nth(chars_max.saturating_sub(1)) {
         Some((cut, last)) if cut + last.len_utf8() < flat.len() => format!("{}…", &flat[..cut]),
         Some(_) | None => flat,

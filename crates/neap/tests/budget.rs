@@ -186,7 +186,7 @@ fn what_is_over_its_budget_goes_on_only_if_somebody_says_so() {
     let error = &answer.json()["error"];
     assert_eq!(error["type"], "invalid_request_error");
     let message = error["message"].as_str().unwrap_or_default();
-    assert!(message.starts_with("prompt is too long: ") && message.contains("system prompt 2"), "{message}");
+    assert!(message.starts_with("prompt is too long: ") && message.contains("system prompt 4"), "{message}");
     assert!(message.contains("hint: raise --budget above"), "{message}");
     assert!(mock.requests().is_empty());
     let passing = proxy(&mock, &["--over-budget", "pass"]);

@@ -89,12 +89,7 @@ const PLACES: [fn(&str) -> Shown; 32] = [
 fn noise(seed: u64) -> Shown {
     let of = |name: &str| (name.to_owned(), format!("n{seed}"));
     let names = [
-        "date",
-        "x-request-id",
-        "traceparent",
-        "idempotency-key",
-        "user-agent",
-        "x-stainless-retry-count",
+        "date", "x-request-id", "traceparent", "idempotency-key", "user-agent", "x-stainless-retry-count",
         "x-amz-date",
     ];
     Shown { headers: names.map(of).to_vec(), query: vec![format!("beta=n{seed}")], ..Shown::default() }

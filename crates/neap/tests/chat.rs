@@ -184,15 +184,8 @@ fn every_command_answers() {
 #[test]
 fn what_a_command_cannot_do_is_told_and_the_chat_goes_on() {
     let lines = [
-        "/expand nothing",
-        "/expand",
-        "/collapse nothing",
-        "/switch nothing",
-        "/close",
-        "/why soon",
-        "hello!",
-        "// not a command",
-        "/etc/hosts is a file",
+        "/expand nothing", "/expand", "/collapse nothing", "/switch nothing", "/close", "/why soon", "hello!",
+        "// not a command", "/etc/hosts is a file",
     ];
     let promised = [
         "No effort with id 'nothing'.\nhint: /efforts",

@@ -15,12 +15,8 @@ const RECORDS: usize = 6;
 /// A transcript of Claude Code about an automobile and other things.
 fn transcript(neap: &Neap) -> String {
     let said = [
-        "My automobile makes a noise.",
-        "Have the brakes looked at.",
-        "The dessert was too sweet.",
-        "Use less sugar next time.",
-        "We went along the shore.",
-        "That sounds nice.",
+        "My automobile makes a noise.", "Have the brakes looked at.", "The dessert was too sweet.",
+        "Use less sugar next time.", "We went along the shore.", "That sounds nice.",
     ];
     let record = |(at, text): (usize, &&str)| {
         let kind = if at % 2 == 0 { "user" } else { "assistant" };

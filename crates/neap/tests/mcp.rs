@@ -5,26 +5,9 @@ use crate::rig::{self, Neap};
 use serde_json::{Value, json};
 
 const TOOLS: [&str; 20] = [
-    "open_effort",
-    "close_effort",
-    "effort_status",
-    "expand_effort",
-    "collapse_effort",
-    "switch_effort",
-    "search_efforts",
-    "reopen_effort",
-    "fetch_original",
-    "remember",
-    "recall",
-    "expand_detail",
-    "record_decision",
-    "review_decision",
-    "confirm_fact",
-    "forget",
-    "memory_status",
-    "summarize_text",
-    "record_turn",
-    "get_context",
+    "open_effort", "close_effort", "effort_status", "expand_effort", "collapse_effort", "switch_effort",
+    "search_efforts", "reopen_effort", "fetch_original", "remember", "recall", "expand_detail", "record_decision",
+    "review_decision", "confirm_fact", "forget", "memory_status", "summarize_text", "record_turn", "get_context",
 ];
 
 fn versions() -> impl Iterator<Item = &'static str> {

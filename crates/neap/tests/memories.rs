@@ -151,14 +151,7 @@ fn facts_are_confirmed_marked_and_found_wrong_and_what_rests_on_them_is_flagged(
     learn(
         &neap,
         &[
-            "memory",
-            "decide",
-            "Use Postgres",
-            "--confidence",
-            "0.85",
-            "--rests-on",
-            "f1",
-            "--reason",
+            "memory", "decide", "Use Postgres", "--confidence", "0.85", "--rests-on", "f1", "--reason",
             "evidence: measured",
         ],
     );
@@ -372,16 +365,8 @@ fn patterns_are_validated_and_can_be_tested() {
 fn a_persons_rule_ends_a_turn_and_the_turn_says_so() {
     let neap = Neap::new();
     neap.ok(&[
-        "memory",
-        "censor",
-        "add",
-        "launch codes",
-        "--reason",
-        "never speak of them",
-        "--side",
-        "input",
-        "--action",
-        "abort",
+        "memory", "censor", "add", "launch codes", "--reason", "never speak of them", "--side", "input",
+        "--action", "abort",
     ]);
     let ran = neap.fed(&["chat"], "tell me the launch codes\n");
     assert!(ran.err.contains("never speak of them"), "{}{}", ran.out, ran.err);

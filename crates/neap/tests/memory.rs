@@ -136,15 +136,8 @@ fn mem_debug_shows_what_is_done_and_no_words() {
 fn the_log_has_ids_and_counts_and_no_words() {
     let neap = Neap::new();
     let key = "ab".repeat(32);
-    let mut command = neap.command(&[
-        "lab",
-        "replay",
-        "script.jsonl",
-        "--session",
-        "default",
-        "--set",
-        "context_tokens_max=2500",
-    ]);
+    let mut command = neap
+        .command(&["lab", "replay", "script.jsonl", "--session", "default", "--set", "context_tokens_max=2500"]);
     let turns: Vec<Value> =
         chatter().lines().map(|line| turn(line, &[], &format!("I keep {CANARY} in mind."))).collect();
     neap.file("script.jsonl", rig::lines(&turns));

@@ -14,7 +14,7 @@ fn a_small_corpus_holds_every_bound() {
         .into_iter()
         .chain(halves)
         .chain(halves)
-        .chain(["foreign", "cold", "process", "warm", "refresh", "used"])
+        .chain(["foreign", "cold", "warm", "refresh", "used"])
         .collect();
     assert_eq!(steps, want);
     for row in rows {
@@ -31,7 +31,7 @@ fn a_proof_gives_the_same_figures_again() {
         let neap = Neap::new();
         let mut proofs = neap.json(&["lab", "proof", "memory", "--percent", "2"]);
         let rows = proofs[0]["rows"].as_array_mut().expect("rows");
-        rows.retain(|row| !["cold", "process", "warm"].contains(&row["step"].as_str().expect("a step")));
+        rows.retain(|row| !["cold", "warm"].contains(&row["step"].as_str().expect("a step")));
         proofs
     };
     assert_eq!(figures(), figures());

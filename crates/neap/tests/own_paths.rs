@@ -25,20 +25,7 @@ const OWN: [&str; 6] =
     ["/mcp", "/.well-known/oauth-protected-resource/mcp", "/neap/recent", "/metrics", "/healthz", "/readyz"];
 const BEFORE: [&str; 9] = ["", "/", "//", "/.", "/v1/..", "/%2e%2e", "/s/mine", "/x/%2E%2E", "/a/b/../.."];
 const AFTER: [&str; 15] = [
-    "",
-    "/",
-    "//",
-    ";x",
-    ";x=1/",
-    "%2f",
-    "%2F..%2f",
-    ".",
-    "%00",
-    "%20",
-    "/.",
-    "%3bx",
-    "%5c",
-    "/v1/messages",
+    "", "/", "//", ";x", ";x=1/", "%2f", "%2F..%2f", ".", "%00", "%20", "/.", "%3bx", "%5c", "/v1/messages",
     "/Chat/Completions",
 ];
 
@@ -165,12 +152,7 @@ fn the_token_goes_to_no_provider() {
     let proxy = Proxy::with(&["--upstream", &mock.url("")], &[("NEAP_MCP_TOKEN", TOKEN)]);
     let mut die = Die(4);
     let paths = [
-        "/v1/chat/completions",
-        "/v1/messages",
-        "/v1/responses",
-        "/v1/models",
-        "/v1/files/x?y=1",
-        "/any/thing",
+        "/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/models", "/v1/files/x?y=1", "/any/thing",
         "/s/a/v1/messages",
     ];
     for nth in 0..200 {

@@ -73,17 +73,8 @@ fn the_registry_is_told_what_it_asks_for() {
     assert!((1..=100).contains(&length) && text(&server, "title").chars().count() <= 100);
     assert!(text(&server, "$schema").ends_with("/server.schema.json"));
     let known = [
-        "$schema",
-        "name",
-        "title",
-        "description",
-        "version",
-        "packages",
-        "remotes",
-        "repository",
-        "websiteUrl",
-        "icons",
-        "_meta",
+        "$schema", "name", "title", "description", "version", "packages", "remotes", "repository", "websiteUrl",
+        "icons", "_meta",
     ];
     assert!(server.as_object().expect("an object").keys().all(|key| known.contains(&key.as_str())));
 }

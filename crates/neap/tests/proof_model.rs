@@ -75,15 +75,8 @@ fn a_model_that_only_talks_fails_what_asks_for_more() {
     let (code, rows) = prove(&mock, "1");
     let failed: Vec<&str> = rows.iter().filter(|(_, passed)| *passed == 0).map(|(row, _)| row.as_str()).collect();
     let want = [
-        "problem",
-        "implied complaint",
-        "how do I",
-        "explicit sign",
-        "detail",
-        "evicted topic",
-        "detail of an evicted topic",
-        "reopening",
-        "summary",
+        "problem", "implied complaint", "how do I", "explicit sign", "detail", "evicted topic",
+        "detail of an evicted topic", "reopening", "summary",
     ];
     assert_eq!((code, failed), (1, want.to_vec()));
 }
@@ -104,12 +97,7 @@ fn a_model_that_acts_on_everything_fails_what_asks_for_nothing() {
     let (code, rows) = prove(&mock, "1");
     let failed: Vec<&str> = rows.iter().filter(|(_, passed)| *passed == 0).map(|(row, _)| row.as_str()).collect();
     for row in [
-        "greeting",
-        "one-shot question",
-        "sub-topic",
-        "answer to a question",
-        "later",
-        "on hold",
+        "greeting", "one-shot question", "sub-topic", "answer to a question", "later", "on hold",
         "something else instead",
     ] {
         assert!(failed.contains(&row), "{row} passed; failed: {failed:?}");

@@ -4,19 +4,8 @@ use crate::rig::{Neap, lines, objects};
 use serde_json::{Value, json};
 
 const KEYS: [&str; 13] = [
-    "active",
-    "ambient_exchanges",
-    "banners",
-    "budget",
-    "evicted",
-    "evicted_count",
-    "expanded",
-    "naive_tokens",
-    "open",
-    "refusals",
-    "shown_summaries",
-    "tokens",
-    "turn",
+    "active", "ambient_exchanges", "banners", "budget", "evicted", "evicted_count", "expanded", "naive_tokens",
+    "open", "refusals", "shown_summaries", "tokens", "turn",
 ];
 
 /// Ten sentences that share no keywords with each other or with the efforts below.
@@ -72,27 +61,9 @@ fn each_turn_has_exactly_the_documented_keys_and_layers() {
     let told = check(&[], &[say("Hello.")]);
     let layers: Vec<&str> = told[0]["tokens"].as_object().expect("layers").keys().map(String::as_str).collect();
     let known = [
-        "active",
-        "ambient",
-        "calibration",
-        "censors",
-        "decisions",
-        "episodes",
-        "expanded",
-        "facts",
-        "focus",
-        "frame",
-        "identity",
-        "message",
-        "note",
-        "open",
-        "procedures",
-        "profile",
-        "protocol",
-        "summaries",
-        "tail",
-        "tools",
-        "total",
+        "active", "ambient", "calibration", "censors", "decisions", "episodes", "expanded", "facts", "focus",
+        "frame", "identity", "message", "note", "open", "procedures", "profile", "protocol", "summaries", "tail",
+        "tools", "total",
     ];
     assert_eq!(layers, known);
 }

@@ -310,24 +310,6 @@ fn nobody_is_their_own_upstream() {
     assert!(ran.err.contains("is this proxy itself") && ran.err.contains("hint:"), "{}", ran.err);
 }
 
-/// `neap run`: a proxy for one command, which is told of it; its exit code is passed on.
-#[cfg(unix)]
-#[test]
-fn a_command_is_run_with_a_proxy_of_its_own() {
-    let neap = Neap::new();
-    let script = "echo $OPENAI_BASE_URL $ANTHROPIC_BASE_URL $1; exit 7";
-    let ran = neap.run(&["run", "--upstream", "http://127.0.0.1:9", "--", "sh", "-c", script, "sh", "--json"]);
-    assert_eq!((ran.code, ran.err.as_str()), (7, ""), "{}", ran.out);
-    let [openai, anthropic, argument] = ran.out.split_whitespace().collect::<Vec<_>>()[..] else {
-        panic!("{}", ran.out)
-    };
-    assert_eq!((openai, argument), (format!("{anthropic}/v1").as_str(), "--json"));
-    assert!(anthropic.starts_with("http://127.0.0.1:"), "{anthropic}");
-    assert_eq!(neap.run(&["run", "--", "sh", "-c", "kill -9 $$"]).code, 137);
-    let ran = neap.run(&["run", "--", "no-such-command-here"]);
-    assert!(ran.code == 2 && ran.err.contains("cannot run 'no-such-command-here'"), "{}", ran.err);
-}
-
 /// By default a request goes to where its kind is at home, or where the environment says.
 #[test]
 fn the_environment_says_where_each_kind_goes() {

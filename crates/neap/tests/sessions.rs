@@ -111,6 +111,37 @@ fn what_is_not_there_is_named_with_a_hint() {
     assert!(!empty.data().exists(), "looking makes nothing");
 }
 
+/// Clients of the proxy have sessions that nobody named: without a name, the one used last is shown, and which one that is is said.
+#[test]
+fn without_a_name_the_session_used_last_is_shown() {
+    let neap = store();
+    let turn = json!({"user": "The boat leaks.", "calls": [{"name": "open_effort", "arguments": {"name": "boat"}}], "assistant": "Noted."});
+    neap.replay(&["--session", "later"], &[turn]);
+    let shown = |args: &[&str]| {
+        let ran = neap.run(&[args, &["--json"]].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
+        assert!(!ran.out.contains("the one used last"), "{args:?}: {}", ran.out);
+        (ran.err, serde_json::from_str::<Value>(&ran.out).expect("JSON"))
+    };
+    let said = "session later, the one used last\n";
+    let (err, efforts) = shown(&["session", "efforts"]);
+    assert_eq!((err.as_str(), &efforts[0]["id"]), (said, &json!("boat")));
+    let (err, report) = shown(&["report"]);
+    assert_eq!((err.as_str(), &report["turns"], &report["session"]), (said, &json!(1), &json!("later")));
+    let others: [&[&str]; 4] =
+        [&["session", "receipts"], &["session", "show"], &["session", "original", "t1"], &["explain"]];
+    for args in others {
+        assert_eq!(shown(args).0, said, "{args:?}");
+    }
+    assert_eq!(neap.json(&["report", "--session", "work"])["turns"], 5);
+    let (err, all) = shown(&["report", "--all"]);
+    assert_eq!((err.as_str(), &all["sessions"], &all["turns"]), ("", &json!(2), &json!(6)));
+    let one = neap.json(&["session", "erase", "later", "--confirm", "later"]);
+    assert!(one.is_object(), "{one}");
+    assert_eq!(shown(&["report"]).1["session"], "work", "an erased session is not the last");
+    assert_eq!(neap.run(&["report", "--all", "--session", "work"]).code, 2);
+}
+
 #[test]
 fn an_export_imported_under_another_name_has_the_same_events() {
     let neap = store();

@@ -4,17 +4,7 @@ pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// From January.
 pub(crate) const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
 ];
 /// From Monday.

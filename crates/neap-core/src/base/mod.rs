@@ -13,6 +13,8 @@ pub mod policy;
 pub mod prompt;
 pub mod provenance;
 pub mod refusal;
+mod stamp_format;
 pub mod tenant;
 pub mod testing;
+pub mod token_ratio;
 pub mod tokens;

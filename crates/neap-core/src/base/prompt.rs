@@ -45,6 +45,17 @@ pub const SPAN: &str = include_str!("prompts/span.md");
 pub const UNSUMMARISED: &str = include_str!("prompts/unsummarised.md");
 /// In place of the middle of an over-long message: `{count}`, `{handle}`.
 pub const EXCERPT: &str = include_str!("prompts/excerpt.md");
+/// First line of a tool result shown in short: `{what}`, `{count}`, `{handle}`.
+pub const TRIMMED: &str = include_str!("prompts/trimmed.md");
+/// In place of lines of a tool result: `{count}`.
+pub const TRIMMED_GAP: &str = include_str!("prompts/trimmed_gap.md");
+pub const TRIMMED_GAP_IN_LINE: &str = include_str!("prompts/trimmed_gap_in_line.md");
+/// After a line that stands for others: `{count}`.
+pub const TRIMMED_REPEATS: &str = include_str!("prompts/trimmed_repeats.md");
+/// How many lines of a listing are in each directory or file: `{places}`.
+pub const TRIMMED_PLACES: &str = include_str!("prompts/trimmed_places.md");
+/// Before the errors in a JSON document: `{shown}`, `{count}`.
+pub const TRIMMED_PROBLEMS: &str = include_str!("prompts/trimmed_problems.md");
 /// Tells a model that some of its own messages are shown in part, where the messages themselves do not show it.
 pub const SHOWN_IN_PART: &str = include_str!("prompts/shown_in_part.md");
 /// Before the summaries of a conversation that a host records message by message: `{older}`.

@@ -17,6 +17,10 @@ pub struct Tokens(pub u64);
 impl Tokens {
     pub const ZERO: Tokens = Tokens(0);
 
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
+    }
+
     pub fn saturating_sub(self, other: Tokens) -> Tokens {
         Tokens(self.0.saturating_sub(other.0))
     }

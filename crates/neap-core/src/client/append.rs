@@ -3,8 +3,8 @@
 use super::request::{ContentBlock, HistoryItem, Speaker};
 use crate::base::ids::EffortId;
 use crate::base::message::{CountedMessage, Message, Role};
-use crate::context::host_log;
 use crate::memory::Author;
+use crate::session::append_message;
 use crate::session::event::{EffortEvent, TurnEvent};
 use crate::session::route::route;
 use crate::session::state::SessionState;
@@ -49,7 +49,7 @@ pub fn enter_effort(state: &SessionState, name: &str) -> Option<EffortEvent> {
 
 /// Returns the events of a new message. The exchange it closes goes to the effort it belongs to.
 pub fn append_routed_message(state: &SessionState, message: CountedMessage, author: Author) -> Vec<TurnEvent> {
-    let mut events = host_log::append_message(state, message, author);
+    let mut events = append_message(state, message, author);
     for event in &mut events {
         if let TurnEvent::Closed { turn, scope } = event
             && let Some(pending) = state.head().pending.get(turn)

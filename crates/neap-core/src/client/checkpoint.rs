@@ -5,8 +5,8 @@ use super::cut_plan::CutPlan;
 use crate::base::handle::Handle;
 use crate::base::ids::TurnNo;
 use crate::base::message::Scope;
-use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::context::host_log::render_past;
 use crate::session::coverage::SummaryCoverage;
 use crate::session::effort::Effort;
 use crate::session::state::SessionState;
@@ -23,7 +23,7 @@ pub fn render_checkpoint(
     (0..=lines.len())
         .map(|first| {
             let missing = lines[..first].iter().map(|line| line.exchanges).sum();
-            render_lines(missing, &lines[first..])
+            render_past(missing, lines[first..].iter().map(|line| line.text.clone()))
         })
         .find(|text| CutPlan::text_tokens(counter, text) <= budget)
         .unwrap_or_default()
@@ -55,19 +55,4 @@ fn effort_line(effort: &Effort) -> Option<CheckpointLine> {
     let handle = Handle::Span { first: TurnNo(1), last: effort.last_active.max(TurnNo(1)), scope };
     let text = format!("[{handle}] {}, concluded: {}", effort.id, summary.text);
     Some(CheckpointLine { turn: effort.last_active, exchanges: effort.log.exchanges, text })
-}
-
-fn render_lines(left_out: u64, lines: &[CheckpointLine]) -> String {
-    let older = match left_out {
-        0 => String::new(),
-        n => prompt::fill(prompt::HOST_LOG_OLDER, &[("count", &n.to_string())]),
-    };
-    let mut text = prompt::fill(prompt::HOST_LOG_BEFORE, &[("older", &older)]);
-    for line in lines {
-        text.push('\n');
-        text.push_str(&line.text);
-    }
-    text.push('\n');
-    text.push_str(&prompt::fill(prompt::HOST_LOG_END, &[]));
-    text
 }

@@ -46,13 +46,15 @@ pub struct Changes {
     /// Omitted calls without a result, and results without a call.
     pub orphans: usize,
     pub shortened: usize,
+    /// Results shown in short from the first time on that they were sent.
+    pub trimmed: usize,
     pub added: usize,
 }
 
 impl Changes {
     pub fn total(&self) -> usize {
-        let Changes { dropped, thinking, orphans, shortened, added } = *self;
-        dropped + thinking + orphans + shortened + added
+        let Changes { dropped, thinking, orphans, shortened, trimmed, added } = *self;
+        dropped + thinking + orphans + shortened + trimmed + added
     }
 }
 
@@ -311,6 +313,10 @@ impl CutPlan {
             }
             let shortened = self.shortened_in(at);
             changes.shortened += shortened.len();
+            let is_trimmed = |(_, nth): &&BlockPos| {
+                !omitted.contains(nth) && shortened.iter().all(|(shorter, _)| shorter != nth)
+            };
+            changes.trimmed += request.trimmed.range((at, 0)..(at + 1, 0)).filter(is_trimmed).count();
             tokens += self.changed_tokens.get(&at).copied().unwrap_or(item.tokens);
             let (appended, appended_tokens) = self.appended_text(at);
             tokens += appended_tokens;

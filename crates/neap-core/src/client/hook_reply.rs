@@ -1,12 +1,14 @@
 //! Renders replies to hooks: parts, each within its budget. A reply goes into an agent's context, so it is short,
 //! states facts and no commands, and is marked as data. Where there is nothing to say, it is empty.
 
-use crate::base::ids::{EffortId, SessionId, Stamp};
+use crate::base::handle::Handle;
+use crate::base::ids::{EffortId, SessionId, Stamp, TurnNo};
 use crate::base::ledger::Layer;
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
-use crate::recall::{Ranked, RecalledContext};
+use crate::recall::{Filter, Ranked, RecalledContext, TextKind};
 use crate::session::effort::Effort;
+use crate::session::state::SessionState;
 use crate::text::render::one_line;
 
 /// Agents cut longer output.
@@ -16,6 +18,10 @@ const QUERY_TERMS_MIN: usize = 2;
 /// Similarity from which a text is relevant whatever its terms.
 pub(super) const SIMILARITY_MIN: f64 = 0.6;
 const OPEN_EFFORTS_MAX: usize = 8;
+/// Latest sessions of which open efforts are listed.
+const OPEN_SESSIONS_MAX: usize = 5;
+/// Bytes of a prompt that are searched for.
+const QUERY_BYTES_MAX: usize = 4_096;
 const RELATED_EFFORTS_MAX: usize = 3;
 
 /// Memory layers that other agents receive: what is recorded, not the stance.
@@ -35,6 +41,41 @@ impl Default for HookBudgets {
     fn default() -> Self {
         Self { lost: Tokens(400), knowledge: Tokens(500), efforts: Tokens(250), recalled: Tokens(850) }
     }
+}
+
+/// What is searched for: the end of a prompt, behind what was pasted.
+pub fn question_of(prompt: &str) -> &str {
+    &prompt[prompt.ceil_char_boundary(prompt.len().saturating_sub(QUERY_BYTES_MAX))..]
+}
+
+/// Whether this is the first prompt since the agent replaced its history with a summary.
+pub fn follows_compaction(state: &SessionState) -> bool {
+    state.head().compacted.is_some_and(|turn| turn.next() >= state.turn())
+}
+
+/// The turns that the agent has in its context beside its own summary; `None`: all of them.
+pub fn turns_in_sight(state: &SessionState) -> Option<Handle> {
+    let turn = state.head().compacted?;
+    Some(Handle::Turns { first: turn.next(), last: TurnNo(state.turn().0.max(turn.0 + 1)) })
+}
+
+/// Whether an effort of this session may be shown to the agent of `own`: not what it still has in its context.
+pub fn may_show_effort(session: &SessionId, own: &SessionId, own_state: &SessionState) -> bool {
+    session != own || own_state.head().compacted.is_some()
+}
+
+pub fn effort_filter() -> Filter {
+    Filter { kinds: Some([TextKind::Effort].into()), ..Filter::default() }
+}
+
+pub fn message_filter() -> Filter {
+    Filter { kinds: Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into()), ..Filter::default() }
+}
+
+/// The sessions whose open efforts are listed: those that changed last. Of each, its id and when it changed.
+pub fn sessions_to_list(mut sessions: Vec<(SessionId, Stamp)>) -> Vec<SessionId> {
+    sessions.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    sessions.into_iter().take(OPEN_SESSIONS_MAX).map(|(session, _)| session).collect()
 }
 
 /// Joins the parts that fit and skips the others.
@@ -65,6 +106,16 @@ pub struct OpenEffort {
     pub session: SessionId,
     pub id: EffortId,
     pub updated: Stamp,
+}
+
+impl OpenEffort {
+    pub fn of<'a>(session: &'a SessionId, state: &'a SessionState) -> impl Iterator<Item = Self> + 'a {
+        state.open_efforts().map(|effort| Self {
+            session: session.clone(),
+            id: effort.id.clone(),
+            updated: effort.updated,
+        })
+    }
 }
 
 /// Lists open efforts, latest first; empty if there are none.

@@ -30,6 +30,7 @@ mod shrink;
 mod signals;
 mod topics;
 pub mod transcript;
+mod trim;
 mod verdict;
 
 pub use crate::base::digest::Digest;
@@ -38,6 +39,7 @@ pub use crate::session::coverage::SummaryCoverage;
 pub use crate::session::request_account::{
     HistoryHead, HistoryLink, HistoryVerdict, RequestAccount, RequestClass, RequestTotals, TokenUsage,
 };
+pub use crate::session::request_cost::{PromptSize, RequestCost, TokenPrices};
 pub use append::{append_routed_message, enter_effort, item_messages};
 pub use blocks::ContentBlocks;
 pub use canonical::canonical_bytes;
@@ -60,6 +62,7 @@ pub use request::{
 pub use request_class::classify;
 pub use signals::{Identity, IdentitySource, SessionName, Signals};
 pub use topics::{TopicChange, TopicTracker, is_completion_claim};
+pub use trim::{LongText, TRIM_TOKENS_MIN, TrimmedText, trim_results, trim_text};
 pub use verdict::judge_history;
 
 #[cfg(test)]

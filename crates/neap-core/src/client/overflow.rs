@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::base::token_ratio::RequestBudget;
 use crate::base::tokens::Tokens;
 
 /// The smallest size of a request, and what it consists of.
@@ -27,6 +28,14 @@ impl Overflow {
         let over = self.needed.saturating_sub(self.budget);
         let is_rounding = over > Tokens::ZERO && over <= self.budget.percent(ROUNDING_PERCENT);
         is_rounding.then(|| target.saturating_sub(over + SLACK))
+    }
+
+    /// Sizes that were counted in our tokens, as the provider may count them.
+    pub fn in_provider_tokens(self, budget: &RequestBudget) -> Self {
+        let needed = budget.at_most(self.needed).max(budget.limit + Tokens(1));
+        let scaled = |part: Tokens| Tokens(part.0.saturating_mul(needed.0) / self.needed.0.max(1));
+        let [system, tools, other] = [self.system, self.tools, self.other].map(scaled);
+        Self { needed, budget: budget.limit, system, tools, other }
     }
 
     /// For a request with unknown parts.

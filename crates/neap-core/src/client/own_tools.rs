@@ -11,15 +11,8 @@ use crate::context::tools::ToolSpec;
 
 /// A client's model fetches text: tools that expand a log act only on our own contexts.
 const OFFERED_TOOLS: [&str; 9] = [
-    "open_effort",
-    "close_effort",
-    "effort_status",
-    "switch_effort",
-    "search_efforts",
-    "reopen_effort",
-    "fetch_original",
-    "remember",
-    "recall",
+    "open_effort", "close_effort", "effort_status", "switch_effort", "search_efforts", "reopen_effort",
+    "fetch_original", "remember", "recall",
 ];
 /// With these a model manages its efforts itself.
 const STEERING_TOOLS: [&str; 4] = ["open_effort", "close_effort", "switch_effort", "reopen_effort"];

@@ -37,10 +37,10 @@ impl RecallNeed {
         budget: Tokens,
     ) -> Option<Self> {
         let text = normalize(&question.question);
-        if PAST.is_in(&text) || !question.times.is_empty() {
+        if PAST.occurs_in(&text) || !question.times.is_empty() {
             return Some(Self { budget, relevance: None });
         }
-        if FOLLOW_UP.contains(text.trim_matches(|c: char| !c.is_alphanumeric())) {
+        if FOLLOW_UP.has_entry(text.trim_matches(|c: char| !c.is_alphanumeric())) {
             return None;
         }
         let mut unseen: BTreeSet<&str> = question.terms.iter().map(String::as_str).collect();

@@ -135,10 +135,10 @@ impl ItemRecording {
         let tenant = state.head().tenant.is_none().then_some(owner);
         let line = self.head.clone();
         decided.push(state.record(now, ClientEvent::HistoryLinked { turn, links, line, tenant }));
-        if let Some(TurnAccount { turn, request: passed }) = self.account
+        if let Some(TurnAccount { turn, request: account }) = self.account
             && self.chunk_end() == self.items.len()
         {
-            decided.push(state.record(now, ClientEvent::RequestPassed { turn, passed }));
+            decided.push(state.record(now, ClientEvent::RequestPassed { turn, account }));
         }
         decided
     }

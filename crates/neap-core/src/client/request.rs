@@ -1,6 +1,7 @@
 //! A client's request, independent of its wire format.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::blocks::ContentBlocks;
 use super::signals::Signals;
@@ -192,11 +193,35 @@ pub struct ClientRequest {
     pub items: Vec<HistoryItem>,
     /// The last item that replaces a history compacted here.
     pub compaction_at: Option<usize>,
+    /// Results that are shown in short, by item and block.
+    pub trimmed: BTreeSet<(usize, usize)>,
 }
 
 impl ClientRequest {
     pub fn tokens(&self) -> Tokens {
         self.fixed_tokens + self.items.iter().map(|item| item.tokens).sum()
+    }
+
+    /// Tokens that came after the last request: the model's latest message and everything behind it.
+    pub fn new_tokens(&self) -> Tokens {
+        let is_assistant = |item: &HistoryItem| item.speaker == Speaker::Assistant;
+        let Some(last) = self.items.iter().rposition(is_assistant) else { return self.tokens() };
+        let first = self.items[..last].iter().rposition(|item| !is_assistant(item)).map_or(0, |before| before + 1);
+        self.items[first..].iter().map(|item| item.tokens).sum()
+    }
+
+    /// Whether a provider's count of it is a count of its text: no media, no history that only the provider has.
+    pub fn is_text_only(&self) -> bool {
+        let has_media = |item: &HistoryItem| item.blocks.iter().any(ContentBlock::is_media);
+        self.signals.previous_response.is_none() && !self.items.iter().any(has_media)
+    }
+
+    /// Tokens of the prompt that an earlier request had which `known_items` of the items are of. A reply at their end
+    /// came after it.
+    pub fn tokens_asked_before(&self, known_items: usize) -> Tokens {
+        let known = &self.items[..known_items.min(self.items.len())];
+        let asked = known.iter().rposition(|item| item.speaker != Speaker::Assistant).map_or(0, |at| at + 1);
+        self.fixed_tokens + known[..asked].iter().map(|item| item.tokens).sum()
     }
 
     /// Number of items before trailing system items, which may move.
@@ -227,6 +252,8 @@ pub struct ProviderReply {
     /// The provider's id, which a later request may name in place of the history.
     pub id: Option<String>,
     pub usage: Option<TokenUsage>,
+    /// Calls of the model that `usage` is of: several where it called our tools first. None counts as one.
+    pub model_calls: u64,
     /// Whether it broke off: the text is all that arrived.
     pub is_truncated: bool,
 }

@@ -105,7 +105,7 @@ impl TopicTracker {
             return false;
         }
         let plain = normalize(text);
-        if is_first || NEW_TOPIC.is_in(&plain) {
+        if is_first || NEW_TOPIC.occurs_in(&plain) {
             return true;
         }
         if (!paused && FOLLOW_UP.begins(&plain))

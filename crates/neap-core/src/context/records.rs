@@ -58,31 +58,25 @@ impl RecordsWrapper {
 
 /// One line about the efforts in play and how many are not shown; empty if there is nothing to say.
 fn efforts_note(counter: &dyn TokenCounter, selection: &Selection<'_>, tools: &ToolSet, room: Tokens) -> String {
-    if !tools.has_effort_tools() {
-        return String::new();
-    }
-    let ways: [fn(&[&Effort]) -> String; 2] = [join_ids, |efforts| efforts.len().to_string()];
-    let lines = ways.into_iter().map(|name| {
-        let mut line = describe_efforts(selection, name);
-        match selection.evicted {
-            0 => {}
-            1 => line.push_str(" 1 older effort is not shown."),
-            n => line.push_str(&format!(" {n} older efforts are not shown.")),
-        }
-        format!("{line}\n")
-    });
+    let not_shown = match selection.evicted {
+        0 => String::new(),
+        1 => " 1 older effort is not shown.".to_owned(),
+        n => format!(" {n} older efforts are not shown."),
+    };
     let fits = |line: &String| counter.count(line) <= room && line.trim_end() != NOTHING_ACTIVE;
-    lines.into_iter().find(fits).unwrap_or_default()
+    efforts_text(selection, tools, &format!("{not_shown}\n"), fits)
 }
 
 /// The efforts in play, for a growing prompt; empty if the effort tools are not offered.
 pub(crate) fn efforts_line(counter: &dyn TokenCounter, selection: &Selection<'_>, tools: &ToolSet) -> String {
-    if !tools.has_effort_tools() {
-        return String::new();
-    }
+    efforts_text(selection, tools, "", |line| counter.count(line) <= NOTE_TOKENS_MAX)
+}
+
+/// With their ids if that fits, else with their numbers.
+fn efforts_text(selection: &Selection<'_>, tools: &ToolSet, end: &str, fits: impl Fn(&String) -> bool) -> String {
     let ways: [fn(&[&Effort]) -> String; 2] = [join_ids, |efforts| efforts.len().to_string()];
-    let lines = ways.into_iter().map(|name| describe_efforts(selection, name));
-    lines.into_iter().find(|line| counter.count(line) <= NOTE_TOKENS_MAX).unwrap_or_default()
+    let lines = ways.into_iter().filter(|_| tools.has_effort_tools());
+    lines.map(|name| format!("{}{end}", describe_efforts(selection, name))).find(fits).unwrap_or_default()
 }
 
 fn describe_efforts(selection: &Selection<'_>, name: fn(&[&Effort]) -> String) -> String {

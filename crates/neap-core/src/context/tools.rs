@@ -11,25 +11,12 @@ use crate::memory::{AgentHead, MemoryKind};
 
 /// Tools for efforts, and for originals.
 pub const EFFORT_TOOLS: [&str; 9] = [
-    "open_effort",
-    "close_effort",
-    "effort_status",
-    "expand_effort",
-    "collapse_effort",
-    "switch_effort",
-    "search_efforts",
-    "reopen_effort",
-    "fetch_original",
+    "open_effort", "close_effort", "effort_status", "expand_effort", "collapse_effort", "switch_effort",
+    "search_efforts", "reopen_effort", "fetch_original",
 ];
 
 pub const MEMORY_TOOLS: [&str; 8] = [
-    "remember",
-    "recall",
-    "expand_detail",
-    "record_decision",
-    "review_decision",
-    "confirm_fact",
-    "forget",
+    "remember", "recall", "expand_detail", "record_decision", "review_decision", "confirm_fact", "forget",
     "memory_status",
 ];
 

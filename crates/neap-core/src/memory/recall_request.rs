@@ -26,10 +26,10 @@ impl RecallRequest {
     }
 
     /// The same search by embedding: same kinds, same time range.
-    pub fn to_semantic_query(&self, agent: &StreamId, model: String, embedding: Embedding) -> Query {
+    pub fn to_semantic_query(&self, stream: &StreamId, model: String, embedding: Embedding) -> Query {
         let kinds = self.limits.iter().map(|(kind, _)| TextKind::Memory(*kind)).collect();
         let filter =
-            Filter { kinds: Some(kinds), from: self.from, until: self.until, ..Filter::for_stream(agent) };
+            Filter { kinds: Some(kinds), from: self.from, until: self.until, ..Filter::for_stream(stream) };
         let semantic_max = self.limits.iter().map(|(_, max)| max).sum();
         let limits = SearchLimits { semantic_max, ..SearchLimits::default() };
         Query { terms: self.terms.clone(), embedding: Some(embedding), model, filter, limits }

@@ -13,66 +13,24 @@ const INSTRUCTIONS_MAX: usize = 4;
 
 /// Phrases that mark a standing instruction anywhere in a sentence.
 const FROM_NOW_ON: [&str; 9] = [
-    "from now on",
-    "from here on",
-    "from this point on",
-    "going forward",
-    "in all future",
-    "in every future",
-    "until i say otherwise",
-    "every time you",
-    "each time you",
+    "from now on", "from here on", "from this point on", "going forward", "in all future", "in every future",
+    "until i say otherwise", "every time you", "each time you",
 ];
 /// Beginnings of a standing instruction.
 const ALWAYS: [&str; 14] = [
-    "always",
-    "never",
-    "please always",
-    "please never",
-    "you should always",
-    "you should never",
-    "you must always",
-    "you must never",
-    "make sure to always",
-    "make sure you always",
-    "make sure to never",
-    "make sure you never",
-    "do not ever",
-    "dont ever",
+    "always", "never", "please always", "please never", "you should always", "you should never",
+    "you must always", "you must never", "make sure to always", "make sure you always", "make sure to never",
+    "make sure you never", "do not ever", "dont ever",
 ];
 /// Beginnings of a preference.
 const PREFERENCES: [&str; 16] = [
-    "i prefer",
-    "i d prefer",
-    "i would prefer",
-    "i strongly prefer",
-    "i generally prefer",
-    "i usually prefer",
-    "i always prefer",
-    "i tend to prefer",
-    "my preference is",
-    "i always want",
-    "i never want",
-    "i always need you",
-    "i like it when you",
-    "i like you to",
-    "i want you to always",
-    "i want you to never",
+    "i prefer", "i d prefer", "i would prefer", "i strongly prefer", "i generally prefer", "i usually prefer",
+    "i always prefer", "i tend to prefer", "my preference is", "i always want", "i never want",
+    "i always need you", "i like it when you", "i like you to", "i want you to always", "i want you to never",
 ];
 /// Words that may precede such a beginning.
 const LEAD_INS: [&str; 13] = [
-    "and",
-    "but",
-    "so",
-    "also",
-    "ok",
-    "okay",
-    "well",
-    "oh",
-    "btw",
-    "by the way",
-    "just so you know",
-    "remember",
+    "and", "but", "so", "also", "ok", "okay", "well", "oh", "btw", "by the way", "just so you know", "remember",
     "note that",
 ];
 /// Words after `always` or `never` in a story, idiom or comparison.

@@ -4,6 +4,7 @@ use super::{Body, Censor, CensorPattern, MemoryDraft, MemoryId, MemoryKind};
 use crate::base::ids::Stamp;
 use crate::base::refusal::Refusal;
 use crate::memory::censor::compile;
+use crate::text::fold_whitespace;
 use crate::text::reference::folded_words;
 use crate::text::secrets::{has_key, mask};
 
@@ -130,14 +131,14 @@ impl DraftSanitizer {
     fn sanitize_line(&mut self, what: &str, text: &mut String, chars_max: usize) -> Result<(), Refusal> {
         check_length(what, text, chars_max)?;
         let folded = strip_invisible(text).collect::<String>();
-        self.store_masked(text, &folded.split_whitespace().collect::<Vec<_>>().join(" "));
+        self.store_masked(text, &fold_whitespace(&folded));
         Ok(())
     }
 
     fn sanitize_block(&mut self, what: &str, text: &mut String) -> Result<(), Refusal> {
         check_length(what, text, BLOCK_CHARS_MAX)?;
         let folded = strip_invisible(text).collect::<String>();
-        let lines = folded.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+        let lines = folded.lines().map(fold_whitespace);
         self.store_masked(text, lines.collect::<Vec<_>>().join("\n").trim());
         Ok(())
     }

@@ -8,6 +8,7 @@ use super::{Candidate, TextKind};
 use crate::base::ids::{Stamp, StreamId};
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::text::fold_whitespace;
 use crate::text::render::quote_lines;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -81,5 +82,5 @@ const ROLES: [&str; 7] = ["user", "assistant", "system", "tool", "summary", "eff
 fn sanitize_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '\'') { c } else { ' ' };
     let name: String = name.chars().map(plain).take(40).collect();
-    name.split_whitespace().collect::<Vec<_>>().join(" ")
+    fold_whitespace(&name)
 }

@@ -18,11 +18,9 @@ pub fn referenced_efforts(
     let policy = state.policy();
     let mut found: BTreeSet<EffortId> = touched_by_tools.clone();
     for text in texts {
-        found.extend(state.keywords().mentioned_efforts(
-            text,
-            policy.min_keyword_overlap,
-            policy.keyword_efforts_max,
-        ));
+        found.extend(
+            state.keywords().mentioned_efforts(text, policy.min_keyword_overlap, policy.keyword_efforts_max),
+        );
         // Expanded efforts are few and in view, so every keyword counts for them, however common.
         let recognised = |effort: &&Effort| shared_keywords(effort, text) >= policy.min_keyword_overlap;
         found.extend(state.expanded_efforts().filter(recognised).map(|effort| effort.id.clone()));

@@ -1,5 +1,6 @@
 //! One conversation: its events, the state that they fold to, efforts, logs, windows and summaries.
 
+mod append;
 pub mod coverage;
 pub mod decay;
 pub mod effort;
@@ -13,6 +14,7 @@ pub mod memory_op;
 pub mod project;
 pub mod report;
 pub mod request_account;
+pub mod request_cost;
 pub mod resume;
 pub mod route;
 pub mod state;
@@ -21,6 +23,7 @@ pub mod summary_account;
 pub mod validate;
 pub mod window;
 
+pub use append::append_message;
 pub use event_text::indexed_text;
 pub(crate) use mask_event::mask_event;
 pub use mask_exported::mask_exported;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::digest::Digest;
 use crate::base::ids::TurnNo;
 use crate::base::tokens::Tokens;
+use crate::session::request_cost::RequestCost;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -122,9 +123,12 @@ impl HistoryHead {
 /// Usage as a provider reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Includes cached tokens.
+    /// Includes tokens read from the cache or written to it.
     pub input: Tokens,
     pub cached: Tokens,
+    /// Written to the cache, where that has a price of its own.
+    #[serde(default, skip_serializing_if = "Tokens::is_zero")]
+    pub cache_written: Tokens,
     pub output: Tokens,
 }
 
@@ -143,7 +147,13 @@ pub struct RequestAccount {
     pub epoch: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<TokenUsage>,
+    /// If the model's prices are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<RequestCost>,
     pub is_whole: bool,
+    /// The digest of the model's name, if `used` is of this request's text alone, so that it tells how the model counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_by: Option<Digest>,
 }
 
 /// Totals over a session's requests.
@@ -157,6 +167,16 @@ pub struct RequestTotals {
     pub tokens_in: Tokens,
     pub tokens_sent: Tokens,
     pub used: TokenUsage,
+    /// Requests with a cost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub priced: u64,
+    /// Of those.
+    #[serde(skip_serializing_if = "RequestCost::is_nothing")]
+    pub cost: RequestCost,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl RequestTotals {
@@ -168,24 +188,50 @@ impl RequestTotals {
     pub fn is_empty(&self) -> bool {
         self.requests == 0
     }
+
+    /// `None` if no price is known.
+    pub fn known_cost(&self) -> Option<RequestCost> {
+        (self.priced > 0).then_some(self.cost)
+    }
 }
 
-impl AddAssign<&RequestAccount> for RequestTotals {
-    fn add_assign(&mut self, account: &RequestAccount) {
-        let TokenUsage { input, cached, output } = account.used.unwrap_or_default();
-        self.requests += 1;
-        self.changed += u64::from(account.changes > 0);
-        self.broken_off += u64::from(!account.is_whole);
-        // A provider may report any number.
+/// Totals of several sessions.
+impl AddAssign<&RequestTotals> for RequestTotals {
+    fn add_assign(&mut self, other: &RequestTotals) {
+        self.requests += other.requests;
+        self.changed += other.changed;
+        self.broken_off += other.broken_off;
+        self.priced += other.priced;
+        self.cost += other.cost;
+        self.add_tokens(other.tokens_in, other.tokens_sent, other.used);
+    }
+}
+
+impl RequestTotals {
+    /// A provider may report any number.
+    fn add_tokens(&mut self, tokens_in: Tokens, tokens_sent: Tokens, used: TokenUsage) {
+        let TokenUsage { input, cached, cache_written, output } = used;
         let sums = [
-            (&mut self.tokens_in, account.tokens_in),
-            (&mut self.tokens_sent, account.tokens_sent),
+            (&mut self.tokens_in, tokens_in),
+            (&mut self.tokens_sent, tokens_sent),
             (&mut self.used.input, input),
             (&mut self.used.cached, cached),
+            (&mut self.used.cache_written, cache_written),
             (&mut self.used.output, output),
         ];
         for (sum, tokens) in sums {
             *sum = Tokens(sum.0.saturating_add(tokens.0));
         }
+    }
+}
+
+impl AddAssign<&RequestAccount> for RequestTotals {
+    fn add_assign(&mut self, account: &RequestAccount) {
+        self.requests += 1;
+        self.changed += u64::from(account.changes > 0);
+        self.broken_off += u64::from(!account.is_whole);
+        self.priced += u64::from(account.cost.is_some());
+        self.cost += account.cost.unwrap_or_default();
+        self.add_tokens(account.tokens_in, account.tokens_sent, account.used.unwrap_or_default());
     }
 }

@@ -86,9 +86,10 @@ pub fn validate_imported(
             EffortEvent::Expanded { tokens_loaded: tokens, .. }
             | EffortEvent::Collapsed { tokens_freed: tokens, .. },
         ) => check_tokens(*tokens)?,
-        Event::Client(ClientEvent::RequestPassed { passed, .. }) => {
-            let TokenUsage { input, cached, output } = passed.used.unwrap_or_default();
-            let each = [passed.tokens_in, passed.tokens_sent, input, cached, output, Tokens(passed.changes)];
+        Event::Client(ClientEvent::RequestPassed { account, .. }) => {
+            let TokenUsage { input, cached, cache_written, output } = account.used.unwrap_or_default();
+            let sizes = [account.tokens_in, account.tokens_sent, Tokens(account.changes)];
+            let each = sizes.into_iter().chain([input, cached, cache_written, output]);
             each.into_iter().try_for_each(check_tokens)?;
         }
         Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {

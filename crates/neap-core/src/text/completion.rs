@@ -97,7 +97,7 @@ pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion
     sentences.iter().enumerate().find_map(|(at, sentence)| {
         let (object, after) = completed_in(sentence, addressee)?;
         let next = sentences.get(at + 1).map_or("", String::as_str);
-        if NOT_OVER.is_in(sentence) || TAKES_BACK.is_in(next) {
+        if NOT_OVER.occurs_in(sentence) || TAKES_BACK.occurs_in(next) {
             return None;
         }
         let rest = format!("{after} {}", sentences[at + 1..].join(" ")).trim().to_owned();
@@ -132,7 +132,7 @@ fn completed_in(sentence: &str, addressee: Addressee) -> Option<(Vec<String>, &s
         let (clause, after) = rest.split_once([',', ':', '–', '—']).unwrap_or((rest, ""));
         let bare = clause.trim_matches(|c: char| !c.is_alphanumeric());
         // After a colon the word is a value: `position: fixed`.
-        if to_keeper && !follows_colon && KEEPER_ALONE.contains(bare) {
+        if to_keeper && !follows_colon && KEEPER_ALONE.has_entry(bare) {
             return Some((Vec::new(), after));
         }
         let object = clause_object(bare, is_question(sentence), to_keeper).map(|text| content_words(&text));
@@ -157,8 +157,8 @@ fn clause_object(bare: &str, asks: bool, to_keeper: bool) -> Option<String> {
     if asks {
         return None;
     }
-    let may_match = STATES.is_in(bare);
-    if CLAIMS.is_in(bare) || (may_match && OF_WORK.is_match(bare)) {
+    let may_match = STATES.occurs_in(bare);
+    if CLAIMS.occurs_in(bare) || (may_match && OF_WORK.is_match(bare)) {
         return Some(String::new());
     }
     let subject = if may_match { OF_SUBJECT.find(bare) } else { None };
@@ -169,7 +169,7 @@ fn content_words(object: &str) -> Vec<String> {
     let words = object.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-');
     let stems = words.map(|word| word.split('\'').next().unwrap_or_default());
     let names =
-        |word: &&str| word.chars().any(char::is_alphanumeric) && !is_stop_word(word) && !GENERIC.contains(word);
+        |word: &&str| word.chars().any(char::is_alphanumeric) && !is_stop_word(word) && !GENERIC.has_entry(word);
     stems.filter(names).map(str::to_owned).collect()
 }
 

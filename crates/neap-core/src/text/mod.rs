@@ -13,3 +13,8 @@ pub mod render;
 pub mod sanitize;
 pub mod secrets;
 pub mod terms;
+
+/// On one line: runs of whitespace become one space, with none at either end.
+pub fn fold_whitespace(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use crate::text::fold_whitespace;
+
 /// Phrases in lower case, separated by `|`. They match whole words of [`normalize`]d text.
 #[derive(Debug, Clone, Copy)]
 pub struct Phrases(pub &'static str);
@@ -68,8 +70,7 @@ pub fn find_request(text: &str) -> Option<Range<usize>> {
 
 /// Lower case, straight apostrophes, single spaces.
 pub fn normalize(text: &str) -> String {
-    let lower = text.to_lowercase().replace(['’', '‘'], "'");
-    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+    fold_whitespace(&text.to_lowercase().replace(['’', '‘'], "'"))
 }
 
 impl Phrases {
@@ -86,7 +87,8 @@ impl Phrases {
         self.iter().filter_map(first).min_by_key(first_longest)
     }
 
-    pub fn is_in(self, text: &str) -> bool {
+    /// Whether one of them is somewhere in the text.
+    pub fn occurs_in(self, text: &str) -> bool {
         self.find(text).is_some()
     }
 
@@ -97,7 +99,7 @@ impl Phrases {
     }
 
     /// Whether the text is one of them and nothing else.
-    pub fn contains(self, text: &str) -> bool {
+    pub fn has_entry(self, text: &str) -> bool {
         self.iter().any(|phrase| phrase == text)
     }
 }

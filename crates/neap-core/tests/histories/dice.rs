@@ -38,22 +38,8 @@ impl Dice {
             _ => 1 + self.below(30),
         };
         const WORDS: [&str; 16] = [
-            "login",
-            "fails",
-            "token",
-            "cache",
-            "src/auth.rs",
-            "because",
-            "fixed",
-            "42",
-            "deploy",
-            "Redis",
-            "timeout",
-            "30s",
-            "we",
-            "decided",
-            "report",
-            "index",
+            "login", "fails", "token", "cache", "src/auth.rs", "because", "fixed", "42", "deploy", "Redis",
+            "timeout", "30s", "we", "decided", "report", "index",
         ];
         let mut out = String::new();
         for n in 0..words {

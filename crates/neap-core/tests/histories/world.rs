@@ -231,6 +231,7 @@ impl World {
             Handle::Turn(turn) | Handle::Message { turn, .. } => e.turn == *turn,
             Handle::Turns { first, last } => (*first..=*last).contains(&e.turn),
             Handle::Span { first, last, scope: of } => *scope == of && (*first..=*last).contains(&e.turn),
+            Handle::Result(_) => true,
         };
         all.filter(wanted).map(|(_, e)| e.as_ref().clone()).collect()
     }
@@ -252,18 +253,8 @@ impl World {
 
     fn call(&mut self, id: String) -> ToolCall {
         const NAMES: [&str; 12] = [
-            "open_effort",
-            "open_effort",
-            "close_effort",
-            "expand_effort",
-            "expand_effort",
-            "collapse_effort",
-            "switch_effort",
-            "reopen_effort",
-            "search_efforts",
-            "fetch_original",
-            "read_file",
-            "read_file",
+            "open_effort", "open_effort", "close_effort", "expand_effort", "expand_effort", "collapse_effort",
+            "switch_effort", "reopen_effort", "search_efforts", "fetch_original", "read_file", "read_file",
         ];
         let name = *self.dice.pick(&NAMES);
         let effort = format!("e{}", self.dice.below(12));

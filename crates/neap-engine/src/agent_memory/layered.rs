@@ -10,6 +10,7 @@ use super::window::{WindowMemory, into_messages};
 use super::{AgentMemory, check_budget};
 use crate::error::EngineError;
 
+/// Of the budget, for recalled text.
 const RECALL_SHARE_PERCENT: u64 = 25;
 
 /// A window, and behind it what a vector memory recalls for the latest question. Both share the window's budget:
@@ -32,24 +33,17 @@ const RECALL_SHARE_PERCENT: u64 = 25;
 pub struct LayeredMemory {
     window: WindowMemory,
     vector: Option<VectorMemory>,
-    recall_share_percent: u64,
 }
 
 impl LayeredMemory {
     /// A window without recall.
     pub fn new(window: WindowMemory) -> Self {
-        Self { window, vector: None, recall_share_percent: RECALL_SHARE_PERCENT }
+        Self { window, vector: None }
     }
 
     /// Puts a vector memory behind the window.
     pub fn with_vector(mut self, vector: VectorMemory) -> Self {
         self.vector = Some(vector);
-        self
-    }
-
-    /// Share of the budget for recalled text, in per cent; 25 by default, 90 at most.
-    pub fn recall_share(mut self, percent: u64) -> Self {
-        self.recall_share_percent = percent.min(90);
         self
     }
 
@@ -71,7 +65,7 @@ impl AgentMemory for LayeredMemory {
 
     async fn fetch_for_prompt(&mut self) -> Result<Vec<Message>, EngineError> {
         let budget = self.window.budget();
-        let share = budget.percent(self.recall_share_percent);
+        let share = budget.percent(RECALL_SHARE_PERCENT);
         let latest = self.window.conversation.latest_query().await?;
         let (Some(vector), Some((turn, query))) = (&mut self.vector, latest) else {
             return self.window.fetch_for_prompt().await;

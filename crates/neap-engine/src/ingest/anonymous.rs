@@ -8,7 +8,6 @@ use neap_store::MemStore;
 
 use super::backlog::Backlog;
 use super::plan::{IncomingRequest, RecordingOutcome, RequestPlan};
-use super::session_cache::SessionCache;
 use crate::embedding::QueryEmbedState;
 use crate::engine::Engine;
 use crate::foreground::ForegroundLoad;
@@ -19,13 +18,14 @@ impl Engine {
     pub(super) async fn ingest_anonymous(&self, incoming: &IncomingRequest<'_>) -> RequestPlan {
         let _permit = self.parts.session_cache.acquire_permit(incoming.timeout).await;
         let engine = self.anonymous_engine(incoming.encoding);
-        // Without our tools: nobody could find later what they store.
-        let incoming = IncomingRequest { offer: None, ..*incoming };
+        // Without our tools and with whole results: nobody could find later what is stored of them.
+        let incoming = IncomingRequest { offer: None, trims_tools: false, ..*incoming };
         let caller = Caller { tenant: Tenant::local(), legacy_tenant: None, tenancy: Tenancy::Multi };
         let plan = engine.ingest_from(&caller, &incoming).await;
         let recorded =
             if plan.class.is_conversation() { RecordingOutcome::NotRetained } else { RecordingOutcome::NotNeeded };
-        RequestPlan { session: None, turn: None, verdict: None, ticket: None, recorded, ..plan }
+        // Without a store, every history looks new.
+        RequestPlan { session: None, turn: None, verdict: None, ticket: None, repeated: None, recorded, ..plan }
     }
 
     fn anonymous_engine(&self, encoding: &str) -> Engine {
@@ -48,7 +48,7 @@ impl Engine {
             callers: Tenancy::Multi,
             is_anonymous: true,
             hides_callers: false,
-            session_cache: SessionCache::with_counts(encoding, self.parts.session_cache.counts(encoding)),
+            session_cache: self.parts.session_cache.sharing_counts(encoding),
             backlog: Backlog::default(),
             keyring: keyring.clone(),
         };

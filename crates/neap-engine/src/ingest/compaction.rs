@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use neap_core::base::ids::SessionId;
+use neap_core::base::tokens::Tokens;
 use neap_core::client::{
     Chain, ClientRequest, Digest, HistoryVerdict, Tenant, compact_history, compaction_budget,
 };
@@ -72,7 +73,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let caller = &origin.caller;
         let compacted_session = origin.compacted_session.as_deref();
-        let parsed = &request.parsed().without_trigger();
+        let parsed = &request.received().without_trigger();
         let chain = &Chain::from_request(&caller.tenant, parsed);
         let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut None).await?;
         if compacted_session.is_some_and(|compacted_session| compacted_session != session.as_str()) {
@@ -92,7 +93,7 @@ impl Engine {
         let bytes = incoming.body.len();
         let budgeter =
             RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query: None };
-        let text = self.compaction_text(&budgeter, &mut proxy_session, parsed, incoming).await?;
+        let text = self.compaction_text(&budgeter, &mut proxy_session, parsed, plan.budget.ours()).await?;
         let turn = proxy_session.stream.state.turn().to_string();
         let owner = caller.tenant.digest().to_string();
         let binding =
@@ -107,7 +108,7 @@ impl Engine {
             at: now.0.div_euclid(1_000),
             tokens_in: plan.tokens_in,
             tokens_out,
-            user_tokens_max: incoming.budget.percent(KEPT_MESSAGES_PERCENT),
+            user_tokens_max: plan.budget.ours().percent(KEPT_MESSAGES_PERCENT),
         }));
         Ok(())
     }
@@ -117,9 +118,9 @@ impl Engine {
         budgeter: &RequestBudgeter<'_>,
         session: &mut ProxySession,
         request: &ClientRequest,
-        incoming: &IncomingRequest<'_>,
+        budget: Tokens,
     ) -> Result<String, EngineError> {
-        let budget = compaction_budget(incoming.budget);
+        let budget = compaction_budget(budget);
         let next = session.stream.state.turn().next();
         budgeter.ensure_summaries(&mut session.stream, next, budget).await?;
         Ok(run_in_place(budgeter.bytes, || {

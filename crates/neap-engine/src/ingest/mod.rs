@@ -29,6 +29,7 @@ use neap_core::client::{
     Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
     decide_forward,
 };
+use neap_core::recall::Embedding;
 use neap_model::caller::Caller;
 use neap_model::wire::request::WireRequest;
 use tokio::time::Instant;
@@ -44,7 +45,7 @@ use crate::error::EngineError;
 use backlog::{BacklogEntry, DeferredRequest, LateReply};
 use budgeting::{RequestBudgeter, newest_query};
 use compaction::{covered_items, reset_cut_plan};
-use plan::ReplyTicket;
+use plan::{RepeatedTokens, ReplyTicket};
 use recording::NewItems;
 use session_cache::{ProxySession, RequestPermit};
 use store_outage::fit_without_store;
@@ -74,13 +75,13 @@ impl Engine {
             Ok(read) => read,
             Err(plan) => return *plan,
         };
-        let mut plan = RequestPlan::for_request(&request);
+        let mut plan = self.begin_plan(&mut request, incoming);
         let is_compacted = self.is_own_compaction(&request, incoming);
-        if !is_compacted && !plan.class.is_conversation() && plan.tokens_in <= incoming.budget {
+        if !is_compacted && !plan.class.is_conversation() && plan.tokens_planned <= plan.budget.ours() {
             plan.session = origin.session_name.map(|name| name.id());
             return plan.finalize(incoming);
         }
-        let continues_reply = request.parsed().signals.previous_response.is_some();
+        let continues_reply = request.received().signals.previous_response.is_some();
         let from_reply = continues_reply.then_some(caller.tenant);
         let error = match self.parts.backlog.wait_reason(origin.conversation_key, from_reply, began) {
             Some(reason) => EngineError::NotRecorded(reason),
@@ -114,23 +115,28 @@ impl Engine {
         mut permit: RequestPermit<'_>,
     ) -> Result<(), EngineError> {
         let RequestOrigin { caller, compacted_session, chain, conversation_key, .. } = origin;
-        let parsed = request.parsed();
-        let (session, mut proxy_session) = self.proxy_session_for(caller, parsed, chain, &mut permit).await?;
+        // What was received is recorded, and identifies its history.
+        let (parsed, received) = (request.parsed(), request.received());
+        let (session, mut proxy_session) = self.proxy_session_for(caller, received, chain, &mut permit).await?;
+        let ratios = &proxy_session.stream.state.head().token_ratios;
+        plan.adjust_budget(request, incoming, ratios, self.parts.session_cache.model_ratios());
         // With our tools it is known only later whether the request stays unmodified.
         let may_be_unmodified = incoming.offer.is_none() || incoming.shadow_mode;
-        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, incoming, plan, &proxy_session);
-        let mut found = self.match_history(&mut proxy_session, &session, parsed, chain, is_only_recorded).await?;
+        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, plan, &proxy_session);
+        let mut found =
+            self.match_history(&mut proxy_session, &session, received, chain, is_only_recorded).await?;
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
         plan.session = Some(session.clone());
         plan.verdict = Some(found.verdict);
-        plan.session_totals = proxy_session.stream.state.metrics().passed;
+        plan.session_totals = proxy_session.stream.state.metrics().requests;
+        plan.repeated = Some(RepeatedTokens::new(received, found.shared_items, found.verdict));
         drop(permit);
         let mut embedded_query = None;
         if plan.class.is_conversation() {
             let is_new = proxy_session.stream.state.head().stream.is_none();
-            let new = NewItems::of(&proxy_session, parsed, chain, &found);
+            let new = NewItems::of(&proxy_session, received, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
-            let stays_unmodified = is_unmodified(parsed, chain, incoming, plan, &proxy_session);
+            let stays_unmodified = is_unmodified(parsed, chain, plan, &proxy_session);
             let query = if stays_unmodified {
                 String::new()
             } else {
@@ -139,7 +145,7 @@ impl Engine {
             let has_new = new.is_some();
             // The query is embedded while the request is recorded.
             let (written, embedding) = tokio::join!(
-                self.append_request(&mut proxy_session, new, (parsed, chain)),
+                self.append_request(&mut proxy_session, new, (received, chain)),
                 self.embed_query(&query)
             );
             written?;
@@ -154,11 +160,26 @@ impl Engine {
             self.offer_tools(&mut proxy_session, Arc::make_mut(request), incoming, (&origin.chain, is_new), plan)
                 .await?;
         }
+        self.fit_to_budget(&mut proxy_session, request, incoming, chain, embedded_query, plan).await?;
+        log_plan(plan);
+        Ok(())
+    }
+
+    async fn fit_to_budget(
+        &self,
+        proxy_session: &mut ProxySession,
+        request: &mut Arc<WireRequest>,
+        incoming: &IncomingRequest<'_>,
+        chain: &Chain,
+        mut embedded_query: Option<(String, Option<Embedding>)>,
+        plan: &mut RequestPlan,
+    ) -> Result<(), EngineError> {
         let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
+        let cuts_before = proxy_session.epochs;
         loop {
             let budgeter =
                 RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
-            budgeter.fit(&mut proxy_session, incoming.budget, plan).await?;
+            budgeter.fit(proxy_session, plan.budget.ours(), plan).await?;
             embedded_query = budgeter.embedded_query;
             // Turns with our tools may be left out: what the client has of them is enough.
             if plan.overflow.is_none() || !Arc::make_mut(request).remove_splices(&counts) {
@@ -168,8 +189,10 @@ impl Engine {
         }
         if let Some(cut) = &proxy_session.cut_plan {
             self.parts.session_cache.cut_plans.insert(chain, cut);
+            if let Some(repeated) = plan.repeated.as_mut().filter(|_| plan.epoch > cuts_before) {
+                repeated.before_cut = Some(request.parsed().tokens_asked_before(cut.first_gap().start));
+            }
         }
-        log_plan(plan);
         Ok(())
     }
 
@@ -185,22 +208,15 @@ impl Engine {
             self.note_store_failure(&error.short_text());
         }
         // Parsed again: planning may have changed it.
-        let request = match self.parse_request(&origin.caller, incoming).await {
+        let mut request = match self.parse_request(&origin.caller, incoming).await {
             Ok((request, _)) => request,
             Err(plan) => return *plan,
         };
-        let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, .. } = started;
+        let begun = self.begin_plan(&mut request, incoming);
+        let RequestPlan { session, turn, verdict, session_totals, recorded, ticket, budget, .. } = started;
         let fault = Some(error.to_string());
-        let mut plan = RequestPlan {
-            session,
-            turn,
-            verdict,
-            session_totals,
-            recorded,
-            ticket,
-            fault,
-            ..RequestPlan::for_request(&request)
-        };
+        let mut plan =
+            RequestPlan { session, turn, verdict, session_totals, recorded, ticket, fault, budget, ..begun };
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let RequestOrigin { caller, compacted_session, session_name, chain, conversation_key } = origin;
         fit_without_store(&request, &chain, &counts, incoming, &self.parts.session_cache.cut_plans, &mut plan)
@@ -210,7 +226,7 @@ impl Engine {
         if plan.recorded != RecordingOutcome::Durable && is_recordable {
             plan.session = plan.session.or_else(|| session_name.map(|name| name.id()));
             plan.recorded = RecordingOutcome::Deferred(error.short_text());
-            let parsed = request.parsed().without_trigger();
+            let parsed = request.received().without_trigger();
             let chain = if is_compacted { Chain::from_request(&caller.tenant, &parsed) } else { chain };
             let deferred = DeferredRequest { request: parsed, chain, caller, compacted_session };
             let entry = Arc::new(BacklogEntry::of_request(conversation_key, incoming.body.len(), deferred));
@@ -233,7 +249,8 @@ impl Engine {
     /// that was dropped or not accepted comes back with the client's next request. The same reply again changes
     /// nothing.
     pub async fn record_reply(&self, plan: &RequestPlan, reply: &ProviderReply) -> Result<(), EngineError> {
-        let account = plan.request_account(reply);
+        let account = plan.account(reply);
+        self.parts.session_cache.observe_usage(&account);
         let not_recorded = |reason: Option<String>| {
             Err(EngineError::NotRecorded(reason.unwrap_or_else(|| "the store is catching up".to_owned())))
         };
@@ -289,15 +306,9 @@ async fn with_timeout(
 }
 
 /// Whether a history is sent unmodified, whatever is recorded of it.
-fn is_unmodified(
-    request: &ClientRequest,
-    chain: &Chain,
-    incoming: &IncomingRequest<'_>,
-    plan: &RequestPlan,
-    session: &ProxySession,
-) -> bool {
+fn is_unmodified(request: &ClientRequest, chain: &Chain, plan: &RequestPlan, session: &ProxySession) -> bool {
     let decision =
-        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(incoming.budget));
+        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(plan.budget.ours()));
     request.compaction_at.is_none() && matches!(decision(), ForwardDecision::Unchanged)
 }
 

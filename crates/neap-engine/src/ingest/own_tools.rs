@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use neap_core::base::ids::SessionId;
 use neap_core::base::message::ToolCall;
+use neap_core::base::token_ratio::RequestBudget;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Chain, Digest, HiddenToolTurns, is_steering_tool};
+use neap_core::client::{Chain, Digest, HiddenToolTurns, Overflow, is_steering_tool};
 use neap_core::memory::knowledge::AgentProfile;
 use neap_model::caller::Caller;
 use neap_model::compute::run_in_place;
@@ -136,9 +137,18 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a body that follows a plan is within the budget.
-    pub async fn is_within_budget(&self, body: &str, encoding: &str, budget: Tokens) -> bool {
-        count_tokens(&self.parts.session_cache.counts(encoding), body).await <= budget
+    /// Whether a body that adds to what a plan sends is within the plan's budget.
+    pub async fn is_within_budget(&self, plan: &RequestPlan, body: &str, encoding: &str) -> bool {
+        let tokens = count_tokens(&self.parts.session_cache.counts(encoding), body).await;
+        let added = tokens.saturating_sub(plan.tokens_sent);
+        tokens <= RequestBudget { new: plan.budget.new + added, ..plan.budget }.ours()
+    }
+
+    /// The overflow of a body that is no history, if it may exceed its budget.
+    pub fn overflow_of_whole(&self, incoming: &IncomingRequest<'_>, tokens: Tokens) -> Option<Overflow> {
+        let budget = self.parts.session_cache.model_ratios().budget(incoming, None, tokens);
+        let overflow = Overflow::of_whole(tokens, budget.ours());
+        (tokens > budget.ours()).then(|| overflow.in_provider_tokens(&budget))
     }
 }
 

@@ -1,14 +1,16 @@
 //! A client's request, and the plan of what to forward.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, TurnNo};
+use neap_core::base::token_ratio::{RequestBudget, TokenEstimate, TokenRatio, TokenRatios, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Chain, Changes, Digest, HistoryVerdict, Overflow, ProviderReply, RequestAccount, RequestClass, RequestTotals,
-    WireApi, classify,
+    Chain, Changes, ClientRequest, HistoryVerdict, Overflow, PromptSize, ProviderReply, RequestAccount,
+    RequestClass, RequestCost, RequestTotals, TokenPrices, WireApi, classify,
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
@@ -25,12 +27,20 @@ pub struct IncomingRequest<'a> {
     pub headers: &'a [(String, String)],
     /// The request's body.
     pub body: &'a str,
-    /// Most tokens to send, all included: the model's window less the reply's share, or less.
+    /// Most tokens to send, all included, as the provider counts: the model's window less the reply's share, or less.
     pub budget: Tokens,
     /// Encoding in which tokens are counted.
     pub encoding: &'a str,
+    /// The model, whose ratio of tokens is learnt; empty if unknown.
+    pub model: &'a str,
+    /// What is known of that ratio before.
+    pub estimate: TokenEstimate,
+    /// Prices of the model that is asked, if known.
+    pub prices: Option<TokenPrices>,
     /// Whether it is sent unmodified, whatever is decided.
     pub shadow_mode: bool,
+    /// Whether long tool results are shown in short, whatever the budget.
+    pub trims_tools: bool,
     /// Our tools that the model is offered, if any.
     pub offer: Option<&'a ToolOffer>,
     /// Time after which it is planned without the store; `None` waits for as long as it takes. A limit needs a
@@ -39,7 +49,7 @@ pub struct IncomingRequest<'a> {
 }
 
 impl<'a> IncomingRequest<'a> {
-    /// A request counted in `o200k_base`, without our tools and without a time limit.
+    /// A request counted in `o200k_base`, as its provider does, without prices, our tools and a time limit.
     pub fn new(path: &'a str, headers: &'a [(String, String)], body: &'a str, budget: Tokens) -> Self {
         Self {
             path,
@@ -47,10 +57,18 @@ impl<'a> IncomingRequest<'a> {
             body,
             budget,
             encoding: "o200k_base",
+            model: "",
+            estimate: TokenEstimate::EXACT,
+            prices: None,
             shadow_mode: false,
+            trims_tools: false,
             offer: None,
             timeout: None,
         }
+    }
+
+    fn model_key(&self) -> Option<Digest> {
+        (!self.model.trim().is_empty()).then(|| TokenRatios::key(self.model))
     }
 }
 
@@ -79,7 +97,9 @@ pub struct RequestPlan {
     pub tokens_planned: Tokens,
     /// How often this history was cut; 0 while it is forwarded unmodified.
     pub epoch: u64,
-    /// Why what is sent is over the budget, if it is.
+    /// What may be sent; the counts above are ours.
+    pub budget: RequestBudget,
+    /// Why what is sent is over the budget, if it is. In the provider's tokens.
     pub overflow: Option<Overflow>,
     /// Tools whose calls we answer ([`Engine::call_own_tool`](crate::Engine::call_own_tool)).
     pub own_tools: BTreeSet<String>,
@@ -96,6 +116,13 @@ pub struct RequestPlan {
     pub refusal: Option<String>,
     /// The body with our compactions opened and our tools offered, if there are any.
     pub(super) expanded_body: Option<String>,
+    /// The model, if its count of this request tells how it counts.
+    pub(super) counted_by: Option<Digest>,
+    pub(super) prices: Option<TokenPrices>,
+    /// `None` if the history was not compared with the store.
+    pub(super) repeated: Option<RepeatedTokens>,
+    /// Whether this and all earlier requests of this history were sent as they were received.
+    pub(super) is_as_received: bool,
     pub(super) ticket: Option<ReplyTicket>,
     pub(super) deferred: Option<Arc<BacklogEntry>>,
 }
@@ -113,6 +140,30 @@ pub enum RecordingOutcome {
     NotNeeded,
 }
 
+/// How much of a prompt the request before had at the same place, so that the provider has it in its cache.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RepeatedTokens {
+    /// Of the client's request.
+    pub(super) received: Tokens,
+    /// Of a request that is cut anew: the part before the cut. Any other only grows, like the client's.
+    pub(super) before_cut: Option<Tokens>,
+}
+
+impl RepeatedTokens {
+    pub(super) fn new(request: &ClientRequest, known_items: usize, verdict: HistoryVerdict) -> Self {
+        let received = match verdict {
+            HistoryVerdict::NewSession => Tokens::ZERO,
+            HistoryVerdict::Turn
+            | HistoryVerdict::Retry
+            | HistoryVerdict::Regeneration
+            | HistoryVerdict::Edit
+            | HistoryVerdict::ClientCompaction
+            | HistoryVerdict::Fork => request.tokens_asked_before(known_items),
+        };
+        Self { received, before_cut: None }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct ReplyTicket {
     pub(super) session: SessionId,
@@ -123,7 +174,7 @@ pub(super) struct ReplyTicket {
 }
 
 impl RequestPlan {
-    fn unplanned(fault: Option<String>) -> Self {
+    fn unplanned(fault: Option<String>, budget: RequestBudget) -> Self {
         Self {
             session: None,
             turn: None,
@@ -136,6 +187,7 @@ impl RequestPlan {
             tokens_sent: Tokens::ZERO,
             tokens_planned: Tokens::ZERO,
             epoch: 0,
+            budget,
             overflow: None,
             own_tools: BTreeSet::new(),
             session_totals: RequestTotals::default(),
@@ -144,21 +196,35 @@ impl RequestPlan {
             own_answer: None,
             refusal: None,
             expanded_body: None,
+            counted_by: None,
+            prices: None,
+            repeated: None,
+            is_as_received: false,
             ticket: None,
             deferred: None,
         }
     }
 
     /// For a request that is not about a history, or cannot be parsed: it is only counted.
-    pub(super) fn for_unread(fault: Option<String>, tokens: Tokens, incoming: &IncomingRequest<'_>) -> Self {
-        let counted =
-            Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..Self::unplanned(fault) };
-        counted.finalize(incoming)
+    pub(super) fn for_unread(
+        fault: Option<String>,
+        tokens: Tokens,
+        incoming: &IncomingRequest<'_>,
+        ratios: ModelRatios<'_>,
+    ) -> Self {
+        let budget = ratios.budget(incoming, None, tokens);
+        let unplanned = Self::unplanned(fault, budget);
+        Self { tokens_in: tokens, tokens_sent: tokens, tokens_planned: tokens, ..unplanned }.finalize(incoming)
     }
 
-    pub(super) fn for_request(request: &WireRequest) -> Self {
+    pub(super) fn for_request(
+        request: &WireRequest,
+        incoming: &IncomingRequest<'_>,
+        ratios: ModelRatios<'_>,
+    ) -> Self {
         let parsed = request.parsed();
         let tokens = parsed.tokens();
+        let budget = ratios.budget(incoming, None, parsed.new_tokens());
         let expanded_body = request.is_changed().then(|| request.render_all());
         let added = usize::from(parsed.compaction_at.is_some());
         Self {
@@ -170,11 +236,25 @@ impl RequestPlan {
             tokens_in: tokens,
             tokens_sent: tokens,
             tokens_planned: tokens,
-            ..Self::unplanned(None)
+            counted_by: incoming.model_key().filter(|_| parsed.is_text_only()),
+            ..Self::unplanned(None, budget)
         }
     }
 
-    pub(super) fn request_account(&self, reply: &ProviderReply) -> RequestAccount {
+    /// Corrects the budget by what the provider reported for this conversation.
+    pub(super) fn adjust_budget(
+        &mut self,
+        request: &WireRequest,
+        incoming: &IncomingRequest<'_>,
+        session: &TokenRatios,
+        ratios: ModelRatios<'_>,
+    ) {
+        let known = incoming.model_key().and_then(|model| session.get(&model));
+        self.budget = ratios.budget(incoming, known, request.parsed().new_tokens());
+    }
+
+    /// What the request cost as received and as sent, once it is answered.
+    pub fn account(&self, reply: &ProviderReply) -> RequestAccount {
         RequestAccount {
             class: self.class,
             verdict: self.verdict,
@@ -183,11 +263,43 @@ impl RequestPlan {
             changes: self.changes.total() as u64,
             epoch: self.epoch,
             used: reply.usage,
+            cost: self.cost(reply),
             is_whole: !reply.is_truncated,
+            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && reply.model_calls <= 1),
         }
     }
 
+    /// `None` if the prices, or what the client's own request would have cost, are not known.
+    fn cost(&self, reply: &ProviderReply) -> Option<RequestCost> {
+        let known = self.repeated.unwrap_or(RepeatedTokens { received: Tokens::ZERO, before_cut: None });
+        let added = self.tokens_in.saturating_sub(known.received);
+        let resent = known.before_cut.unwrap_or(self.tokens_sent.saturating_sub(added));
+        let sent = PromptSize { tokens: self.tokens_sent, repeated: resent };
+        let received = PromptSize { tokens: self.tokens_in, repeated: known.received };
+        let received = match (self.is_as_received, self.repeated) {
+            (true, _) => None,
+            (false, Some(_)) => Some(received),
+            (false, None) => return None,
+        };
+        Some(self.prices?.request_cost(sent, received, reply.usage, reply.model_calls))
+    }
+
+    /// Whether nothing of this history was ever changed.
+    fn is_untouched(&self) -> bool {
+        let starts_anew = match self.verdict {
+            Some(HistoryVerdict::NewSession | HistoryVerdict::ClientCompaction | HistoryVerdict::Fork) | None => {
+                true
+            }
+            Some(
+                HistoryVerdict::Turn | HistoryVerdict::Retry | HistoryVerdict::Regeneration | HistoryVerdict::Edit,
+            ) => false,
+        };
+        self.changes.total() == 0 && (starts_anew || self.session_totals.changed == 0)
+    }
+
     pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {
+        self.prices = incoming.prices;
+        self.is_as_received = incoming.shadow_mode || self.is_untouched();
         if incoming.shadow_mode || self.body.is_none() {
             self.body = self.expanded_body.take();
             self.tokens_sent = self.tokens_in;
@@ -196,9 +308,27 @@ impl RequestPlan {
         }
         if incoming.shadow_mode || self.own_answer.is_some() {
             self.overflow = None;
-        } else if self.tokens_sent > incoming.budget && self.overflow.is_none() {
-            self.overflow = Some(Overflow::of_whole(self.tokens_sent, incoming.budget));
+        } else if self.tokens_sent > self.budget.ours() && self.overflow.is_none() {
+            self.overflow = Some(Overflow::of_whole(self.tokens_sent, self.budget.ours()));
         }
+        self.overflow = self.overflow.map(|overflow| overflow.in_provider_tokens(&self.budget));
         self
+    }
+}
+
+/// What providers reported for any conversation.
+#[derive(Clone, Copy)]
+pub(super) struct ModelRatios<'a>(pub(super) &'a Mutex<TokenRatios>);
+
+impl ModelRatios<'_> {
+    pub(super) fn budget(
+        self,
+        incoming: &IncomingRequest<'_>,
+        session: Option<TokenRatio>,
+        new: Tokens,
+    ) -> RequestBudget {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let model = incoming.model_key().and_then(|model| known.get(&model));
+        RequestBudget { limit: incoming.budget, scale: TokenScale::new(incoming.estimate, session, model), new }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Chain, Tenant};
 use neap_model::caller::{Caller, target_path};
-use neap_model::compute::{INLINE_BYTES_MAX, run_blocking};
+use neap_model::compute::{INLINE_BYTES_MAX, run_blocking, run_in_place};
 use neap_model::wire::json::NotJson;
 use neap_model::wire::request::{CachedCounter, WireRequest};
 
@@ -23,7 +23,8 @@ impl Engine {
     ) -> Result<(Arc<WireRequest>, RequestOrigin), Box<RequestPlan>> {
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let unread = async |fault: Option<String>| {
-            Box::new(RequestPlan::for_unread(fault, count_tokens(&counts, incoming.body).await, incoming))
+            let tokens = count_tokens(&counts, incoming.body).await;
+            Box::new(RequestPlan::for_unread(fault, tokens, incoming, self.parts.session_cache.model_ratios()))
         };
         let mut request = match parse_off_worker(incoming, &counts, caller.tenant).await {
             Ok(Some(request)) => request,
@@ -34,7 +35,8 @@ impl Engine {
         let compacted_session = match self.open_compactions(&mut request, caller, &counts) {
             Ok(session) => session,
             Err(why) => {
-                return Err(Box::new(RequestPlan { refusal: Some(why), ..RequestPlan::for_request(&request) }));
+                let plan = RequestPlan::for_request(&request, incoming, self.parts.session_cache.model_ratios());
+                return Err(Box::new(RequestPlan { refusal: Some(why), ..plan }));
             }
         };
         let chain = Chain::from_request(&caller.tenant, request.parsed());
@@ -44,6 +46,25 @@ impl Engine {
             Arc::new(request),
             RequestOrigin { caller: *caller, compacted_session, session_name, chain, conversation_key },
         ))
+    }
+
+    /// The plan of a request before it is cut. Long tool results are shown in short, the same in every request.
+    pub(super) fn begin_plan(
+        &self,
+        request: &mut Arc<WireRequest>,
+        incoming: &IncomingRequest<'_>,
+    ) -> RequestPlan {
+        let mut plan = RequestPlan::for_request(request, incoming, self.parts.session_cache.model_ratios());
+        if incoming.trims_tools {
+            let counts = self.parts.session_cache.counts(incoming.encoding);
+            let trim = || Arc::make_mut(request).trim_results(&counts);
+            plan.changes.trimmed = run_in_place(incoming.body.len(), trim);
+        }
+        if plan.changes.trimmed > 0 {
+            plan.body = Some(request.render_all());
+            plan.tokens_planned = request.parsed().tokens();
+        }
+        plan
     }
 }
 

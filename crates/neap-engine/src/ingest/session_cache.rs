@@ -6,11 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use neap_core::base::ids::{AgentId, SessionId};
-use neap_core::client::{CutPlan, EffortTracker, HiddenToolTurns, Tenant, TopicTracker};
+use neap_core::base::token_ratio::TokenRatios;
+use neap_core::client::{CutPlan, EffortTracker, HiddenToolTurns, RequestAccount, Tenant, TopicTracker};
 use neap_model::bpe::counter_for;
 use neap_model::wire::request::CachedCounter;
 use tokio::sync::{OnceCell, OwnedMutexGuard, Semaphore, SemaphorePermit};
 
+use super::plan::ModelRatios;
 use super::store_outage::CutPlanCache;
 use crate::error::EngineError;
 use crate::parts::Parts;
@@ -62,6 +64,8 @@ pub(crate) struct SessionCache {
     sessions: Mutex<CachedSessions>,
     counts: Mutex<BTreeMap<String, CachedCounter>>,
     pub(super) cut_plans: CutPlanCache,
+    /// How models count, by what was reported to this process; a session's own ratios are in its stream.
+    ratios: Arc<Mutex<TokenRatios>>,
     permits: Semaphore,
     /// This machine's memories from when names had 32 bits of a key's digest.
     pub(super) legacy: LegacyStreams,
@@ -79,6 +83,7 @@ impl Default for SessionCache {
             sessions: Mutex::default(),
             counts: Mutex::default(),
             cut_plans: CutPlanCache::default(),
+            ratios: Arc::default(),
             permits: Semaphore::new(CONCURRENT_REQUESTS_MAX),
             legacy: LegacyStreams::default(),
         }
@@ -94,9 +99,22 @@ struct CachedSessions {
 }
 
 impl SessionCache {
-    /// An empty cache that shares token counts, so that nothing is counted twice.
-    pub(super) fn with_counts(encoding: &str, counts: CachedCounter) -> Self {
-        Self { counts: Mutex::new([(encoding.to_owned(), counts)].into()), ..Self::default() }
+    /// An empty cache that shares what is no caller's: token counts, so that nothing is counted twice, and how models
+    /// count.
+    pub(super) fn sharing_counts(&self, encoding: &str) -> Self {
+        let counts = Mutex::new([(encoding.to_owned(), self.counts(encoding))].into());
+        Self { counts, ratios: self.ratios.clone(), ..Self::default() }
+    }
+
+    pub(super) fn model_ratios(&self) -> ModelRatios<'_> {
+        ModelRatios(&self.ratios)
+    }
+
+    pub(super) fn observe_usage(&self, account: &RequestAccount) {
+        if let (Some(model), Some(used)) = (account.counted_by, account.used) {
+            let mut ratios = self.ratios.lock().unwrap_or_else(PoisonError::into_inner);
+            ratios.observe(model, account.tokens_sent, used.input);
+        }
     }
 
     /// Waits for a permit; after `limit`, the request continues without one.

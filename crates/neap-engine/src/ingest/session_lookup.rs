@@ -27,6 +27,8 @@ const NAME_COLLISIONS_MAX: u32 = 8;
 pub(super) struct HistoryMatch {
     pub(super) verdict: HistoryVerdict,
     pub(super) known_items: usize,
+    /// Items that this session or, if it is new, any other has.
+    pub(super) shared_items: usize,
     /// Items that only repeat, in other words, what is in the session already.
     pub(super) covered_items: usize,
 }
@@ -252,10 +254,11 @@ impl Engine {
             Some(_) => 0,
             None => self.known_prefix(chain, None).await?.0,
         };
+        let shared_items = own.max(others);
         let (own_counted, others) =
             (counted(own, items_to_first_message(request)), counted(others, items_to_first_reply(request)));
         let verdict = judge_history(known, own_counted, others, chain, &request.items);
-        Ok(HistoryMatch { verdict, known_items: own, covered_items: 0 })
+        Ok(HistoryMatch { verdict, known_items: own, shared_items, covered_items: 0 })
     }
 
     pub(super) async fn find_recorded(

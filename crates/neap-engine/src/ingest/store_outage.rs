@@ -51,7 +51,7 @@ pub(super) async fn fit_without_store(
         request: request.clone(),
         chain: chain.clone(),
         counts: counts.clone(),
-        budget: incoming.budget,
+        budget: plan.budget.ours(),
     };
     let (class, known) = (plan.class, cuts.find(chain));
     match run_blocking(incoming.body.len(), move || budgeter.fit(class, known)).await {

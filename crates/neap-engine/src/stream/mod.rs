@@ -7,10 +7,10 @@ pub(crate) use recorder::{Committed, Recorder};
 use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::policy::Policy;
 use neap_core::context::epoch::SentPrompt;
-use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
+use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::LogCache;
 use neap_core::session::project::{TurnsInFlight, project};
-use neap_core::session::state::{NewSession, SessionState};
+use neap_core::session::state::{NewSession, SessionState, open_turn_after};
 use neap_model::envelope::ReplayGuard;
 use neap_store::{Commit, Store, StoreError};
 
@@ -78,14 +78,7 @@ impl OpenStream {
         if events.is_empty() {
             return Ok(());
         }
-        let turn = events.iter().fold(self.turn, |turn, recorded| {
-            let begins = matches!(recorded.event, Event::Turn(TurnEvent::Started { .. }));
-            let ends = matches!(
-                recorded.event,
-                Event::Turn(TurnEvent::Completed { .. } | TurnEvent::Abandoned { .. } | TurnEvent::Closed { .. })
-            );
-            if begins { recorded.event.turn() } else { turn.filter(|_| !ends) }
-        });
+        let turn = open_turn_after(self.turn, &events);
         let projection = project(&self.in_flight, &self.state, &events);
         let commit = Commit { stream: self.id.clone(), expected: self.committed, events, projection };
         store.commit(commit).await?;

@@ -3,7 +3,7 @@
 //! All figures are of real commits to a real store. Embeddings are synthetic: the embedder's cost is not included.
 
 mod size;
-mod synthetic_chat;
+mod zipf_chat;
 
 use serde::{Deserialize, Serialize};
 

@@ -12,9 +12,9 @@ use neap_model::Embedder as _;
 use neap_sqlite::SqliteStore;
 use neap_store::Store;
 
-use super::synthetic_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
+use super::zipf_chat::{SyntheticEmbedder, question, question_embedding, turn_embedding, turn_text};
 use super::{BuildFigures, SearchFigures};
-use crate::eval::percentile;
+use crate::measure::{ms, percentile};
 use crate::{LabError, OnProgress};
 
 const SESSION_TURNS: u64 = 2_000;
@@ -35,8 +35,7 @@ pub async fn build(folder: &Path, turns: u64, progress: OnProgress<'_>) -> Resul
     let engine = engine(folder)?;
     let began = Instant::now();
     for first in (0..turns).step_by(BATCH_TURNS as usize) {
-        let session = SessionId::from_name(&format!("talk {}", first / SESSION_TURNS))
-            .map_err(|error| LabError::new(error.to_string()))?;
+        let session = SessionId::from_name(&format!("talk {}", first / SESSION_TURNS))?;
         let batch: Vec<(Stamp, Message)> = (first..(first + BATCH_TURNS).min(turns)).map(message).collect();
         engine.record(&session, Author::Import, &batch).await?;
         progress("build", (first + BATCH_TURNS).min(turns), turns);
@@ -71,21 +70,20 @@ pub async fn search(folder: &Path, turns: u64) -> Result<SearchFigures, LabError
     let began = Instant::now();
     let engine = engine(folder)?;
     engine.store().sessions().await?;
-    let open_ms = began.elapsed().as_secs_f64() * 1e3;
+    let open_ms = ms(began.elapsed());
     let mut times = Vec::new();
     for n in 0..QUESTIONS {
         let embedding = Some(question_embedding(n, turns, DIMENSIONS));
         let request = RetrievalRequest { embedding, ..RetrievalRequest::new(question(n, turns), BUDGET) };
         let began = Instant::now();
         let found = engine.retrieve(&request).await?;
-        times.push(began.elapsed());
+        times.push(ms(began.elapsed()));
         if !found.ranked.iter().any(|ranked| ranked.candidate.similarity.is_some()) {
             return Err(LabError::new("a question was not embedded"));
         }
     }
-    let first_ms = times.first().map_or(0.0, |first| first.as_secs_f64() * 1e3);
-    let rest = &times[1.min(times.len())..];
-    let (p50_ms, p99_ms) = (percentile(rest, 0.5), percentile(rest, 0.99));
+    let first_ms = times.remove(0);
+    let (p50_ms, p99_ms) = (percentile(&times, 50), percentile(&times, 99));
     Ok(SearchFigures { open_ms, first_ms, p50_ms, p99_ms, rss_mib: resident_mib() })
 }
 

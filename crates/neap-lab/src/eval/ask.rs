@@ -1,9 +1,10 @@
 //! Asks questions about a recorded conversation and scores the recalled context.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::recall::Filter;
+use neap_core::text::fold_whitespace;
 use neap_engine::{RecalledContext, RetrievalRequest};
 
 use super::EvalOptions;
@@ -12,6 +13,7 @@ use super::data::{Conversation, Question};
 use super::tally::{EvalTally, QuestionScore};
 use super::time::parse_timestamp;
 use crate::LabError;
+use crate::measure::ms;
 
 pub(crate) async fn ask_all(
     recorded: &mut ConversationStore,
@@ -37,7 +39,7 @@ async fn ask(
 ) -> Result<(), LabError> {
     let began = Instant::now();
     let embedding = recorded.embed_query(&question.q).await?;
-    tally.add_embedding_time(began.elapsed());
+    tally.embedding_ms.push(ms(began.elapsed()));
     let mut request = RetrievalRequest {
         query: question.q.clone(),
         embedding,
@@ -52,8 +54,8 @@ async fn ask(
         request.budget = Tokens(*budget);
         let began = Instant::now();
         let context = recorded.engine.retrieve(&request).await?;
-        let took = began.elapsed();
-        tally.add(&question.cat, *budget, score_answer(conversation, question, &context, took));
+        tally.assembly_ms.push(ms(began.elapsed()));
+        tally.add(&question.cat, *budget, &score_answer(conversation, question, &context));
     }
     for (reason, weights) in &options.ablations {
         let embedding = request.embedding.clone().filter(|_| weights.semantic > 0.0);
@@ -61,39 +63,28 @@ async fn ask(
         for budget in &options.budgets {
             request.budget = Tokens(*budget);
             let context = recorded.engine.retrieve(&request).await?;
-            let score = score_answer(conversation, question, &context, Duration::ZERO);
-            tally.add_without(*reason, *budget, &score);
+            tally.add_without(*reason, *budget, &score_answer(conversation, question, &context));
         }
     }
     Ok(())
 }
 
-fn score_answer(
-    conversation: &Conversation,
-    question: &Question,
-    found: &RecalledContext,
-    took: Duration,
-) -> QuestionScore {
-    let context = normalize_whitespace(&found.text);
-    let contains = |text: &str| context.contains(&normalize_whitespace(text));
+fn score_answer(conversation: &Conversation, question: &Question, found: &RecalledContext) -> QuestionScore {
+    let context = fold_whitespace(&found.text);
+    let contains = |text: &str| context.contains(&fold_whitespace(text));
     let turns = conversation.turns.iter().filter(|turn| question.evidence.contains(&turn.id));
     let evidence: Vec<bool> = turns.map(|turn| contains(&turn.text)).collect();
     let has_answer = |text: &str| {
-        let text = normalize_whitespace(text).to_lowercase();
+        let text = fold_whitespace(text).to_lowercase();
         question
             .answer
             .iter()
-            .any(|answer| !answer.is_empty() && text.contains(&normalize_whitespace(answer).to_lowercase()))
+            .any(|answer| !answer.is_empty() && text.contains(&fold_whitespace(answer).to_lowercase()))
     };
     QuestionScore {
         first_has_answer: found.best.as_ref().is_some_and(|best| has_answer(best)),
         has_answer: has_answer(&found.text),
         evidence,
         tokens: found.tokens.0,
-        took,
     }
-}
-
-fn normalize_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -44,11 +44,11 @@ impl ConversationStore {
         }
         let mut order: Vec<usize> = (0..conversation.turns.len()).collect();
         order.sort_by_key(|at| began.get(&conversation.turns[*at].session));
-        let builder = Engine::builder(store);
-        let engine = match embedder {
-            Some(embedder) => builder.embedder(embedder).build(),
-            None => builder.build(),
-        };
+        let mut builder = Engine::builder(store);
+        if let Some(embedder) = embedder {
+            builder = builder.embedder(embedder);
+        }
+        let engine = builder.build();
         Ok(Self { engine, conversation, order, recorded_turns: 0, now: Stamp(0), _folder: folder })
     }
 
@@ -102,7 +102,7 @@ impl ConversationStore {
 }
 
 pub(crate) fn occasion_session(session: i64) -> Result<SessionId, LabError> {
-    SessionId::from_name(&format!("s{session}")).map_err(|error| LabError::new(error.to_string()))
+    Ok(SessionId::from_name(&format!("s{session}"))?)
 }
 
 pub(crate) fn role(who: &str) -> Role {

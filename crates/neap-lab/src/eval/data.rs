@@ -1,10 +1,10 @@
 //! Evaluation data: one conversation with questions per line of JSON, plain or gzipped.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::BufReader;
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
-use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
+use neap_store::bounded_lines::{self, LINE_BYTES_MAX, json_lines};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
@@ -71,22 +71,14 @@ fn as_texts<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error>
 /// Reads a file; an error names the line.
 pub fn read(path: &Path) -> Result<Vec<Conversation>, LabError> {
     let failed = |error: String| LabError::new(format!("{}: {error}", path.display()));
-    let opened = bounded_lines::open_regular(path).map_err(|error| failed(error.to_string()))?;
-    let mut file = BufReader::new(opened.ok_or_else(|| failed("there is no such file".to_owned()))?);
+    let mut file = bounded_lines::open_input(path).map_err(|error| failed(error.to_string()))?;
     let is_gzip = file.fill_buf().map_err(|error| failed(error.to_string()))?.starts_with(&[0x1f, 0x8b]);
-    let plain: Box<dyn Read> = if is_gzip { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-    let mut all = Vec::new();
-    for (at, line) in BoundedLines::new(BufReader::new(plain), LINE_BYTES_MAX).enumerate() {
-        let line = match line.map_err(|error| failed(error.to_string()))? {
-            BoundedLine::Whole(line) if line.trim_ascii().is_empty() => continue,
-            BoundedLine::Whole(line) => line,
-            BoundedLine::TooLong { bytes } => return Err(failed(format!("line {} has {bytes} bytes", at + 1))),
-        };
-        let conversation = serde_json::from_slice(&line).map_err(|error| {
-            failed(format!("line {}: {error}", at + 1))
+    let plain = if is_gzip { Box::new(BufReader::new(MultiGzDecoder::new(file))) } else { file };
+    let conversation = |(at, parsed): (usize, Result<Conversation, String>)| {
+        parsed.map_err(|error| {
+            failed(format!("line {at}: {error}"))
                 .hint("a conversation a line: {\"id\", \"turns\": [{\"id\", \"session\", \"time\", \"who\", \"text\"}], \"questions\": [{\"q\", \"cat\", \"evidence\"}]}")
-        })?;
-        all.push(conversation);
-    }
-    Ok(all)
+        })
+    };
+    json_lines(plain, LINE_BYTES_MAX).map(conversation).collect()
 }

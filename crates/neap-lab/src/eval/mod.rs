@@ -22,7 +22,7 @@ use conversation_store::ConversationStore;
 pub use curve::svg;
 pub use data::{Conversation, read};
 pub use ranking_term::RankingTerm;
-pub use tally::{EvalTally, ScoreRow, percent, percentile};
+pub use tally::{EvalTally, ScoreRow, percent};
 
 /// Budgets of a curve of recall.
 pub const CURVE_BUDGETS: [u64; 6] = [250, 500, 1_000, 2_000, 4_000, 8_000];

@@ -31,32 +31,25 @@ impl RankingTerm {
     ];
 
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Words => "words",
-            Self::Meaning => "meaning",
-            Self::Beside => "beside",
-            Self::Conversation => "conversation",
-            Self::Speaker => "speaker",
-            Self::Time => "time",
-            Self::Opening => "opening",
-            Self::Lately => "lately",
-            Self::Role => "role",
-            Self::Cost => "cost",
-        }
+        self.texts().0
     }
 
     pub fn description(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Self::Words => "Words shared with the question",
-            Self::Meaning => "Similar meaning",
-            Self::Beside => "Relevance of the neighbouring texts",
-            Self::Conversation => "Relevance of its conversation",
-            Self::Speaker => "The question names its speaker",
-            Self::Time => "The question names its time",
-            Self::Opening => "It opens its conversation",
-            Self::Lately => "It is recent",
-            Self::Role => "Whether a person or a model wrote it",
-            Self::Cost => "Its size in tokens",
+            Self::Words => ("words", "Words shared with the question"),
+            Self::Meaning => ("meaning", "Similar meaning"),
+            Self::Beside => ("beside", "Relevance of the neighbouring texts"),
+            Self::Conversation => ("conversation", "Relevance of its conversation"),
+            Self::Speaker => ("speaker", "The question names its speaker"),
+            Self::Time => ("time", "The question names its time"),
+            Self::Opening => ("opening", "It opens its conversation"),
+            Self::Lately => ("lately", "It is recent"),
+            Self::Role => ("role", "Whether a person or a model wrote it"),
+            Self::Cost => ("cost", "Its size in tokens"),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Accumulates scores by category and budget.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -14,7 +13,6 @@ pub struct QuestionScore {
     pub first_has_answer: bool,
     pub has_answer: bool,
     pub tokens: u64,
-    pub took: Duration,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -56,28 +54,16 @@ impl ScoreSum {
     }
 
     fn join(&mut self, other: &ScoreSum) {
-        let ScoreSum {
-            with_evidence,
-            recall,
-            several,
-            newest,
-            stale_only,
-            answer_only,
-            first,
-            anywhere,
-            tokens,
-            questions,
-        } = other;
-        self.with_evidence += with_evidence;
-        self.recall += recall;
-        self.several += several;
-        self.newest += newest;
-        self.stale_only += stale_only;
-        self.answer_only += answer_only;
-        self.first += first;
-        self.anywhere += anywhere;
-        self.tokens += tokens;
-        self.questions += questions;
+        self.with_evidence += other.with_evidence;
+        self.recall += other.recall;
+        self.several += other.several;
+        self.newest += other.newest;
+        self.stale_only += other.stale_only;
+        self.answer_only += other.answer_only;
+        self.first += other.first;
+        self.anywhere += other.anywhere;
+        self.tokens += other.tokens;
+        self.questions += other.questions;
     }
 }
 
@@ -102,8 +88,9 @@ pub struct EvalTally {
     pub sums: BTreeMap<(String, u64), ScoreSum>,
     /// Over all categories, without one ranking term.
     pub ablations: BTreeMap<(RankingTerm, u64), ScoreSum>,
-    pub assembly_times: Vec<Duration>,
-    pub embedding_times: Vec<Duration>,
+    /// Milliseconds.
+    pub assembly_ms: Vec<f64>,
+    pub embedding_ms: Vec<f64>,
     pub turns: u64,
     pub index_bytes: u64,
     pub text_bytes: u64,
@@ -116,50 +103,32 @@ pub struct EvalTally {
 }
 
 impl EvalTally {
-    pub fn add(&mut self, category: &str, budget: u64, score: QuestionScore) {
-        self.assembly_times.push(score.took);
-        self.sums.entry((category.to_owned(), budget)).or_default().add(&score);
+    pub fn add(&mut self, category: &str, budget: u64, score: &QuestionScore) {
+        self.sums.entry((category.to_owned(), budget)).or_default().add(score);
     }
 
     pub fn add_without(&mut self, term: RankingTerm, budget: u64, score: &QuestionScore) {
         self.ablations.entry((term, budget)).or_default().add(score);
     }
 
-    pub fn add_embedding_time(&mut self, took: Duration) {
-        self.embedding_times.push(took);
-    }
-
     pub fn join(&mut self, other: EvalTally) {
-        let EvalTally {
-            sums,
-            ablations,
-            assembly_times,
-            embedding_times,
-            turns,
-            index_bytes,
-            text_bytes,
-            openings,
-            placed_right,
-            moves,
-            baselines,
-        } = other;
-        for (key, sum) in sums {
+        for (key, sum) in other.sums {
             self.sums.entry(key).or_default().join(&sum);
         }
-        for (key, sum) in ablations {
+        for (key, sum) in other.ablations {
             self.ablations.entry(key).or_default().join(&sum);
         }
-        self.assembly_times.extend(assembly_times);
-        self.embedding_times.extend(embedding_times);
-        self.turns += turns;
-        self.index_bytes += index_bytes;
-        self.text_bytes += text_bytes;
-        self.openings += openings;
-        self.placed_right += placed_right;
-        for (key, shares) in baselines {
+        self.assembly_ms.extend(other.assembly_ms);
+        self.embedding_ms.extend(other.embedding_ms);
+        self.turns += other.turns;
+        self.index_bytes += other.index_bytes;
+        self.text_bytes += other.text_bytes;
+        self.openings += other.openings;
+        self.placed_right += other.placed_right;
+        for (key, shares) in other.baselines {
             self.baselines.entry(key).or_default().extend(shares);
         }
-        for (budget, (all, recalled)) in moves {
+        for (budget, (all, recalled)) in other.moves {
             let sum = self.moves.entry(budget).or_default();
             *sum = (sum.0 + all, sum.1 + recalled);
         }
@@ -227,12 +196,4 @@ impl ScoreRow {
 /// In per cent, to a tenth.
 pub fn percent(part: f64, of: u64) -> f64 {
     (part * 1_000.0 / of.max(1) as f64).round() / 10.0
-}
-
-/// In milliseconds.
-pub fn percentile(times: &[Duration], share: f64) -> f64 {
-    let mut sorted = times.to_vec();
-    sorted.sort_unstable();
-    let at = ((sorted.len() as f64 * share).ceil() as usize).saturating_sub(1);
-    sorted.get(at).map_or(0.0, |time| (time.as_secs_f64() * 1e6).round() / 1e3)
 }

@@ -1,12 +1,12 @@
 //! The design's scripted proofs, run through the real engine: what is expected beside what is measured.
 
+mod decay;
+mod eviction;
+mod expansion;
 pub mod memory;
 pub mod model;
 mod session;
-mod slice1;
-mod slice2;
-mod slice3;
-mod slice4;
+mod summaries;
 pub mod window;
 
 use serde::Serialize;
@@ -65,10 +65,10 @@ impl Slice {
     pub async fn prove(self) -> Result<Proof, LabError> {
         let mut session = ProofSession::new().await?;
         match self {
-            Self::Summaries => slice1::prove(&mut session).await,
-            Self::Expansion => slice2::prove(&mut session).await,
-            Self::Decay => slice3::prove(&mut session).await,
-            Self::Eviction => slice4::prove(&mut session).await,
+            Self::Summaries => summaries::prove(&mut session).await,
+            Self::Expansion => expansion::prove(&mut session).await,
+            Self::Decay => decay::prove(&mut session).await,
+            Self::Eviction => eviction::prove(&mut session).await,
         }
     }
 }

@@ -2,80 +2,28 @@
 
 /// A word that contains one of these marks a credential.
 const CREDENTIAL_STEMS: [&str; 16] = [
-    "auth",
-    "certificate",
-    "cookie",
-    "credential",
-    "jwt",
-    "key",
-    "passcode",
-    "passphrase",
-    "passw",
-    "pwd",
-    "secret",
-    "sessid",
-    "session",
-    "signature",
-    "ticket",
-    "token",
+    "auth", "certificate", "cookie", "credential", "jwt", "key", "passcode", "passphrase", "passw", "pwd",
+    "secret", "sessid", "session", "signature", "ticket", "token",
 ];
 /// Too short to match inside other words: `sid` is in `sidebar`.
 const CREDENTIAL_WORDS: [&str; 17] = [
-    "assertion",
-    "bearer",
-    "cert",
-    "code",
-    "cred",
-    "creds",
-    "login",
-    "mfa",
-    "otp",
-    "pass",
-    "pin",
-    "pw",
-    "saml",
-    "sess",
-    "sid",
-    "sig",
-    "totp",
+    "assertion", "bearer", "cert", "code", "cred", "creds", "login", "mfa", "otp", "pass", "pin", "pw", "saml",
+    "sess", "sid", "sig", "totp",
 ];
 /// Words that contain a stem but mean something else.
 const HARMLESS_WORDS: [&str; 12] = [
-    "author",
-    "authoring",
-    "authority",
-    "authors",
-    "keyboard",
-    "keypoint",
-    "keyword",
-    "keywords",
-    "monkey",
-    "tokenize",
-    "tokenizer",
-    "tokens",
+    "author", "authoring", "authority", "authors", "keyboard", "keypoint", "keyword", "keywords", "monkey",
+    "tokenize", "tokenizer", "tokens",
 ];
 /// Names of values that change with every request, or describe it and not its sender.
 const REQUEST_NAMES: [&str; 8] = [
-    "cache-key",
-    "idempotency-key",
-    "prompt-cache-key",
-    "sec-websocket-key",
-    "surrogate-key",
-    "x-cache-key",
-    "x-idempotency-key",
-    "x-surrogate-key",
+    "cache-key", "idempotency-key", "prompt-cache-key", "sec-websocket-key", "surrogate-key", "x-cache-key",
+    "x-idempotency-key", "x-surrogate-key",
 ];
 /// Names of conversations: one caller has many, and they share a memory.
 const CONVERSATION_NAMES: [&str; 9] = [
-    "helicone-session-id",
-    "helicone-session-name",
-    "helicone-session-path",
-    "mcp-session-id",
-    "session-id",
-    "thread-id",
-    "x-opencode-session",
-    "x-session-affinity",
-    "x-session-id",
+    "helicone-session-id", "helicone-session-name", "helicone-session-path", "mcp-session-id", "session-id",
+    "thread-id", "x-opencode-session", "x-session-affinity", "x-session-id",
 ];
 /// Prefixes of headers in which such a word is part of a program's own name.
 const CLIENT_PREFIXES: [&str; 2] = ["x-claude-code-", "x-neap-"];

@@ -179,12 +179,10 @@ impl ChatModel for Client {
         }
         if !replay_items.is_empty() {
             let prompt_digest = ReasoningCache::digest(&request.tools, &request.messages);
-            self.reasoning.lock().unwrap_or_else(PoisonError::into_inner).store(
-                &text,
-                &calls,
-                prompt_digest,
-                replay_items,
-            );
+            self.reasoning
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .store(&text, &calls, prompt_digest, replay_items);
         }
         Ok(ModelReply { text, calls, is_truncated: is_cut })
     }

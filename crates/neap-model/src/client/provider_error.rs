@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use neap_core::text::fold_whitespace;
 use serde_json::value::RawValue;
 
 use crate::ModelError;
@@ -117,7 +118,7 @@ pub(crate) fn error_summary(body: &str) -> String {
 }
 
 fn truncate_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = fold_whitespace(text);
     match line.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,

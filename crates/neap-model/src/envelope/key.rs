@@ -8,7 +8,6 @@ use sha2::{Digest, Sha256};
 
 use super::entropy::{Entropy, SystemEntropy};
 use super::hex;
-use super::seal::EXPIRY_MS;
 
 pub const SECRET_BYTES_MIN: usize = 16;
 const SECRET_BYTES: usize = 32;
@@ -26,11 +25,6 @@ pub enum KeyError {
     /// Does not quote the input: it could be a secret.
     #[error("a key is written in hexadecimal digits, lower case, two for each byte")]
     NotHex,
-    #[error("there is no key {0}")]
-    NoSuchKey(String),
-    /// The signing key cannot be retired.
-    #[error("the key {0} is the current one")]
-    IsCurrent(String),
 }
 
 /// Its memory is overwritten on drop.
@@ -96,7 +90,6 @@ pub struct Keyring {
     /// Never empty; the current key is first.
     keys: Vec<Key>,
     pub(super) entropy: Arc<dyn Entropy>,
-    pub(super) expiry_ms: i64,
 }
 
 impl Keyring {
@@ -110,7 +103,7 @@ impl Keyring {
 
     /// Signs with `current`; the older keys only verify.
     pub fn from_keys(current: Key, older: impl IntoIterator<Item = Key>) -> Self {
-        let mut ring = Self { keys: vec![current], entropy: Arc::new(SystemEntropy), expiry_ms: EXPIRY_MS };
+        let mut ring = Self { keys: vec![current], entropy: Arc::new(SystemEntropy) };
         for key in older {
             if ring.find(key.id()).is_none() {
                 ring.keys.push(key);
@@ -122,29 +115,6 @@ impl Keyring {
     /// Takes ids and nonces from another source than the operating system.
     pub fn with_entropy(self, entropy: Arc<dyn Entropy>) -> Self {
         Self { entropy, ..self }
-    }
-
-    /// Replaces the default, [`EXPIRY_MS`].
-    pub fn with_expiry_ms(self, expiry_ms: i64) -> Self {
-        Self { expiry_ms, ..self }
-    }
-
-    /// Signs with a new key from now on; the others still verify. Returns the new id.
-    pub fn rotate(&mut self) -> Result<&str, KeyError> {
-        self.keys.insert(0, Key::generate(self.entropy.as_ref())?);
-        Ok(self.current().id())
-    }
-
-    /// Removes an older key: envelopes that it signed are no longer accepted.
-    pub fn retire(&mut self, key_id: &str) -> Result<(), KeyError> {
-        match self.keys.iter().position(|key| key.id() == key_id) {
-            None => Err(KeyError::NoSuchKey(key_id.to_owned())),
-            Some(0) => Err(KeyError::IsCurrent(key_id.to_owned())),
-            Some(at) => {
-                self.keys.remove(at);
-                Ok(())
-            }
-        }
     }
 
     pub fn current(&self) -> &Key {

@@ -46,13 +46,13 @@ impl Keyring {
     ) -> Result<String, EnvelopeError> {
         self.verify(envelope, binding)?;
         let age_ms = now.0.saturating_sub(envelope.issued_at.0);
-        if age_ms > self.expiry_ms {
+        if age_ms > EXPIRY_MS {
             return Err(EnvelopeError::Expired);
         }
         if age_ms < -CLOCK_SKEW_MS {
             return Err(EnvelopeError::FromTheFuture);
         }
-        guard.forget_before(Stamp(now.0.saturating_sub(self.expiry_ms)));
+        guard.forget_before(Stamp(now.0.saturating_sub(EXPIRY_MS)));
         if !guard.insert_new(envelope.issued_at, &envelope.nonce) {
             return Err(EnvelopeError::Replayed);
         }

@@ -1,9 +1,10 @@
 //! Parses hook events. Claude Code and Codex use the same JSON.
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::{HookTranscript, PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
+use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
 use serde::Deserialize;
 use serde_json::Value;

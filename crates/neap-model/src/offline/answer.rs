@@ -16,25 +16,10 @@ const CANNOT_ANSWER: &str =
 
 /// How the model's own sentences begin, so that they are never quoted as evidence.
 pub(super) const OWN_SENTENCE_STARTS: &[&str] = &[
-    "Noted",
-    "This is the built-in",
-    "The built-in offline model",
-    "From the ",
-    "From memory",
-    "Nothing ",
-    "Concluded ",
-    "Working on ",
-    "Going on with ",
-    "Active: ",
-    "Open in the background: ",
-    "Concluded and shown: ",
-    "Put away ",
-    "You are welcome",
-    "Hello.",
-    "That did not work: ",
-    "There is no open",
-    "The nearest",
-    "> ",
+    "Noted", "This is the built-in", "The built-in offline model", "From the ", "From memory", "Nothing ",
+    "Concluded ", "Working on ", "Going on with ", "Active: ", "Open in the background: ",
+    "Concluded and shown: ", "Put away ", "You are welcome", "Hello.", "That did not work: ", "There is no open",
+    "The nearest", "> ",
 ];
 
 fn with_introduction(situation: &PromptView, text: &str) -> String {
@@ -76,7 +61,7 @@ pub(super) fn from_memory(situation: &PromptView) -> Option<String> {
 fn outside_efforts(situation: &PromptView, asks: bool) -> String {
     let text = normalize(&situation.user_message);
     if matches!(parse_intent(&situation.user_message), Intent::Courtesy) {
-        let thanks = Phrases("thanks|thank|thx").is_in(&text);
+        let thanks = Phrases("thanks|thank|thx").occurs_in(&text);
         return with_introduction(situation, if thanks { "You are welcome." } else { "Hello." });
     }
     if !asks {

@@ -93,7 +93,7 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
     match how {
         SwitchKind::Back => search_call(target, false),
         SwitchKind::Instead
-            if !is_related(situation, target) && !Phrases("let's do|use").is_in(&normalize(message)) =>
+            if !is_related(situation, target) && !Phrases("let's do|use").occurs_in(&normalize(message)) =>
         {
             open_effort(situation, target)
         }
@@ -105,7 +105,7 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
 fn begin_effort(situation: &PromptView, signal: StartSignal) -> NextStep {
     let message = &situation.user_message;
     if situation.active.is_none() {
-        let again = Phrases("again|back|still").is_in(&normalize(message));
+        let again = Phrases("again|back|still").occurs_in(&normalize(message));
         let known = situation.concluded().find(|id| again && is_mentioned(id, message));
         return match known {
             Some(id) => call_with_id("reopen_effort", id),

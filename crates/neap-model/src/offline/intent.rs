@@ -79,12 +79,12 @@ pub(super) fn parse_intent(message: &str) -> Intent {
 }
 
 pub(super) fn is_question(text: &str) -> bool {
-    text.ends_with('?') || p::QUESTIONS.begins(text) || Phrases("details").is_in(text)
+    text.ends_with('?') || p::QUESTIONS.begins(text) || Phrases("details").occurs_in(text)
 }
 
 fn is_status(text: &str) -> bool {
     let bare = text.trim_end_matches(['?', '.', '!']);
-    matches!(bare, "status" | "where are we" | "where were we" | "efforts") || p::STATUS.is_in(text)
+    matches!(bare, "status" | "where are we" | "where were we" | "efforts") || p::STATUS.occurs_in(text)
 }
 
 /// A command such as `expand auth-bug`; returns its target.
@@ -95,18 +95,18 @@ fn parse_command(text: &str, verb: &str) -> Option<String> {
 }
 
 fn is_recall(text: &str, question: bool) -> bool {
-    (question || p::REMINDS.is_in(text)) && p::RECALL.is_in(text) && !p::NOT_RECALL.is_in(text)
+    (question || p::REMINDS.occurs_in(text)) && p::RECALL.occurs_in(text) && !p::NOT_RECALL.occurs_in(text)
 }
 
 fn parse_switch(text: &str) -> Option<(String, SwitchKind)> {
     for sentence in text.split_inclusive(['.', '!', '?', ';']) {
         for (table, how) in [(p::RESUME, SwitchKind::Back), (p::SWITCH, SwitchKind::Loosely)] {
             let Some(found) = table.find(sentence) else { continue };
-            let asks = sentence.ends_with('?') && !Phrases("can we|could we|can you").is_in(sentence);
+            let asks = sentence.ends_with('?') && !Phrases("can we|could we|can you").occurs_in(sentence);
             if asks || !is_lead_in(&sentence[..found.start]) {
                 continue;
             }
-            let how = if Phrases("instead").is_in(sentence) { SwitchKind::Instead } else { how };
+            let how = if Phrases("instead").occurs_in(sentence) { SwitchKind::Instead } else { how };
             let target = parse_target(&sentence[found.end..]);
             let vague = has_only(&target, Phrases("this|it|that|later|the|a|soon|you|work|me|tomorrow"));
             if !vague {
@@ -137,17 +137,18 @@ fn parse_target(rest: &str) -> String {
 }
 
 fn parse_start(text: &str, question: bool) -> Option<StartSignal> {
-    if NEW_TOPIC.is_in(text) {
+    if NEW_TOPIC.occurs_in(text) {
         return Some(StartSignal::Declared);
     }
-    if p::NOT_BEGIN.is_in(text) {
+    if p::NOT_BEGIN.occurs_in(text) {
         return None;
     }
-    if HELP.is_in(text) {
+    if HELP.occurs_in(text) {
         return Some(StartSignal::Asked);
     }
     let asks_fact = question && p::FACTUAL.begins(text);
-    let complains = FAILURES.is_in(text) || p::HINTS.is_in(text);
-    let begins = NEEDS.is_in(text) || HOW_TO.is_in(text) || p::ORDERS.begins(text) || (complains && !asks_fact);
+    let complains = FAILURES.occurs_in(text) || p::HINTS.occurs_in(text);
+    let begins =
+        NEEDS.occurs_in(text) || HOW_TO.occurs_in(text) || p::ORDERS.begins(text) || (complains && !asks_fact);
     begins.then_some(StartSignal::Implied)
 }

@@ -27,7 +27,7 @@ const EMPTY_WORDS: Phrases = Phrases(
 pub(super) fn effort_name(message: &str) -> Option<String> {
     let text = normalize(message);
     let sentences: Vec<&str> = text.split_inclusive(['.', '!', '?', ';']).collect();
-    let begins = |s: &&&str| [HELP, NEEDS, HOW_TO, FAILURES, HINTS].iter().any(|table| table.is_in(s));
+    let begins = |s: &&&str| [HELP, NEEDS, HOW_TO, FAILURES, HINTS].iter().any(|table| table.occurs_in(s));
     let sentence =
         sentences.iter().find(begins).or_else(|| sentences.iter().find(|s| !salient_words(s).is_empty()))?;
     // The topic follows an opening phrase, but precedes a complaint.
@@ -51,7 +51,7 @@ pub(super) fn salient_words(text: &str) -> Vec<String> {
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-');
     for word in words.map(|w| w.trim_matches(|c: char| !c.is_alphanumeric())) {
         let word = word.strip_suffix("'s").unwrap_or(word);
-        let is_salient = word.chars().count() >= 2 && !is_stop_word(word) && !EMPTY_WORDS.contains(word);
+        let is_salient = word.chars().count() >= 2 && !is_stop_word(word) && !EMPTY_WORDS.has_entry(word);
         if is_salient && !out.iter().any(|known| known == word) {
             out.push(word.to_owned());
         }

@@ -63,7 +63,7 @@ pub(super) fn answer_recall(situation: &PromptView, explicit: bool) -> NextStep 
 }
 
 fn asks_for_detail(situation: &PromptView) -> bool {
-    DETAIL.is_in(&normalize(&situation.user_message))
+    DETAIL.occurs_in(&normalize(&situation.user_message))
 }
 
 /// The effort whose log covers the topic best, if well enough; of several, the last.

@@ -98,5 +98,5 @@ pub(super) const FACTUAL: Phrases = Phrases(
 );
 
 pub(super) fn has_only(text: &str, table: Phrases) -> bool {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).all(|w| table.contains(w))
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'').filter(|w| !w.is_empty()).all(|w| table.has_entry(w))
 }

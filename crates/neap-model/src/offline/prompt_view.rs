@@ -12,10 +12,7 @@ const END_BYTES_MAX: usize = 2_000;
 
 /// Headings of memories from beyond this conversation.
 const MEMORY_HEADINGS: [&str; 5] = [
-    "## Preferences and Rules",
-    "## Relevant Past Decisions",
-    "## Known Information",
-    "## Procedures",
+    "## Preferences and Rules", "## Relevant Past Decisions", "## Known Information", "## Procedures",
     "## Past Experience",
 ];
 

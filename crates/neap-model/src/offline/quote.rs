@@ -49,7 +49,7 @@ fn spoken_messages(messages: &[Message]) -> impl Iterator<Item = &Message> {
 /// The lines that say most about the question, in their original order.
 pub(super) fn answer_lines(question: &str, parts: &[&LogView]) -> Vec<String> {
     let topic = topic_terms(question);
-    let wants_number = NUMBER.is_in(&normalize(question));
+    let wants_number = NUMBER.occurs_in(&normalize(question));
     let messages: Vec<Message> = parts.iter().flat_map(|part| spoken_messages(&part.messages)).cloned().collect();
     let all: Vec<(String, bool)> =
         sentences(&messages).into_iter().filter(|(text, _)| !is_own_sentence(text)).collect();

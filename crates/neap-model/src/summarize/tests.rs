@@ -79,11 +79,7 @@ fn a_performance_fix() {
             "Great!",
         ],
         &[
-            "8 seconds",
-            "N+1",
-            "prefetch_related",
-            "idx_order_items_order_id",
-            "180 ms",
+            "8 seconds", "N+1", "prefetch_related", "idx_order_items_order_id", "180 ms",
             "not to add a cache because",
         ],
         &["Great", "Makes sense"],

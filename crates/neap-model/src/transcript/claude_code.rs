@@ -17,34 +17,14 @@ use crate::wire::request::parse_item;
 
 /// Records without conversation content.
 const SILENT_KINDS: [&str; 16] = [
-    "agent-name",
-    "ai-title",
-    "attachment",
-    "custom-title",
-    "file-history-snapshot",
-    "last-prompt",
-    "mode",
-    "permission-mode",
-    "pr-link",
-    "progress",
-    "queue-operation",
-    "saved_hook_context",
-    "summary",
-    "system",
-    "tag",
+    "agent-name", "ai-title", "attachment", "custom-title", "file-history-snapshot", "last-prompt", "mode",
+    "permission-mode", "pr-link", "progress", "queue-operation", "saved_hook_context", "summary", "system", "tag",
     "worktree-state",
 ];
 /// Prefixes of text that the program writes in the user's place.
 const PROGRAM_PREFIXES: [&str; 9] = [
-    "<bash-input>",
-    "<bash-stdout>",
-    "<command-message>",
-    "<command-name>",
-    "<local-command-caveat>",
-    "<local-command-stdout>",
-    "<system-reminder>",
-    "<task-notification>",
-    "[Request interrupted by user",
+    "<bash-input>", "<bash-stdout>", "<command-message>", "<command-name>", "<local-command-caveat>",
+    "<local-command-stdout>", "<system-reminder>", "<task-notification>", "[Request interrupted by user",
 ];
 
 pub(super) fn read(

@@ -2,8 +2,9 @@
 //! carry the conversation.
 
 use crate::transcript::Program;
+use neap_core::base::digest::Digest;
 use neap_core::client::transcript::{PromptOccurrences, RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, Digest, Speaker, WireApi};
+use neap_core::client::{ContentBlock, Speaker, WireApi};
 use neap_core::memory::Author;
 
 use super::claude_code::without_thinking;
@@ -26,13 +27,8 @@ const SILENT_ITEMS: [&str; 6] =
     ["additional_tools", "compaction_trigger", "configuration_update", "ghost_snapshot", "other", "reasoning"];
 /// Prefixes of text that the program writes in the user's place.
 const PROGRAM_PREFIXES: [&str; 7] = [
-    "# AGENTS.md instructions",
-    "<environment_context>",
-    "<hook_context>",
-    "<skill>",
-    "<turn_aborted>",
-    "<user_instructions>",
-    "<user_shell_command>",
+    "# AGENTS.md instructions", "<environment_context>", "<hook_context>", "<skill>", "<turn_aborted>",
+    "<user_instructions>", "<user_shell_command>",
 ];
 /// Length of the session id at the end of a file name.
 const ID_CHARS: usize = 36;

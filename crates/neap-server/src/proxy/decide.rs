@@ -60,6 +60,8 @@ pub struct Decider {
     pub passes_over_budget: bool,
     /// Forward everything unchanged and only report what would be done.
     pub shadow: bool,
+    /// Show long tool results in short, whatever the budget.
+    pub trims_tools: bool,
     pub offer: Option<ToolOffer>,
     pub warnings: ThrottledLog<u64>,
     /// Embeds new text in the background; stops when the proxy is dropped.
@@ -70,12 +72,20 @@ impl Decider {
     /// Plans a request. Where the store fails, the request is bounded without stored state.
     pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
         let HistoryRequest { path, headers, body, api } = *request;
-        let profile = self.profiles.lookup(&model_of(path, body));
-        let (budget, encoding) = (self.budget(&profile), encoding(&profile));
-        let (timeout, shadow_mode) = (Some(STORE_TIMEOUT), self.shadow);
-        let offer = self.offer.as_ref();
-        let incoming =
-            IncomingRequest { path, headers, body, budget, encoding: &encoding, shadow_mode, offer, timeout };
+        let model = model_of(path, body);
+        let profile = self.profiles.lookup(&model);
+        let encoding = profile.encoding();
+        let incoming = IncomingRequest {
+            encoding: &encoding,
+            model: &model,
+            estimate: profile.token_estimate(),
+            prices: profile.token_prices(),
+            shadow_mode: self.shadow,
+            trims_tools: self.trims_tools,
+            offer: self.offer.as_ref(),
+            timeout: Some(STORE_TIMEOUT),
+            ..IncomingRequest::new(path, headers, body, self.budget(&profile))
+        };
         let mut plan = self.engine.ingest(&incoming).await;
         if let Some(fault) = &plan.fault {
             tracing::warn!(target: "neap::proxy", fault, "a request is planned without stored state");
@@ -102,10 +112,15 @@ impl Decider {
     pub(crate) fn budget_overflow(&self, path: &str, content_type: &str, body: &[u8]) -> Option<Overflow> {
         let budget = self.other_budget()?;
         let text = String::from_utf8_lossy(body);
-        let counter = counter_for(&encoding(&self.profiles.lookup(&model_of(path, &text))));
+        let model = model_of(path, &text);
+        let profile = self.profiles.lookup(&model);
+        let counter = counter_for(&profile.encoding());
         let longest =
             prompt_texts(path, content_type, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
-        (longest > budget).then(|| Overflow::of_whole(longest, budget))
+        let estimate = profile.token_estimate();
+        let incoming =
+            IncomingRequest { model: &model, estimate, ..IncomingRequest::new(path, &[], &text, budget) };
+        self.engine.overflow_of_whole(&incoming, longest)
     }
 
     fn other_budget(&self) -> Option<Tokens> {
@@ -134,12 +149,9 @@ impl Decider {
     }
 
     /// Records a response, complete or not; the error says why it is not recorded yet.
-    pub(crate) async fn record(&self, decision: &RequestDecision, response: TappedResponse) -> Result<(), String> {
+    pub(crate) async fn record(&self, decision: &RequestDecision, reply: &ProviderReply) -> Result<(), String> {
         let Some(plan) = decision.plan.as_deref() else { return Ok(()) };
-        let TappedResponse { text, calls, id, usage, is_complete } = response;
-        let used = usage.map(|Usage { input, cached, output, .. }| TokenUsage { input, cached, output });
-        let reply = ProviderReply { text, calls, id, usage: used, is_truncated: !is_complete };
-        self.engine.record_reply(plan, &reply).await.map_err(|error| error.to_string())
+        self.engine.record_reply(plan, reply).await.map_err(|error| error.to_string())
     }
 
     pub(crate) async fn conclude(&self, decision: &RequestDecision) {
@@ -166,9 +178,9 @@ impl Decider {
     }
 
     /// Whether a follow-up request with tool results fits the budget.
-    pub(crate) async fn is_within_budget(&self, path: &str, body: &str) -> bool {
-        let profile = self.profiles.lookup(&model_of(path, body));
-        self.engine.is_within_budget(body, &encoding(&profile), self.budget(&profile)).await
+    pub(crate) async fn is_within_budget(&self, plan: &RequestPlan, path: &str, body: &str) -> bool {
+        let encoding = self.profiles.lookup(&model_of(path, body)).encoding();
+        self.engine.is_within_budget(plan, body, &encoding).await
     }
 
     /// Waits until everything is recorded and the session folders are current. Returns how many requests and
@@ -188,26 +200,35 @@ impl Decider {
     }
 }
 
+pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
+    let TappedResponse { text, calls, id, usage, is_complete } = response;
+    let model_calls = usage.map_or(0, |usage| usage.calls);
+    let usage = usage.map(|Usage { calls: _, input, cached, cache_written, output }| TokenUsage {
+        input,
+        cached,
+        cache_written,
+        output,
+    });
+    ProviderReply { text, calls, id, usage, model_calls, is_truncated: !is_complete }
+}
+
 /// The requested model, by the body or else by the path; empty if neither names one.
 fn model_of(path: &str, body: &str) -> String {
     let named: Option<String> = find_member(body, "model").and_then(|model| serde_json::from_str(model).ok());
     named.filter(|model| !model.is_empty()).or_else(|| model_in_path(path)).unwrap_or_default()
 }
 
-fn encoding(profile: &ModelProfile) -> String {
-    counter_for(profile.encoding.as_deref().unwrap_or(&profile.name)).encoding().to_owned()
-}
-
 fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
+    let provider_tokens = |ours: Tokens| plan.budget.likely(ours).to_string();
     let mut headers = vec![("x-neap-changes", plan.changes.total().to_string())];
     if plan.api.is_some() {
         headers.push(("x-neap-class", plan.class.as_str().to_owned()));
-        headers.push(("x-neap-tokens-in", plan.tokens_in.0.to_string()));
-        headers.push(("x-neap-tokens-sent", plan.tokens_sent.0.to_string()));
+        headers.push(("x-neap-tokens-in", provider_tokens(plan.tokens_in)));
+        headers.push(("x-neap-tokens-sent", provider_tokens(plan.tokens_sent)));
         headers.push(("x-neap-epoch", plan.epoch.to_string()));
     }
     if plan.tokens_planned != plan.tokens_sent {
-        headers.push(("x-neap-tokens-planned", plan.tokens_planned.0.to_string()));
+        headers.push(("x-neap-tokens-planned", provider_tokens(plan.tokens_planned)));
     }
     if let Some(share) = plan.session_totals.cached_share() {
         headers.push(("x-neap-cached-percent", format!("{:.0}", share * 100.0)));

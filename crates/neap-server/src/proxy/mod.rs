@@ -50,6 +50,7 @@ pub(crate) use origin_check::OriginCheck;
 use request_log::RequestLog;
 pub use request_log::{LoggedRequest, PATH as RECENT, RequestLogPage, RequestUsage};
 use request_metrics::ProxyMetrics;
+pub use request_metrics::ProxyTraffic;
 use response_recorder::Recordings;
 pub use throttled_log::ThrottledLog;
 pub use token_guard::TokenGuard;
@@ -137,8 +138,11 @@ impl ProxyServer {
         Self { mcp: Some(mcp), ..self }
     }
 
-    /// Serves until `end` resolves, then finishes open streams and records what is pending.
-    pub async fn run_until(self, end: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+    /// Serves until `end` resolves, then finishes open streams and records what is pending. Returns what came through.
+    pub async fn run_until(
+        self,
+        end: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<ProxyTraffic, ServerError> {
         let Self { listener, address: _, proxy, mcp, limits, notify } = self;
         let (mcp_router, shutdown_mcp) =
             mcp.map_or_else(|| (Router::new(), None), |mcp| (mcp.router, Some(mcp.shutdown)));
@@ -165,7 +169,7 @@ impl ProxyServer {
             let left = plural(left, "request");
             notify(format!("{left} could not be recorded; the clients' next requests contain them again"));
         }
-        Ok(())
+        Ok(proxy.request_metrics.traffic())
     }
 }
 

@@ -6,23 +6,9 @@ use super::path::normalized_readings;
 
 /// Endpoints whose bodies no chat model reads as its context.
 const NO_PROMPT_PATHS: [&str; 17] = [
-    "/embeddings",
-    "/files",
-    "/uploads",
-    "/batches",
-    "/moderations",
-    "/audio/",
-    "/images/",
-    "/videos",
-    "/vector_stores",
-    "/fine_tuning",
-    "/rerank",
-    "/tokenize",
-    "/evals",
-    "/containers",
-    "/organization",
-    "/conversations",
-    "/realtime",
+    "/embeddings", "/files", "/uploads", "/batches", "/moderations", "/audio/", "/images/", "/videos",
+    "/vector_stores", "/fine_tuning", "/rerank", "/tokenize", "/evals", "/containers", "/organization",
+    "/conversations", "/realtime",
 ];
 
 /// Types of bodies that no chat model reads as its context, at any endpoint.
@@ -80,12 +66,8 @@ mod tests {
     fn what_a_model_would_read_is_looked_at() {
         let body = r#"{"prompt":"x"}"#;
         for path in [
-            "/v1/completions",
-            "/v1/something/new",
-            "/model/some/invoke",
-            "/v1/threads/t/messages",
-            "/v1/files/../completions",
-            "/v1/files%2F..%2Fcompletions",
+            "/v1/completions", "/v1/something/new", "/model/some/invoke", "/v1/threads/t/messages",
+            "/v1/files/../completions", "/v1/files%2F..%2Fcompletions",
         ] {
             assert_eq!(prompt_texts(path, "", body), [body], "{path}");
         }

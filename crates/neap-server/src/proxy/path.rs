@@ -242,14 +242,7 @@ mod tests {
             assert!(is_own_path(path), "{path}");
         }
         for path in [
-            "/",
-            "/v1/models",
-            "/v1/mcp",
-            "/mcps",
-            "/mcp-servers",
-            "/v1/metrics",
-            "/.well-known/x",
-            "/sessions",
+            "/", "/v1/models", "/v1/mcp", "/mcps", "/mcp-servers", "/v1/metrics", "/.well-known/x", "/sessions",
             "/neapolis",
         ] {
             assert!(!is_own_path(path), "{path}");

@@ -30,6 +30,10 @@ pub(super) async fn relay(State(proxy): State<Arc<Proxy>>, request: Request) -> 
     let (parts, body) = request.into_parts();
     let path = path::normalized(parts.uri.path());
     let route = Route::of(&path, &parts.headers);
+    // Programs also look whether somebody listens, which is no use of the proxy.
+    if parts.method == Method::POST {
+        proxy.request_metrics.count_received();
+    }
     let result = {
         let _waiting = proxy.request_metrics.start_request();
         proxy.forward(&route, &parts, body).await
@@ -92,7 +96,7 @@ impl Proxy {
         if let Some(response) = decision.answer.take() {
             return Ok((own_response(response, &decision), false));
         }
-        let url = self.upstreams.url(route, parts.uri.query());
+        let url = self.upstreams.url(route, parts.uri.query(), &parts.headers);
         let mut request = UpstreamRequest { method: parts.method.clone(), url, headers, body: bytes };
         let is_changed = decision.body.is_some();
         let has_memory = decision.plan.as_ref().is_some_and(|plan| plan.own_tools.contains(MEMORY_TOOL));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use neap_core::client::{RequestAccount, RequestTotals};
 use neap_engine::RecordingStatus;
 use neap_model::usage::Usage;
 
@@ -18,6 +19,16 @@ struct Counters {
     over_budget: u64,
     broken_off: u64,
     used: Usage,
+    traffic: ProxyTraffic,
+}
+
+/// What came through a proxy since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ProxyTraffic {
+    /// Requests of any kind, whatever became of them.
+    pub received: u64,
+    /// Requests that a model answered.
+    pub answered: RequestTotals,
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +67,18 @@ impl ProxyMetrics {
         });
     }
 
+    pub(crate) fn count_received(&self) {
+        self.update(|counters| counters.traffic.received += 1);
+    }
+
+    pub(crate) fn add_account(&self, account: &RequestAccount) {
+        self.update(|counters| counters.traffic.answered += account);
+    }
+
+    pub(crate) fn traffic(&self) -> ProxyTraffic {
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner).traffic
+    }
+
     pub(crate) fn count_over_budget(&self) {
         self.update(|counters| counters.over_budget += 1);
     }
@@ -68,7 +91,7 @@ impl ProxyMetrics {
     }
 
     pub(crate) fn to_prometheus(&self, unrecorded: UnrecordedCount, recording: &RecordingStatus) -> String {
-        let Counters { requests, changed, over_budget, broken_off, used } =
+        let Counters { requests, changed, over_budget, broken_off, used, traffic: _ } =
             self.counters.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut text = String::from("# TYPE neap_requests_total counter\n");
         for ((name, class), count) in requests {

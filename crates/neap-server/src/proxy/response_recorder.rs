@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use super::Proxy;
-use super::decide::RequestDecision;
+use super::decide::{RequestDecision, provider_reply};
 
 /// How long the last frame waits for the recording.
 const HOLD_TIMEOUT: Duration = Duration::from_secs(1);
@@ -112,7 +112,11 @@ async fn record(
         took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         "answered"
     );
-    if let Err(reason) = proxy.decider.record(&decision, response).await {
+    let reply = provider_reply(response);
+    if let Some(plan) = &decision.plan {
+        proxy.request_metrics.add_account(&plan.account(&reply));
+    }
+    if let Err(reason) = proxy.decider.record(&decision, &reply).await {
         failure.count(&reason);
     }
     // Nobody waits after a disconnect or the timeout.

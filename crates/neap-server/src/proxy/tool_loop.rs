@@ -171,14 +171,14 @@ impl OwnToolLoop {
         let next = |results: &[Json]| continuation_body(api, request, &output, results);
         let mut body = next(&results);
         if let Some(long) = &body
-            && !self.proxy.decider.is_within_budget(path, long).await
+            && !self.proxy.decider.is_within_budget(&self.plan, path, long).await
         {
             let text = json!({"error": NO_ROOM}).to_string();
             results = calls.iter().map(|call| tool_result(api, &call.id, &text)).collect();
             body = next(&results);
         }
         let Some(body) = body else { return Err(ProxyError::Unreadable("it has no message history".to_owned())) };
-        if !self.proxy.decider.is_within_budget(path, &body).await {
+        if !self.proxy.decider.is_within_budget(&self.plan, path, &body).await {
             // The model's own output is too long already.
             return Err(ProxyError::ContextFull(
                 "the budget leaves no room to send tool results to the model".to_owned(),

@@ -20,21 +20,19 @@ const READ_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Hop-by-hop headers, and those that the HTTP client sets itself.
 const HOP_HEADERS: [&str; 11] = [
-    "connection",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "host",
-    "content-length",
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade", "host", "content-length",
 ];
+
+/// Where Codex sends its requests when a person signed in with ChatGPT, without `/v1`: such a sign-in has no access to
+/// the API. It names the account in a header.
+const CHATGPT_URL: &str = "https://chatgpt.com/backend-api/codex";
+const CHATGPT_HEADER: &str = "chatgpt-account-id";
 
 pub struct Upstreams {
     openai: Url,
+    /// `None` where the provider of OpenAI's protocols was named.
+    chatgpt: Option<Url>,
     anthropic: Url,
     /// Our `Via` entry, by which a loop is recognised.
     via_mark: String,
@@ -51,8 +49,10 @@ impl Upstreams {
         };
         let mut random = [0; 8];
         getrandom::fill(&mut random).map_err(|error| ServerError::new(error.to_string()))?;
+        let chatgpt = if openai.is_none() { Url::parse(CHATGPT_URL).ok() } else { None };
         Ok(Self {
             openai: base_url(openai, WireApi::Chat)?,
+            chatgpt,
             anthropic: base_url(anthropic, WireApi::Messages)?,
             via_mark: format!("1.1 neap-{:016x}", u64::from_le_bytes(random)),
         })
@@ -82,11 +82,13 @@ impl Upstreams {
     }
 
     /// The URL for a route; `/v1` in both the base and the path is not doubled.
-    pub(crate) fn url(&self, route: &Route<'_>, query: Option<&str>) -> Url {
-        let mut url = self.base(route.api).clone();
+    pub(crate) fn url(&self, route: &Route<'_>, query: Option<&str>, headers: &HeaderMap) -> Url {
+        let chatgpt = self.chatgpt.as_ref().filter(|_| headers.contains_key(CHATGPT_HEADER));
+        let mut url = chatgpt.unwrap_or(self.base(route.api)).clone();
         let base = url.path().trim_end_matches('/').to_owned();
         let rest = route.path.strip_prefix("/v1").filter(|rest| rest.is_empty() || rest.starts_with('/'));
         let path = match (base.strip_suffix("/v1"), rest) {
+            (_, rest) if chatgpt.is_some() => format!("{base}{}", rest.unwrap_or(route.path)),
             // Both have /v1, or the endpoint has no prefix.
             (Some(_), Some(rest)) => format!("{base}{rest}"),
             (Some(_), None) if is_bare_endpoint(route.path) => format!("{base}{}", route.path),
@@ -203,10 +205,29 @@ mod tests {
         ];
         for (base, path, want) in table {
             let route = Route::of(path, &HeaderMap::new());
-            assert_eq!(at(base).url(&route, None).as_str(), want, "{base} {path}");
+            assert_eq!(at(base).url(&route, None, &HeaderMap::new()).as_str(), want, "{base} {path}");
         }
-        let route = Route::of("/v1/messages", &HeaderMap::new());
-        assert_eq!(at("http://x").url(&route, Some("beta=true")).as_str(), "http://x/v1/messages?beta=true");
+        let none = HeaderMap::new();
+        let route = Route::of("/v1/messages", &none);
+        assert_eq!(
+            at("http://x").url(&route, Some("beta=true"), &none).as_str(),
+            "http://x/v1/messages?beta=true"
+        );
+    }
+
+    /// A sign-in with ChatGPT has no access to the API, so that its requests go where Codex would send them.
+    #[test]
+    fn requests_of_a_chatgpt_sign_in_go_to_chatgpt_unless_a_provider_is_named() {
+        let mut headers = HeaderMap::new();
+        let route = Route::of("/v1/responses", &headers);
+        let public = Upstreams::new(None, None).expect("the public providers");
+        assert_eq!(public.url(&route, None, &headers).as_str(), "https://api.openai.com/v1/responses");
+        headers.insert(CHATGPT_HEADER, "acc_1".parse().expect("a value"));
+        assert_eq!(public.url(&route, None, &headers).as_str(), "https://chatgpt.com/backend-api/codex/responses");
+        let models = Route::of("/v1/models", &headers);
+        let url = public.url(&models, Some("client_version=1"), &headers);
+        assert_eq!(url.as_str(), "https://chatgpt.com/backend-api/codex/models?client_version=1");
+        assert_eq!(at("http://x/v1").url(&route, None, &headers).as_str(), "http://x/v1/responses");
     }
 
     #[test]

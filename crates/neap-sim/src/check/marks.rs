@@ -63,18 +63,8 @@ const OWN_LINES: [&str; 23] = [
 ];
 /// Prefixes of unmarked lines in Neap's own messages.
 const UNMARKED_PREFIXES: [&str; 12] = [
-    "> ",
-    "- ",
-    "[t",
-    "user: ",
-    "assistant: ",
-    "tool: ",
-    "system: ",
-    "user calls ",
-    "assistant calls ",
-    "## ",
-    "Core patterns:",
-    "Steps:",
+    "> ", "- ", "[t", "user: ", "assistant: ", "tool: ", "system: ", "user calls ", "assistant calls ", "## ",
+    "Core patterns:", "Steps:",
 ];
 /// What no assistant message contains, and what none ends with.
 const REMARKS: [&str; 2] = [" tokens left out here", MARK];

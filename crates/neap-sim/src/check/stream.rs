@@ -32,13 +32,10 @@ pub async fn read_events(
         let page = store.events(session, next, PAGE).await?;
         let full = page.len() == PAGE;
         for stored in page {
+            next = stored.seq().next();
             match stored {
-                StoredEvent::Whole(recorded) => {
-                    next = recorded.seq.next();
-                    events.push(recorded);
-                }
+                StoredEvent::Whole(recorded) => events.push(recorded),
                 StoredEvent::Damaged { seq, why } => {
-                    next = seq.next();
                     out.add("I2", format!("event {seq} of {session} is damaged: {why}"));
                 }
             }

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{EffortId, Seq, Stamp, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
-use neap_core::client::{Digest, HistoryLink};
+use neap_core::client::HistoryLink;
 use neap_core::memory::{Memory, MemoryEvent, MemoryId};
 use neap_core::recall::TextKey;
 use neap_core::session::effort::Effort;

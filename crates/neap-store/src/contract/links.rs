@@ -1,7 +1,8 @@
 //! Client histories, found again by their digests.
 
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, Stamp, StreamId, TurnNo};
-use neap_core::client::{Digest, HistoryHead, HistoryLink};
+use neap_core::client::{HistoryHead, HistoryLink};
 use neap_core::session::event::{ClientEvent, Event};
 
 use super::faults;

@@ -23,21 +23,27 @@ const EVENTS_PER_READ: usize = 1_000;
 /// Rewrites a session's folder under `root`; the same stream gives the same bytes, and an erased session has no
 /// folder. A folder that has more than its stream is left alone: [`StoreError::Lost`].
 pub async fn rewrite_folder(store: &dyn Store, root: &Path, session: &StreamId) -> Result<(), StoreError> {
-    let Some((dir, _lock)) = lock_folder(store, root, session).await? else { return Ok(()) };
-    let Some(state) = store.load(session).await? else { return Ok(()) };
-    if state.head().scrubbed {
-        return files::remove_dir(&dir).map_err(|e| folder_error(&dir, &e));
-    }
-    rewrite(store, &dir, session, &state).await
+    write_folder(store, root, session, false).await
 }
 
+/// Like [`rewrite_folder`], but appends what is new where the folder shows how far it is.
 pub(super) async fn update(store: &dyn Store, root: &Path, session: &StreamId) -> Result<(), StoreError> {
+    write_folder(store, root, session, true).await
+}
+
+async fn write_folder(
+    store: &dyn Store,
+    root: &Path,
+    session: &StreamId,
+    may_append: bool,
+) -> Result<(), StoreError> {
     let Some((dir, _lock)) = lock_folder(store, root, session).await? else { return Ok(()) };
     let Some(state) = store.load(session).await? else { return Ok(()) };
     if state.head().scrubbed {
         return files::remove_dir(&dir).map_err(|e| folder_error(&dir, &e));
     }
-    if let Some(cursor) = Cursor::read(&dir).filter(|cursor| cursor.can_advance_to(&state)) {
+    let cursor = if may_append { Cursor::read(&dir) } else { None };
+    if let Some(cursor) = cursor.filter(|cursor| cursor.can_advance_to(&state)) {
         let new = read_log_lines(store, session, cursor.read_from, cursor.seq, state.seq()).await?;
         let opened = cursor.efforts.iter().chain(&new.opened);
         let known: BTreeSet<&EffortId> = opened.clone().collect();
@@ -129,20 +135,13 @@ pub(super) async fn read_log_lines(
     let mut from = read_from;
     while from <= until {
         let page = store.events(session, from, EVENTS_PER_READ).await?;
-        let Some(last) = page.last().map(seq_of) else { break };
-        for stored in page.iter().take_while(|stored| seq_of(stored) <= until) {
+        let Some(last) = page.last().map(StoredEvent::seq) else { break };
+        for stored in page.iter().take_while(|stored| stored.seq() <= until) {
             lines.add(stored);
         }
         from = last.next();
     }
     Ok(lines)
-}
-
-fn seq_of(stored: &StoredEvent) -> Seq {
-    match stored {
-        StoredEvent::Whole(recorded) => recorded.seq,
-        StoredEvent::Damaged { seq, .. } => *seq,
-    }
 }
 
 fn append_new(

@@ -1,8 +1,8 @@
 //! Lists, examination and erasure for the memory backend.
 
 use async_trait::async_trait;
+use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Stamp, StreamId, TurnNo};
-use neap_core::client::Digest;
 use neap_core::memory::{MemoryEvent, MemoryId, erase_from_event};
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
 use neap_core::session::project::ExchangeRow;
@@ -105,10 +105,10 @@ impl Maintenance for MemStore {
         Ok(events)
     }
 
-    async fn erase_memory(&self, agent: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
+    async fn erase_memory(&self, stream: &StreamId, id: MemoryId, now: Stamp) -> Result<u64, StoreError> {
         let mut all = self.state();
         let sessions = &mut all.sessions;
-        let Some(stream) = sessions.get_mut(agent) else { return Ok(0) };
+        let Some(stream) = sessions.get_mut(stream) else { return Ok(0) };
         let mut erased = 0;
         for recorded in &mut stream.events {
             if let Some(after) = recorded.event.as_memory().and_then(|event| erase_from_event(event, id)) {

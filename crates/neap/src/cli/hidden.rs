@@ -98,7 +98,7 @@ impl FormerCommand {
         let lab = |what| Command::Lab(LabArgs { what });
         match self {
             Self::Watch(watch) => {
-                let args = ReportArgs { session: String::new(), live: true, watch };
+                let args = ReportArgs { session: None, all: false, live: true, watch };
                 ("watch", "report --live", Command::Report(args))
             }
             Self::Replay(args) => ("replay", "lab replay", lab(LabSubcommand::Replay(args))),

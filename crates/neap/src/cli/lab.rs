@@ -70,9 +70,6 @@ pub(crate) struct ProofArgs {
     /// With `memory`: size of the corpus in per cent; shares and times are judged at 100 only
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) percent: u32,
-    /// With `memory`: only build one context over this store, to be timed as its own process
-    #[arg(long, value_name = "STORE", hide = true)]
-    pub(crate) once: Option<PathBuf>,
     /// With `model`: tries per scenario
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) tries: u32,

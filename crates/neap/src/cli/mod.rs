@@ -118,7 +118,9 @@ pub(crate) enum Command {
     #[command(after_long_help = "Example:\n  neap explain --session work --turn 3")]
     Explain(ExplainArgs),
     /// Show tokens, cache hits, cost and savings; --live follows a proxy
-    #[command(after_long_help = "Examples:\n  neap report --session work\n  neap report --live")]
+    #[command(
+        after_long_help = "Examples:\n  neap report --session work\n  neap report --all\n  neap report --live"
+    )]
     Report(ReportArgs),
     /// Store a fact, preference or rule
     ///

@@ -51,9 +51,9 @@ pub(crate) struct SearchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// Session to explain
-    #[arg(long, short, default_value = "default", value_name = "NAME")]
-    pub(crate) session: String,
+    /// Session to explain [default: the one used last]
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     /// Turn to explain [default: the latest]
     #[arg(long, short, value_name = "N")]
     pub(crate) turn: Option<u64>,
@@ -64,16 +64,16 @@ pub(crate) struct OriginalArgs {
     /// Handle of the text, e.g. t12, t12.3 or t3-41@auth-bug
     #[arg(value_name = "HANDLE")]
     pub(crate) handle: String,
-    /// Session of the handle
-    #[arg(long, short, default_value = "default", value_name = "NAME")]
-    pub(crate) session: String,
+    /// Session of the handle [default: the one used last]
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReceiptsArgs {
-    /// Session to show
-    #[arg(long, short, default_value = "default", value_name = "NAME")]
-    pub(crate) session: String,
+    /// Session to show [default: the one used last]
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
     /// Most receipts to show, newest first
     #[arg(long, short = 'n', default_value_t = 20, value_name = "N")]
     pub(crate) limit: usize,
@@ -81,11 +81,14 @@ pub(crate) struct ReceiptsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// Session to report on
-    #[arg(long, short, default_value = "default", value_name = "NAME")]
-    pub(crate) session: String,
-    /// Follow the requests of a running proxy instead: tokens received and sent, what was left out, cached share
+    /// Session to report on [default: the one used last]
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Report the totals of all sessions
     #[arg(long, conflicts_with = "session")]
+    pub(crate) all: bool,
+    /// Follow the requests of a running proxy instead: tokens received and sent, what was left out, cached share
+    #[arg(long, conflicts_with_all = ["session", "all"])]
     pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) watch: WatchArgs,

@@ -47,6 +47,10 @@ pub(crate) struct ProxyArgs {
     /// Forward everything unchanged and only report what would be done
     #[arg(long)]
     pub(crate) shadow: bool,
+    /// Show models long tool results (from 1,500 tokens) in short, by type: errors, beginning and end of an output,
+    /// the shape of JSON. The whole is stored, and its handle is in the first line. Files that are read stay whole
+    #[arg(long)]
+    pub(crate) trim_tools: bool,
     /// Offer models tools for efforts and memories, executed by the proxy and hidden from the client
     #[arg(long)]
     pub(crate) tools: bool,

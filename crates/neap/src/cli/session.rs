@@ -39,9 +39,9 @@ pub(crate) enum SessionSubcommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionShowArgs {
-    /// Session to show
-    #[arg(value_name = "NAME", default_value = "default")]
-    pub(crate) session: String,
+    /// Session to show [default: the one used last]
+    #[arg(value_name = "NAME")]
+    pub(crate) session: Option<String>,
     /// Print the messages of this turn in full
     #[arg(long, value_name = "N")]
     pub(crate) turn: Option<u64>,
@@ -79,9 +79,9 @@ pub(crate) struct SessionDeleteArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SessionNameArgs {
-    /// Session to use
-    #[arg(long, short, default_value = "default", value_name = "NAME")]
-    pub(crate) session: String,
+    /// Session to use [default: the one used last]
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) session: Option<String>,
 }
 
 #[derive(Debug, Args)]

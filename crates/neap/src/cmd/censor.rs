@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use neap_core::memory::censor::{AnalyzedText, DryRun, compile, dry_run};
-use neap_core::memory::learn::{Amendment, MemoryCommand};
-use neap_core::memory::{Author, Body, Censor, CensorSide, Memory, MemoryDraft, MemoryId, Provenance};
+use neap_core::memory::learn::Amendment;
+use neap_core::memory::{Author, Body, Censor, CensorSide, Memory, MemoryId, MemoryKind};
 use neap_core::session::event::{Event, RecordedEvent, TurnEvent};
 use neap_engine::Engine;
 use neap_store::StoredEvent;
@@ -13,6 +13,7 @@ use serde_json::json;
 use crate::app;
 use crate::cli::{CensorAddArgs, CensorArgs, CensorSubcommand, CensorTestArgs, MemoryFields};
 use crate::env::DataDir;
+use crate::memory_output::amendment;
 use crate::out::{self, BOLD, DIM, Failure, GOOD, thousands};
 use crate::{memory_input, memory_output};
 
@@ -102,42 +103,21 @@ fn event_texts(stored: &StoredEvent) -> Vec<String> {
 async fn add(data: &DataDir, args: CensorAddArgs, json: bool) -> Result<ExitCode, Failure> {
     let CensorAddArgs { pattern, reason, rule, tags, domain, force } = args;
     let fields = MemoryFields { reasons: vec![reason], rule, tags, domain, ..MemoryFields::default() };
-    let draft = memory_input::draft(neap_core::memory::MemoryKind::Censor, pattern, fields)?;
-    store_rule(data, draft, force, json).await
-}
-
-pub(crate) async fn store_rule(
-    data: &DataDir,
-    mut draft: MemoryDraft,
-    force: bool,
-    json: bool,
-) -> Result<ExitCode, Failure> {
-    draft.provenance = Provenance::from_author(Author::Person);
-    let Body::Censor(rule) = &draft.body else { unreachable!("only a rule is written here") };
-    let trial = try_rule(data, rule, force).await?;
-    if !json {
-        trial.print();
-    }
-    let mut agent = app::agent(data).await?;
-    let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
-    memory_output::print_outcome(&agent, response, json).await
+    let draft = memory_input::draft(MemoryKind::Censor, pattern, fields)?;
+    super::remember::store(data, draft, force, json).await
 }
 
 async fn list(data: &DataDir, json: bool) -> Result<ExitCode, Failure> {
     let agent = app::existing_agent(data).await?;
     let head = agent.head();
     let rules: Vec<&Memory> = head.censors.values().collect();
-    if json {
-        out::print_json(&rules)?;
-    } else if rules.is_empty() {
-        out::print_line(format!("{DIM}No rules yet: `neap memory censor add` adds one.{DIM:#}"));
-    } else {
-        out::print_text(out::table(
-            &["rule", "status", "checks", "action", "matches", "false hits", "by", "pattern", "why"],
-            &rules.iter().filter_map(|memory| row(memory)).collect::<Vec<_>>(),
-        ));
-    }
-    Ok(ExitCode::SUCCESS)
+    out::print_answer(json, &rules, || {
+        if rules.is_empty() {
+            return format!("{DIM}No rules yet: `neap memory censor add` adds one.{DIM:#}\n");
+        }
+        let head = ["rule", "status", "checks", "action", "matches", "false hits", "by", "pattern", "why"];
+        out::table(&head, &rules.iter().filter_map(|memory| row(memory)).collect::<Vec<_>>())
+    })
 }
 
 fn row(memory: &Memory) -> Option<Vec<String>> {
@@ -156,26 +136,18 @@ fn row(memory: &Memory) -> Option<Vec<String>> {
 }
 
 async fn amend(data: &DataDir, id: MemoryId, how: Amendment, json: bool) -> Result<ExitCode, Failure> {
-    if id.kind() != neap_core::memory::MemoryKind::Censor {
+    if id.kind() != MemoryKind::Censor {
         return Err(Failure::new(format!("{id} is a {}, not a rule", id.kind()))
             .hint("`neap memory censor list` shows the rules in force"));
     }
-    let mut agent = app::existing_agent(data).await?;
-    let response =
-        agent.run_command(MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) }).await?;
-    memory_output::print_outcome(&agent, response, json).await
+    memory_output::run(&mut app::existing_agent(data).await?, amendment(id, how), json).await
 }
 
 fn test_pattern(args: CensorTestArgs, json: bool) -> Result<ExitCode, Failure> {
     let pattern = memory_input::pattern(args.pattern, args.regex, args.like);
     let compiled = compile(&pattern).map_err(|refusal| Failure::from_refusal(&refusal))?;
     let found = compiled.is_match(&AnalyzedText::new(&args.text));
-    if json {
-        out::print_json(&json!({"pattern": pattern, "found": found}))?;
-    } else if found {
-        out::print_line(format!("{GOOD}found{GOOD:#}"));
-    } else {
-        out::print_line("not found");
-    }
-    Ok(ExitCode::SUCCESS)
+    out::print_answer(json, &json!({"pattern": pattern, "found": found}), || {
+        if found { format!("{GOOD}found{GOOD:#}\n") } else { "not found\n".to_owned() }
+    })
 }

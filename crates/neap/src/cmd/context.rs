@@ -18,16 +18,15 @@ pub(crate) async fn run(data: &DataDir, args: &ContextArgs, json: bool) -> Resul
     let agent = app::existing_agent(data).await?;
     let context = agent.context(&args.question, args.frame.as_deref(), args.budget.map(Tokens)).await?;
     let build_ms = began.elapsed().as_secs_f64() * 1_000.0;
-    if json {
-        out::print_json(&to_json(&context, build_ms))?;
-    } else if args.explain {
-        out::print_text(render_explained(&context, build_ms));
-    } else if context.knowledge.sections.is_empty() {
-        out::print_line(format!("{DIM}The agent has no memories yet: `neap remember` stores one.{DIM:#}"));
-    } else {
-        out::print_text(out::escape_control(&context.knowledge.text()));
-    }
-    Ok(ExitCode::SUCCESS)
+    out::print_answer(json, &to_json(&context, build_ms), || {
+        if args.explain {
+            render_explained(&context, build_ms)
+        } else if context.knowledge.sections.is_empty() {
+            format!("{DIM}The agent has no memories yet: `neap remember` stores one.{DIM:#}\n")
+        } else {
+            out::escape_control(&context.knowledge.text()).into_owned()
+        }
+    })
 }
 
 fn to_json(context: &QuestionContext, build_ms: f64) -> Value {

@@ -14,13 +14,9 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 const SUMMARY_CHARS_MAX: usize = 100;
 
 pub(crate) async fn run(data: &DataDir, args: &SessionNameArgs, json: bool) -> Result<ExitCode, Failure> {
-    let session = app::read_engine(data)?.attach(&app::parse_session_id(&args.session)?).await?;
-    if json {
-        out::print_json(&to_json(session.state()))?;
-    } else {
-        out::print_text(render(session.state()));
-    }
-    Ok(ExitCode::SUCCESS)
+    let engine = app::read_engine(data)?;
+    let session = engine.attach(&app::named_or_latest(&engine, args.session.as_deref()).await?).await?;
+    out::print_answer(json, &to_json(session.state()), || render(session.state()))
 }
 
 fn effort_state(state: &SessionState, effort: &Effort) -> &'static str {
@@ -69,16 +65,9 @@ pub(crate) fn render(state: &SessionState) -> String {
             thousands(e.log.tokens.0),
             e.summary.as_ref().map_or_else(String::new, |s| thousands(s.tokens.0)),
             format!("turn {}", e.last_referenced),
-            shorten(&out::escape_control(summary)),
+            out::shorten(summary, SUMMARY_CHARS_MAX),
         ]
     };
     let head = ["effort", "where", "exchanges", "raw tokens", "summary tokens", "referenced", "summary"];
     out::table(&head, &efforts.iter().map(row).collect::<Vec<_>>())
-}
-
-fn shorten(text: &str) -> String {
-    if text.chars().count() <= SUMMARY_CHARS_MAX {
-        return text.to_owned();
-    }
-    text.chars().take(SUMMARY_CHARS_MAX - 1).chain(['…']).collect()
 }

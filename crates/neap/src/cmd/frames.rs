@@ -13,58 +13,45 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 pub(crate) fn run(data: &DataDir, args: &FramesArgs, json: bool) -> Result<ExitCode, Failure> {
     let frames = agent_profile::load(data)?.frames;
     match (&args.message, &args.name) {
-        (Some(message), _) => print_selected(&frames, message, json)?,
-        (None, Some(name)) => print_frame(&frames, name, json)?,
-        (None, None) if json => out::print_json(&frames.iter().collect::<Vec<_>>())?,
-        (None, None) => {
-            out::print_text(render(&frames));
-            out::print_line(format!(
-                "\n{DIM}budgets: decisions / facts / procedures / episodes. More frames: {}{DIM:#}",
-                data.agent_folder().join("frames.toml").display()
-            ));
+        (Some(message), _) => {
+            let chosen = select(&frames, message);
+            let value = json!({
+                "frame": chosen.frame.name, "confidence": chosen.confidence, "hits": chosen.hits,
+                "because": chosen.explain(),
+            });
+            out::print_answer(json, &value, || format!("{}\n", out::escape_control(&chosen.explain())))
         }
+        (None, Some(name)) => {
+            let names = || frames.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(", ");
+            let frame = frames.get(&name.to_lowercase()).ok_or_else(|| {
+                Failure::new(format!("there is no frame '{}'", out::escape_control(name)))
+                    .hint(format!("the frames are: {}", names()))
+            })?;
+            out::print_answer(json, frame, || render_one(frame))
+        }
+        (None, None) => out::print_answer(json, &frames.iter().collect::<Vec<_>>(), || {
+            format!(
+                "{}\n{DIM}budgets: decisions / facts / procedures / episodes. More frames: {}{DIM:#}\n",
+                render(&frames),
+                data.agent_folder().join("frames.toml").display()
+            )
+        }),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn print_selected(frames: &FrameSet, message: &str, json: bool) -> Result<(), Failure> {
-    let chosen = select(frames, message);
-    if json {
-        out::print_json(&json!({
-            "frame": chosen.frame.name, "confidence": chosen.confidence, "hits": chosen.hits,
-            "because": chosen.explain(),
-        }))?;
-    } else {
-        out::print_line(out::escape_control(&chosen.explain()));
-    }
-    Ok(())
-}
-
-fn print_frame(frames: &FrameSet, name: &str, json: bool) -> Result<(), Failure> {
-    let names = || frames.iter().map(|frame| frame.name.as_str()).collect::<Vec<_>>().join(", ");
-    let frame = frames.get(&name.to_lowercase()).ok_or_else(|| {
-        Failure::new(format!("there is no frame '{}'", out::escape_control(name)))
-            .hint(format!("the frames are: {}", names()))
-    })?;
-    if json {
-        return out::print_json(frame);
-    }
-    let p = &frame.priorities;
-    out::print_line(format!("{BOLD}{}{BOLD:#}  {}", frame.name, frame.description));
-    out::print_line(format!("  {DIM}words{DIM:#}      {}", frame.words.join(", ")));
-    out::print_line(format!(
-        "  {DIM}tokens{DIM:#}     {} in all; {}",
-        thousands(frame.total.0),
-        budgets_text(frame)
-    ));
-    out::print_line(format!(
-        "  {DIM}priorities{DIM:#} decisions {}, facts {}, procedures {}, episodes {}",
+fn render_one(frame: &Frame) -> String {
+    let (p, tokens, budgets) = (&frame.priorities, thousands(frame.total.0), budgets_text(frame));
+    let mut text = format!("{BOLD}{}{BOLD:#}  {}\n", frame.name, frame.description);
+    text.push_str(&format!("  {DIM}words{DIM:#}      {}\n", frame.words.join(", ")));
+    text.push_str(&format!("  {DIM}tokens{DIM:#}     {tokens} in all; {budgets}\n"));
+    text.push_str(&format!(
+        "  {DIM}priorities{DIM:#} decisions {}, facts {}, procedures {}, episodes {}\n",
         p.decisions, p.facts, p.procedures, p.episodes
     ));
     for question in &frame.questions {
-        out::print_line(format!("  {DIM}asks{DIM:#}       {question}"));
+        text.push_str(&format!("  {DIM}asks{DIM:#}       {question}\n"));
     }
-    Ok(())
+    text
 }
 
 fn render(frames: &FrameSet) -> String {

@@ -16,12 +16,13 @@ const HINT: &str =
     "`neap explain`, `neap session receipts` and `neap search` show handles, such as t12, t12.3 or t3-41@auth-bug";
 
 pub(crate) async fn run(data: &DataDir, args: &OriginalArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::parse_session_id(&args.session)?;
     let handle: Handle = args
         .handle
         .parse()
         .map_err(|error: neap_core::base::handle::HandleError| Failure::new(error.to_string()).hint(HINT))?;
-    let messages = app::read_engine(data)?.original(&id, &handle).await?;
+    let engine = app::read_engine(data)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let messages = engine.original(&id, &handle).await?;
     if messages.is_empty() {
         return Err(Failure::new(format!("nothing is stored under '{handle}' in session '{id}'")).hint(HINT));
     }

@@ -13,14 +13,10 @@ use crate::out::{self, BOLD, DIM, Failure, thousands};
 const VALUES_SHOWN: usize = 3;
 
 pub(crate) async fn run(data: &DataDir, args: &ReceiptsArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::parse_session_id(&args.session)?;
-    let accounts = app::read_engine(data)?.receipts(&id, args.limit).await?;
-    if json {
-        out::print_json(&accounts)?;
-    } else {
-        out::print_text(render(&accounts));
-    }
-    Ok(ExitCode::SUCCESS)
+    let engine = app::read_engine(data)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let accounts = engine.receipts(&id, args.limit).await?;
+    out::print_answer(json, &accounts, || render(&accounts))
 }
 
 fn render(accounts: &[SummaryAccount]) -> String {
@@ -71,7 +67,8 @@ pub(crate) fn detail_lines(receipt: &Receipt) -> Vec<String> {
     let mut lines = Vec::new();
     let total = receipt.total();
     let values = |probes: &[neap_core::text::receipt::Probe]| {
-        let shown: Vec<String> = probes.iter().take(VALUES_SHOWN).map(|probe| one_line(&probe.value)).collect();
+        let shown: Vec<String> =
+            probes.iter().take(VALUES_SHOWN).map(|probe| out::one_line(&probe.value)).collect();
         shown.join(", ")
     };
     if let (Some(handle), true) = (&receipt.handle, total.recoverable > 0) {
@@ -86,10 +83,10 @@ pub(crate) fn detail_lines(receipt: &Receipt) -> Vec<String> {
         lines.push(format!("missing: {}{}", values(&receipt.missing), more_text(total.missing)));
     }
     for change in receipt.repaired.iter().take(VALUES_SHOWN) {
-        lines.push(format!("mended: {}", one_line(&change.to_string())));
+        lines.push(format!("mended: {}", out::one_line(&change.to_string())));
     }
     for change in receipt.changed.iter().take(VALUES_SHOWN) {
-        lines.push(format!("changed: {}", one_line(&change.to_string())));
+        lines.push(format!("changed: {}", out::one_line(&change.to_string())));
     }
     lines
 }
@@ -99,10 +96,6 @@ fn more_text(count: u32) -> String {
         0 => String::new(),
         more => format!(" and {more} more"),
     }
-}
-
-fn one_line(text: &str) -> String {
-    out::escape_control(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn retained_share(tally: Tally) -> String {

@@ -30,15 +30,23 @@ pub(crate) async fn run(data: &DataDir, args: RememberArgs, json: bool) -> Resul
     if let Some(effort) = &args.from_effort {
         fill_from_effort(data, &mut draft, effort, &args.session).await?;
     }
+    store(data, draft, args.force, json).await
+}
+
+/// A rule is tried on recent texts first.
+pub(super) async fn store(
+    data: &DataDir,
+    draft: MemoryDraft,
+    force: bool,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     if let Body::Censor(rule) = &draft.body {
-        let trial = censor::try_rule(data, rule, args.force).await?;
+        let trial = censor::try_rule(data, rule, force).await?;
         if !json {
             trial.print();
         }
     }
-    let mut agent = app::agent(data).await?;
-    let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
-    memory_output::print_outcome(&agent, response, json).await
+    memory_output::run(&mut app::agent(data).await?, MemoryCommand::Remember(Box::new(draft)), json).await
 }
 
 /// Fills an episode from a concluded effort; a given text takes precedence over the effort's summary.

@@ -1,21 +1,29 @@
-//! `neap report`: figures of a session.
+//! `neap report`: figures of a session, or of all together.
 
 use std::process::ExitCode;
 
-use neap_core::client::{RequestTotals, TokenUsage};
+use neap_core::base::cost::Cost;
+use neap_core::client::{RequestCost, RequestTotals, TokenUsage};
 use neap_core::session::report::{AgentReport, Metric, Report, Savings};
+use neap_engine::Engine;
 use serde_json::json;
 
 use crate::app;
+use crate::cli::ReportArgs;
 use crate::env::DataDir;
 use crate::out::{self, BAD, Failure, GOOD, thousands};
 
-pub(crate) async fn run(data: &DataDir, session: &str, json: bool) -> Result<ExitCode, Failure> {
-    let session = app::read_engine(data)?.attach(&app::parse_session_id(session)?).await?;
-    let report = session.report();
+pub(crate) async fn run(data: &DataDir, args: &ReportArgs, json: bool) -> Result<ExitCode, Failure> {
+    let engine = app::read_engine(data)?;
+    if args.all {
+        return report_all(&engine, json).await;
+    }
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let report = engine.attach(&id).await?.report();
     let agent = app::existing_agent(data).await?.report();
     if json {
         let mut value = json!(report);
+        value["session"] = json!(id);
         value["agent"] = json!(agent);
         value["memory_metrics"] = json!(report.memories.metrics(&agent));
         out::print_json(&value)?;
@@ -23,6 +31,38 @@ pub(crate) async fn run(data: &DataDir, session: &str, json: bool) -> Result<Exi
         out::print_text(render(&report));
         out::print_text(render_memories(&report, &agent));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Totals of all sessions, from their rows alone.
+async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
+    let mut sessions = engine.sessions().await?;
+    sessions.retain(|info| !info.scrubbed && info.turns.0 > 0);
+    let (mut turns, mut cost, mut requests) = (0, Cost::default(), RequestTotals::default());
+    for info in &sessions {
+        turns += info.turns.0;
+        cost += info.cost;
+        requests += &info.requests;
+    }
+    let count = sessions.len() as u64;
+    if json {
+        let saved = requests.known_cost().map(|cost| cost.saved_dollars());
+        out::print_json(&json!({
+            "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": requests,
+            "saved_dollars": saved,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = vec![("sessions", thousands(count)), ("turns", thousands(turns))];
+    if cost.calls > 0 {
+        rows.push(("model calls", thousands(cost.calls)));
+        rows.push(("tokens sent", thousands(cost.sent.0)));
+        rows.push(("cached share", format!("{} %", cost.cached_percent())));
+        rows.push(("price", out::dollars(cost.dollars())));
+    }
+    rows.extend(request_rows(&requests));
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
+    out::print_text(out::table(&["metric", "value"], &rows));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -80,7 +120,7 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts evicted", count(report.efforts.evicted)),
     ];
     let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    rows.extend(request_rows(&report.passed).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
+    rows.extend(request_rows(&report.requests).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
     out::table(&["metric", "value"], &rows)
 }
 
@@ -90,8 +130,8 @@ fn request_rows(totals: &RequestTotals) -> Vec<(&'static str, String)> {
         return Vec::new();
     }
     let share = |part: f64| format!("{:.1} %", part * 100.0);
-    let TokenUsage { input, cached: _, output } = totals.used;
-    vec![
+    let TokenUsage { input, cached: _, cache_written: _, output } = totals.used;
+    let mut rows = vec![
         ("requests forwarded", thousands(totals.requests)),
         ("requests changed", thousands(totals.changed)),
         ("answers cut off", thousands(totals.broken_off)),
@@ -100,7 +140,24 @@ fn request_rows(totals: &RequestTotals) -> Vec<(&'static str, String)> {
         ("input tokens, provider's count", thousands(input.0)),
         ("output tokens, provider's count", thousands(output.0)),
         ("cached share, provider's count", totals.cached_share().map_or_else(|| "–".to_owned(), share)),
-    ]
+    ];
+    if let Some(cost) = totals.known_cost() {
+        if totals.priced < totals.requests {
+            rows.push(("requests with known prices", thousands(totals.priced)));
+        }
+        rows.push(("cost", out::dollars(cost.sent_dollars())));
+        rows.push(("cost if untouched", out::dollars(cost.untouched_dollars())));
+        rows.push(("saved against untouched", saved_text(&cost)));
+    }
+    rows
+}
+
+/// Money, and its share of what the untouched requests would have cost.
+pub(crate) fn saved_text(cost: &RequestCost) -> String {
+    let (saved, whole) = (cost.saved_dollars(), cost.untouched_dollars());
+    let sign = if saved < 0.0 { "-" } else { "" };
+    let share = if whole > 0.0 { saved / whole * 100.0 } else { 0.0 };
+    format!("{sign}{} ({share:.1} %)", out::dollars(saved.abs()))
 }
 
 fn savings_text(s: &Savings) -> String {

@@ -25,7 +25,7 @@ pub(crate) async fn run(data: &DataDir, args: ServeArgs) -> Result<ExitCode, Fai
     if mcp_token.is_some() {
         return Err(mcp_token::argument_refused());
     }
-    let bound = bind(listen, &proxy).await?;
+    let bound = bind(listen, &proxy, &[env::OPENAI_BASE_URL]).await?;
     let is_local = bound.address().ip().is_loopback();
     let callers = match callers {
         CallersName::One => Tenancy::Single,
@@ -97,10 +97,16 @@ fn mcp_service(
     McpHttp::new(move || Server::new(state.clone()), hosts, token, is_local, limits)
 }
 
-pub(crate) async fn bind(listen: SocketAddr, args: &ProxyArgs) -> Result<BoundProxy, Failure> {
+/// `openai_names` are the variables that may name the provider of OpenAI's protocols.
+pub(crate) async fn bind(
+    listen: SocketAddr,
+    args: &ProxyArgs,
+    openai_names: &[&str],
+) -> Result<BoundProxy, Failure> {
     let upstream = args.upstream.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let named = |variable: &str| upstream.map(str::to_owned).or_else(|| env::var(variable));
-    let (openai, anthropic) = (named(env::OPENAI_BASE_URL), named(env::ANTHROPIC_BASE_URL));
+    let openai = openai_names.iter().find_map(|name| named(name));
+    let anthropic = named(env::ANTHROPIC_BASE_URL);
     let upstreams = Upstreams::new(openai.as_deref(), anthropic.as_deref())?;
     Ok(BoundProxy::bind(listen, upstreams, out::print_notice).await?)
 }
@@ -114,7 +120,7 @@ pub(crate) fn build_server(
     token: Option<&str>,
     limits: ProxyLimits,
 ) -> Result<ProxyServer, Failure> {
-    let ProxyArgs { upstream: _, budget, over_budget, shadow, tools, memory_tool } = args;
+    let ProxyArgs { upstream: _, budget, over_budget, shadow, trim_tools, tools, memory_tool } = args;
     let engine = app::proxy_engine_builder(data)?.callers(callers).build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
@@ -127,6 +133,7 @@ pub(crate) fn build_server(
         budget: budget.map(Tokens),
         passes_over_budget: *over_budget == OverBudget::Pass,
         shadow: *shadow,
+        trims_tools: *trim_tools,
         offer,
         warnings: ThrottledLog::new(out::print_notice),
         _indexer,

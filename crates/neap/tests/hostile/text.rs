@@ -74,12 +74,9 @@ fn one_kind(rng: &mut Rng, chars: usize, out: &mut String) {
         }
         7 => while push(&rng.draw().to_string()) && push(rng.pick::<&str>(&[",", " ", "-", "."])) {},
         8 => {
-            while push(rng.pick::<&str>(&[
-                "error: at src/main.rs:42\n",
-                "  | let x = y;\n",
-                "[INFO] ok 200 3ms\n",
-                "\n",
-            ])) {}
+            while push(
+                rng.pick::<&str>(&["error: at src/main.rs:42\n", "  | let x = y;\n", "[INFO] ok 200 3ms\n", "\n"]),
+            ) {}
         }
         _ => while push("e") {},
     }

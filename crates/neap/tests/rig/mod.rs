@@ -14,36 +14,11 @@ use tempfile::TempDir;
 
 /// Variables of whoever runs the tests that would change what is tested.
 const FORCED: [&str; 30] = [
-    "NO_COLOR",
-    "CLICOLOR",
-    "CLICOLOR_FORCE",
-    "COLUMNS",
-    "CLAUDE_CONFIG_DIR",
-    "CODEX_HOME",
-    "NEAP_KEY",
-    "NEAP_KEY_FILE",
-    "NEAP_AGENT",
-    "NEAP_EMBEDDER",
-    "NEAP_EMBEDDER_MODEL",
-    "NEAP_EMBEDDER_KEY",
-    "NEAP_MODEL",
-    "NEAP_SUMMARY_MODEL",
-    "NEAP_LISTEN",
-    "NEAP_UPSTREAM",
-    "NEAP_BUDGET",
-    "NEAP_MCP_TOKEN",
-    "NEAP_HOOK_LIMIT_MS",
-    "NEAP_MCP_TOKEN_FILE",
-    "NEAP_CALLERS",
-    "NEAP_SESSION",
-    "NEAP_BASE_URL",
-    "NEAP_API",
-    "NEAP_API_KEY",
-    "OPENAI_API_KEY",
-    "OPENAI_BASE_URL",
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
+    "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "NEAP_KEY",
+    "NEAP_KEY_FILE", "NEAP_AGENT", "NEAP_EMBEDDER", "NEAP_EMBEDDER_MODEL", "NEAP_EMBEDDER_KEY", "NEAP_MODEL",
+    "NEAP_SUMMARY_MODEL", "NEAP_LISTEN", "NEAP_UPSTREAM", "NEAP_BUDGET", "NEAP_MCP_TOKEN", "NEAP_HOOK_LIMIT_MS",
+    "NEAP_MCP_TOKEN_FILE", "NEAP_CALLERS", "NEAP_SESSION", "NEAP_BASE_URL", "NEAP_API", "NEAP_API_KEY",
+    "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL",
 ];
 
 /// What a run left behind.
@@ -222,13 +197,7 @@ pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
 
 /// When agents call `neap hook`.
 pub(crate) const MOMENTS: [&str; 8] = [
-    "SessionStart",
-    "UserPromptSubmit",
-    "PostToolUse",
-    "PreCompact",
-    "PostCompact",
-    "Stop",
-    "SubagentStop",
+    "SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "PostCompact", "Stop", "SubagentStop",
     "SessionEnd",
 ];
 

@@ -152,6 +152,13 @@ impl Proxy {
         self.child.wait().expect("it is dead");
     }
 
+    /// Kills it, and starts another one over its data.
+    pub(crate) fn restarted(mut self, args: &[&str], variables: &[(&str, &str)]) -> Self {
+        self.kill();
+        let neap = std::mem::replace(&mut self.neap, Neap::new());
+        Self::over(neap, args, variables)
+    }
+
     /// Waits for the end, and gives all that was logged.
     pub(crate) fn ended(mut self) -> (ExitStatus, String) {
         let status = self.child.wait().expect("it ends");

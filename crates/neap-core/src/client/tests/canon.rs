@@ -133,9 +133,9 @@ fn digests_are_read_as_they_are_written() {
     let digest = *tenant().digest();
     let text = serde_json::to_string(&digest).expect("it is text");
     assert_eq!(text.len(), 34);
-    assert_eq!(serde_json::from_str::<crate::client::Digest>(&text).expect("a digest"), digest);
+    assert_eq!(serde_json::from_str::<crate::base::digest::Digest>(&text).expect("a digest"), digest);
     for wrong in ["\"\"", "\"xyz\"", "\"0123456789abcdef0123456789abcdeg\"", "\"ééééééééééééééééé\""]
     {
-        assert!(serde_json::from_str::<crate::client::Digest>(wrong).is_err(), "{wrong}");
+        assert!(serde_json::from_str::<crate::base::digest::Digest>(wrong).is_err(), "{wrong}");
     }
 }

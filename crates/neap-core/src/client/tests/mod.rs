@@ -81,6 +81,7 @@ pub(super) fn request(items: Vec<HistoryItem>) -> ClientRequest {
         output_tokens_max: None,
         is_prewarm: false,
         compaction_at: None,
+        trimmed: Default::default(),
         items,
     }
 }

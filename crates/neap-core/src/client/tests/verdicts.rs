@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::client::{Chain, Digest, HistoryHead, HistoryVerdict, judge_history};
+use crate::base::digest::Digest;
+use crate::client::{Chain, HistoryHead, HistoryVerdict, judge_history};
 
 #[derive(Default)]
 struct Known {

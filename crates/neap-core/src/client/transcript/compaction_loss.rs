@@ -7,6 +7,7 @@ use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
 use crate::session::event::{ClientEvent, Event};
 use crate::session::state::SessionState;
+use crate::text::fold_whitespace;
 use crate::text::receipt::{Probe, receipt};
 use crate::text::render::one_line;
 
@@ -33,18 +34,13 @@ fn first_turn_with(since: &[Exchange], probe: &Probe) -> Option<TurnNo> {
     let has = |exchange: &&Exchange| {
         let mut dialogue =
             exchange.messages.iter().map(|counted| &counted.message).filter(|message| is_dialogue(message));
-        dialogue.any(|message| collapse_whitespace(&message.content).contains(&probe.value))
+        dialogue.any(|message| fold_whitespace(&message.content).contains(&probe.value))
     };
     since.iter().find(has).map(|exchange| exchange.turn)
 }
 
 fn is_dialogue(message: &Message) -> bool {
     matches!(message.role, Role::User | Role::Assistant)
-}
-
-/// The form of probe values.
-fn collapse_whitespace(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Renders the receipt for a model; empty if nothing was lost or it does not fit.

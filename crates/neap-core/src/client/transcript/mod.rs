@@ -15,8 +15,9 @@ pub use importer::TranscriptImporter;
 pub use prompt_fingerprint::{PromptFingerprint, PromptOccurrences, TranscriptCount};
 pub use steps::{TranscriptStep, group_records};
 
+use crate::base::digest::Digest;
 use crate::base::ids::{SessionId, Stamp};
-use crate::client::{Digest, HistoryItem};
+use crate::client::HistoryItem;
 use crate::memory::Author;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::digest::Digest;
 use crate::base::ids::{SessionId, Stamp};
-use crate::client::Digest;
 
 /// Hook events with the same session and text within this time are one event, delivered again.
 const DELIVERY_MS: i64 = 5_000;

@@ -1,9 +1,10 @@
 //! Groups transcript records: a message written in parts becomes one step, and each call gets a result (I7).
 
 use super::{RecordBody, TranscriptRecord};
+use crate::base::digest::Digest;
 use crate::base::ids::Stamp;
 use crate::base::tokens::Tokens;
-use crate::client::{ContentBlock, Digest, HistoryItem, Speaker};
+use crate::client::{ContentBlock, HistoryItem, Speaker};
 
 /// Replaces a result that was never written.
 const NO_RESULT: &str = "[no result was recorded]";

@@ -132,16 +132,23 @@ impl HostLog<'_> {
     }
 
     fn render_record(&self, left_out: u64, spans: &[Span]) -> CountedMessage {
-        let older = match left_out {
-            0 => String::new(),
-            n => prompt::fill(prompt::HOST_LOG_OLDER, &[("count", &n.to_string())]),
-        };
-        let mut text = prompt::fill(prompt::HOST_LOG_BEFORE, &[("older", &older)]);
-        for span in spans {
-            text.push_str(&format!("\n[{}] {}", span.handle(&Scope::Ambient), span.text));
-        }
-        text.push('\n');
-        text.push_str(&prompt::fill(prompt::HOST_LOG_END, &[]));
-        CountedMessage::new(self.counter, Message::user(text))
+        let lines = spans.iter().map(|span| format!("[{}] {}", span.handle(&Scope::Ambient), span.text));
+        CountedMessage::new(self.counter, Message::user(render_past(left_out, lines)))
     }
+}
+
+/// What came before, a line each, between our marks; `left_out` exchanges are older than that.
+pub(crate) fn render_past(left_out: u64, lines: impl Iterator<Item = String>) -> String {
+    let older = match left_out {
+        0 => String::new(),
+        n => prompt::fill(prompt::HOST_LOG_OLDER, &[("count", &n.to_string())]),
+    };
+    let mut text = prompt::fill(prompt::HOST_LOG_BEFORE, &[("older", &older)]);
+    for line in lines {
+        text.push('\n');
+        text.push_str(&line);
+    }
+    text.push('\n');
+    text.push_str(&prompt::fill(prompt::HOST_LOG_END, &[]));
+    text
 }

@@ -20,19 +20,6 @@ pub struct CensorHit {
 pub struct PatternCache(BTreeMap<MemoryId, (CensorPattern, Option<CompiledPattern>)>);
 
 impl PatternCache {
-    /// The rules with invalid patterns: they never match, and a person should be told.
-    pub fn broken_rules<'a>(&mut self, censors: impl IntoIterator<Item = &'a Memory>) -> Vec<MemoryId> {
-        let mut broken = Vec::new();
-        for memory in censors {
-            if let Body::Censor(censor) = &memory.body
-                && self.get_or_compile(memory.id, &censor.pattern).is_none()
-            {
-                broken.push(memory.id);
-            }
-        }
-        broken
-    }
-
     fn get_or_compile(&mut self, id: MemoryId, pattern: &CensorPattern) -> Option<&CompiledPattern> {
         let build = || (pattern.clone(), compile(pattern).ok());
         let entry = self.0.entry(id).or_insert_with(build);

@@ -3,6 +3,7 @@
 use super::{AnalyzedText, CompiledPattern};
 use crate::base::refusal::Refusal;
 use crate::memory::Author;
+use crate::text::fold_whitespace;
 
 /// With fewer texts, the share of matches means little.
 const TEXTS_MIN: usize = 4;
@@ -20,8 +21,7 @@ pub struct DryRun {
 pub fn dry_run(pattern: &CompiledPattern, texts: &[&str]) -> DryRun {
     let matched: Vec<&str> =
         texts.iter().copied().filter(|text| pattern.is_match(&AnalyzedText::new(text))).collect();
-    let sample =
-        |text: &&str| text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(SAMPLE_CHARS).collect();
+    let sample = |text: &&str| fold_whitespace(text).chars().take(SAMPLE_CHARS).collect();
     DryRun {
         checked: texts.len(),
         matched: matched.len(),

@@ -203,7 +203,7 @@ fn the_strictest_comes_first_then_the_oldest() {
 }
 
 #[test]
-fn a_changed_rule_is_made_anew_and_a_broken_one_is_named() {
+fn a_changed_rule_is_made_anew_and_a_broken_one_never_matches() {
     let mut patterns = PatternCache::default();
     let mut changing = rule(1, Author::Person, CensorAction::Refuse, Status::Active);
     let mut hits = |memory: &Memory| check([memory], &mut patterns, CensorSide::ToolCall, "push main").len();
@@ -214,7 +214,6 @@ fn a_changed_rule_is_made_anew_and_a_broken_one_is_named() {
     let Body::Censor(censor) = &mut changing.body else { unreachable!("a censor") };
     censor.pattern = regex("(");
     assert_eq!(hits(&changing), 0);
-    assert_eq!(patterns.broken_rules([&changing]), [changing.id]);
 }
 
 /// A megabyte of text, checked by the maximum number of rules.

@@ -26,25 +26,8 @@ pub(super) enum WordClass {
 
 /// Dropped: they do not change the statement.
 const FILLERS: &[&str] = &[
-    "a",
-    "actually",
-    "again",
-    "also",
-    "an",
-    "anymore",
-    "any",
-    "already",
-    "currently",
-    "even",
-    "indeed",
-    "just",
-    "now",
-    "nowadays",
-    "really",
-    "still",
-    "that",
-    "the",
-    "today",
+    "a", "actually", "again", "also", "an", "anymore", "any", "already", "currently", "even", "indeed", "just",
+    "now", "nowadays", "really", "still", "that", "the", "today",
 ];
 const NEGATIONS: &[&str] =
     &["not", "never", "no", "cannot", "without", "neither", "nor", "nicht", "kein", "keine", "nie"];

@@ -24,18 +24,8 @@ const KNOWN_PERCENT_MIN: usize = 50;
 
 /// Phrases that announce a decision or an action.
 const COMMITTING: [&str; 12] = [
-    "let s go with",
-    "lets go with",
-    "we ll go with",
-    "i ll go with",
-    "go ahead",
-    "let s do",
-    "ship it",
-    "we decided",
-    "i decided",
-    "let s decide",
-    "final decision",
-    "make it so",
+    "let s go with", "lets go with", "we ll go with", "i ll go with", "go ahead", "let s do", "ship it",
+    "we decided", "i decided", "let s decide", "final decision", "make it so",
 ];
 
 /// The order in which layers are dropped after all recalled memories.

@@ -22,7 +22,8 @@ event_family! {
         /// A client's request was forwarded and answered, at least in part.
         "request_passed" => RequestPassed {
             turn: TurnNo,
-            passed: RequestAccount,
+            #[serde(rename = "passed")]
+            account: RequestAccount,
         },
         /// A client replaced everything so far with a summary.
         "client_compacted" => Compacted {

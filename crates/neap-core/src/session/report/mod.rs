@@ -61,8 +61,11 @@ pub struct Report {
     pub price_dollars: f64,
     pub efforts: EffortCounts,
     /// Client requests that the proxy forwarded.
-    #[serde(default, skip_serializing_if = "RequestTotals::is_empty")]
-    pub passed: RequestTotals,
+    #[serde(rename = "passed", default, skip_serializing_if = "RequestTotals::is_empty")]
+    pub requests: RequestTotals,
+    /// What those would have cost untouched, less what they cost, if prices are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_dollars: Option<f64>,
     #[serde(default)]
     pub memories: MemoryReport,
 }
@@ -105,7 +108,8 @@ pub fn report(state: &SessionState) -> Report {
             shown: state.shown_efforts().filter(|e| e.expanded.is_none()).count() as u64,
             evicted: state.evicted_efforts().len() as u64,
         },
-        passed: m.passed,
+        requests: m.requests,
+        saved_dollars: m.requests.known_cost().map(|cost| cost.saved_dollars()),
         memories: MemoryReport::of(&m.memories, m.turns_completed),
     }
 }

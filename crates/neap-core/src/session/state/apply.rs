@@ -135,7 +135,12 @@ impl SessionState {
                 // The first tenant stays: no later event can give the stream to another one.
                 self.head.tenant = self.head.tenant.or(*tenant);
             }
-            ClientEvent::RequestPassed { turn: _, passed } => self.head.metrics.passed += passed,
+            ClientEvent::RequestPassed { turn: _, account } => {
+                self.head.metrics.requests += account;
+                if let (Some(model), Some(used)) = (account.counted_by, account.used) {
+                    self.head.token_ratios.observe(model, account.tokens_sent, used.input);
+                }
+            }
             ClientEvent::Compacted { turn, .. } => self.head.compacted = Some(*turn),
         }
     }

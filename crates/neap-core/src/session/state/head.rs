@@ -8,6 +8,7 @@ use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use crate::base::policy::Policy;
 use crate::base::tenant::Tenant;
+use crate::base::token_ratio::TokenRatios;
 use crate::base::tokens::Tokens;
 use crate::memory::AgentHead;
 use crate::memory::knowledge::MemoryMetrics;
@@ -67,6 +68,9 @@ pub struct SessionHead {
     /// The latest turn that the client itself holds only as a summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compacted: Option<TurnNo>,
+    /// How providers count what is sent of this conversation.
+    #[serde(default, skip_serializing_if = "TokenRatios::is_empty")]
+    pub token_ratios: TokenRatios,
     /// Set by an erasure.
     #[serde(default)]
     pub scrubbed: bool,
@@ -120,8 +124,8 @@ pub struct Metrics {
     pub epochs: u64,
     pub cost: Cost,
     /// Client requests that the proxy forwarded.
-    #[serde(skip_serializing_if = "RequestTotals::is_empty")]
-    pub passed: RequestTotals,
+    #[serde(rename = "passed", skip_serializing_if = "RequestTotals::is_empty")]
+    pub requests: RequestTotals,
     #[serde(skip_serializing_if = "MemoryMetrics::is_nothing")]
     pub memories: MemoryMetrics,
 }

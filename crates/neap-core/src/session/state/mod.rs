@@ -17,7 +17,7 @@ use crate::base::message::{CountedMessage, Message, Scope};
 use crate::base::policy::Policy;
 use crate::base::tokens::TokenCounter;
 use crate::session::effort::{Effort, LogSize};
-use crate::session::event::{Event, RecordedEvent, SessionEvent};
+use crate::session::event::{Event, RecordedEvent, SessionEvent, TurnEvent};
 use crate::session::mask_event;
 use crate::session::window::Window;
 use crate::text::secrets::{Masking, mask_message};
@@ -32,6 +32,18 @@ pub struct NewSession<'a> {
     pub policy: Policy,
     /// Where it was imported from, if it was.
     pub imported_from: Option<String>,
+}
+
+/// The turn that is open after these events, given the one that was open before them.
+pub fn open_turn_after(open: Option<TurnNo>, events: &[RecordedEvent]) -> Option<TurnNo> {
+    events.iter().fold(open, |open, RecordedEvent { event, .. }| {
+        let begins = matches!(event, Event::Turn(TurnEvent::Started { .. }));
+        let ends = matches!(
+            event,
+            Event::Turn(TurnEvent::Completed { .. } | TurnEvent::Abandoned { .. } | TurnEvent::Closed { .. })
+        );
+        if begins { event.turn() } else { open.filter(|_| !ends) }
+    })
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]

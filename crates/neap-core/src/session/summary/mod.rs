@@ -7,6 +7,8 @@ use crate::base::ids::EffortId;
 use crate::base::message::{Message, Role};
 use crate::base::policy::Policy;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::memory::Memory;
+use crate::text::fold_whitespace;
 use crate::text::receipt::{EXAMPLES_MAX, Original, Receipt, ValueChange};
 use crate::text::render::one_line;
 
@@ -31,6 +33,15 @@ pub struct SummaryRequest {
     /// Oldest first.
     pub messages: Vec<Message>,
     pub tokens_max: Tokens,
+}
+
+impl SummaryRequest {
+    /// For a model's wording of a memory.
+    pub fn for_memory(memory: &Memory, tokens_max: Tokens) -> Self {
+        let (topic, messages) =
+            (format!("{} {}", memory.kind(), memory.id), vec![Message::user(memory.full_text())]);
+        Self { topic, summarizer: SummarizerKind::Configured, messages, tokens_max }
+    }
 }
 
 /// A checked summary: within its length and consistent with its source.
@@ -61,7 +72,7 @@ pub fn truncate_paragraph(counter: &dyn TokenCounter, tokens_max: Tokens, text: 
     // In any encoding a token of prose is under 16 bytes, so anything beyond would only be cut again.
     let bytes_max = usize::try_from(tokens_max.0.saturating_mul(16)).unwrap_or(usize::MAX);
     let text = &text[..text.floor_char_boundary(bytes_max.max(64))];
-    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut text = fold_whitespace(text);
     // As it will be stored: escaped marks cost tokens too.
     while counter.count(&one_line(&text)) > tokens_max {
         text = drop_last_sentence(&text).to_owned();

@@ -84,10 +84,6 @@ impl Receipt {
             missing: sum.missing + tally.missing,
         })
     }
-
-    pub fn retained_permille(&self) -> u32 {
-        self.total().retained_permille()
-    }
 }
 
 /// Compares a summary with its original; `handle` leads back to the original, if anything does.

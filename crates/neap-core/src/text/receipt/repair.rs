@@ -3,7 +3,6 @@
 use super::change::{LocatedChange, NearestOriginal, find_changes};
 use super::clause;
 use super::compare::{Original, ValueChange, receipt_changes};
-use crate::base::message::Message;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repaired {
@@ -16,13 +15,8 @@ pub struct Repaired {
 #[error("it changed what was said: {}", .0.first().map(ValueChange::to_string).unwrap_or_default())]
 pub struct Unrepairable(pub Vec<ValueChange>);
 
-/// Restores a changed value if the original one is certain, and drops the sentence if it is not.
-pub fn repair(messages: &[Message], summary: &str) -> Result<Repaired, Unrepairable> {
-    Original::new(messages).repair(summary)
-}
-
 impl Original<'_> {
-    /// See [`repair()`].
+    /// Restores a changed value if the original one is certain, and drops the sentence if it is not.
     pub fn repair(&self, summary: &str) -> Result<Repaired, Unrepairable> {
         let changes = find_changes(self, summary);
         let reported = receipt_changes(summary, &changes);

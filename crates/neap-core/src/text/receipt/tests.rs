@@ -115,12 +115,14 @@ fn a_receipt_is_small() {
 #[test]
 fn repair_puts_back_or_leaves_out() {
     let messages = [Message::user("The port is 8080. The limit is 20 MB. Ana said so.")];
-    let fixed = repair(&messages, "The port is 9080. Ana paid 77 coins. Ana said so.").expect("something is left");
+    let fixed = Original::new(&messages)
+        .repair("The port is 9080. Ana paid 77 coins. Ana said so.")
+        .expect("something is left");
     assert_eq!(fixed.text, "The port is 8080. Ana said so.");
     assert_eq!(fixed.changes.len(), 2);
-    let refused = repair(&messages, "It took 77 hours.").expect_err("nothing is left");
+    let refused = Original::new(&messages).repair("It took 77 hours.").expect_err("nothing is left");
     assert_eq!(refused.to_string(), "it changed what was said: number '77 hours' was never said");
-    let fine = repair(&messages, "The limit is 20 MB.").expect("nothing to do");
+    let fine = Original::new(&messages).repair("The limit is 20 MB.").expect("nothing to do");
     assert_eq!((fine.text.as_str(), fine.changes.len()), ("The limit is 20 MB.", 0));
 }
 
@@ -165,7 +167,7 @@ proptest! {
         let summary = mutate(&summary.join(" "), &places);
         let text = original.join(" ");
         let messages = [Message::user(text.as_str())];
-        if let Ok(repaired) = repair(&messages, &summary) {
+        if let Ok(repaired) = Original::new(&messages).repair(&summary) {
             prop_assert_eq!(receipt(&messages, &repaired.text, None).changed, vec![]);
             let numbers = |text: &str| -> std::collections::BTreeSet<String> {
                 let runs = text.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty());
@@ -190,7 +192,7 @@ proptest! {
     #[test]
     fn any_text_is_looked_at(original in "\\PC{0,200}", summary in "\\PC{0,200}") {
         let messages = [Message::user(original)];
-        if let Ok(repaired) = repair(&messages, &summary) {
+        if let Ok(repaired) = Original::new(&messages).repair(&summary) {
             prop_assert_eq!(receipt(&messages, &repaired.text, None).changed, vec![]);
         }
     }

@@ -11,27 +11,8 @@ use super::scan_cost::looked_at;
 
 /// Every examined name contains one of these.
 pub(super) const NAME_KEYWORDS: &[&str] = &[
-    "passw",
-    "passphrase",
-    "passcode",
-    "kennwort",
-    "pwd",
-    "pass",
-    "secret",
-    "token",
-    "key",
-    "credential",
-    "creds",
-    "psk",
-    "_pat",
-    "pat=",
-    "pat\"",
-    "pat'",
-    "pat\\",
-    "pat:",
-    "pat ",
-    "_auth",
-    "\"auth\"",
+    "passw", "passphrase", "passcode", "kennwort", "pwd", "pass", "secret", "token", "key", "credential", "creds",
+    "psk", "_pat", "pat=", "pat\"", "pat'", "pat\\", "pat:", "pat ", "_auth", "\"auth\"",
 ];
 
 /// Longest part of a name on each side of its keyword.

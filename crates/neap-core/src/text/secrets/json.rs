@@ -1,13 +1,8 @@
 //! Keeps JSON valid when it is masked, whatever a mask would have covered.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{MaskedRange, Masking};
-
-pub fn mask_json(masking: Masking, text: &str) -> (Cow<'_, str>, u32) {
-    masking.mask(text)
-}
+use super::MaskedRange;
 
 /// Whether a text is JSON of a kind that a mask can break.
 pub(super) fn is_json(text: &str) -> bool {

@@ -31,7 +31,6 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-pub use json::mask_json;
 pub use message::{mask_call, mask_id, mask_message};
 pub(crate) use unique_ids::UniqueIds;
 

@@ -57,10 +57,15 @@ pub fn quoted_original(handle: &Handle, messages: &[&Message]) -> String {
 
 fn render_messages(handle: &Handle, messages: &[&Message], text: fn(&str) -> String) -> String {
     match (handle, messages) {
-        (Handle::Message { .. }, [one]) => one.display_text(),
-        (Handle::Turn(_) | Handle::Turns { .. } | Handle::Message { .. } | Handle::Span { .. }, all) => {
-            all.iter().map(|message| render_message(message, text)).collect()
-        }
+        (Handle::Message { .. } | Handle::Result(_), [one]) => one.display_text(),
+        (
+            Handle::Turn(_)
+            | Handle::Turns { .. }
+            | Handle::Message { .. }
+            | Handle::Span { .. }
+            | Handle::Result(_),
+            all,
+        ) => all.iter().map(|message| render_message(message, text)).collect(),
     }
 }
 

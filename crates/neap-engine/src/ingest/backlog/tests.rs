@@ -38,6 +38,7 @@ fn entry_of(who: &str, name: &str, bytes: usize) -> Arc<BacklogEntry> {
         is_prewarm: false,
         items: Vec::new(),
         compaction_at: None,
+        trimmed: Default::default(),
     };
     let caller = caller(who);
     let chain = Chain::from_request(&caller.tenant, &client_request);
@@ -172,6 +173,8 @@ fn passed() -> RequestAccount {
         changes: 0,
         epoch: 0,
         used: None,
+        cost: None,
         is_whole: true,
+        counted_by: None,
     }
 }

@@ -10,20 +10,13 @@ use neap_sqlite::SqliteStore;
 
 use super::corpus::Corpus;
 use super::questions::conversation;
-use super::{expectation, measure, percent_of};
+use super::{Rows, measure, percent_of};
 use crate::LabError;
-use crate::proof::Proof;
 
-pub(super) async fn measure_refresh(
-    proof: &mut Proof,
-    path: &Path,
-    corpus: &Corpus,
-    is_whole: bool,
-) -> Result<(), LabError> {
+pub(super) async fn measure_refresh(rows: &mut Rows<'_>, path: &Path, corpus: &Corpus) -> Result<(), LabError> {
     let model = Arc::new(ScriptedModel::new());
     let engine = measure::build_engine(Arc::new(SqliteStore::open(path)?), model.clone())?;
-    let id = SessionId::from_name("talk").map_err(|error| LabError::new(error.to_string()))?;
-    let mut session = engine.resume(&id, &SessionOptions::default()).await?;
+    let mut session = engine.resume(&SessionId::from_name("talk")?, &SessionOptions::default()).await?;
     let messages = conversation(&corpus.topics);
     let mut over = 0;
     for question in &messages {
@@ -34,16 +27,16 @@ pub(super) async fn measure_refresh(
     let figures = &session.state().head().metrics.memories;
     let turns = messages.len() as u64;
     let rate = figures.refreshes as f64 / turns as f64;
-    proof.add_row(
+    rows.proof.add_row(
         "refresh",
         format!("what is loaded is chosen anew, in {turns} turns about 6 matters"),
-        expectation("< 0.3 a turn, no turn over budget", is_whole),
+        rows.expectation("< 0.3 a turn, no turn over budget"),
         format!("{rate:.3} a turn ({} of {turns}), {over} over", figures.refreshes),
-        (rate < 0.3 || !is_whole) && over == 0,
+        (rate < 0.3 || !rows.is_whole) && over == 0,
     );
     // Reported only: scripted replies say little about which memories a model would use.
     let used = percent_of(figures.items_used, figures.items);
-    proof.add_row(
+    rows.proof.add_row(
         "used",
         "items that a reply of the conversation made use of",
         "reported, not judged (target > 40 %)",

@@ -15,7 +15,7 @@ use neap_store::Store;
 use super::corpus::{AGENT, Corpus, NOW};
 use super::questions::TopicQuestion;
 use crate::LabError;
-use crate::proof::window::session::ms;
+use crate::measure::ms;
 
 const IDENTITY: &str = "You are the assistant of a small software company and of the family of its founder, Tim. You know \
     the code base, the people and the house. You are careful with money and with other people's data, you say what you \
@@ -28,19 +28,19 @@ pub(super) struct QuestionResult {
     pub(super) recalled_tokens: u64,
     /// Tokens of all candidates of the topic, in full.
     pub(super) topic_tokens: u64,
-    pub(super) items: usize,
+    pub(super) items: u64,
     /// Sum, in thousandths.
     pub(super) similarity_sum: u64,
-    pub(super) exact: usize,
-    pub(super) same_topic: usize,
-    pub(super) same_field: usize,
-    pub(super) used: usize,
+    pub(super) exact: u64,
+    pub(super) same_topic: u64,
+    pub(super) same_field: u64,
+    pub(super) used: u64,
     /// Candidates about exactly what was asked, loaded or not.
-    pub(super) exact_candidates: usize,
+    pub(super) exact_candidates: u64,
 }
 
 pub(super) fn build_engine(store: Arc<dyn Store>, model: Arc<ScriptedModel>) -> Result<Engine, LabError> {
-    let agent = AgentId::from_name(AGENT).map_err(|error| LabError::new(error.to_string()))?;
+    let agent = AgentId::from_name(AGENT)?;
     let profile = AgentProfile { identity: IDENTITY.to_owned(), ..AgentProfile::default() };
     let clock = Arc::new(FixedClock::at(Stamp(NOW.0)));
     Ok(Engine::builder(store).model(model).clock(clock).agent(agent, profile).build())
@@ -60,14 +60,14 @@ pub(super) async fn ask(
     let flexible = [Layer::Decisions, Layer::Facts, Layer::Procedures, Layer::Episodes];
     let about = |id| corpus.about.get(id);
     let loaded = |matches: &dyn Fn(&super::corpus::About) -> bool| {
-        page.items.iter().filter(|item| about(&item.id).is_some_and(matches)).count()
+        page.items.iter().filter(|item| about(&item.id).is_some_and(matches)).count() as u64
     };
     let mut topic_tokens = 0;
     let mut exact_candidates = 0;
     for candidate in page.candidates.iter().filter(|candidate| candidate.outcome != SelectionOutcome::AlwaysLoaded)
     {
         let Some(about) = about(&candidate.id) else { continue };
-        exact_candidates += usize::from(question.is_exact_match(about));
+        exact_candidates += u64::from(question.is_exact_match(about));
         if question.is_of_topic(about)
             && let Some(memory) = agent.get(candidate.id).await?
         {
@@ -79,12 +79,12 @@ pub(super) async fn ask(
         budget: page.budget.0,
         recalled_tokens: flexible.iter().map(|layer| page.tokens.get(*layer).0).sum(),
         topic_tokens,
-        items: page.items.len(),
+        items: page.items.len() as u64,
         similarity_sum: page.items.iter().map(|item| item.similarity.thousandths()).sum(),
         exact: loaded(&|about| question.is_exact_match(about)),
         same_topic: loaded(&|about| question.is_of_topic(about)),
         same_field: loaded(&|about| question.is_same_field(about, corpus)),
-        used: used_memories(&page, &question.reply(corpus)).len(),
+        used: used_memories(&page, &question.reply(corpus)).len() as u64,
         exact_candidates,
     })
 }

@@ -15,12 +15,12 @@ use serde::Serialize;
 
 use crate::{LabError, OnProgress};
 use scenario_run::ScenarioRun;
-use scenarios::{SCENARIOS, Scenario};
+use scenarios::{Scenario, scenarios};
 
 #[derive(Debug, Serialize)]
 pub struct ScenarioRate {
-    pub row: &'static str,
-    pub expected: &'static str,
+    pub row: String,
+    pub expected: String,
     pub tries: u32,
     pub passed: u32,
     /// What happened instead, where it failed.
@@ -45,21 +45,21 @@ pub struct TestedModel {
 }
 
 pub async fn prove(tested: &TestedModel, tries: u32, progress: OnProgress<'_>) -> Result<ModelReport, LabError> {
-    let mut rows = Vec::new();
-    for (at, row) in SCENARIOS.iter().enumerate() {
-        rows.push(rate_scenario(tested, row, tries).await?);
-        progress("rows", at as u64 + 1, SCENARIOS.len() as u64);
+    let (mut rows, scenarios) = (Vec::new(), scenarios()?);
+    let all = scenarios.len() as u64;
+    for (at, scenario) in scenarios.into_iter().enumerate() {
+        rows.push(rate_scenario(tested, scenario, tries).await?);
+        progress("rows", at as u64 + 1, all);
     }
     let ok = rows.iter().all(|rate| rate.passed == rate.tries);
     Ok(ModelReport { model: tested.name.clone(), rows, ok })
 }
 
-async fn rate_scenario(tested: &TestedModel, row: &Scenario, tries: u32) -> Result<ScenarioRate, LabError> {
-    let mut rate = ScenarioRate { row: row.name, expected: row.expected, tries, passed: 0, seen: Vec::new() };
+async fn rate_scenario(tested: &TestedModel, scenario: Scenario, tries: u32) -> Result<ScenarioRate, LabError> {
+    let (mut passed, mut seen) = (0, Vec::new());
     for _ in 0..tries {
-        let mut run = ScenarioRun::new(tested, row.setup).await?;
-        let observed = run.run(row.messages).await?;
-        if (row.passes)(&observed) { rate.passed += 1 } else { rate.seen.push(observed.to_string()) }
+        let observed = ScenarioRun::new(tested, scenario.setup).await?.run(&scenario.messages).await?;
+        if scenario.passes(&observed) { passed += 1 } else { seen.push(observed.to_string()) }
     }
-    Ok(rate)
+    Ok(ScenarioRate { row: scenario.name, expected: scenario.expected, tries, passed, seen })
 }

@@ -9,13 +9,12 @@ use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions};
 use neap_model::summarize::ModelSummarizer;
 use neap_sqlite::SqliteStore;
 use neap_store::StoredEvent;
-use serde::Deserialize;
 use serde_json::json;
 
 use super::TestedModel;
 use super::scenarios::Setup;
 use crate::LabError;
-use crate::proof::session::{AUTH_BUG, DB_MIGRATION};
+use crate::proof::session::{AUTH_BUG, DB_MIGRATION, read_script};
 
 /// The effort that is open, or was concluded recently.
 pub(super) const LOGIN: &str = "login-401";
@@ -51,12 +50,6 @@ impl fmt::Display for Observed {
     }
 }
 
-#[derive(Deserialize)]
-struct ScriptLine {
-    user: String,
-    assistant: String,
-}
-
 pub(super) struct ScenarioRun {
     engine: Engine,
     session: Session,
@@ -76,7 +69,7 @@ impl ScenarioRun {
             builder = builder.summarizer(Arc::new(ModelSummarizer::new(model))).summary_timeout(None);
         }
         let engine = builder.build();
-        let id = SessionId::from_name("proof").map_err(|error| LabError::new(error.to_string()))?;
+        let id = SessionId::from_name("proof")?;
         let mut session = engine.resume(&id, &SessionOptions { set: tested.settings.clone() }).await?;
         let budget = session.state().policy().context_budget();
         if let Some(limit) = tested.context_tokens_max.filter(|limit| budget > *limit) {
@@ -88,7 +81,7 @@ impl ScenarioRun {
         Ok(run)
     }
 
-    pub(super) async fn run(&mut self, messages: &[&str]) -> Result<Observed, LabError> {
+    pub(super) async fn run(&mut self, messages: &[String]) -> Result<Observed, LabError> {
         let mut observed = Observed::default();
         for message in messages {
             observed.reply = self.session.turn(Author::Person, message, &mut NullObserver).await?.text;
@@ -139,10 +132,8 @@ impl ScenarioRun {
 
     async fn work(&mut self, name: &str, script: &str, lines_max: usize) -> Result<(), LabError> {
         self.call_tool("open_effort", json!({"name": name})).await?;
-        for line in script.lines().take(lines_max) {
-            let ScriptLine { user, assistant } =
-                serde_json::from_str(line).map_err(|error| LabError::new(error.to_string()))?;
-            self.session.record(Author::Person, &user, &assistant, None).await?;
+        for line in read_script(script)?.iter().take(lines_max) {
+            self.session.record(Author::Person, &line.user, &line.assistant, None).await?;
         }
         Ok(())
     }

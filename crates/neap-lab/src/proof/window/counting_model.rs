@@ -20,7 +20,7 @@ const PER_REPLY: u64 = 3;
 pub(super) struct RequestStats {
     /// Tokens of each request, tool schemas included.
     pub(super) sent: Vec<u64>,
-    pub(super) over_budget: u64,
+    pub(super) budget: u64,
     /// Requests with a call without its result, or the reverse.
     pub(super) broken_pairs: u64,
 }
@@ -29,11 +29,14 @@ impl RequestStats {
     pub(super) fn max_tokens(&self) -> u64 {
         self.sent.iter().copied().max().unwrap_or(0)
     }
+
+    pub(super) fn over_budget(&self) -> u64 {
+        self.sent.iter().filter(|tokens| **tokens > self.budget).count() as u64
+    }
 }
 
 pub(super) struct CountingModel {
     counter: Arc<dyn TokenCounter>,
-    budget: u64,
     inner: Mutex<Inner>,
 }
 
@@ -49,7 +52,8 @@ struct Inner {
 
 impl CountingModel {
     pub(super) fn new(counter: Arc<dyn TokenCounter>, budget: u64) -> Self {
-        Self { counter, budget, inner: Mutex::default() }
+        let stats = RequestStats { budget, ..RequestStats::default() };
+        Self { counter, inner: Mutex::new(Inner { stats, ..Inner::default() }) }
     }
 
     /// One reply per request.
@@ -94,7 +98,6 @@ impl CountingModel {
             tokens += message.tool_call_id.as_deref().map_or(0, count);
         }
         inner.stats.sent.push(tokens);
-        inner.stats.over_budget += u64::from(tokens > self.budget);
         inner.stats.broken_pairs += u64::from(!has_whole_pairs(&request.messages));
     }
 }
@@ -128,11 +131,9 @@ impl ChatModel for CountingModel {
         let mut inner = self.lock();
         self.count_request(&mut inner, request);
         let mut reply = inner.script.pop_front().ok_or(ModelError::ScriptEnded)?;
-        if !request.may_call_tools {
-            // Calls would not be executed: skip to the text that ends the turn.
-            while !reply.calls.is_empty() {
-                reply = inner.script.pop_front().ok_or(ModelError::ScriptEnded)?;
-            }
+        // Where calls would not be executed, skip to the text that ends the turn.
+        while !request.may_call_tools && !reply.calls.is_empty() {
+            reply = inner.script.pop_front().ok_or(ModelError::ScriptEnded)?;
         }
         on_text(&reply.text);
         inner.spent += began.elapsed();
@@ -173,6 +174,6 @@ mod tests {
             witness.reply(&request, &mut |_| {}).await.unwrap();
         }
         let seen = witness.stats();
-        assert_eq!((seen.sent.len(), seen.over_budget, seen.broken_pairs), (2, 1, 0));
+        assert_eq!((seen.sent.len(), seen.over_budget(), seen.broken_pairs), (2, 1, 0));
     }
 }

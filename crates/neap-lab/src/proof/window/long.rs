@@ -7,18 +7,19 @@ use neap_core::base::cost::Cost;
 use neap_store::Footprint;
 
 use super::counting_model::RequestStats;
-use super::kpi::raw_line;
 use super::phases::{BEGINNING, WARM_UP, ordinary_turn};
-use super::retention;
-use super::session::{MeasuredSession, ms};
+use super::raw_line;
+use super::retention::{RetentionScore, measure_retention};
+use super::session::MeasuredSession;
+use crate::measure::ms;
 use crate::{LabError, OnProgress};
 
 /// The chat's beginning is measured again every so many turns: one beginning is too short to be reliable, and a
 /// machine's speed varies.
 pub(super) const BEGIN_EVERY: u64 = 100;
 
+#[derive(Default)]
 pub(super) struct LongRun {
-    pub(super) budget: u64,
     pub(super) stats: RequestStats,
     pub(super) calls_until: Vec<usize>,
     pub(super) turn_ms: Vec<f64>,
@@ -30,48 +31,36 @@ pub(super) struct LongRun {
     /// Size of that file.
     pub(super) raw_log_bytes: u64,
     pub(super) footprint: Footprint,
-    pub(super) retention: retention::RetentionScore,
+    pub(super) retention: RetentionScore,
 }
 
 pub(super) async fn run(turns: u64, budget: u64, progress: OnProgress<'_>) -> Result<LongRun, LabError> {
     let mut stage = MeasuredSession::new(budget, &[], None).await?;
     let mut log = std::fs::File::create_new(stage.folder.path().join("raw.jsonl"))?;
-    let (mut turn_ms, mut upkeep_ms, mut append_ms) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut calls_until, mut beginnings_ms, mut raw_log_bytes) = (Vec::new(), Vec::new(), 0);
+    let mut run = LongRun::default();
     for n in 1..=turns {
         if n.is_multiple_of(BEGIN_EVERY) {
-            beginnings_ms.push(time_beginning(budget).await?);
+            run.beginnings_ms.push(time_beginning(budget).await?);
         }
         let turn = ordinary_turn(n);
         let began = Instant::now();
         for (role, content) in turn.messages() {
             let line = raw_line(role, content);
-            raw_log_bytes += line.len() as u64;
+            run.raw_log_bytes += line.len() as u64;
             log.write_all(line.as_bytes())?;
             log.sync_data()?;
         }
-        append_ms.push(ms(began.elapsed()));
+        run.append_ms.push(ms(began.elapsed()));
         let took = stage.take_turn(&turn.user, turn.replies).await?;
-        turn_ms.push(ms(took.turn));
-        upkeep_ms.push(ms(took.upkeep));
-        calls_until.push(stage.model.call_count());
+        run.turn_ms.push(ms(took.turn));
+        run.upkeep_ms.push(ms(took.upkeep));
+        run.calls_until.push(stage.model.call_count());
         progress("turns", n, turns);
     }
-    let stats = stage.model.stats();
-    let footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
-    let retention = retention::measure_retention(&mut stage, turns, progress).await?;
-    Ok(LongRun {
-        budget,
-        stats,
-        calls_until,
-        turn_ms,
-        beginnings_ms,
-        upkeep_ms,
-        append_ms,
-        raw_log_bytes,
-        footprint,
-        retention,
-    })
+    run.stats = stage.model.stats();
+    run.footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
+    run.retention = measure_retention(&mut stage, turns, progress).await?;
+    Ok(run)
 }
 
 /// Times of the first turns of the chat in a new store, after a warm-up.

@@ -1,16 +1,20 @@
 //! The design's phases and figures for sliding windows, measured on a real store.
 
 mod counting_model;
-mod kpi;
+mod effort_chat;
+mod figures;
 mod long;
 mod phases;
 mod recorded_session;
 mod replay;
 mod retention;
-pub(super) mod session;
-mod synthetic_chat;
+mod session;
 
 use std::path::PathBuf;
+
+use neap_core::base::cost::Cost;
+use neap_core::text::figures::{dollars, thousands};
+use serde_json::json;
 
 use super::Proof;
 use crate::{LabError, OnProgress};
@@ -26,8 +30,8 @@ pub async fn prove(turns: u64, progress: OnProgress<'_>) -> Result<Vec<Proof>, L
     let run = long::run(turns, LONG_BUDGET, progress).await?;
     phases::regression(&mut phases, &run);
     let mut figures = Proof::new("figures", "what that costs, and what is still known at the end");
-    kpi::add_figures(&mut figures, &run);
-    kpi::add_price(&mut figures, turns, LONG_BUDGET, progress).await?;
+    figures::add_figures(&mut figures, &run);
+    figures::add_price(&mut figures, turns, LONG_BUDGET, progress).await?;
     Ok(vec![phases, figures])
 }
 
@@ -39,4 +43,30 @@ pub async fn prove_over(files: &[PathBuf], progress: OnProgress<'_>) -> Result<V
         proofs.push(replay::prove(&transcripts, budget, progress).await?);
     }
     Ok(proofs)
+}
+
+/// A line of the uncompressed raw log (`raw.jsonl`).
+fn raw_line(role: &str, content: &str) -> String {
+    format!("{}\n", json!({"role": role, "content": content, "ts": "2026-11-15T12:00:00Z"}))
+}
+
+/// Bytes of events and derived rows against those of the plain raw log, judged unless it is said why not. The word
+/// index is not included.
+fn add_storage(proof: &mut Proof, step: &str, stored: u64, raw: u64, unjudged: Option<&str>, detail: String) {
+    let beyond = stored as f64 * 100.0 / raw.max(1) as f64 - 100.0;
+    proof.add_row(
+        step,
+        "storage beyond the raw log (plain lines of role, content, ts), index apart",
+        unjudged.unwrap_or("at most +10 %"),
+        format!("{beyond:+.1} %: {detail}"),
+        beyond <= 10.0 || unjudged.is_some(),
+    );
+}
+
+fn kib(bytes: u64) -> String {
+    thousands(bytes / 1_024)
+}
+
+fn cost_text(cost: &Cost) -> String {
+    format!("{} % cached, {}", cost.cached_percent(), dollars(cost.dollars()))
 }

@@ -4,15 +4,14 @@
 //! block is the tool's result. The text after the last block ends the turn.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use neap_core::base::message::ToolCall;
 use neap_core::turn::ModelReply;
-use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
+use neap_store::bounded_lines::{self, LINE_BYTES_MAX, json_lines};
 use serde::Deserialize;
 
-use super::kpi::raw_line;
+use super::raw_line;
 use crate::LabError;
 
 /// Tool rounds per turn; a longer turn is split.
@@ -50,22 +49,9 @@ pub(super) struct RecordedTurn {
 pub(super) fn read(files: &[PathBuf]) -> Result<Vec<RecordedSession>, LabError> {
     let mut sessions = Vec::new();
     for path in files {
-        let reader: Box<dyn BufRead> = if path == Path::new("-") {
-            Box::new(BufReader::new(std::io::stdin()))
-        } else {
-            let file =
-                bounded_lines::open_regular(path).map_err(|error| read_error(path, None, &error.to_string()))?;
-            Box::new(BufReader::new(file.ok_or_else(|| read_error(path, None, "there is no such file"))?))
-        };
-        for (at, line) in BoundedLines::new(reader, LINE_BYTES_MAX).enumerate() {
-            let invalid = |error: &str| read_error(path, Some(at + 1), error);
-            let line = match line.map_err(|error| invalid(&error.to_string()))? {
-                BoundedLine::Whole(line) if line.trim_ascii().is_empty() => continue,
-                BoundedLine::Whole(line) => line,
-                BoundedLine::TooLong { bytes } => return Err(invalid(&format!("it has {bytes} bytes"))),
-            };
-            let line: SessionLine = serde_json::from_slice(&line).map_err(|error| invalid(&error.to_string()))?;
-            sessions.push(RecordedSession::of(line));
+        let file = bounded_lines::open_input(path).map_err(|error| read_error(path, None, &error.to_string()))?;
+        for (at, line) in json_lines::<SessionLine>(file, LINE_BYTES_MAX) {
+            sessions.push(RecordedSession::of(line.map_err(|error| read_error(path, Some(at), &error))?));
         }
     }
     Ok(sessions)
@@ -99,9 +85,7 @@ impl RecordedSession {
         session.turns.extend(open.map(TurnBuilder::finish));
         session
     }
-}
 
-impl RecordedSession {
     pub(super) fn raw_bytes(&self) -> u64 {
         let line = |role: &str, content: &str| raw_line(role, content).len() as u64;
         let turn_bytes = |turn: &RecordedTurn| {

@@ -8,12 +8,14 @@ use neap_core::base::cost::Cost;
 use neap_core::base::message::ToolCall;
 use neap_core::context::tools::ToolSpec;
 use neap_core::session::summary_account::SummaryKind;
-use neap_core::text::figures::{dollars, plural, thousands};
+use neap_core::text::figures::{plural, thousands};
 use neap_engine::{HostTools, ToolAnswer};
 use serde_json::json;
 
 use super::recorded_session::RecordedSession;
-use super::session::{MeasuredSession, ms, percentile};
+use super::session::MeasuredSession;
+use super::{add_storage, cost_text, kib};
+use crate::measure::{ms, percentile};
 use crate::proof::Proof;
 use crate::{LabError, OnProgress};
 
@@ -73,29 +75,21 @@ pub(super) async fn prove(
     let mut proof = Proof::new("transcripts", "recorded sessions of coding agents, tool output and all");
     let (mut by_cost, mut every_turn) = (ReplaySum::default(), ReplaySum::default());
     for (at, transcript) in transcripts.iter().enumerate() {
-        replay_session(transcript, budget, &[], &mut by_cost).await?;
-        replay_session(transcript, budget, &[("epoch", "every-turn")], &mut every_turn).await?;
+        let named = |failure: LabError| LabError::new(format!("session {}: {failure}", transcript.id));
+        replay_session(transcript, budget, &[], &mut by_cost).await.map_err(named)?;
+        replay_session(transcript, budget, &[("epoch", "every-turn")], &mut every_turn).await.map_err(named)?;
         progress("sessions", at as u64 + 1, transcripts.len() as u64);
     }
     let at = format!("{} k", budget / 1_000);
-    let content = format!(
-        "{}, {}, {} tokens said",
-        plural(transcripts.len() as u64, "session"),
-        plural(by_cost.turns, "turn"),
-        thousands(by_cost.tokens_said)
-    );
+    let sessions = plural(transcripts.len() as u64, "session");
+    let (turns, said) = (plural(by_cost.turns, "turn"), thousands(by_cost.tokens_said));
     for (mode, sum) in [("by-cost", &by_cost), ("every-turn", &every_turn)] {
+        let (calls, most) = (plural(sum.calls, "call"), thousands(sum.max_tokens));
         proof.add_row(
             &at,
-            format!("{content}; {mode}"),
+            format!("{sessions}, {turns}, {said} tokens said; {mode}"),
             "never over, pairs whole",
-            format!(
-                "{}, at most {} tokens, {} over, {} broken",
-                plural(sum.calls, "call"),
-                thousands(sum.max_tokens),
-                sum.over_budget,
-                sum.broken_pairs
-            ),
+            format!("{calls}, at most {most} tokens, {} over, {} broken", sum.over_budget, sum.broken_pairs),
             sum.over_budget == 0 && sum.broken_pairs == 0,
         );
         proof.add_row(
@@ -107,35 +101,22 @@ pub(super) async fn prove(
         );
     }
     if !every_turn.tokens_ratio.is_empty() {
-        let (steady, by_cost_ratio) =
-            (percentile(&every_turn.tokens_ratio, 50), percentile(&by_cost.tokens_ratio, 50));
+        let [steady, rising] = [&every_turn, &by_cost].map(|sum| percentile(&sum.tokens_ratio, 50));
         let long_sessions = plural(every_turn.tokens_ratio.len() as u64, "long session");
         proof.add_row(
             &at,
             format!("tokens a call, once the window is full; every-turn, {long_sessions}"),
             "last third at most 1.25 times the first",
-            format!("{steady:.2} times (by-cost, which rises and falls: {by_cost_ratio:.2})"),
+            format!("{steady:.2} times (by-cost, which rises and falls: {rising:.2})"),
             steady <= 1.25,
         );
     }
-    proof.add_row(
-        &at,
-        "the engine's own time",
-        "reported, not judged",
-        format!("median {:.2} ms a call", percentile(&by_cost.ms_per_call, 50)),
-        true,
-    );
-    let beyond = by_cost.stored_bytes as f64 * 100.0 / by_cost.raw_bytes.max(1) as f64 - 100.0;
-    let kib = |bytes: u64| thousands(bytes / 1_024);
-    let is_packed = by_cost.raw_bytes / transcripts.len().max(1) as u64 >= PACKED_BYTES_MIN;
-    proof.add_row(
-        &at,
-        "storage beyond the raw log (plain lines of role, content, ts), index apart",
-        if is_packed { "at most +10 %" } else { "reported, not judged: short sessions are not packed" },
-        format!("{beyond:+.1} %: {} KiB for {} KiB", kib(by_cost.stored_bytes), kib(by_cost.raw_bytes)),
-        beyond <= 10.0 || !is_packed,
-    );
-    let cost_text = |cost: &Cost| format!("{} % cached, {}", cost.cached_percent(), dollars(cost.dollars()));
+    let measured = format!("median {:.2} ms a call", percentile(&by_cost.ms_per_call, 50));
+    proof.add_row(&at, "the engine's own time", "reported, not judged", measured, true);
+    let (stored, raw) = (by_cost.stored_bytes, by_cost.raw_bytes);
+    let is_short = raw / (transcripts.len().max(1) as u64) < PACKED_BYTES_MIN;
+    let unjudged = is_short.then_some("reported, not judged: short sessions are not packed");
+    add_storage(&mut proof, &at, stored, raw, unjudged, format!("{} KiB for {} KiB", kib(stored), kib(raw)));
     proof.add_row(
         &at,
         "every-turn against by-cost",
@@ -156,49 +137,38 @@ async fn replay_session(
     let tools = RecordedTools { names: transcript.tools.iter().cloned().collect(), results: Mutex::new(results) };
     let limits = [("tool_rounds_max", "100"), ("tool_calls_max", "1000")];
     let set: Vec<(&str, &str)> = set.iter().copied().chain(limits).collect();
-    let mut stage = MeasuredSession::new(budget, &set, Some(Arc::new(tools)))
-        .await
-        .map_err(|failure| with_session_id(transcript, &failure))?;
+    let mut stage = MeasuredSession::new(budget, &set, Some(Arc::new(tools))).await?;
     let mut full_from = None;
     for turn in &transcript.turns {
         let before = stage.model.call_count();
-        let took = stage
-            .take_turn(&turn.user, turn.replies.clone())
-            .await
-            .map_err(|failure| with_session_id(transcript, &failure))?;
+        let took = stage.take_turn(&turn.user, turn.replies.clone()).await?;
         let calls = stage.model.call_count() - before;
         sum.ms_per_call.push(ms(took.turn + took.upkeep) / calls.max(1) as f64);
-        sum.turns += 1;
         if full_from.is_none() && took.reply.ledger.naive_tokens.0 > budget {
             full_from = Some(before + calls);
         }
     }
     let stats = stage.model.stats();
-    let full = &stats.sent[full_from.unwrap_or(stats.sent.len())..];
+    let full: Vec<f64> = stats.sent.iter().skip(full_from.unwrap_or(usize::MAX)).map(|n| *n as f64).collect();
     if full.len() >= FULL_CALLS_MIN {
-        let values: Vec<f64> = full.iter().map(|tokens| *tokens as f64).collect();
-        let third = values.len() / 3;
-        sum.tokens_ratio
-            .push(percentile(&values[values.len() - third..], 50) / percentile(&values[..third], 50).max(1.0));
+        let third = full.len() / 3;
+        let [first, last] = [&full[..third], &full[full.len() - third..]].map(|part| percentile(part, 50));
+        sum.tokens_ratio.push(last / first.max(1.0));
     }
     let accounts = stage.engine.receipts(stage.session.id(), usize::MAX / 4).await?;
-    let spans = accounts.iter().filter(|account| account.kind != SummaryKind::Conclusion);
-    for account in spans {
+    for account in accounts.iter().filter(|account| account.kind != SummaryKind::Conclusion) {
         sum.summaries += 1;
         sum.with_receipt += u64::from(account.receipt.is_some());
     }
     let footprint = stage.engine.store().footprint(Some(stage.session.id())).await?;
     sum.stored_bytes += footprint.events + footprint.derived;
     sum.raw_bytes += transcript.raw_bytes();
+    sum.turns += transcript.turns.len() as u64;
     sum.tokens_said += stage.session.state().head().all_logs.tokens.0;
     sum.calls += stats.sent.len() as u64;
     sum.max_tokens = sum.max_tokens.max(stats.max_tokens());
-    sum.over_budget += stats.over_budget;
+    sum.over_budget += stats.over_budget();
     sum.broken_pairs += stats.broken_pairs;
     sum.cost += stage.session.state().metrics().cost;
     Ok(())
-}
-
-fn with_session_id(transcript: &RecordedSession, failure: &LabError) -> LabError {
-    LabError::new(format!("session {}: {failure}", transcript.id))
 }

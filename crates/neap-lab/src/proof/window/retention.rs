@@ -5,8 +5,8 @@
 
 use serde_json::{Value, json};
 
+use super::effort_chat::{FACT_EVERY, Fact, fact};
 use super::session::MeasuredSession;
-use super::synthetic_chat::{FACT_EVERY, Fact, fact};
 use crate::{LabError, OnProgress};
 
 /// Facts asked for, spread over the whole chat.
@@ -22,12 +22,9 @@ pub(super) struct RetentionScore {
 }
 
 impl RetentionScore {
-    pub(super) fn answered(&self) -> u64 {
-        self.from_context + self.by_search + self.by_original
-    }
-
     pub(super) fn percent_answered(&self) -> f64 {
-        if self.questions == 0 { 100.0 } else { self.answered() as f64 * 100.0 / self.questions as f64 }
+        let answered = self.from_context + self.by_search + self.by_original;
+        if self.questions == 0 { 100.0 } else { answered as f64 * 100.0 / self.questions as f64 }
     }
 }
 

@@ -46,11 +46,10 @@ impl MeasuredSession {
             builder = builder.host_tools(tools);
         }
         let engine = builder.build();
-        let id = SessionId::from_name("proof").map_err(|error| LabError::new(error.to_string()))?;
         let budget = budget.to_string();
         let set = set.iter().copied().chain([("context_tokens_max", budget.as_str())]);
         let set = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let session = engine.resume(&id, &SessionOptions { set }).await?;
+        let session = engine.resume(&SessionId::from_name("proof")?, &SessionOptions { set }).await?;
         Ok(Self { model, engine, session, folder })
     }
 
@@ -66,28 +65,5 @@ impl MeasuredSession {
         let began = Instant::now();
         self.session.run_upkeep().await?;
         Ok(TurnTiming { reply, turn, upkeep: began.elapsed() })
-    }
-}
-
-pub(in crate::proof) fn ms(time: Duration) -> f64 {
-    time.as_secs_f64() * 1_000.0
-}
-
-pub(in crate::proof) fn percentile(values: &[f64], percent: usize) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
-    sorted.get(at).copied().unwrap_or(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_are_values_that_were_measured() {
-        let values: Vec<f64> = (1..=100).rev().map(f64::from).collect();
-        assert_eq!([50, 95, 100].map(|p| percentile(&values, p)), [50.0, 95.0, 100.0]);
-        assert_eq!((percentile(&[7.0], 95), percentile(&[], 95)), (7.0, 0.0));
     }
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use neap_core::base::digest::Digest;
 use neap_core::base::tokens::{TokenCounter, Tokens};
-use neap_core::client::{ClientRequest, ContentBlock, Digest, WireApi};
+use neap_core::client::{ClientRequest, ContentBlock, LongText, WireApi};
 
 use super::super::json::Json;
 use super::request_cache::{ParsedRequest, RequestCache, longest_prefix};
+use super::trim::TrimCache;
 
 /// Counting shorter texts is as fast as a lookup.
 const UNCACHED_BYTES_MAX: usize = 64;
@@ -26,6 +28,7 @@ pub struct CachedCounter {
     counter: Arc<dyn TokenCounter>,
     counts: Arc<Mutex<CountGenerations>>,
     requests: Arc<Mutex<RequestCache>>,
+    trims: Arc<TrimCache>,
 }
 
 impl fmt::Debug for CachedCounter {
@@ -45,11 +48,16 @@ impl CachedCounter {
     pub const COUNTS_MAX: usize = 65_536;
 
     pub fn new(counter: Arc<dyn TokenCounter>) -> Self {
-        Self { counter, counts: Arc::default(), requests: Arc::default() }
+        Self { counter, counts: Arc::default(), requests: Arc::default(), trims: Arc::default() }
     }
 
     pub fn counter(&self) -> &dyn TokenCounter {
         self.counter.as_ref()
+    }
+
+    /// The short form of a tool result; `None` if it stays as it is.
+    pub(super) fn trim(&self, long: &LongText<'_>) -> Option<Arc<str>> {
+        self.trims.trim(self.counter(), long)
     }
 
     pub(super) fn longest_prefix(&self, api: WireApi, whole: &str) -> Option<(Arc<ParsedRequest>, usize)> {

@@ -12,9 +12,12 @@ mod request_cache;
 mod responses;
 mod signals;
 mod splice;
+mod trim;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trim_tests;
 
 use std::sync::Arc;
 
@@ -44,6 +47,8 @@ pub struct WireRequest {
     path_model: Option<String>,
     /// Hidden tool turns to send in place of items.
     splices: Vec<Splice>,
+    /// As the client sent it, if something is trimmed.
+    received: Option<Arc<ClientRequest>>,
     is_changed: bool,
 }
 
@@ -82,11 +87,13 @@ impl WireRequest {
             is_prewarm: body.read("generate") == Some(false),
             items: parsed_items,
             compaction_at: None,
+            trimmed: Default::default(),
         };
         let path_model = model_in_path(path);
-        Ok(Some(Self { body, items, parsed, path_model, splices: Vec::new(), is_changed: false }))
+        Ok(Some(Self { body, items, parsed, path_model, splices: Vec::new(), received: None, is_changed: false }))
     }
 
+    /// As it is to be sent, if nothing is cut.
     pub fn parsed(&self) -> &ClientRequest {
         &self.parsed
     }

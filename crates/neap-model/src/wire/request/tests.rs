@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use neap_core::base::ids::TurnNo;
+use neap_core::base::tenant::Tenant;
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
     Bounds, Chain, Changes, ContentBlock, CutInputs, CutPlan, Endpoint, HistoryCut, HistoryPart, RenderedHistory,
-    RequestClass, Speaker, Tenant, classify,
+    RequestClass, Speaker, classify,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -19,9 +19,6 @@ use neap_core::client::WireApi;
 use super::json::{Json, Object};
 use sse_frames::{FrameSplitter, SseFrame};
 
-/// Longest unstreamed response.
-pub const ANSWER_BYTES_MAX: usize = 16 << 20;
-
 enum EventAction {
     Pass,
     /// Hidden, or held back until the end.

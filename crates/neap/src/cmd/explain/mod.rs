@@ -20,9 +20,13 @@ use crate::env::DataDir;
 use crate::out::{self, BOLD, DIM, Failure, thousands};
 use loaded_memories::MemoryTexts;
 
+/// Shown of a text, its ellipsis included.
+const TEXT_CHARS_MAX: usize = 161;
+
 pub(crate) async fn run(data: &DataDir, args: &ExplainArgs, json: bool) -> Result<ExitCode, Failure> {
-    let id = app::parse_session_id(&args.session)?;
-    let explained = app::read_engine(data)?.explain(&id, args.turn.map(TurnNo)).await?;
+    let engine = app::read_engine(data)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
+    let explained = engine.explain(&id, args.turn.map(TurnNo)).await?;
     if json {
         out::print_json(&explained)?;
     } else {
@@ -40,15 +44,15 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
     }
     text.push('\n');
     if let Some(message) = &explained.message {
-        text.push_str(&format!("  {DIM}said:{DIM:#} {}\n", one_line(message)));
+        text.push_str(&format!("  {DIM}said:{DIM:#} {}\n", out::shorten(message, TEXT_CHARS_MAX)));
     }
     for round in &explained.rounds {
         for (call, result) in round.assistant.message.tool_calls.iter().zip(&round.results) {
             text.push_str(&format!(
                 "  {DIM}called{DIM:#} {}({}) {DIM}→{DIM:#} {}\n",
                 out::escape_control(&call.name),
-                one_line(&call.arguments),
-                one_line(&result.message.content)
+                out::shorten(&call.arguments, TEXT_CHARS_MAX),
+                out::shorten(&result.message.content, TEXT_CHARS_MAX)
             ));
         }
     }
@@ -191,16 +195,19 @@ fn effort_ids(ids: &[EffortId]) -> String {
     ids.iter().map(EffortId::as_str).collect::<Vec<_>>().join(", ")
 }
 
-fn one_line(text: &str) -> String {
-    let flat = out::escape_control(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    match flat.char_indices().nth(160) {
-        Some((cut, _)) => format!("{}…", &flat[..cut]),
-        None => flat,
-    }
-}
-
 fn describe_request(account: &RequestAccount) -> String {
-    let RequestAccount { class, verdict, tokens_in, tokens_sent, changes, epoch, used, is_whole } = account;
+    let RequestAccount {
+        class,
+        verdict,
+        tokens_in,
+        tokens_sent,
+        changes,
+        epoch,
+        used,
+        cost,
+        is_whole,
+        counted_by: _,
+    } = account;
     let verdict = verdict.map_or_else(String::new, |verdict| format!(", {}", verdict.as_str()));
     let mut line = format!(
         "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
@@ -209,10 +216,14 @@ fn describe_request(account: &RequestAccount) -> String {
         thousands(tokens_sent.0),
         out::count(*changes, "change"),
     );
-    if let Some(TokenUsage { input, cached, output }) = used {
+    if let Some(TokenUsage { input, cached, cache_written: _, output }) = used {
         let percent = (cached.0 * 100).checked_div(input.0).unwrap_or(0);
         let (input, output) = (thousands(input.0), thousands(output.0));
         line.push_str(&format!("; the provider counted {input} in, {percent} % of them cached, {output} out"));
+    }
+    if let Some(cost) = cost {
+        let (sent, untouched) = (out::dollars(cost.sent_dollars()), out::dollars(cost.untouched_dollars()));
+        line.push_str(&format!("; it cost {sent}, untouched {untouched}"));
     }
     if !is_whole {
         line.push_str("; the answer was cut off");
@@ -230,10 +241,10 @@ fn describe_event(event: &Event) -> String {
         Event::Window(WindowEvent::EpochBegan { cause, .. }) => format!("prompt rewritten ({})", cause),
         Event::Turn(TurnEvent::MessageAdded { message, .. }) => {
             let message = &message.message;
-            format!("{} added: {}", message.role.as_str(), one_line(&message.content))
+            format!("{} added: {}", message.role.as_str(), out::shorten(&message.content, TEXT_CHARS_MAX))
         }
         Event::Turn(TurnEvent::TakenBack { .. }) => "undone: no longer shown or found".to_owned(),
-        Event::Client(ClientEvent::RequestPassed { passed, .. }) => describe_request(passed),
+        Event::Client(ClientEvent::RequestPassed { account, .. }) => describe_request(account),
         Event::Client(ClientEvent::Compacted { turn, first, source_tokens, summary_tokens, .. }) => {
             let (original, compacted) = (thousands(source_tokens.0), thousands(summary_tokens.0));
             format!("the client summarised turns {first} to {turn}: {original} tokens in {compacted}")
@@ -261,7 +272,9 @@ fn describe_effort_event(event: &EffortEvent) -> String {
     match event {
         EffortEvent::Opened { id, .. } => format!("opened {id}"),
         EffortEvent::Concluded { id, .. } => format!("concluded {id}"),
-        EffortEvent::Summarized { id, summary, .. } => format!("summary of {id}: {}", one_line(&summary.text)),
+        EffortEvent::Summarized { id, summary, .. } => {
+            format!("summary of {id}: {}", out::shorten(&summary.text, TEXT_CHARS_MAX))
+        }
         EffortEvent::Expanded { id, tokens_loaded, .. } => format!("expanded {id}: {tokens_loaded} tokens loaded"),
         EffortEvent::Collapsed { id, cause, tokens_freed, .. } => {
             format!("collapsed {id}: {cause}; {tokens_freed} tokens freed")

@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use neap_core::base::digest::Digest;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
-use neap_core::client::{ContentBlock, Digest, HistoryItem, Speaker};
+use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
 use neap_engine::Engine;
 use serde::{Deserialize, Serialize};

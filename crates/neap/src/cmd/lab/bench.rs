@@ -25,12 +25,8 @@ pub(crate) async fn run(args: &BenchArgs, json: bool) -> Result<ExitCode, Failur
         let built = bench::build(folder.path(), *turns, &progress::show).await?;
         rows.push((*turns, built, search_in_process(folder.path(), *turns)?));
     }
-    if json {
-        let row = |(turns, built, searched): &(u64, BuildFigures, SearchFigures)| json!({"turns": turns, "built": built, "searched": searched});
-        return out::print_json(&rows.iter().map(row).collect::<Vec<_>>()).map(|()| ExitCode::SUCCESS);
-    }
-    out::print_text(table(&rows));
-    Ok(ExitCode::SUCCESS)
+    let row = |(turns, built, searched): &(u64, BuildFigures, SearchFigures)| json!({"turns": turns, "built": built, "searched": searched});
+    out::print_answer(json, &rows.iter().map(row).collect::<Vec<_>>(), || table(&rows))
 }
 
 fn search_in_process(folder: &Path, turns: u64) -> Result<SearchFigures, Failure> {
@@ -61,15 +57,7 @@ fn table(rows: &[(u64, BuildFigures, SearchFigures)]) -> String {
         ]
     };
     let head = [
-        "turns",
-        "append/s",
-        "vectors/s",
-        "open ms",
-        "first ms",
-        "search p50 ms",
-        "p99 ms",
-        "RSS MiB",
-        "file MiB",
+        "turns", "append/s", "vectors/s", "open ms", "first ms", "search p50 ms", "p99 ms", "RSS MiB", "file MiB",
     ];
     let mut text = out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>());
     for pair in rows.windows(2) {

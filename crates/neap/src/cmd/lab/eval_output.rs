@@ -1,6 +1,7 @@
 //! Prints the evaluation's results, as tables or JSON.
 
-use neap_lab::eval::{EvalOptions, EvalTally, ScoreRow, percent, percentile};
+use neap_lab::eval::{EvalOptions, EvalTally, ScoreRow, percent};
+use neap_lab::percentile;
 use serde_json::{Value, json};
 
 use crate::out::{self, BOLD, DIM};
@@ -24,15 +25,8 @@ pub(super) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
             ]
         };
         let head = [
-            "category",
-            "budget",
-            "questions",
-            "recall %",
-            "newest %",
-            "stale only %",
-            "answer first %",
-            "answer in %",
-            "tokens",
+            "category", "budget", "questions", "recall %", "newest %", "stale only %", "answer first %",
+            "answer in %", "tokens",
         ];
         text.push_str(&out::table(&head, &rows.iter().map(cells).collect::<Vec<_>>()));
     }
@@ -57,14 +51,14 @@ pub(super) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
         let share = percent(*seen as f64, *all);
         text.push_str(&format!("next file recalled at {budget}: {share:.1} % of {}\n", out::count(*all, "move")));
     }
-    let times = |times: &[std::time::Duration]| {
-        let at = |share| percentile(times, share);
-        format!("{:.2} / {:.2} / {:.2} ms", at(0.5), at(0.95), at(0.99))
+    let times = |times: &[f64]| {
+        let [p50, p95, p99] = [50, 95, 99].map(|percent| percentile(times, percent));
+        format!("{p50:.2} / {p95:.2} / {p99:.2} ms")
     };
-    if !tally.assembly_times.is_empty() {
-        text.push_str(&format!("{DIM}assembling p50 / p95 / p99: {}", times(&tally.assembly_times)));
-        if options.embedder.is_some() && !tally.embedding_times.is_empty() {
-            text.push_str(&format!("; embedding a question: {}", times(&tally.embedding_times)));
+    if !tally.assembly_ms.is_empty() {
+        text.push_str(&format!("{DIM}assembling p50 / p95 / p99: {}", times(&tally.assembly_ms)));
+        if options.embedder.is_some() && !tally.embedding_ms.is_empty() {
+            text.push_str(&format!("; embedding a question: {}", times(&tally.embedding_ms)));
         }
         text.push_str(&format!("{DIM:#}\n"));
     }
@@ -78,7 +72,7 @@ pub(super) fn render(name: &str, tally: &EvalTally, options: &EvalOptions) -> St
 
 pub(super) fn to_json(files: &[(String, EvalTally)]) -> Value {
     let one = |(name, tally): &(String, EvalTally)| {
-        let times = |all: &[std::time::Duration]| json!({"p50": percentile(all, 0.5), "p95": percentile(all, 0.95), "p99": percentile(all, 0.99)});
+        let times = |all: &[f64]| json!({"p50": percentile(all, 50), "p95": percentile(all, 95), "p99": percentile(all, 99)});
         let baselines: Vec<Value> = tally
             .baselines
             .iter()
@@ -101,8 +95,8 @@ pub(super) fn to_json(files: &[(String, EvalTally)]) -> Value {
             "openings": tally.openings,
             "placed": (tally.openings > 0).then(|| percent(tally.placed_right as f64, tally.openings)),
             "next_file": moves,
-            "assembling_ms": times(&tally.assembly_times),
-            "embedding_ms": times(&tally.embedding_times),
+            "assembling_ms": times(&tally.assembly_ms),
+            "embedding_ms": times(&tally.embedding_ms),
             "index_bytes": tally.index_bytes,
             "said_bytes": tally.text_bytes,
         })

@@ -32,12 +32,7 @@ pub(crate) async fn run(
             };
             return print_proofs(&proofs, json);
         }
-        ProofSuite::Memory => {
-            return match &args.once {
-                Some(store) => Ok(proof::memory::build_once(store).await.map(|()| ExitCode::SUCCESS)?),
-                None => print_proofs(&proof::memory::prove(args.percent).await?, json),
-            };
-        }
+        ProofSuite::Memory => return print_proofs(&proof::memory::prove(args.percent).await?, json),
         ProofSuite::Model => return super::model_proof::run(&data()?, args, json).await,
     };
     let mut proofs = Vec::new();

@@ -1,6 +1,6 @@
 //! `neap lab replay`: plays a scripted conversation through the real engine, one turn per line.
 
-use std::io::{BufRead, BufReader};
+use std::io::BufRead;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use neap_core::turn::tools::Banner;
 use neap_engine::{Author, Engine, NullObserver, Session, SessionOptions, TurnReply};
 use neap_model::scripted::ScriptedModel;
 use neap_sqlite::SqliteStore;
-use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
+use neap_store::bounded_lines::{self, LINE_BYTES_MAX, json_lines};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -131,7 +131,10 @@ impl TurnReport {
 }
 
 pub(crate) async fn run(data: &DataDir, args: ReplayArgs, json: bool) -> Result<ExitCode, Failure> {
-    let script = open_script(&args.file)?;
+    let script = bounded_lines::open_input(&args.file).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", args.file.display()))
+            .hint("name a .jsonl file, or - for standard input")
+    })?;
     let model = Arc::new(ScriptedModel::new());
     let options = SessionOptions { set: args.set };
     // Without --session the turns go to a temporary store.
@@ -158,21 +161,12 @@ async fn run_script(
     file: &Path,
     json: bool,
 ) -> Result<(), Failure> {
-    for (at, text) in BoundedLines::new(script, LINE_BYTES_MAX).enumerate() {
-        let invalid = |error: String| {
-            Failure::new(format!("line {} of {}: {error}", at + 1, file.display())).hint(
+    for (at, line) in json_lines::<ScriptTurn>(script, LINE_BYTES_MAX) {
+        let line = line.map_err(|error| {
+            Failure::new(format!("line {at} of {}: {error}", file.display())).hint(
                 r#"each line is {"user": "…", "calls": [{"name": "…", "arguments": {…}}], "assistant": "…"}"#,
             )
-        };
-        let text = match text.map_err(|error| invalid(error.to_string()))? {
-            BoundedLine::Whole(text) if text.trim_ascii().is_empty() => continue,
-            BoundedLine::Whole(text) => text,
-            BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
-            }
-        };
-        let line: ScriptTurn =
-            serde_json::from_slice(text.trim_ascii_end()).map_err(|error| invalid(parse_error_text(&error)))?;
+        })?;
         model.push_turn(line.calls.into_iter().map(ScriptCall::into_call).collect(), &line.assistant);
         let reply = session.turn(Author::Import, &line.user, &mut NullObserver).await?;
         let turn = TurnReport::of(session, &reply);
@@ -183,21 +177,4 @@ async fn run_script(
         }
     }
     Ok(())
-}
-
-/// Each line is parsed separately, so the parser's own line number is dropped.
-fn parse_error_text(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column", " at column")
-}
-
-fn open_script(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(std::io::stdin())));
-    }
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::new(format!("cannot read {}: {error}", path.display()))
-            .hint("name a .jsonl file, or - for standard input")
-    };
-    let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
-    Ok(Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?)))
 }

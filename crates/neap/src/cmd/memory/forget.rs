@@ -18,23 +18,16 @@ pub(super) async fn run(data: &DataDir, args: &ForgetArgs, json: bool) -> Result
     let memory = super::get_existing(&agent, id).await?;
     let versions = agent.history(id).await?.len() as u64;
     let Some(confirm) = args.confirm else {
-        if json {
-            out::print_json(&json!({"id": id, "versions": versions, "memory": memory, "erased": false}))?;
-        } else {
-            out::print_text(preview_text(&memory, versions));
-        }
-        return Ok(ExitCode::SUCCESS);
+        let preview = json!({"id": id, "versions": versions, "memory": memory, "erased": false});
+        return out::print_answer(json, &preview, || preview_text(&memory, versions));
     };
     if confirm != id {
         return Err(Failure::new(format!("--confirm names {confirm}, not {id}")).hint("nothing was erased"));
     }
     let events = agent.erase(id).await?;
-    if json {
-        out::print_json(&json!({"id": id, "events": events, "erased": true}))?;
-    } else {
-        out::print_line(format!("erased {id}: {}", out::count(events, "event")));
-    }
-    Ok(ExitCode::SUCCESS)
+    out::print_answer(json, &json!({"id": id, "events": events, "erased": true}), || {
+        format!("erased {id}: {}\n", out::count(events, "event"))
+    })
 }
 
 fn preview_text(memory: &Memory, versions: u64) -> String {
@@ -58,24 +51,18 @@ async fn list_requested(agent: &Agent, json: bool) -> Result<ExitCode, Failure> 
         let reason = request_reason(agent, memory.id).await?;
         requested.push((memory, reason));
     }
-    if json {
-        let entry =
-            |(memory, reason): &(Memory, String)| json!({"id": memory.id, "reason": reason, "memory": memory});
-        out::print_json(&requested.iter().map(entry).collect::<Vec<Value>>())?;
-    } else if requested.is_empty() {
-        out::print_line(format!("{DIM}No model has asked to forget a memory.{DIM:#}"));
-    } else {
+    let entry = |(memory, reason): &(Memory, String)| json!({"id": memory.id, "reason": reason, "memory": memory});
+    out::print_answer(json, &requested.iter().map(entry).collect::<Vec<Value>>(), || {
+        if requested.is_empty() {
+            return format!("{DIM}No model has asked to forget a memory.{DIM:#}\n");
+        }
         let row = |(memory, reason): &(Memory, String)| {
-            vec![
-                format!("{BOLD}{}{BOLD:#}", memory.id),
-                memory_output::memory_line(memory),
-                out::shorten(reason, 60),
-            ]
+            let id = format!("{BOLD}{}{BOLD:#}", memory.id);
+            vec![id, memory_output::memory_line(memory), out::shorten(reason, 60)]
         };
-        out::print_text(out::table(&["id", "what", "why"], &requested.iter().map(row).collect::<Vec<_>>()));
-        out::print_line(format!("{DIM}to erase one:{DIM:#} neap memory forget ID --confirm ID"));
-    }
-    Ok(ExitCode::SUCCESS)
+        let table = out::table(&["id", "what", "why"], &requested.iter().map(row).collect::<Vec<_>>());
+        format!("{table}{DIM}to erase one:{DIM:#} neap memory forget ID --confirm ID\n")
+    })
 }
 
 async fn request_reason(agent: &Agent, id: MemoryId) -> Result<String, Failure> {

@@ -15,22 +15,19 @@ pub(super) async fn run(data: &DataDir, id: MemoryId, json: bool) -> Result<Exit
     let agent = app::existing_agent(data).await?;
     super::get_existing(&agent, id).await?;
     let versions = agent.history(id).await?;
-    if json {
-        out::print_json(&versions.iter().map(to_json).collect::<Vec<_>>())?;
-    } else {
-        let row = |version: &MemoryVersion| {
-            vec![
-                version.seq.to_string(),
-                out::time(version.at),
-                describe(&version.change),
-                version.memory.status.as_str().to_owned(),
-                memory_output::memory_line(&version.memory),
-            ]
-        };
-        let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
-        out::print_text(out::table(&["event", "when", "what happened", "status after", "text"], &rows));
-    }
-    Ok(ExitCode::SUCCESS)
+    let row = |version: &MemoryVersion| {
+        vec![
+            version.seq.to_string(),
+            out::time(version.at),
+            describe(&version.change),
+            version.memory.status.as_str().to_owned(),
+            memory_output::memory_line(&version.memory),
+        ]
+    };
+    out::print_answer(json, &versions.iter().map(to_json).collect::<Vec<_>>(), || {
+        let head = ["event", "when", "what happened", "status after", "text"];
+        out::table(&head, &versions.iter().map(row).collect::<Vec<_>>())
+    })
 }
 
 fn to_json(version: &MemoryVersion) -> Value {

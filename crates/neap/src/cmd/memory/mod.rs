@@ -8,13 +8,15 @@ mod transfer;
 
 use std::process::ExitCode;
 
+use neap_core::base::refusal::Refusal;
 use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
-use neap_core::memory::{Author, Memory, MemoryId, MemoryKind, Provenance};
+use neap_core::memory::{Memory, MemoryId, MemoryKind};
 use neap_engine::Agent;
 
 use crate::app;
 use crate::cli::{MemoryArgs, MemoryEditArgs, MemoryListArgs, MemorySubcommand};
 use crate::env::DataDir;
+use crate::memory_output::amendment;
 use crate::out::{self, BOLD, DIM, Failure};
 use crate::{cmd, memory_input, memory_output};
 
@@ -110,27 +112,17 @@ async fn edit(data: &DataDir, args: MemoryEditArgs, json: bool) -> Result<ExitCo
     let mut agent = app::existing_agent(data).await?;
     let memory = get_existing(&agent, id).await?;
     let edit = memory_input::edit(&memory, args)?;
-    let response = agent
-        .run_command(MemoryCommand::Amend {
-            id,
-            how: Amendment::Edit(Box::new(edit)),
-            by: Provenance::from_author(Author::Person),
-        })
-        .await?;
-    memory_output::print_outcome(&agent, response, json).await
+    memory_output::run(&mut agent, amendment(id, Amendment::Edit(Box::new(edit))), json).await
 }
 
 async fn amend(data: &DataDir, id: MemoryId, how: Amendment, json: bool) -> Result<ExitCode, Failure> {
-    let mut agent = app::existing_agent(data).await?;
-    let response =
-        agent.run_command(MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) }).await?;
-    memory_output::print_outcome(&agent, response, json).await
+    memory_output::run(&mut app::existing_agent(data).await?, amendment(id, how), json).await
 }
 
 async fn get_existing(agent: &Agent, id: MemoryId) -> Result<Memory, Failure> {
     agent.get(id).await?.ok_or_else(|| {
         Failure::from_refusal(
-            &neap_core::base::refusal::Refusal::new(format!("There is no memory {id}."))
+            &Refusal::new(format!("There is no memory {id}."))
                 .hint("`neap memory list` lists all memories, `neap recall` searches them"),
         )
     })

@@ -2,14 +2,15 @@
 
 use std::process::ExitCode;
 
-use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
-use neap_core::memory::{Author, Memory, MemoryKind, Provenance};
+use neap_core::memory::learn::{Amendment, MemoryResponse};
+use neap_core::memory::{Author, Memory, MemoryKind};
 use neap_engine::Agent;
 use serde_json::json;
 
 use crate::app;
 use crate::cli::RollBackArgs;
 use crate::env::DataDir;
+use crate::memory_output::amendment;
 use crate::out::{self, DIM, Failure};
 
 pub(super) async fn run(data: &DataDir, args: &RollBackArgs, json: bool) -> Result<ExitCode, Failure> {
@@ -75,7 +76,7 @@ async fn revoke(agent: &mut Agent, memory: &Memory) -> Result<bool, Failure> {
         MemoryKind::Procedure | MemoryKind::Censor => Amendment::Retire,
         MemoryKind::Decision | MemoryKind::Episode => return Ok(false),
     };
-    match agent.run_command(MemoryCommand::Amend { id, how, by: Provenance::from_author(Author::Person) }).await? {
+    match agent.run_command(amendment(id, how)).await? {
         MemoryResponse::Refused(refusal) => Err(Failure::from_refusal(&refusal)),
         MemoryResponse::Changed { .. }
         | MemoryResponse::Remembered { .. }

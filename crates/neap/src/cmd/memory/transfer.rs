@@ -1,14 +1,14 @@
 //! `neap memory export` and `import`: memories as JSON, one per line.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
 use neap_core::memory::learn::{MemoryCommand, MemoryResponse};
 use neap_core::memory::{Author, Body, Memory, MemoryDraft, MemoryId, MemoryKind, Provenance};
 use neap_engine::Agent;
-use neap_store::bounded_lines::{self, BoundedLine, BoundedLines};
+use neap_store::bounded_lines::{self, json_lines};
 use serde::Serialize;
 use serde_json::json;
 
@@ -155,31 +155,17 @@ fn render(counts: &ImportCounts) -> String {
 }
 
 fn read_records(path: &Path) -> Result<Vec<Memory>, Failure> {
-    let source: Box<dyn BufRead> = if path == Path::new("-") {
-        Box::new(BufReader::new(std::io::stdin()))
-    } else {
-        let failed = |error: &dyn std::fmt::Display| {
-            Failure::new(format!("cannot read {}: {error}", path.display()))
-                .hint("name a file written by `neap memory export`, or - for standard input")
-        };
-        let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
-        Box::new(BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?))
-    };
+    let source = bounded_lines::open_input(path).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", path.display()))
+            .hint("name a file written by `neap memory export`, or - for standard input")
+    })?;
     let mut records = Vec::new();
-    for (at, line) in BoundedLines::new(source, LINE_BYTES_MAX).enumerate() {
+    for (at, memory) in json_lines::<Memory>(source, LINE_BYTES_MAX) {
         let invalid = |error: String| {
-            Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
+            Failure::new(format!("line {at} of {}: {error}", path.display()))
                 .hint("nothing was imported; only files written by `neap memory export` can be")
         };
-        let line = match line.map_err(|error| invalid(error.to_string()))? {
-            BoundedLine::Whole(line) if line.trim_ascii().is_empty() => continue,
-            BoundedLine::Whole(line) => line,
-            BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
-            }
-        };
-        let memory: Memory =
-            serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?;
+        let memory = memory.map_err(invalid)?;
         if memory.kind() != memory.body.kind() {
             return Err(invalid(format!("the id {} does not fit its kind, {}", memory.id, memory.body.kind())));
         }

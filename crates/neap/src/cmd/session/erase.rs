@@ -17,19 +17,17 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
     let session = engine.attach(&id).await?;
     let (turns, efforts) = (session.state().turn().0, session.state().efforts().len());
     let Some(confirm) = &args.confirm else {
-        if json {
-            out::print_json(&json!({"session": id, "turns": turns, "efforts": efforts, "erased": false}))?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        out::print_line(format!(
-            "{BOLD}{id}{BOLD:#} has {} and {}. Erasing it removes all its text from the store, from its folder \
-             and from the input history; only the fact that it was erased remains. This cannot be undone.",
-            count(turns, "turn"),
-            count(efforts as u64, "effort")
-        ));
-        out::print_line(format!("{DIM}to keep a copy:{DIM:#} neap session export {id} --output {id}.jsonl"));
-        out::print_line(format!("{DIM}to erase it:{DIM:#}    neap session erase {id} --confirm {id}"));
-        return Ok(ExitCode::SUCCESS);
+        let value = json!({"session": id, "turns": turns, "efforts": efforts, "erased": false});
+        let (turns, efforts) = (count(turns, "turn"), count(efforts as u64, "effort"));
+        return out::print_answer(json, &value, || {
+            format!(
+                "{BOLD}{id}{BOLD:#} has {turns} and {efforts}. Erasing it removes all its text from the store, from \
+                 its folder and from the input history; only the fact that it was erased remains. This cannot be \
+                 undone.\n\
+                 {DIM}to keep a copy:{DIM:#} neap session export {id} --output {id}.jsonl\n\
+                 {DIM}to erase it:{DIM:#}    neap session erase {id} --confirm {id}\n"
+            )
+        });
     };
     if app::parse_session_id(confirm)? != id {
         return Err(Failure::new(format!("--confirm names a session other than {id}")).hint("nothing was erased"));
@@ -42,10 +40,7 @@ pub(super) async fn run(data: &DataDir, args: &SessionDeleteArgs, json: bool) ->
         Failure::new(format!("erased {id}, but not its input history: {error}"))
             .hint(format!("remove {} by hand", history.display()))
     })?;
-    if json {
-        out::print_json(&json!({"session": id, "events": events, "erased": true}))?;
-    } else {
-        out::print_line(format!("erased {id}: {}", count(events, "event")));
-    }
-    Ok(ExitCode::SUCCESS)
+    out::print_answer(json, &json!({"session": id, "events": events, "erased": true}), || {
+        format!("erased {id}: {}\n", count(events, "event"))
+    })
 }

@@ -1,6 +1,5 @@
 //! `neap session import`: imports a session folder or an export.
 
-use std::io::BufReader;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -8,7 +7,7 @@ use neap_core::base::ids::SessionId;
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::import::ImportedFolder;
 use neap_engine::{Clock, Engine, EngineError, ImportEventsError, Imported, SystemClock};
-use neap_store::bounded_lines::{self, BoundedLine, BoundedLines, LINE_BYTES_MAX};
+use neap_store::bounded_lines::{self, LINE_BYTES_MAX, json_lines};
 use neap_store::folder;
 
 use crate::app;
@@ -95,26 +94,17 @@ async fn restore_lost(
 }
 
 async fn import_export(engine: &Engine, path: &Path, id: Option<SessionId>) -> Result<Imported, Failure> {
-    let mut events: Vec<RecordedEvent> = Vec::new();
-    let failed = |error: &dyn std::fmt::Display| {
+    let file = bounded_lines::open_input(path).map_err(|error| {
         Failure::new(format!("cannot read {}: {error}", path.display()))
             .hint("name a session folder, or a file written by `neap session export`")
-    };
-    let file = bounded_lines::open_regular(path).map_err(|error| failed(&error))?;
-    let file = BufReader::new(file.ok_or_else(|| failed(&"there is no such file"))?);
-    for (at, line) in BoundedLines::new(file, LINE_BYTES_MAX).enumerate() {
-        let invalid = |error: String| {
-            Failure::new(format!("line {} of {}: {error}", at + 1, path.display()))
+    })?;
+    let events = json_lines(file, LINE_BYTES_MAX).map(|(at, event)| {
+        event.map_err(|error| {
+            Failure::new(format!("line {at} of {}: {error}", path.display()))
                 .hint("only files written by `neap session export` can be imported")
-        };
-        let line = match line.map_err(|error| invalid(error.to_string()))? {
-            BoundedLine::Whole(line) => line,
-            BoundedLine::TooLong { bytes } => {
-                return Err(invalid(format!("the line has {bytes} bytes; the maximum is {LINE_BYTES_MAX}")));
-            }
-        };
-        events.push(serde_json::from_slice(line.trim_ascii_end()).map_err(|error| invalid(error.to_string()))?);
-    }
+        })
+    });
+    let events = events.collect::<Result<Vec<RecordedEvent>, Failure>>()?;
     engine.import_events(events, id).await.map_err(|error| match error {
         ImportEventsError::Engine(error) => error.into(),
         ImportEventsError::NoSessionCreated | ImportEventsError::InvalidEvents(_) => {

@@ -13,7 +13,7 @@ use crate::out::{self, BOLD, DIM, Failure};
 
 pub(super) async fn run(data: &DataDir, args: &SessionShowArgs, json: bool) -> Result<ExitCode, Failure> {
     let engine = app::read_engine(data)?;
-    let id = app::parse_session_id(&args.session)?;
+    let id = app::named_or_latest(&engine, args.session.as_deref()).await?;
     if let Some(turn) = args.turn {
         let turn = engine.explain(&id, Some(TurnNo(turn))).await?;
         if json {

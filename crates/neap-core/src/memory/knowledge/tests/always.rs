@@ -89,15 +89,7 @@ fn focus_keeps_twenty_items_and_evicts_the_least_then_the_oldest() {
 fn short_follow_ups_keep_the_task() {
     let before = Some("Choose a cache for Newton");
     for message in [
-        "and the second one?",
-        "yes",
-        "go on",
-        "ok, thanks!",
-        "why?",
-        "and what about Redis?",
-        "Redis?",
-        "",
-        "...",
+        "and the second one?", "yes", "go on", "ok, thanks!", "why?", "and what about Redis?", "Redis?", "", "...",
     ] {
         assert_eq!(task_after(before, message).as_deref(), before, "{message:?}");
     }

@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Masking, count_masks, mask, mask_id, mask_json};
+use super::{Masking, count_masks, mask, mask_id};
 
 static LABEL: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[masked: [^\]]*\]").expect("a form of ours"));
 
@@ -46,9 +46,9 @@ fn what_was_json_stays_json() {
         r#"{"cmd":"password=abc\\","x":"token=\"q1w2e3r4\""}"#,
         r#"{"cookie":"Cookie: sid=a1b2c3d4e5f6g7h8","u":"postgres://a:b\"c@h/x"}"#,
     ] {
-        let (masked, places) = mask_json(Masking::On, text);
+        let (masked, places) = Masking::On.mask(text);
         assert!(places > 0 && serde_json::from_str::<serde_json::Value>(&masked).is_ok(), "{masked}");
-        assert_eq!(mask_json(Masking::On, &masked), (masked.clone(), 0), "{masked}");
+        assert_eq!(Masking::On.mask(&masked), (masked.clone(), 0), "{masked}");
     }
 }
 

@@ -4,20 +4,20 @@
 //! Memories are written through the real rules, in order of time, so that facts are confirmed, superseded and
 //! contested. Which topic a memory is about is known only here; the memory itself does not say so.
 
-mod rng;
 mod templates;
 mod topics;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use neap_core::base::ids::{SessionId, Stamp, TurnNo};
-use neap_core::memory::{Author, Body, Confidence, Fact, MemoryDraft, MemoryId, Provenance};
+use neap_core::base::ids::Stamp;
+use neap_core::memory::{Author, Body, Confidence, Fact, MemoryId, MemoryKind};
 
-use rng::CorpusRng;
 use templates::Statement;
 pub(crate) use topics::{Topic, topics};
 pub(crate) use write::write;
+
+use crate::measure::Rng;
 
 /// The end of the year, when questions are asked.
 pub(crate) const NOW: Stamp = Stamp(1_771_000_000_000);
@@ -26,42 +26,29 @@ const DAY_MS: i64 = 86_400_000;
 const YEAR_MS: i64 = 365 * DAY_MS;
 const SEED: u64 = 9;
 
-const RULES: [&str; 5] = [
-    "Always give sizes in metric units",
-    "Answers are in English, however the question is put",
-    "Tim likes short answers with the conclusion first",
-    "Never name a customer in public text",
-    "Prices are in euros, VAT included",
-];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The share of the full corpus that is written.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
-    pub(crate) decisions: u32,
-    pub(crate) facts: u32,
-    pub(crate) episodes: u32,
-    pub(crate) procedures: u32,
-    pub(crate) censors: u32,
+    pub(crate) percent: u32,
 }
 
 impl Size {
-    /// This share of the full corpus.
-    pub(crate) fn percent(percent: u32) -> Self {
-        let share = |all: u32| (all * percent).div_ceil(100);
-        Self {
-            decisions: share(2_000),
-            facts: share(5_000),
-            episodes: share(1_500),
-            procedures: share(200),
-            censors: share(100),
-        }
+    pub(crate) fn of(self, kind: MemoryKind) -> u32 {
+        let all = match kind {
+            MemoryKind::Decision => 2_000,
+            MemoryKind::Fact => 5_000,
+            MemoryKind::Episode => 1_500,
+            MemoryKind::Procedure => 200,
+            MemoryKind::Censor => 100,
+        };
+        (all * self.percent).div_ceil(100)
     }
 
     pub(crate) fn all(self) -> u32 {
-        self.decisions + self.facts + self.episodes + self.procedures + self.censors
+        MemoryKind::ALL.into_iter().map(|kind| self.of(kind)).sum()
     }
 }
 
-#[derive(Debug, Clone)]
 pub(crate) struct About {
     /// `None` for a pinned fact.
     pub(crate) topic: Option<usize>,
@@ -71,6 +58,7 @@ pub(crate) struct About {
     pub(crate) said: String,
 }
 
+#[derive(Default)]
 pub(crate) struct Corpus {
     pub(crate) topics: Vec<Topic>,
     pub(crate) about: BTreeMap<MemoryId, About>,
@@ -89,23 +77,6 @@ struct PlannedRecord {
     pinned: bool,
 }
 
-impl PlannedRecord {
-    /// As a draft; those by a model get a turn of their own.
-    fn draft(&self, turn: u64, field: &str, tagged: bool) -> MemoryDraft {
-        let mut provenance = Provenance::from_author(self.author);
-        if self.author == Author::Model {
-            provenance.session = SessionId::from_name("work").ok();
-            provenance.turn = Some(TurnNo(turn));
-        }
-        let mut draft = MemoryDraft::new(self.said.body.clone(), provenance);
-        draft.pinned = self.pinned;
-        if tagged {
-            draft.tags = vec![field.to_owned()];
-        }
-        draft
-    }
-}
-
 fn sentence(body: &Body) -> &str {
     match body {
         Body::Decision(decision) => &decision.description,
@@ -117,7 +88,7 @@ fn sentence(body: &Body) -> &str {
 }
 
 struct Planner<'a> {
-    draw: CorpusRng,
+    draw: Rng,
     topics: &'a [Topic],
     /// Topic indexes, repeated by weight.
     weighted_topics: Vec<usize>,
@@ -127,49 +98,40 @@ struct Planner<'a> {
 
 impl<'a> Planner<'a> {
     fn new(topics: &'a [Topic]) -> Self {
-        let weighted_topics =
-            topics.iter().enumerate().flat_map(|(at, topic)| vec![at; topic.weight as usize]).collect();
-        Self {
-            draw: CorpusRng::new(SEED),
-            topics,
-            weighted_topics,
-            planned: Vec::new(),
-            facts_said: BTreeSet::new(),
-        }
+        let weighted = topics.iter().enumerate().flat_map(|(at, topic)| vec![at; topic.weight as usize]);
+        let (weighted_topics, draw) = (weighted.collect(), Rng::new(SEED));
+        Self { draw, topics, weighted_topics, planned: Vec::new(), facts_said: BTreeSet::new() }
     }
 
-    fn plan(mut self, size: Size) -> (Vec<PlannedRecord>, Self) {
-        for rule in RULES.iter().take(size.facts as usize / 20) {
-            let said = Statement {
-                body: Body::Fact(Fact::new("", rule.to_string(), Confidence::FULL)),
-                slots: Vec::new(),
-            };
-            let at = self.moment();
+    fn plan(&mut self, size: Size) -> Vec<PlannedRecord> {
+        for rule in templates::group("rule").into_iter().take(size.of(MemoryKind::Fact) as usize / 20) {
+            let body = Body::Fact(Fact::new("", rule, Confidence::FULL));
+            let (at, said) = (self.moment(), Statement { body, slots: Vec::new() });
             self.planned.push(PlannedRecord { at, topic: None, said, author: Author::Person, pinned: true });
         }
-        for _ in 0..size.facts {
+        for _ in 0..size.of(MemoryKind::Fact) {
             self.fact(NOW.0 - YEAR_MS);
         }
-        for _ in 0..size.decisions {
+        for _ in 0..size.of(MemoryKind::Decision) {
             self.plan_any(templates::decision);
         }
-        for _ in 0..size.episodes {
+        for _ in 0..size.of(MemoryKind::Episode) {
             self.plan_any(templates::episode);
         }
-        for n in 0..size.procedures as usize {
+        for n in 0..size.of(MemoryKind::Procedure) as usize {
             // One procedure per activity of a topic.
             let (topic, which) = (n % self.topics.len(), n / self.topics.len());
             let said = templates::procedure(&mut self.draw, &self.topics[topic], which);
             self.push(topic, said);
         }
-        for n in 0..size.censors as usize {
+        for n in 0..size.of(MemoryKind::Censor) as usize {
             let topic = n % self.topics.len();
             let said = templates::censor(&mut self.draw, &self.topics[topic]);
             self.push(topic, said);
         }
         let mut planned = std::mem::take(&mut self.planned);
         planned.sort_by_key(|planned| planned.at);
-        (planned, self)
+        planned
     }
 
     /// A new fact after `from`; some are later confirmed, some change their value.
@@ -213,7 +175,7 @@ impl<'a> Planner<'a> {
         Some(Statement { body, slots: said.slots.clone() })
     }
 
-    fn plan_any(&mut self, template: fn(&mut CorpusRng, &Topic) -> Statement) {
+    fn plan_any(&mut self, template: fn(&mut Rng, &Topic) -> Statement) {
         let topic = self.draw.pick(&self.weighted_topics);
         let said = template(&mut self.draw, &self.topics[topic]);
         self.push(topic, said);
@@ -229,13 +191,7 @@ impl<'a> Planner<'a> {
     }
 
     fn author(&mut self) -> Author {
-        self.draw.pick(&[
-            Author::Person,
-            Author::Person,
-            Author::Model,
-            Author::Model,
-            Author::Model,
-            Author::Import,
-        ])
+        use Author::{Import, Model, Person};
+        self.draw.pick(&[Person, Person, Model, Model, Model, Import])
     }
 }

@@ -1,52 +1,24 @@
-//! Templates with slots, by kind of memory.
+//! Memories made from templates with slots, by kind of memory.
+
+use std::collections::BTreeMap;
 
 use neap_core::memory::{
     Body, Censor, CensorAction, CensorPattern, CensorSide, Confidence, Decision, Episode, Fact, Outcome,
-    Procedure, Reason, ReasonKind, Stakes,
+    Procedure, Reason, Stakes,
 };
 
-use super::rng::CorpusRng;
 use super::topics::Topic;
+use crate::measure::Rng;
 
-const PEOPLE: [&str; 14] = [
-    "Tim", "Mara", "Jonas", "Aylin", "Priya", "Luca", "Sofia", "Henrik", "Noor", "Elena", "Ben", "Yuki", "Carlos",
-    "Greta",
-];
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WORK_PLACES: [&str; 8] = [
-    "in staging",
-    "in production",
-    "for Acme",
-    "for the Berlin office",
-    "in the EU region",
-    "for new customers",
-    "on weekends",
-    "since the last release",
-];
-const LIFE_PLACES: [&str; 8] = [
-    "at home",
-    "at Grandma's",
-    "in winter",
-    "in summer",
-    "on weekends",
-    "for four people",
-    "near the station",
-    "since the holidays",
-];
-const UNITS: [&str; 7] = ["minutes", "percent", "items", "euros", "hours", "points", "days"];
+/// One template or list of words per line, as `group|text`. `{Thing}` is `{thing}` with a capital.
+const TEMPLATES: &str = include_str!("templates.txt");
+/// The slots by which a question finds a memory.
+const SLOTS: [&str; 4] = ["thing", "thing2", "option", "option2"];
+const WORK_FIELDS: [&str; 7] = ["data", "infra", "backend", "frontend", "security", "business", "team"];
+
+pub(super) fn group(name: &str) -> Vec<&'static str> {
+    TEMPLATES.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('|')).collect()
+}
 
 /// A memory's body and the slots of its topic that it uses.
 #[derive(Clone)]
@@ -56,45 +28,61 @@ pub(crate) struct Statement {
 }
 
 struct Words {
-    thing: &'static str,
-    thing2: &'static str,
-    option: &'static str,
-    option2: &'static str,
-    trouble: &'static str,
-    doing: &'static str,
-    doing2: &'static str,
-    name: &'static str,
-    person: &'static str,
-    month: &'static str,
-    place: &'static str,
-    unit: &'static str,
+    by_slot: BTreeMap<&'static str, &'static str>,
     n: u64,
 }
 
-fn draw_words(rng: &mut CorpusRng, topic: &Topic) -> Words {
-    let (thing, thing2) = rng.two(&topic.things);
-    let (option, option2) = rng.two(&topic.options);
-    let (doing, doing2) = rng.two(&topic.doings);
-    let is_work =
-        matches!(topic.field, "data" | "infra" | "backend" | "frontend" | "security" | "business" | "team");
-    Words {
-        thing,
-        thing2,
-        option,
-        option2,
-        trouble: rng.pick(&topic.troubles),
-        doing,
-        doing2,
-        name: rng.pick(&topic.names),
-        person: rng.pick(&PEOPLE),
-        month: rng.pick(&MONTHS),
-        place: rng.pick(if is_work { &WORK_PLACES } else { &LIFE_PLACES }),
-        unit: rng.pick(&UNITS),
-        n: rng.between(2, 480),
+impl Words {
+    fn draw(rng: &mut Rng, topic: &Topic) -> Self {
+        let (thing, thing2) = rng.two(&topic.things);
+        let (option, option2) = rng.two(&topic.options);
+        let (doing, doing2) = rng.two(&topic.doings);
+        let (trouble, name) = (rng.pick(&topic.troubles), rng.pick(&topic.names));
+        let place = if WORK_FIELDS.contains(&topic.field) { "place at work" } else { "place in life" };
+        let [person, month, place, unit] = ["person", "month", place, "unit"]
+            .map(|list| rng.pick(&group(list).iter().flat_map(|words| words.split(", ")).collect::<Vec<_>>()));
+        let pairs = [
+            [("thing", thing), ("thing2", thing2), ("option", option), ("option2", option2)],
+            [("doing", doing), ("doing2", doing2), ("trouble", trouble), ("name", name)],
+            [("person", person), ("month", month), ("place", place), ("unit", unit)],
+        ];
+        Self { by_slot: pairs.into_iter().flatten().collect(), n: rng.between(2, 480) }
+    }
+
+    fn get(&self, slot: &str) -> &'static str {
+        self.by_slot.get(slot).copied().unwrap_or_default()
+    }
+
+    fn fill(&self, template: &str) -> String {
+        let mut filled = String::new();
+        for part in template.split('{') {
+            let Some((slot, text)) = part.split_once('}') else {
+                filled.push_str(part);
+                continue;
+            };
+            let lower = slot.to_lowercase();
+            let word = if slot == "n" { self.n.to_string() } else { self.get(&lower).to_owned() };
+            filled.push_str(&if lower == slot { word } else { capital(&word) });
+            filled.push_str(text);
+        }
+        filled
+    }
+
+    fn fill_all(&self, name: &str) -> Vec<String> {
+        group(name).into_iter().map(|template| self.fill(template)).collect()
+    }
+
+    fn fill_any(&self, rng: &mut Rng, name: &str) -> String {
+        self.fill(rng.pick(&group(name)))
+    }
+
+    fn slots_in(&self, template: &str) -> Vec<&'static str> {
+        let used = SLOTS.into_iter().filter(|slot| template.contains(&format!("{{{slot}}}")));
+        used.map(|slot| self.get(slot)).collect()
     }
 }
 
-fn draw_confidence(rng: &mut CorpusRng, low: u64, high: u64) -> Confidence {
+fn draw_confidence(rng: &mut Rng, low: u64, high: u64) -> Confidence {
     Confidence::from_thousandths(rng.between(low, high) as u16).unwrap_or(Confidence::FULL)
 }
 
@@ -103,146 +91,73 @@ fn capital(text: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-pub(crate) fn fact(rng: &mut CorpusRng, topic: &Topic) -> Statement {
-    let w = draw_words(rng, topic);
-    let Words { thing, thing2, option, option2, trouble, doing, name, person, month, place, unit, n, .. } = w;
-    let (subject, content, slots) = match rng.between(0, 15) {
-        0 => (thing, format!("{person} looks after {thing} {place}"), vec![thing]),
-        1 => (thing, format!("{thing} changed in {month} when {person} had to {doing}"), vec![thing]),
-        2 => (option, format!("{option} costs {n} euros a month {place}"), vec![option]),
-        3 => (option, format!("{option} only pays if {thing} is in order first"), vec![option, thing]),
-        4 => (thing, format!("When {trouble}, {thing} is what to look at first"), vec![thing]),
-        5 => (option, format!("{person} prefers {option} to {option2} {place}"), vec![option, option2]),
-        6 => (thing, format!("{thing} {place} came to {n} {unit} in {month}"), vec![thing]),
-        7 => (thing, format!("{} {n} times in {month}, mostly because of {thing}", capital(trouble)), vec![thing]),
-        8 => (name, format!("It took {person} {n} minutes to {doing} {place}"), vec![]),
-        9 => (name, format!("{name} depends on {thing} and {thing2}"), vec![thing, thing2]),
-        10 => (thing, format!("{person}'s notes on {thing} are in DOC-{n}"), vec![thing]),
-        11 => (thing, format!("The limit for {thing} {place} is {n} {unit}"), vec![thing]),
-        12 => (option, format!("{option} does not go well with {thing} {place}"), vec![option, thing]),
-        13 => (name, format!("Somebody has to {doing} every {month}, last time it was {person}"), vec![]),
-        14 => (thing, format!("Ask {person} before anyone changes {thing} {place}"), vec![thing]),
-        _ => (option2, format!("{option2} was ruled out for {name} because of {thing}"), vec![option2, thing]),
-    };
+pub(crate) fn fact(rng: &mut Rng, topic: &Topic) -> Statement {
+    let words = Words::draw(rng, topic);
+    let (subject, template) = rng.pick(&group("fact")).split_once('|').unwrap_or_default();
     let confidence = draw_confidence(rng, 550, 1_000);
-    let body = Body::Fact(Fact::new(subject, capital(&content), confidence));
-    Statement { body, slots }
+    let content = capital(&words.fill(template));
+    let body = Body::Fact(Fact::new(words.get(subject), content, confidence));
+    Statement { body, slots: words.slots_in(template) }
 }
 
-pub(crate) fn decision(rng: &mut CorpusRng, topic: &Topic) -> Statement {
-    let w = draw_words(rng, topic);
-    let Words { thing, thing2, option, option2, trouble, doing, doing2, name, person, month, place, n, .. } = w;
-    let (description, slots) = match rng.between(0, 8) {
-        0 | 1 => (format!("Chose {option} over {option2} for {thing}"), vec![option, option2, thing]),
-        2 => (format!("{} before {month} comes", capital(doing)), vec![]),
-        3 => (format!("Keep {thing} as it is until {month}"), vec![thing]),
-        4 => (format!("Use {option} for {name} {place}"), vec![option]),
-        5 => (format!("Let {person} take over {thing} {place}"), vec![thing]),
-        6 => (format!("Spend {n} euros on {option} {place}"), vec![option]),
-        7 => (format!("Put off {option} and {doing} first"), vec![option]),
-        _ => (format!("Replace {option2} with {option} {place}"), vec![option, option2]),
-    };
-    let reasons = [
-        (ReasonKind::Evidence, format!("{} {n} times in {month}", capital(trouble))),
-        (ReasonKind::Analysis, format!("{} makes {thing2} simpler", capital(option))),
-        (ReasonKind::Experience, format!("{person} met the same with {option2}")),
-        (ReasonKind::Constraint, format!("{} must be settled by {month}", capital(thing2))),
-        (ReasonKind::Preference, format!("{person} would rather {doing2}")),
-    ];
-    let from = rng.between(0, 4) as usize;
-    let reasons = reasons.into_iter().cycle().skip(from).take(rng.between(1, 3) as usize);
-    let (outcome, outcome_notes) = match rng.between(1, 100) {
-        1..=45 => (Outcome::Success, format!("{} got better by {} percent.", capital(thing2), rng.between(5, 70))),
-        46..=60 => (Outcome::Partial, format!("Better, but {trouble} now and then.")),
-        61..=72 => (Outcome::Failure, format!("After two weeks {person} went back to {option2}.")),
+pub(crate) fn decision(rng: &mut Rng, topic: &Topic) -> Statement {
+    let words = Words::draw(rng, topic);
+    let template = rng.pick(&group("decision"));
+    let reasons = words.fill_all("decision reason").into_iter().cycle().skip(rng.between(0, 4) as usize);
+    let reasons = reasons.take(rng.between(1, 3) as usize).map(Reason::parse).collect();
+    let (outcome, notes) = match rng.between(1, 100) {
+        1..=45 => (Outcome::Success, format!("{{Thing2}} got better by {} percent.", rng.between(5, 70))),
+        46..=60 => (Outcome::Partial, "Better, but {trouble} now and then.".to_owned()),
+        61..=72 => (Outcome::Failure, "After two weeks {person} went back to {option2}.".to_owned()),
         _ => (Outcome::Pending, String::new()),
     };
-    let context = match rng.between(0, 2) {
-        0 => format!("It came up when {trouble}."),
-        1 => format!("Part of the plans for {name} in {month}."),
-        _ => String::new(),
-    };
-    let reasons = reasons.map(|(kind, text)| Reason { kind, text }).collect();
-    let decision = Decision::new(description, draw_confidence(rng, 500, 950));
+    let context = words.fill_any(rng, "decision context");
+    let decision = Decision::new(words.fill(template), draw_confidence(rng, 500, 950));
     let body = Body::Decision(Decision {
         context,
         reasons,
         category: rng.pick(&["architecture", "process", "money", "people", "everyday"]).to_owned(),
         stakes: rng.pick(&[Stakes::Low, Stakes::Medium, Stakes::Medium, Stakes::High]),
-        alternatives: if rng.chance(60) { vec![option2.to_owned()] } else { Vec::new() },
+        alternatives: rng.chance(60).then(|| words.get("option2").to_owned()).into_iter().collect(),
         outcome,
-        outcome_notes,
+        outcome_notes: words.fill(&notes),
         ..decision
     });
-    Statement { body, slots }
+    Statement { body, slots: words.slots_in(template) }
 }
 
-pub(crate) fn episode(rng: &mut CorpusRng, topic: &Topic) -> Statement {
-    let w = draw_words(rng, topic);
-    let Words { thing, thing2, option, trouble, doing, doing2, name, person, month, place, unit, n, .. } = w;
-    let (summary, slots) = match rng.between(0, 5) {
-        0 => (format!("Sat down with {person} to {doing}"), vec![]),
-        1 => (format!("Talked about {thing} and {option}"), vec![thing, option]),
-        2 => (format!("{}, so we had to {doing}", capital(trouble)), vec![]),
-        3 => (format!("Tried {option} for {thing} {place}"), vec![option, thing]),
-        4 => (format!("Looked into why {trouble}"), vec![]),
-        _ => (format!("Went through {thing} {place} once more"), vec![thing]),
-    };
-    let outcome = match rng.between(0, 4) {
-        0 => format!("{option} stays for now"),
-        1 => format!("{person} follows up on {thing2}"),
-        2 => format!("agreed to {doing2}"),
-        3 => format!("nothing conclusive about {thing}"),
-        _ => String::new(),
-    };
-    let lessons = match rng.between(0, 3) {
-        0 => vec![format!("look at {thing2} first")],
-        1 => vec![format!("do not {doing} on a Friday"), format!("tell {person} early")],
-        _ => Vec::new(),
-    };
-    let detail = format!(
-        "It began in {month} with {name}: {trouble}. {person} had {n} {unit} written down for {thing}, and nobody \
-         could say whether {option} would help. In the end we said we would {doing2} and see about {thing2} later."
-    );
+pub(crate) fn episode(rng: &mut Rng, topic: &Topic) -> Statement {
+    let words = Words::draw(rng, topic);
+    let template = rng.pick(&group("episode"));
+    let outcome = words.fill_any(rng, "episode outcome");
+    let lessons = words.fill_any(rng, "episode lessons");
     let body = Body::Episode(Episode {
-        detail,
-        participants: if rng.chance(70) { vec![person.to_owned()] } else { Vec::new() },
+        detail: words.fill_all("episode detail").concat(),
+        participants: rng.chance(70).then(|| words.get("person").to_owned()).into_iter().collect(),
         minutes: rng.chance(60).then(|| rng.between(10, 300) as u32),
         outcome,
-        lessons,
-        ..Episode::new(summary)
+        lessons: lessons.split("; ").filter(|lesson| !lesson.is_empty()).map(str::to_owned).collect(),
+        ..Episode::new(words.fill(template))
     });
-    Statement { body, slots }
+    Statement { body, slots: words.slots_in(template) }
 }
 
 /// At most one procedure per activity of a topic.
-pub(crate) fn procedure(rng: &mut CorpusRng, topic: &Topic, which: usize) -> Statement {
-    let w = draw_words(rng, topic);
-    let Words { thing, thing2, option, trouble, person, name, .. } = w;
-    let doing = topic.doings[which % topic.doings.len()];
-    let patterns = vec![
-        format!("Look at {thing} before you begin"),
-        format!("Tell {person} and wait for an answer"),
-        format!("Stop when {trouble}"),
-        format!("Write down {thing2} afterwards"),
-    ];
-    let steps = if rng.chance(50) {
-        vec![format!("Open {name}"), format!("Compare with {option}"), capital(doing), "Say so".to_owned()]
-    } else {
-        Vec::new()
-    };
-    let body = Body::Procedure(Procedure { core_patterns: patterns, steps, ..Procedure::new(capital(doing)) });
-    Statement { body, slots: vec![thing, thing2] }
+pub(crate) fn procedure(rng: &mut Rng, topic: &Topic, which: usize) -> Statement {
+    let mut words = Words::draw(rng, topic);
+    words.by_slot.insert("doing", topic.doings[which % topic.doings.len()]);
+    let steps = if rng.chance(50) { words.fill_all("procedure step") } else { Vec::new() };
+    let core_patterns = words.fill_all("procedure pattern");
+    let body = Body::Procedure(Procedure { core_patterns, steps, ..Procedure::new(words.fill("{Doing}")) });
+    Statement { body, slots: vec![words.get("thing"), words.get("thing2")] }
 }
 
-pub(crate) fn censor(rng: &mut CorpusRng, topic: &Topic) -> Statement {
-    let w = draw_words(rng, topic);
-    let Words { thing, option, person, month, name, .. } = w;
+pub(crate) fn censor(rng: &mut Rng, topic: &Topic) -> Statement {
+    let words = Words::draw(rng, topic);
     let verb = rng.pick(&["delete", "promise", "overwrite", "publish"]);
-    let pattern = CensorPattern::Words(format!("{verb} {thing} {option}"));
+    let pattern = CensorPattern::Words(format!("{verb} {}", words.fill("{thing} {option}")));
     let side = rng.pick(&[CensorSide::Input, CensorSide::Output, CensorSide::ToolCall]);
     let action = rng.pick(&[CensorAction::Steer, CensorAction::Steer, CensorAction::Refuse]);
-    let reason = format!("{person} regretted it for {name} in {month}");
-    let body = Body::Censor(Censor::new(pattern, side, action, reason));
-    Statement { body, slots: vec![thing, option] }
+    let body = Body::Censor(Censor::new(pattern, side, action, words.fill_all("censor").concat()));
+    Statement { body, slots: vec![words.get("thing"), words.get("option")] }
 }

@@ -2,21 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use neap_core::base::ids::{AgentId, Seq, Stamp, StreamId};
+use neap_core::base::ids::{AgentId, Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::memory::{
-    AgentHead, Body, DraftOutcome, Memory, MemoryId, MemoryKind, MemoryWrite, RecallRequest, RememberPlan, amend,
-    dependants_request, lookup_request, mark_shaken, remember,
+    AgentHead, Author, Body, DraftOutcome, Memory, MemoryDraft, MemoryId, MemoryKind, MemoryWrite, Provenance,
+    RecallRequest, RememberPlan, amend, dependants_request, lookup_request, mark_shaken, remember,
 };
 use neap_core::session::event::{RecordedEvent, SessionEvent};
 use neap_core::session::project::{TurnsInFlight, project};
 use neap_core::session::state::SessionState;
 use neap_store::{Commit, Store, StoreError};
 
-use super::rng::CorpusRng;
-use super::templates;
-use super::{About, Corpus, DAY_MS, NOW, PlannedRecord, Planner, Size, sentence, topics};
+use super::{About, Corpus, DAY_MS, NOW, PlannedRecord, Planner, Size, Topic, sentence, templates, topics};
+use crate::measure::Rng;
 
 /// Approximate.
 const EVENTS_PER_COMMIT: usize = 200;
@@ -28,108 +27,101 @@ pub(crate) async fn write(
     counter: &dyn TokenCounter,
 ) -> Result<Corpus, StoreError> {
     let topics = topics();
-    let (planned, mut planner) = Planner::new(&topics).plan(size);
+    let mut planner = Planner::new(&topics);
     let mut writer = Writer::new(store, agent.stream(), counter);
-    for (turn, planned) in planned.iter().enumerate() {
-        writer.learn(&topics, planned, turn as u64, size).await?;
-    }
-    // Confirmations add no memory, so more are drawn until the counts are met.
-    let mut turn = planned.len() as u64;
+    let mut turn = 0;
+    let mut planned = planner.plan(size);
     loop {
-        if writer.count(MemoryKind::Fact) < size.facts {
+        for planned in planned {
+            writer.learn(&topics, &planned, turn, size).await?;
+            turn += 1;
+        }
+        // Confirmations add no memory, so more are drawn until the counts are met.
+        let is_short = |kind| writer.count(kind) < size.of(kind);
+        if is_short(MemoryKind::Fact) {
             planner.fact(NOW.0 - 2 * DAY_MS);
-        } else if writer.count(MemoryKind::Decision) < size.decisions {
+        } else if is_short(MemoryKind::Decision) {
             planner.plan_any(templates::decision);
-        } else if writer.count(MemoryKind::Episode) < size.episodes {
+        } else if is_short(MemoryKind::Episode) {
             planner.plan_any(templates::episode);
         } else {
             break;
         }
-        for planned in std::mem::take(&mut planner.planned) {
-            turn += 1;
-            writer.learn(&topics, &planned, turn, size).await?;
-        }
+        planned = std::mem::take(&mut planner.planned);
     }
     writer.flush().await?;
-    let Writer { about, refused, confirmed, superseded, contested, .. } = writer;
-    Ok(Corpus { topics, about, refused, confirmed, superseded, contested })
+    let corpus = writer.corpus;
+    Ok(Corpus { topics, ..corpus })
 }
 
 struct Writer<'a> {
     store: &'a dyn Store,
     id: StreamId,
     counter: &'a dyn TokenCounter,
-    draw: CorpusRng,
+    draw: Rng,
     state: SessionState,
     committed: Seq,
     in_flight: TurnsInFlight,
     events: Vec<RecordedEvent>,
     /// Uncommitted memories in their current state.
     batch: BTreeMap<MemoryId, Memory>,
-    about: BTreeMap<MemoryId, About>,
     /// The latest fact of each topic, for decisions to rest on.
     last_fact: BTreeMap<usize, MemoryId>,
-    refused: u64,
-    confirmed: u64,
-    superseded: u64,
-    contested: u64,
+    corpus: Corpus,
 }
 
 impl<'a> Writer<'a> {
     fn new(store: &'a dyn Store, id: StreamId, counter: &'a dyn TokenCounter) -> Self {
         let mut state = SessionState::default();
-        let in_flight = TurnsInFlight::of(&state);
+        let (committed, in_flight) = (state.seq(), TurnsInFlight::of(&state));
         let created = SessionEvent::Created {
             session: id.clone(),
             encoding: counter.encoding().to_owned(),
             policy: Policy::default(),
             imported_from: None,
         };
-        let committed = state.seq();
-        let events = vec![state.record(Stamp(0), created)];
-        Self {
-            store,
-            id,
-            counter,
-            draw: CorpusRng::new(7),
-            state,
-            committed,
-            in_flight,
-            events,
-            batch: BTreeMap::new(),
-            about: BTreeMap::new(),
-            last_fact: BTreeMap::new(),
-            refused: 0,
-            confirmed: 0,
-            superseded: 0,
-            contested: 0,
-        }
+        let (events, draw) = (vec![state.record(Stamp(0), created)], Rng::new(7));
+        let (batch, last_fact, corpus) = (BTreeMap::new(), BTreeMap::new(), Corpus::default());
+        Self { store, id, counter, draw, state, committed, in_flight, events, batch, last_fact, corpus }
     }
 
     fn count(&self, kind: MemoryKind) -> u32 {
         self.state.head().agent.as_deref().map_or(0, |head| head.kind_count(kind).last)
     }
 
+    /// As a draft; those by a model get a turn of their own.
+    fn draft(&mut self, topics: &[Topic], planned: &PlannedRecord, turn: u64) -> MemoryDraft {
+        let mut provenance = Provenance::from_author(planned.author);
+        if planned.author == Author::Model {
+            provenance.session = SessionId::from_name("work").ok();
+            provenance.turn = Some(TurnNo(turn));
+        }
+        let mut draft = MemoryDraft::new(planned.said.body.clone(), provenance);
+        draft.pinned = planned.pinned;
+        let Some(topic) = planned.topic else { return draft };
+        if self.draw.chance(30) {
+            draft.tags = vec![topics[topic].field.to_owned()];
+        }
+        if let (Body::Decision(decision), Some(fact)) = (&mut draft.body, self.last_fact.get(&topic))
+            && self.draw.chance(25)
+        {
+            decision.rests_on = vec![*fact];
+        }
+        draft
+    }
+
     async fn learn(
         &mut self,
-        topics: &[super::Topic],
+        topics: &[Topic],
         planned: &PlannedRecord,
         turn: u64,
         size: Size,
     ) -> Result<(), StoreError> {
         let kind = planned.said.body.kind();
-        if kind == MemoryKind::Fact && self.count(kind) >= size.facts {
+        if kind == MemoryKind::Fact && self.count(kind) >= size.of(kind) {
             return Ok(());
         }
-        let field = planned.topic.map_or("", |topic| topics[topic].field);
-        let tagged = planned.topic.is_some() && self.draw.chance(30);
-        let mut draft = planned.draft(turn, field, tagged);
-        if let (Body::Decision(decision), Some(fact)) =
-            (&mut draft.body, planned.topic.and_then(|topic| self.last_fact.get(&topic)))
-            && self.draw.chance(25)
-        {
-            decision.rests_on = vec![*fact];
-        }
+        let draft = self.draft(topics, planned, turn);
         let similar = match lookup_request(&draft) {
             Some(request) => self.similar_records(&request, planned.topic).await?,
             None => Vec::new(),
@@ -139,25 +131,24 @@ impl<'a> Writer<'a> {
         let Ok(RememberPlan { id, outcome, mut writes, superseded, .. }) =
             remember(head, &similar, draft, self.counter, planned.at)
         else {
-            self.refused += 1;
+            self.corpus.refused += 1;
             return Ok(());
         };
         match outcome {
-            DraftOutcome::Confirmed => self.confirmed += 1,
-            DraftOutcome::Superseded => self.superseded += 1,
-            DraftOutcome::Contested => self.contested += 1,
+            DraftOutcome::Confirmed => self.corpus.confirmed += 1,
+            DraftOutcome::Superseded => self.corpus.superseded += 1,
+            DraftOutcome::Contested => self.corpus.contested += 1,
             DraftOutcome::New | DraftOutcome::Known => {}
         }
         for fact in superseded {
             let resting = self.similar_records(&dependants_request(fact), planned.topic).await?;
-            writes
-                .extend(resting.iter().filter_map(|resting| mark_shaken(resting, fact, self.counter, planned.at)));
+            writes.extend(resting.iter().filter_map(|memory| mark_shaken(memory, fact, self.counter, planned.at)));
         }
         let new = writes.iter().find(|write| write.previous.is_none()).map(|write| write.memory.clone());
         self.apply(writes, planned.at);
         if let Some(new) = new {
             let said = sentence(&planned.said.body).to_owned();
-            self.about.insert(id, About { topic: planned.topic, slots: planned.said.slots.clone(), said });
+            self.corpus.about.insert(id, About { topic: planned.topic, slots: planned.said.slots.clone(), said });
             if let (MemoryKind::Fact, Some(topic)) = (kind, planned.topic) {
                 self.last_fact.insert(topic, id);
             }
@@ -196,7 +187,7 @@ impl<'a> Writer<'a> {
         let mut similar: BTreeMap<MemoryId, Memory> =
             found.into_iter().map(|memory| (memory.id, memory)).collect();
         for (id, memory) in &self.batch {
-            if similar.contains_key(id) || self.about.get(id).is_some_and(|about| about.topic == topic) {
+            if similar.contains_key(id) || self.corpus.about.get(id).is_some_and(|about| about.topic == topic) {
                 similar.insert(*id, memory.clone());
             }
         }

@@ -4,34 +4,16 @@ use async_trait::async_trait;
 use neap_core::recall::Embedding;
 use neap_model::{Embedder, ModelError};
 
+use crate::measure::Rng;
+
 const VOCABULARY: u64 = 60_000;
 /// Topics of the conversations, and words that belong to one topic only.
 const SUBJECTS: u64 = 2_000;
 const OWN_WORDS: u64 = 40;
 
-pub(super) struct BenchRng(u64);
-
-impl BenchRng {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 11
-    }
-
-    fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    /// A word by Zipf's law: the n-th most common occurs about 1/n times as often as the first.
-    fn common_word(&mut self) -> u64 {
-        let share = self.next() as f64 / (1_u64 << 53) as f64;
-        ((VOCABULARY as f64).powf(share)) as u64
-    }
+/// A word by Zipf's law: the n-th most common occurs about 1/n times as often as the first.
+fn common_word(rng: &mut Rng) -> String {
+    word((VOCABULARY as f64).powf(rng.share()) as u64)
 }
 
 fn word(mut number: u64) -> String {
@@ -55,7 +37,7 @@ fn subject_word(subject: u64, at: u64) -> String {
 
 /// The text of a turn: 8 to 60 words, one in six from its subject.
 pub(super) fn turn_text(turn: u64) -> String {
-    let mut rng = BenchRng::new(turn + 1);
+    let mut rng = Rng::new(turn + 1);
     let subject = subject_of(turn);
     let words = 8 + rng.below(53);
     let mut text = String::new();
@@ -65,7 +47,7 @@ pub(super) fn turn_text(turn: u64) -> String {
         }
         let is_subject_word = rng.below(6) == 0;
         let next =
-            if is_subject_word { subject_word(subject, rng.below(OWN_WORDS)) } else { word(rng.common_word()) };
+            if is_subject_word { subject_word(subject, rng.below(OWN_WORDS)) } else { common_word(&mut rng) };
         text.push_str(&next);
     }
     text
@@ -73,15 +55,15 @@ pub(super) fn turn_text(turn: u64) -> String {
 
 /// A subject lasts for 24 turns.
 fn subject_of(turn: u64) -> u64 {
-    BenchRng::new(turn / 24 + 77).below(SUBJECTS)
+    Rng::new(turn / 24 + 77).below(SUBJECTS)
 }
 
 /// The n-th question, about a recorded turn: two words of its subject and four common ones.
 pub(super) fn question(n: u64, turns: u64) -> String {
-    let mut rng = BenchRng::new(n + 1_000_003);
+    let mut rng = Rng::new(n + 1_000_003);
     let subject = subject_of(rng.below(turns));
     let mut words: Vec<String> = (0..2).map(|_| subject_word(subject, rng.below(OWN_WORDS))).collect();
-    words.extend((0..4).map(|_| word(rng.common_word())));
+    words.extend((0..4).map(|_| common_word(&mut rng)));
     words.join(" ")
 }
 
@@ -101,12 +83,12 @@ impl Embedder for SyntheticEmbedder {
 
 /// A synthetic embedding, similar to those of the same subject.
 pub(super) fn turn_embedding(turn: u64, dimensions: usize) -> Embedding {
-    let (mut own, mut shared) = (BenchRng::new(turn + 11), BenchRng::new(subject_of(turn) + 5));
-    let draw = |draw: &mut BenchRng| (draw.next() as f32 / (1_u64 << 53) as f32) - 0.5;
+    let (mut own, mut shared) = (Rng::new(turn + 11), Rng::new(subject_of(turn) + 5));
+    let draw = |rng: &mut Rng| rng.share() as f32 - 0.5;
     let values: Vec<f32> = (0..dimensions).map(|_| draw(&mut own) + draw(&mut shared)).collect();
     Embedding::quantize(&values)
 }
 
 pub(super) fn question_embedding(n: u64, turns: u64, dimensions: usize) -> Embedding {
-    turn_embedding(BenchRng::new(n + 1_000_003).below(turns), dimensions)
+    turn_embedding(Rng::new(n + 1_000_003).below(turns), dimensions)
 }

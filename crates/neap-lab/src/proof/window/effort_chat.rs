@@ -15,41 +15,13 @@ const KINDS: [&str; 16] = [
     "archive", "payroll", "camera", "sensor", "harvest",
 ];
 const THINGS: [&str; 15] = [
-    "export",
-    "page",
-    "index",
-    "layout",
-    "job",
-    "notes",
-    "layer",
-    "ledger",
-    "gateway",
-    "planner",
-    "dashboard",
-    "survey",
-    "migration",
-    "forecast",
-    "catalogue",
+    "export", "page", "index", "layout", "job", "notes", "layer", "ledger", "gateway", "planner", "dashboard",
+    "survey", "migration", "forecast", "catalogue",
 ];
 const PARTS: [&str; 18] = [
-    "parser",
-    "writer",
-    "scheduler",
-    "retry logic",
-    "report page",
-    "test suite",
-    "config loader",
-    "importer",
-    "queue",
-    "formatter",
-    "validator",
-    "lookup table",
-    "batch step",
-    "error page",
-    "first screen",
-    "nightly check",
-    "upload",
-    "fallback",
+    "parser", "writer", "scheduler", "retry logic", "report page", "test suite", "config loader", "importer",
+    "queue", "formatter", "validator", "lookup table", "batch step", "error page", "first screen",
+    "nightly check", "upload", "fallback",
 ];
 const STATES: [&str; 7] = [
     "works on my machine but fails in the nightly run",
@@ -71,19 +43,8 @@ const NEXT: [&str; 6] = [
 const FIRST: [&str; 12] =
     ["Ada", "Boris", "Carla", "Dmitri", "Edith", "Farid", "Greta", "Hugo", "Ines", "Jakob", "Keiko", "Lars"];
 const LAST: [&str; 13] = [
-    "Almeida",
-    "Brandt",
-    "Castellan",
-    "Duarte",
-    "Eriksen",
-    "Fontaine",
-    "Galanis",
-    "Hoffmann",
-    "Ivanova",
-    "Jansen",
-    "Kowalski",
-    "Lindqvist",
-    "Moreau",
+    "Almeida", "Brandt", "Castellan", "Duarte", "Eriksen", "Fontaine", "Galanis", "Hoffmann", "Ivanova", "Jansen",
+    "Kowalski", "Lindqvist", "Moreau",
 ];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
