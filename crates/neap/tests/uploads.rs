@@ -128,11 +128,11 @@ fn peak_mib(proxy: &Proxy) -> usize {
     peak.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") >> 10
 }
 
-/// A file of 200 MB, with and without its length told, with a token that is looked for, under a budget.
+/// A file of 96 MiB, with and without its length told, with a token that is looked for, under a budget.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_large_file_is_forwarded_in_little_memory() {
-    const BYTES: usize = 200 * MIB;
+    const BYTES: usize = 96 * MIB;
     let (url, got) = counter();
     let args = ["--upstream", &url, "--budget", "8000"];
     let proxy = Proxy::with(&args, &[("NEAP_MCP_TOKEN", TOKEN), BY_WORDS]);
