@@ -40,6 +40,7 @@ mod outage;
 mod own_paths;
 mod packages;
 mod passing;
+mod platforms;
 mod proof;
 mod proof_model;
 mod proxy;
@@ -55,6 +56,7 @@ mod terminal;
 mod token_ratio;
 mod tools;
 mod trust;
+mod uploads;
 #[path = "../../neap-engine/tests/wait/mod.rs"]
 mod wait;
 mod window;

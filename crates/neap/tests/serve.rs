@@ -135,7 +135,7 @@ fn packed_bodies_are_unpacked() {
 fn refusals_have_the_providers_shape() {
     let mock = Mock::start(|_, _| Reply::stream(Speaks::Chat.words(&["ok"])));
     let proxy = Proxy::start(&mock.url(""));
-    let long = vec![b' '; (16 << 20) + 1];
+    let long = vec![b' '; (64 << 20) + 1];
     type Headers = &'static [(&'static str, &'static str)];
     let table: [(Headers, &[u8], u16); 6] = [
         (&[("host", "evil.example")], b"{}", 403),
@@ -155,7 +155,7 @@ fn refusals_have_the_providers_shape() {
         assert!(anthropic.json()["error"]["type"].is_string());
     }
     assert_eq!(mock.requests().len(), 0, "nothing of it is passed on");
-    let most = vec![b' '; 16 << 20];
+    let most = vec![b' '; 64 << 20];
     assert_eq!(proxy.ask("POST", "/v1/chat/completions", &[], &most).status, 200, "the longest is taken");
     assert_eq!(proxy.ask("GET", "/healthz", &[], b"").status, 200);
 }

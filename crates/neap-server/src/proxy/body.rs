@@ -1,4 +1,4 @@
-//! Reads and decompresses request bodies, both up to the same limit.
+//! Reads and decompresses request bodies, both up to the same limit; of a body that is only forwarded, its beginning.
 
 use std::future::poll_fn;
 use std::io::Read;
@@ -13,8 +13,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::drain_body::is_body_timeout;
 use super::error::ProxyError;
 
-/// Largest body accepted, compressed or not, in bytes.
-pub(crate) const BODY_BYTES_MAX: usize = 16 << 20;
+/// Longest body that is read, compressed or not, in bytes: above what providers take of a history (Anthropic 32 MB,
+/// OpenAI 50 MB of images).
+pub(crate) const BODY_BYTES_MAX: usize = 64 << 20;
+/// A body up to this length is read before any of it is forwarded.
+const START_BYTES_MAX: usize = 64 << 10;
 
 const BUFFERED_BYTES_MAX: usize = 512 << 20;
 const PERMIT_BYTES: usize = 64 << 10;
@@ -55,14 +58,50 @@ pub(crate) async fn read(mut body: Body, headers: &HeaderMap) -> Result<Bytes, P
     // A client may announce any length, so it does not decide how much is allocated.
     let bytes = Vec::with_capacity(announced.unwrap_or(0).min(PERMIT_BYTES));
     let mut read = BufferedBody { bytes, permits: Vec::new() };
-    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
-        let frame = frame.map_err(|error| match is_body_timeout(&error) {
-            true => ProxyError::BodyTimeout,
-            false => ProxyError::Unreadable(error.to_string()),
-        })?;
-        frame.data_ref().map_or(Ok(()), |data| read.append(data))?;
+    while let Some(data) = next_data(&mut body).await? {
+        read.append(&data)?;
     }
     Ok(Bytes::from_owner(read))
+}
+
+/// A body whose rest has not arrived yet.
+pub(crate) struct StartedBody {
+    pub(crate) start: Bytes,
+    pub(crate) rest: Body,
+}
+
+pub(crate) enum ReceivedBody {
+    Whole(Bytes),
+    Started(StartedBody),
+}
+
+/// Reads a body that ends soon, or the beginning of a longer one.
+pub(crate) async fn read_start(mut body: Body) -> Result<ReceivedBody, ProxyError> {
+    let mut start = Vec::new();
+    while let Some(data) = next_data(&mut body).await? {
+        start.extend_from_slice(&data);
+        if start.len() > START_BYTES_MAX {
+            return Ok(ReceivedBody::Started(StartedBody { start: start.into(), rest: body }));
+        }
+    }
+    Ok(ReceivedBody::Whole(start.into()))
+}
+
+/// The next bytes of a body; `None` at its end.
+async fn next_data(body: &mut Body) -> Result<Option<Bytes>, ProxyError> {
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
+        if let Ok(data) = frame.map_err(|error| read_error(&error))?.into_data() {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+pub(crate) fn read_error(error: &axum::Error) -> ProxyError {
+    match is_body_timeout(error) {
+        true => ProxyError::BodyTimeout,
+        false => ProxyError::Unreadable(error.to_string()),
+    }
 }
 
 /// Undoes `Content-Encoding`. A small body may decompress to a large one, so this runs off the async workers.

@@ -13,10 +13,10 @@ use neap_model::client::TappedResponse;
 use neap_model::profile::{ModelProfile, ModelProfiles};
 use neap_model::usage::{Usage, UsageMeter};
 use neap_model::wire::json::find_member;
-use neap_model::wire::request::{LocalAnswer, ToolOffer};
+use neap_model::wire::request::{LocalAnswer, ToolOffer, model_in_path};
 
 use super::error::ProxyError;
-use super::other_prompts::prompt_texts;
+use super::other_prompts::{may_have_prompt, prompt_texts};
 use super::throttled_log::ThrottledLog;
 
 /// After this a request is forwarded without stored state.
@@ -72,7 +72,7 @@ impl Decider {
     /// Plans a request. Where the store fails, the request is bounded without stored state.
     pub(crate) async fn decide(&self, request: &HistoryRequest<'_>) -> RequestDecision {
         let HistoryRequest { path, headers, body, api } = *request;
-        let model = model_of(body);
+        let model = model_of(path, body);
         let profile = self.profiles.lookup(&model);
         let encoding = profile.encoding();
         let incoming = IncomingRequest {
@@ -109,17 +109,27 @@ impl Decider {
 
     /// The overflow of a body that is not a history Neap reads, counted as it is. Applies only to a budget that
     /// the user set: a model's own limit is left to its provider.
-    pub(crate) fn budget_overflow(&self, path: &str, body: &[u8]) -> Option<Overflow> {
-        let budget = self.budget.filter(|_| !self.shadow)?;
+    pub(crate) fn budget_overflow(&self, path: &str, content_type: &str, body: &[u8]) -> Option<Overflow> {
+        let budget = self.other_budget()?;
         let text = String::from_utf8_lossy(body);
-        let model = model_of(&text);
+        let model = model_of(path, &text);
         let profile = self.profiles.lookup(&model);
         let counter = counter_for(&profile.encoding());
-        let longest = prompt_texts(path, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
+        let longest =
+            prompt_texts(path, content_type, &text).into_iter().map(|prompt| counter.count(prompt)).max()?;
         let estimate = profile.token_estimate();
         let incoming =
             IncomingRequest { model: &model, estimate, ..IncomingRequest::new(path, &[], &text, budget) };
         self.engine.overflow_of_whole(&incoming, longest)
+    }
+
+    fn other_budget(&self) -> Option<Tokens> {
+        self.budget.filter(|_| !self.shadow)
+    }
+
+    /// Whether a body that is not a history must be read, to be counted.
+    pub(crate) fn counts_prompts(&self, path: &str, content_type: &str) -> bool {
+        self.other_budget().is_some() && may_have_prompt(path, content_type)
     }
 
     /// The error for a request that does not fit; `None` where it is forwarded anyway, which is logged. A budget
@@ -168,8 +178,9 @@ impl Decider {
     }
 
     /// Whether a follow-up request with tool results fits the budget.
-    pub(crate) async fn is_within_budget(&self, plan: &RequestPlan, body: &str) -> bool {
-        self.engine.is_within_budget(plan, body, &self.profiles.lookup(&model_of(body)).encoding()).await
+    pub(crate) async fn is_within_budget(&self, plan: &RequestPlan, path: &str, body: &str) -> bool {
+        let encoding = self.profiles.lookup(&model_of(path, body)).encoding();
+        self.engine.is_within_budget(plan, body, &encoding).await
     }
 
     /// Waits until everything is recorded and the session folders are current. Returns how many requests and
@@ -201,9 +212,10 @@ pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
     ProviderReply { text, calls, id, usage, model_calls, is_truncated: !is_complete }
 }
 
-/// The requested model; empty if it cannot be read.
-fn model_of(body: &str) -> String {
-    find_member(body, "model").and_then(|model| serde_json::from_str(model).ok()).unwrap_or_default()
+/// The requested model, by the body or else by the path; empty if neither names one.
+fn model_of(path: &str, body: &str) -> String {
+    let named: Option<String> = find_member(body, "model").and_then(|model| serde_json::from_str(model).ok());
+    named.filter(|model| !model.is_empty()).or_else(|| model_in_path(path)).unwrap_or_default()
 }
 
 fn neap_headers(plan: &RequestPlan) -> Vec<(&'static str, String)> {
@@ -269,7 +281,11 @@ mod tests {
             ("not JSON", ""),
         ];
         for (body, want) in table {
-            assert_eq!(model_of(body), want, "{body}");
+            assert_eq!(model_of("/v1/messages", body), want, "{body}");
         }
+        let azure = "/openai/deployments/gpt-4o/chat/completions?api-version=1";
+        assert_eq!(model_of(azure, r#"{"messages":[]}"#), "gpt-4o");
+        assert_eq!(model_of(azure, r#"{"model":"","messages":[]}"#), "gpt-4o");
+        assert_eq!(model_of(azure, r#"{"model":"gpt-5","messages":[]}"#), "gpt-5");
     }
 }

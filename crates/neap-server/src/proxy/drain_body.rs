@@ -34,6 +34,7 @@ pub(super) async fn drain_on_drop(State(limits): State<ProxyLimits>, request: Re
             deadline: Instant::now() + limits.body_timeout,
             frame_timeout: limits.body_frame_timeout,
             frame_timer: None,
+            bytes_per_second: limits.body_bytes_per_second.max(1),
         }),
     })
 }
@@ -45,6 +46,14 @@ struct DrainedBody {
     frame_timeout: Duration,
     /// Runs while the next frame is awaited.
     frame_timer: Option<Pin<Box<Sleep>>>,
+    bytes_per_second: u32,
+}
+
+impl DrainedBody {
+    /// Grants the time that a frame may have taken.
+    fn extend_deadline(&mut self, bytes: usize) {
+        self.deadline += Duration::from_secs(bytes as u64) / self.bytes_per_second;
+    }
 }
 
 #[derive(Debug)]
@@ -82,6 +91,9 @@ impl HttpBody for DrainedBody {
             && (Instant::now() < self.deadline || frame.is_none())
         {
             self.frame_timer = None;
+            if let Some(Ok(frame)) = &frame {
+                self.extend_deadline(frame.data_ref().map_or(0, Bytes::len));
+            }
             self.has_more = matches!(frame, Some(Ok(_)));
             return Poll::Ready(frame);
         }

@@ -57,7 +57,11 @@ impl ProxyError {
                 "neap does not serve this path here; `neap serve` serves MCP at /mcp".to_owned()
             }
             ProxyError::Upgrade => "neap does not upgrade connections: it speaks HTTP only".to_owned(),
-            ProxyError::TooLarge => format!("the request is longer than {BODY_BYTES_MAX} bytes"),
+            ProxyError::TooLarge => format!(
+                "the request has more than {BODY_BYTES_MAX} bytes ({} MiB), the most that neap reads of one. hint: upload \
+                 large files to the provider's files API, which neap forwards whatever their size",
+                BODY_BYTES_MAX >> 20
+            ),
             ProxyError::Busy => "other requests use all memory for bodies; send it again in a moment".to_owned(),
             ProxyError::BodyTimeout => "the request body did not arrive in time; send it again".to_owned(),
             ProxyError::OwnToken => {
@@ -130,11 +134,12 @@ mod tests {
 
     #[test]
     fn faults_are_told_in_the_providers_shape() {
+        let too_large = ProxyError::TooLarge.body(WireApi::Chat)["error"].take();
         assert_eq!(
-            ProxyError::TooLarge.body(WireApi::Chat),
-            json!({"error": {"message": "the request is longer than 16777216 bytes", "type": "invalid_request_error",
-                "param": null, "code": "request_too_large"}})
+            (&too_large["type"], &too_large["code"]),
+            (&json!("invalid_request_error"), &json!("request_too_large"))
         );
+        assert!(too_large["message"].as_str().is_some_and(|text| text.contains("67108864 bytes (64 MiB)")));
         assert_eq!(
             ProxyError::Unreachable("refused".into()).body(WireApi::Messages),
             json!({"type": "error", "error": {"type": "api_error",

@@ -12,7 +12,9 @@ pub struct ProxyLimits {
     pub head_bytes_max: usize,
     /// Between two frames of a body.
     pub body_frame_timeout: Duration,
+    /// For a whole body, plus the time that it takes at `body_bytes_per_second`.
     pub body_timeout: Duration,
+    pub body_bytes_per_second: u32,
     pub connections_max: usize,
 }
 
@@ -23,6 +25,7 @@ impl Default for ProxyLimits {
             head_bytes_max: 16 << 10,
             body_frame_timeout: Duration::from_secs(30),
             body_timeout: Duration::from_secs(300),
+            body_bytes_per_second: 64 << 10,
             connections_max: 2_048,
         }
     }

@@ -1,10 +1,10 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
-//! `origin_check` admits a request, `body` reads and decompresses it, `decide` alone may change it,
-//! `upstream` picks its provider and `relay` forwards it and its response, while `response_recorder` records
-//! the response. `tool_loop` runs Neap's own tools, `token_guard` keeps the token of `/mcp` from providers, and
-//! `unrecorded` counts and reports what could not be stored in time. Callers' keys are neither
-//! stored nor logged.
+//! `origin_check` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
+//! while it arrives, `decide` alone may change it, `upstream` picks its provider and `relay` forwards it and its
+//! response, while `response_recorder` records the response. `tool_loop` runs Neap's own tools, `token_guard` keeps
+//! the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be stored in time. Callers'
+//! keys are neither stored nor logged.
 
 mod body;
 mod decide;
@@ -24,6 +24,7 @@ mod throttled_log;
 mod token_guard;
 mod tool_loop;
 mod unrecorded;
+mod upload;
 mod upstream;
 
 use std::future::Future;
@@ -59,7 +60,7 @@ pub use upstream::Upstreams;
 
 struct Proxy {
     origin_check: OriginCheck,
-    token_guard: TokenGuard,
+    token_guard: Arc<TokenGuard>,
     upstreams: Upstreams,
     clients: HttpClients,
     decider: Arc<Decider>,
@@ -114,7 +115,7 @@ impl BoundProxy {
         let Self { listener, address, upstreams, notify } = self;
         let proxy = Proxy {
             origin_check: OriginCheck::new(hosts),
-            token_guard,
+            token_guard: Arc::new(token_guard),
             upstreams,
             clients: HttpClients::new()?,
             decider: Arc::new(decider),

@@ -52,7 +52,10 @@ fn endpoint_path(path: &str, reading: &str) -> Option<String> {
     let before: Vec<String> = before.iter().map(version).collect();
     // The session name is the caller's and stays as written.
     let name = name.map(|name| format!("/{SESSION}/{}", session_name(path).unwrap_or(name))).unwrap_or_default();
-    Some(format!("{name}{}{}", join_segments(&before), join_segments(&lowercase(end))))
+    // An endpoint that is known as it is written stays so: at Vertex AI it contains the model's name.
+    let written = join_segments(end);
+    let end = if parse_endpoint(&written).is_some() { written } else { join_segments(&lowercase(end)) };
+    Some(format!("{name}{}{end}", join_segments(&before)))
 }
 
 /// How many trailing segments form the endpoint, if any.
@@ -170,6 +173,14 @@ mod tests {
             ("/openai/deployments/My-GPT/chat/completions", "/openai/deployments/My-GPT/chat/completions"),
             ("/openai//deployments/My-GPT/Chat/Completions/", "/openai/deployments/My-GPT/chat/completions"),
             ("/models/a%2FB/v1/messages", "/models/a%2FB/v1/messages"),
+            (
+                "/V1/p//publishers/anthropic/models/Opus%404:streamRawPredict",
+                "/v1/p/publishers/anthropic/models/Opus%404:streamRawPredict",
+            ),
+            (
+                "/v1/publishers/anthropic/models/opus%3ArawPredict",
+                "/v1/publishers/anthropic/models/opus:rawPredict",
+            ),
             ("/s/a;b/v1/messages", "/s/a;b/v1/messages"),
             ("/x/../s/Mine/v1/messages", "/s/Mine/v1/messages"),
             ("/s/../s/Mine/v1/messages", "/s/Mine/v1/messages"),

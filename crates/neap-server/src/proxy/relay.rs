@@ -13,6 +13,7 @@ use neap_model::client::{ResponseTap, root_cause};
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::LocalAnswer;
 
+use super::body::ReceivedBody;
 use super::decide::{HistoryRequest, RequestDecision};
 use super::error::ProxyError;
 use super::response_recorder::{RecordedBody, ResponseRecorder};
@@ -79,15 +80,16 @@ impl Proxy {
         }
         let is_history = route.kind != RouteKind::Other && parts.method == Method::POST;
         let headers = self.upstreams.request_headers(&parts.headers, is_history)?;
-        let received = body::read(body, &parts.headers).await?;
-        let decoded = body::decoded(received.clone(), &parts.headers).await;
-        if self.has_own_token(&received, decoded.as_ref().ok()).await {
-            return Err(ProxyError::OwnToken);
-        }
-        let (bytes, mut decision) = match is_history {
-            true => self.decide_history(route, parts, decoded?).await?,
-            false => (received, self.check_budget(route, decoded?).await?),
+        let received = match self.receive(route, parts, body, is_history).await? {
+            ReceivedBody::Whole(received) => received,
+            ReceivedBody::Started(body) => {
+                let response = self.send_upload(route, parts, headers, body).await?;
+                let response =
+                    self.client_response(route, passthrough(response), RequestDecision::default(), began);
+                return Ok((response, false));
+            }
         };
+        let (bytes, mut decision) = self.decide_body(route, parts, received, is_history).await?;
         if decision.over_budget.is_some() {
             self.request_metrics.count_over_budget();
         }
@@ -108,6 +110,27 @@ impl Proxy {
             None => passthrough(response),
         };
         Ok((self.client_response(route, upstream_response, decision, began), is_changed))
+    }
+
+    /// Checks a body and decides what is sent in its place.
+    async fn decide_body(
+        self: &Arc<Self>,
+        route: &Route<'_>,
+        parts: &Parts,
+        received: Bytes,
+        is_history: bool,
+    ) -> Result<(Bytes, RequestDecision), ProxyError> {
+        let decoded = match is_history || self.is_read_whole(route, &parts.headers) {
+            true => body::decoded(received.clone(), &parts.headers).await,
+            false => Ok(received.clone()),
+        };
+        if self.has_own_token(&received, decoded.as_ref().ok()).await {
+            return Err(ProxyError::OwnToken);
+        }
+        match is_history {
+            true => self.decide_history(route, parts, decoded?).await,
+            false => Ok((received, self.check_budget(route, content_type(&parts.headers), decoded?).await?)),
+        }
     }
 
     /// Whether a body contains the token for `/mcp`, as received or decompressed.
@@ -131,12 +154,17 @@ impl Proxy {
     }
 
     /// Applies the user's budget to a body that is not a history Neap reads.
-    async fn check_budget(&self, route: &Route<'_>, body: Bytes) -> Result<RequestDecision, ProxyError> {
+    async fn check_budget(
+        &self,
+        route: &Route<'_>,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<RequestDecision, ProxyError> {
         if body.is_empty() || self.decider.budget.is_none() {
             return Ok(RequestDecision::default());
         }
-        let (decider, path) = (self.decider.clone(), route.path.to_owned());
-        let over = run_blocking(body.len(), move || decider.budget_overflow(&path, &body)).await;
+        let (decider, path, kind) = (self.decider.clone(), route.path.to_owned(), content_type.to_owned());
+        let over = run_blocking(body.len(), move || decider.budget_overflow(&path, &kind, &body)).await;
         match over.and_then(|overflow| self.decider.over_budget_error(route.api, &overflow, false)) {
             Some(fault) => Err(fault),
             None => Ok(RequestDecision { over_budget: over, ..RequestDecision::default() }),
@@ -152,7 +180,7 @@ impl Proxy {
         bytes: Bytes,
     ) -> Result<(Bytes, RequestDecision), ProxyError> {
         let Ok(text) = std::str::from_utf8(&bytes) else {
-            let decision = self.check_budget(route, bytes.clone()).await?;
+            let decision = self.check_budget(route, "", bytes.clone()).await?;
             return Ok((bytes, decision));
         };
         let headers: Vec<(String, String)> =
@@ -260,7 +288,10 @@ fn request_target(path: &str, parts: &Parts) -> String {
     format!("{address}{path}{query}")
 }
 
+pub(super) fn content_type(headers: &HeaderMap) -> &str {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
 fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
+    content_type(headers).trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }

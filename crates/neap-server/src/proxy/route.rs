@@ -78,6 +78,13 @@ mod tests {
             ("/v1/messages/", WireApi::Messages, RouteKind::Answer, "/v1/messages/"),
             ("/v1/messages/count_tokens", WireApi::Messages, RouteKind::Count, "/v1/messages/count_tokens"),
             ("/v1/models", WireApi::Chat, RouteKind::Other, "/v1/models"),
+            (
+                "/v1/p/publishers/anthropic/models/m:rawPredict",
+                WireApi::Messages,
+                RouteKind::Answer,
+                "/v1/p/publishers/anthropic/models/m:rawPredict",
+            ),
+            ("/model/m/invoke", WireApi::Chat, RouteKind::Other, "/model/m/invoke"),
             ("/s/mine", WireApi::Chat, RouteKind::Other, "/s/mine"),
             ("/", WireApi::Chat, RouteKind::Other, "/"),
         ];

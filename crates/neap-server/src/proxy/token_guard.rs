@@ -54,6 +54,11 @@ impl TokenGuard {
         [text, &once, &twice].into_iter().any(|text| self.has_token(text.as_bytes()))
     }
 
+    /// How many bytes at the end of a text may be the beginning of the token.
+    pub(crate) fn overlap_bytes(&self) -> usize {
+        self.forms.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1)
+    }
+
     pub(crate) fn has_token(&self, bytes: &[u8]) -> bool {
         self.forms.iter().any(|form| memchr::memmem::find(bytes, form).is_some())
     }

@@ -167,17 +167,18 @@ impl OwnToolLoop {
             results.push(tool_result(api, &call.id, &text));
         }
         let request = std::str::from_utf8(&self.request.body).unwrap_or_default();
+        let path = self.request.url.path();
         let next = |results: &[Json]| continuation_body(api, request, &output, results);
         let mut body = next(&results);
         if let Some(long) = &body
-            && !self.proxy.decider.is_within_budget(&self.plan, long).await
+            && !self.proxy.decider.is_within_budget(&self.plan, path, long).await
         {
             let text = json!({"error": NO_ROOM}).to_string();
             results = calls.iter().map(|call| tool_result(api, &call.id, &text)).collect();
             body = next(&results);
         }
         let Some(body) = body else { return Err(ProxyError::Unreadable("it has no message history".to_owned())) };
-        if !self.proxy.decider.is_within_budget(&self.plan, &body).await {
+        if !self.proxy.decider.is_within_budget(&self.plan, path, &body).await {
             // The model's own output is too long already.
             return Err(ProxyError::ContextFull(
                 "the budget leaves no room to send tool results to the model".to_owned(),

@@ -136,6 +136,10 @@ impl Proxy {
         self.log.lock().expect("a log").clone()
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     #[cfg(unix)]
     pub(crate) fn signal(&self, name: &str) {
         let ran = Command::new("kill").args([name, &self.child.id().to_string()]).status().expect("kill runs");

@@ -4,6 +4,7 @@
 mod cached_counter;
 mod chat;
 mod compaction;
+mod endpoint;
 mod messages;
 mod parts;
 mod render;
@@ -22,11 +23,12 @@ use std::sync::Arc;
 
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    ClientRequest, ContentBlocks, Endpoint, HistoryItem, HistoryPart, RenderedHistory, Speaker, WireApi,
+    ClientRequest, ContentBlocks, HistoryItem, HistoryPart, RenderedHistory, Speaker, WireApi,
 };
 
 pub use cached_counter::CachedCounter;
 pub use compaction::{CompactionInput, LocalAnswer};
+pub use endpoint::{model_in_path, parse_endpoint};
 use parts::ItemPart;
 use request_cache::ParsedRequest;
 use splice::Splice;
@@ -41,6 +43,8 @@ pub struct WireRequest {
     body: Object,
     items: Vec<Json>,
     parsed: ClientRequest,
+    /// As the path names it, which counts where the body does not.
+    path_model: Option<String>,
     /// Hidden tool turns to send in place of items.
     splices: Vec<Splice>,
     /// As the client sent it, if something is trimmed.
@@ -55,29 +59,6 @@ pub struct FixedParts {
     pub tools: Tokens,
     pub other: Tokens,
 }
-
-/// The wire format and purpose of a path; `None` if its requests carry no history.
-pub fn parse_endpoint(path: &str) -> Option<(WireApi, Endpoint)> {
-    let path = path.split('?').next().unwrap_or_default().trim_end_matches('/');
-    let path = match path.strip_prefix("/s/") {
-        Some(rest) => rest.find('/').map(|at| &rest[at..])?,
-        None => path,
-    };
-    // Providers use prefixes of their own: `/v1`, `/api/v1`, `/openai/deployments/<model>`. Messages of a thread
-    // are another protocol.
-    let known = ENDPOINTS.iter().find(|(end, ..)| path.ends_with(end) && !path.contains("/threads/"));
-    known.map(|(_, api, endpoint)| (*api, *endpoint))
-}
-
-/// By the end of the path.
-const ENDPOINTS: [(&str, WireApi, Endpoint); 6] = [
-    ("/chat/completions", WireApi::Chat, Endpoint::Generate),
-    ("/responses", WireApi::Responses, Endpoint::Generate),
-    ("/responses/compact", WireApi::Responses, Endpoint::Compact),
-    ("/responses/input_tokens", WireApi::Responses, Endpoint::CountTokens),
-    ("/messages", WireApi::Messages, Endpoint::Generate),
-    ("/messages/count_tokens", WireApi::Messages, Endpoint::CountTokens),
-];
 
 impl WireRequest {
     /// `None` if the path's requests carry no history.
@@ -108,7 +89,8 @@ impl WireRequest {
             compaction_at: None,
             trimmed: Default::default(),
         };
-        Ok(Some(Self { body, items, parsed, splices: Vec::new(), received: None, is_changed: false }))
+        let path_model = model_in_path(path);
+        Ok(Some(Self { body, items, parsed, path_model, splices: Vec::new(), received: None, is_changed: false }))
     }
 
     /// As it is to be sent, if nothing is cut.
@@ -117,7 +99,7 @@ impl WireRequest {
     }
 
     pub fn model(&self) -> Option<String> {
-        self.body.text_of("model")
+        self.body.text_of("model").or_else(|| self.path_model.clone())
     }
 
     pub fn is_streaming(&self) -> bool {
