@@ -57,7 +57,7 @@ impl Proxy {
         if self.token_guard.has_token(&body.start) {
             return Err(ProxyError::OwnToken);
         }
-        let url = self.upstreams.url(route, parts.uri.query());
+        let url = self.upstreams.url(route, parts.uri.query(), &parts.headers);
         let (upload, fault) = Upload::new(self.token_guard.clone(), body);
         let request = self.clients.for_url(&url).request(parts.method.clone(), url).headers(headers);
         let sent = request.body(reqwest::Body::wrap(upload)).send().await;
