@@ -26,7 +26,7 @@ fn provider() -> Mock {
 /// A long conversation without the name of its model.
 fn history(key: &str) -> Value {
     let said = |nth: usize| {
-        let role = if nth % 2 == 0 { "user" } else { "assistant" };
+        let role = if nth.is_multiple_of(2) { "user" } else { "assistant" };
         json!({"role": role, "content": format!("Message {nth}. {}", "The pump in hall 3 failed again. ".repeat(60))})
     };
     json!({"stream": true, "max_tokens": 100, key: (0..61).map(said).collect::<Vec<_>>()})
