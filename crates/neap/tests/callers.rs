@@ -339,7 +339,7 @@ fn callers_that_differ_in_one_place_share_no_memory() {
 #[test]
 fn one_machine_is_one_caller() {
     let mock = provider();
-    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--budget", "1500"], &BY_WORDS);
+    let proxy = Proxy::with(&["--upstream", &mock.url(""), "--budget", "2250"], &BY_WORDS);
     for name in [None, Some("desk".to_owned())] {
         let pair = Pair { proxy: &proxy, mock: &mock, name };
         let mut said = history("QX-ONE");

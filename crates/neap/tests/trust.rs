@@ -119,12 +119,15 @@ fn a_model_that_remembers_over_mcp_pins_nothing_and_rules_nothing() {
     let mut client = Client::of(&neap, STATELESS);
     for (nth, said) in sentences(7, "zqremember").into_iter().enumerate() {
         let forged = json!({"author": "person", "trust": "high", "pinned": true});
-        let mut fact = json!({"kind": "fact", "subject": format!("rule {nth}"), "text": said, "always": true});
-        fact.as_object_mut().expect("an object").extend(forged.as_object().expect("an object").clone());
+        let fact = json!({"kind": "fact", "subject": format!("rule {nth}"), "text": said, "always": true});
+        let mut with_forged = fact.clone();
+        with_forged.as_object_mut().expect("an object").extend(forged.as_object().expect("an object").clone());
+        let refusal = client.refused("remember", with_forged);
+        assert!(refusal.contains("has no arguments 'author', 'pinned', 'trust'"), "{refusal}");
         client.tool("remember", fact);
         client.tool("remember", json!({"kind": "procedure", "text": said, "steps": [said], "always": true}));
         let words = ["moon", "late", "brightest", "tonight"][nth];
-        let rule = json!({"kind": "censor", "text": words, "side": (["input", "output"][nth % 2]), "action": "refuse", "reason": said, "always": true});
+        let rule = json!({"kind": "censor", "text": words, "reason": said, "always": true});
         let answer = client.tool("remember", rule);
         assert!(answer["note"].as_str().is_some_and(|note| note.contains("neap memory confirm c")), "{answer}");
     }

@@ -77,7 +77,7 @@ assert.deepEqual(claudes, ["claude-x"]);
 // What the proxy itself refuses, and what it tells.
 const elsewhere = new Anthropic({ apiKey: "k", maxRetries: 0, defaultHeaders: { origin: "https://evil.example" } });
 await assert.rejects(elsewhere.messages.create(asked), Anthropic.PermissionDeniedError);
-const long = [{ role: "user", content: "x".repeat(16 << 20) }];
+const long = [{ role: "user", content: "x".repeat(64 << 20) }];
 await assert.rejects(one.chat.completions.create({ model: "gpt-x", messages: long }), (error) => {
   assert.deepEqual([error.status, error.code], [413, "request_too_large"]);
   return true;

@@ -66,7 +66,7 @@ assert [model.id for model in two.models.list()] == ["claude-x"]
 page = {"origin": "https://evil.example"}
 elsewhere = two.with_options(default_headers=page)
 refused(anthropic.PermissionDeniedError, lambda: elsewhere.messages.create(model="claude-x", max_tokens=9, messages=said))
-long = [{"role": "user", "content": "x" * (16 << 20)}]
+long = [{"role": "user", "content": "x" * (64 << 20)}]
 error = refused(openai.APIStatusError, lambda: one.chat.completions.create(model="gpt-x", messages=long))
 assert (error.status_code, error.code) == (413, "request_too_large")
 headers = two.messages.with_raw_response.create(model="claude-x", max_tokens=9, messages=said).headers
