@@ -274,7 +274,7 @@ mod tests {
         }
         assert_eq!(of("claude-opus-4-5"), (1_200, 1_600));
         assert_eq!(of("qwen3-coder"), (1_050, 1_500));
-        assert_eq!(of("some-local-model"), (1_200, 1_500));
+        assert_eq!(of("some-local-model"), (1_200, 1_600));
     }
 
     #[test]
