@@ -55,6 +55,7 @@ class Provider(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     kept = []
+    heads = []
     says = {}
 
     def log_message(self, *_):
@@ -80,4 +81,5 @@ class Provider(BaseHTTPRequestHandler):
             return self.answer(404, b'{"type":"error","error":{"type":"not_found_error","message":"no"}}')
         asked = json.loads(body)
         self.kept.append(asked)
+        self.heads.append((self.path, dict(self.headers)))
         self.answer(200, say(asked, len(self.kept)), "text/event-stream")

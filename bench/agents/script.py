@@ -19,6 +19,12 @@ FACTS = {
 }
 KINDS = list(FACTS)
 
+FILLERS = {
+    "prose": "reports of changes, and every fourth turn a short command",
+    "coding": "every turn a command: files are read, searched and written, tests are run",
+    "documents": "every turn a part of a document",
+}
+
 
 def asked(turn, turns):
     """The kind of fact that is asked for in a turn, and how many turns after it was told."""
@@ -35,6 +41,10 @@ def files(kind):
     return sorted(path for path in ROOT.glob(pattern) if path.stat().st_size > 2_000)
 
 
+def lines(turns, filler):
+    return [line(turn, turns, filler) for turn in range(1, turns + 1)]
+
+
 def line(turn, turns, filler):
     """What the user says in a turn."""
     if FIRST <= turn < FIRST + len(KINDS):
@@ -46,19 +56,37 @@ def line(turn, turns, filler):
             return f"Step {turn}: please run the check of part {turn} and tell me."
         return f"Step {turn}: I changed src/part_{turn}.rs. {PROSE}"
     if filler == "coding":
-        every = files("coding")
-        return f"Step {turn}: please run over {every[turn * 7 % len(every)].name} once more and fix what is wrong there."
+        return f"Step {turn}: please run over {coded(turn).name} once more and {TASKS[turn % len(TASKS)]}."
     every = files("documents")
     text = every[turn % len(every)].read_text()
     at = turn * 2_500 % max(len(text) - 5_000, 1)
     return f"Step {turn}: here is a part of a document, keep what matters of it.\n\n{text[at:at + 5_000]}"
 
 
+TASKS = ["read it", "see where its functions are used", "write it anew", "run its tests"]
+
+
+def coded(turn):
+    """The file that a turn is about: one for several turns, and some of them come back."""
+    every = files("coding")
+    return every[turn // len(TASKS) * 7 % min(len(every), 24)]
+
+
 def command(turn_text):
-    """The command that the model runs for a message: a check, or reading the file that the message names."""
+    """The command that the model runs for a message: a check, or what the message says about a file that it names."""
     for path in files("coding"):
-        if f" {path.name} " in turn_text:
-            return f"head -c 9000 {path}"
+        if f" {path.name} " not in turn_text:
+            continue
+        task = next(at for at, words in enumerate(TASKS) if words in turn_text)
+        step = int(turn_text.split("Step ")[1].split(":")[0])
+        own = path.name
+        return [
+            f"cat {path} | head -c 9000",
+            f"grep -rn 'pub fn' {path.parent} | head -c 8000",
+            f"cat > {own} <<'END'\n// Version {step}\n{path.read_text()[step * 100 % 2_000:][:2_500]}\nEND",
+            f"for i in $(seq 1 150); do echo \"test {own[:-3]}::case_$i ... ok\"; done; echo 'test {own[:-3]}::last_{step} ... FAILED'; "
+            f"echo \"thread 'last_{step}' panicked at {own}:{step}: left 1, right 2\"; echo 'test result: FAILED. 150 passed; 1 failed'",
+        ][task]
     return "echo " + "out " * 60
 
 

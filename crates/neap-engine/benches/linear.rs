@@ -17,7 +17,7 @@ use neap_core::base::tenant::Tenant;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{Chain, TopicTracker};
 use neap_core::memory::censor::compile;
-use neap_core::memory::standing_instructions::standing_instructions;
+use neap_core::memory::stated::stated;
 use neap_core::memory::{Author, CensorPattern};
 use neap_core::recall::snippet;
 use neap_core::session::summary::{SummarizerKind, SummaryRequest};
@@ -129,7 +129,7 @@ fn steps() -> Vec<Step> {
         }),
         step("ids", Box::new(|text| drop(black_box(EffortId::from_name(text))))),
         step("topics", Box::new(|text| drop(black_box(TopicTracker::default().observe_user(text, Stamp(1)))))),
-        step("standing", Box::new(|text| drop(black_box(standing_instructions(text))))),
+        step("standing", Box::new(|text| drop(black_box(stated(text))))),
         step("censors", {
             let patterns =
                 [CensorPattern::Words("heron seven".to_owned()), CensorPattern::Regex("heron-[0-9]+".to_owned())];

@@ -1,7 +1,5 @@
 //! Sizes of the engine's caches, so that one that grows without bound can be found.
 
-use std::sync::PoisonError;
-
 use crate::engine::Engine;
 use crate::session::Session;
 
@@ -74,11 +72,5 @@ impl Session {
             CacheSize::new("exchanges", self.stream.logs.exchanges(), 0),
             CacheSize::new("messages sent", self.stream.sent.message_count(), 0),
         ]
-    }
-}
-
-impl crate::ingest::SessionCache {
-    fn all_counts(&self) -> Vec<neap_model::wire::request::CachedCounter> {
-        self.counts_by_encoding().lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 }

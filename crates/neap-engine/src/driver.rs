@@ -113,7 +113,8 @@ impl Driver<'_> {
                 // A reply that a censor must check first is shown at the end.
                 run.is_buffered = request.buffer_output;
                 let answer = self.call_model(&request, run.watch).await;
-                run.model_answered();
+                // The model's time does not count.
+                run.since = Instant::now();
                 answer
             }
         })
@@ -200,11 +201,6 @@ pub(crate) struct DriverRun<'p, 'w> {
 impl<'p, 'w> DriverRun<'p, 'w> {
     pub(crate) fn new(parts: &'p Parts, watch: &'w mut dyn TurnObserver) -> Self {
         Self { recorder: Recorder::new(parts), watch, announced: 0, is_buffered: false, since: Instant::now() }
-    }
-
-    /// Restarts the timer, so that it does not count the model's time.
-    pub(crate) fn model_answered(&mut self) {
-        self.since = Instant::now();
     }
 
     pub(crate) fn committed(&mut self, session: &StreamId, ops: &[MemoryOp]) {

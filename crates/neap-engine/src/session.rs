@@ -282,8 +282,7 @@ impl Session {
             None => None,
         };
         let (driver, stream) = self.driver();
-        let turn =
-            Turn::from_messages(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
+        let turn = Turn::new(&driver.turn_context(stream), author, user_message, reply_message, stored_id)?;
         match driver.run_turn(stream, turn, observer).await {
             Ok(TurnOutcome { turn, reply, incomplete, banners, refusals, scope, ledger }) => match reply {
                 Ok(text) => Ok(TurnReply { turn, text, incomplete, banners, refusals, scope, ledger }),

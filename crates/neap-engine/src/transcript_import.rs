@@ -1,5 +1,7 @@
 //! Imports transcripts of other programs: each record once, however often a transcript is read.
 
+use std::sync::Arc;
+
 use neap_core::base::digest::Digest;
 use neap_core::base::handle::Handle;
 use neap_core::base::ids::{SessionId, TurnNo};
@@ -156,17 +158,7 @@ impl Engine {
         if steps.is_empty() {
             return Ok(Committed::Yes);
         }
-        let store = self.parts.store.as_ref();
-        let prompt = match stream.state.head().pending.last_key_value() {
-            Some((turn, _)) => {
-                let exchanges = fetch_exchanges(store, &stream.id, &stream.state, &Handle::Turn(*turn)).await?;
-                exchanges
-                    .first()
-                    .and_then(|exchange| exchange.messages.first())
-                    .map(|counted| counted.message.content.clone())
-            }
-            None => None,
-        };
+        let prompt = self.open_prompt(stream).await?;
         let mut importer = TranscriptImporter::resumed(&stream.state, prompt.as_deref());
         let mut batch = ImportBatch::default();
         let mut last: Option<&TranscriptStep> = None;
@@ -213,6 +205,15 @@ impl Engine {
         }
     }
 
+    /// The message of the turn that has not ended.
+    async fn open_prompt(&self, stream: &OpenStream) -> Result<Option<Arc<str>>, EngineError> {
+        let Some((turn, _)) = stream.state.head().pending.last_key_value() else { return Ok(None) };
+        let (store, turn) = (self.parts.store.as_ref(), Handle::Turn(*turn));
+        let exchanges = fetch_exchanges(store, &stream.id, &stream.state, &turn).await?;
+        let message = exchanges.first().and_then(|exchange| exchange.messages.first());
+        Ok(message.map(|counted| counted.message.content.clone()))
+    }
+
     fn begin_session(
         &self,
         stream: &mut OpenStream,
@@ -244,10 +245,11 @@ impl Engine {
         let efforts = count(|event| matches!(event, Event::Effort(EffortEvent::Opened { .. })));
         let turn = stream.state.turn();
         if let Some(end) = keys.last() {
-            let line = HistoryHead { asked: *end, answered: Vec::new() };
+            let history = HistoryHead { asked: *end, answered: Vec::new() };
             let links = keys.iter().map(|digest| HistoryLink { digest: *digest, turn }).collect();
             let at = events.last().map_or_else(|| stream.state.head().updated, |recorded| recorded.at);
-            events.push(stream.state.record(at, ClientEvent::HistoryLinked { turn, links, line, tenant: None }));
+            events
+                .push(stream.state.record(at, ClientEvent::HistoryLinked { turn, links, history, tenant: None }));
         }
         let committed = recorder.commit(stream, events).await?;
         if !committed.is_stale() {
@@ -266,10 +268,10 @@ impl Engine {
         stream: &mut OpenStream,
         recorder: &mut Recorder<'_>,
     ) -> Result<Committed, EngineError> {
-        let line = stream.state.head().line.clone();
+        let history = stream.state.head().history.clone();
         self.attach(session).await?.call_tool("close_effort", "{}").await?;
         stream.reload(self.parts.store.as_ref()).await?;
-        if stream.state.head().line == line {
+        if stream.state.head().history == history {
             return Ok(Committed::Yes);
         }
         recorder.count_conflict(&stream.id)?;

@@ -31,9 +31,9 @@ impl Engine {
             }
             let turn = stream.state.turn();
             let links = [claimed, full_name].map(|digest| HistoryLink { digest, turn }).to_vec();
-            let head = stream.state.head().line.clone();
-            let line = head.unwrap_or_else(|| HistoryHead { asked: full_name, answered: Vec::new() });
-            let linked = ClientEvent::HistoryLinked { turn, links, line, tenant: None };
+            let head = stream.state.head().history.clone();
+            let history = head.unwrap_or_else(|| HistoryHead { asked: full_name, answered: Vec::new() });
+            let linked = ClientEvent::HistoryLinked { turn, links, history, tenant: None };
             let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(true);

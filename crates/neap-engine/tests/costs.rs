@@ -92,7 +92,7 @@ impl Talk {
             let text = format!("Noted {}. {}", self.turns, "I keep that in mind. ".repeat(4));
             self.history.push(json!({"role": "assistant", "content": [{"type": "text", "text": text}]}));
             let usage = self.reports_usage.then_some(used);
-            let reply = ProviderReply { text, usage, model_calls: 1, ..ProviderReply::default() };
+            let reply = ProviderReply { text, usage, ..ProviderReply::default() };
             self.engine.complete_request(&plan, &reply).await.unwrap();
         }
         epoch

@@ -165,11 +165,11 @@ pub(crate) async fn of_old(client: &Client, key: Option<&str>, id: Option<Sessio
     let back = |digest: &mut Digest| *digest = *digests.get(digest).unwrap_or(digest);
     let mut old = events(recorded.as_ref(), &session).await;
     for recorded in &mut old {
-        if let Event::Client(ClientEvent::HistoryLinked { links, line, tenant, .. }) = &mut recorded.event {
+        if let Event::Client(ClientEvent::HistoryLinked { links, history, tenant, .. }) = &mut recorded.event {
             *tenant = None;
             links.iter_mut().for_each(|link| back(&mut link.digest));
-            back(&mut line.asked);
-            line.answered.iter_mut().for_each(back);
+            back(&mut history.asked);
+            history.answered.iter_mut().for_each(back);
         }
     }
     let has_name = client.headers.iter().any(|(header, _)| header == "x-neap-session");

@@ -44,10 +44,10 @@ fn a_greeting_is_no_history() {
                 let mut whole = own.clone();
                 whole.history.push(said("assistant", "Any time."));
                 let end = *chain(&whole, &Tenant::from_key(Some(SHARED))).links().last().unwrap();
-                if let Some(Event::Client(ClientEvent::HistoryLinked { line, .. })) =
+                if let Some(Event::Client(ClientEvent::HistoryLinked { history, .. })) =
                     events.last_mut().map(|last| &mut last.event)
                 {
-                    line.answered = vec![end];
+                    history.answered = vec![end];
                 }
                 put(&store, &old, events).await;
                 let mut thief = own.showing(name, value);
@@ -188,7 +188,7 @@ fn no_conversation_goes_on_in_a_file() {
             hostile.talk(&engine(&made, Tenancy::Single), "hi").await;
             let id = made.sessions().await.unwrap().pop().unwrap().session;
             let mut export = events(made.as_ref(), &id).await;
-            if let Some(Event::Client(ClientEvent::HistoryLinked { links, line, .. })) =
+            if let Some(Event::Client(ClientEvent::HistoryLinked { links, history, .. })) =
                 export.last_mut().map(|last| &mut last.event)
             {
                 let common = ["hello", "help", "good morning"].map(|text| {
@@ -197,7 +197,7 @@ fn no_conversation_goes_on_in_a_file() {
                 });
                 let turn = neap_core::base::ids::TurnNo(1);
                 links.extend(common.map(|digest| HistoryLink { digest, turn }));
-                *line = HistoryHead { asked: common[0], answered: common.to_vec() };
+                *history = HistoryHead { asked: common[0], answered: common.to_vec() };
             }
             let other = SessionId::from_name("copy").unwrap();
             for name in [None, Some(other)] {
@@ -231,7 +231,7 @@ fn answers_that_are_asked_for_again_do_not_pile_up() {
             session = plan.session;
         }
         let session = session.unwrap();
-        let line = store.load(&session).await.unwrap().unwrap().head().line.clone().unwrap();
+        let line = store.load(&session).await.unwrap().unwrap().head().history.clone().unwrap();
         assert_eq!(line.answered.len(), HistoryHead::REPLIES_MAX);
         client.history.extend([said("assistant", "Story 39."), said("user", "and then?")]);
         assert_eq!(client.send(&many).await.session, Some(session));

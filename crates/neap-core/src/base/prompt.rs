@@ -56,6 +56,12 @@ pub const TRIMMED_REPEATS: &str = include_str!("prompts/trimmed_repeats.md");
 pub const TRIMMED_PLACES: &str = include_str!("prompts/trimmed_places.md");
 /// Before the errors in a JSON document: `{shown}`, `{count}`.
 pub const TRIMMED_PROBLEMS: &str = include_str!("prompts/trimmed_problems.md");
+/// In place of a stale tool result: `{count}`, `{reason}`, `{whole}`.
+pub const STALE: &str = include_str!("prompts/stale.md");
+/// Of a stored result, the end of that line: `{handle}`.
+pub const STALE_WHOLE: &str = include_str!("prompts/stale_whole.md");
+/// In place of an old image: `{came_in}`.
+pub const STALE_IMAGE: &str = include_str!("prompts/stale_image.md");
 /// Tells a model that some of its own messages are shown in part, where the messages themselves do not show it.
 pub const SHOWN_IN_PART: &str = include_str!("prompts/shown_in_part.md");
 /// Before the summaries of a conversation that a host records message by message: `{older}`.

@@ -36,6 +36,12 @@ impl TokenEstimate {
     pub const EXACT: TokenEstimate = TokenEstimate { likely: ONE, worst: ONE };
 }
 
+/// The ratio that a provider's report on one request shows; `None` if it tells nothing about the ratio.
+pub fn reported_ratio(ours: Tokens, theirs: Tokens) -> Option<u64> {
+    let ratio = theirs.0.saturating_mul(ONE).div_ceil(ours.0.max(1));
+    (ours >= OURS_MIN && PLAUSIBLE.contains(&ratio)).then_some(ratio)
+}
+
 /// The ratio that a provider's reports show: a higher one counts at once, a lower one by and by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenRatio {
@@ -46,10 +52,7 @@ pub struct TokenRatio {
 impl TokenRatio {
     /// Ignores a report that tells nothing about the ratio.
     pub fn observe(&mut self, ours: Tokens, theirs: Tokens) {
-        let now = theirs.0.saturating_mul(ONE).div_ceil(ours.0.max(1));
-        if ours < OURS_MIN || !PLAUSIBLE.contains(&now) {
-            return;
-        }
+        let Some(now) = reported_ratio(ours, theirs) else { return };
         self.per_mille = if self.reports == 0 || now >= self.per_mille {
             now
         } else {

@@ -1,11 +1,12 @@
 //! Content blocks, shared between copies of an item. Clients resend the same items with every request, so each
-//! item's digest is computed once and cached here.
+//! item's digest, and what its calls do, is computed once and cached here.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 
 use super::request::{ContentBlock, Speaker};
+use super::tool_use::ToolUse;
 use crate::base::digest::Digest;
 
 /// An item's blocks. Clones share them; mutation copies on write.
@@ -16,6 +17,13 @@ pub struct ContentBlocks(Arc<Inner>);
 struct Inner {
     blocks: Vec<ContentBlock>,
     cached_link: OnceLock<CachedLink>,
+    tool_uses: OnceLock<Vec<(usize, ToolUse)>>,
+}
+
+impl Inner {
+    fn new(blocks: Vec<ContentBlock>) -> Self {
+        Self { blocks, ..Self::default() }
+    }
 }
 
 /// The item's link digest, valid only after `previous` and for `speaker`.
@@ -32,6 +40,21 @@ impl ContentBlocks {
         let cached = self.0.cached_link.get_or_init(|| CachedLink { previous: *last, speaker, link: compute() });
         if cached.previous == *last && cached.speaker == speaker { cached.link } else { compute() }
     }
+
+    /// What the call at a block does.
+    pub(super) fn tool_use(&self, nth: usize) -> Option<&ToolUse> {
+        let uses = self.0.tool_uses.get_or_init(|| {
+            let use_of = |(nth, block): (usize, &ContentBlock)| match block {
+                ContentBlock::ToolCall(call) => Some((nth, ToolUse::of(call))),
+                ContentBlock::Text(_)
+                | ContentBlock::ToolResult { .. }
+                | ContentBlock::Thinking
+                | ContentBlock::Other { .. } => None,
+            };
+            self.0.blocks.iter().enumerate().filter_map(use_of).collect()
+        });
+        uses.binary_search_by_key(&nth, |(at, _)| *at).ok().map(|found| &uses[found].1)
+    }
 }
 
 impl Deref for ContentBlocks {
@@ -45,15 +68,16 @@ impl Deref for ContentBlocks {
 impl DerefMut for ContentBlocks {
     fn deref_mut(&mut self) -> &mut Vec<ContentBlock> {
         let inner = Arc::make_mut(&mut self.0);
-        // Mutation invalidates the cached digest.
+        // Mutation invalidates what is cached.
         inner.cached_link = OnceLock::new();
+        inner.tool_uses = OnceLock::new();
         &mut inner.blocks
     }
 }
 
 impl From<Vec<ContentBlock>> for ContentBlocks {
     fn from(blocks: Vec<ContentBlock>) -> Self {
-        Self(Arc::new(Inner { blocks, cached_link: OnceLock::new() }))
+        Self(Arc::new(Inner::new(blocks)))
     }
 }
 

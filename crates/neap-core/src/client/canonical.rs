@@ -64,7 +64,7 @@ fn canonical_arguments(text: &str) -> String {
     serde_json::from_str::<Value>(text).map_or_else(|_| text.to_owned(), |value| sort_keys(&value).to_string())
 }
 
-fn sort_keys(value: &Value) -> Value {
+pub(super) fn sort_keys(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
             let mut all: Vec<(&String, &Value)> = members.iter().collect();

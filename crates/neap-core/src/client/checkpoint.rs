@@ -1,7 +1,7 @@
 //! Renders what replaces the omitted part of a history: concluded efforts and span summaries, each with a handle
 //! to the original text.
 
-use super::cut_plan::CutPlan;
+use super::cut::CutPlan;
 use crate::base::handle::Handle;
 use crate::base::ids::TurnNo;
 use crate::base::message::Scope;

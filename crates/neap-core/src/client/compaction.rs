@@ -2,7 +2,7 @@
 //! nothing else: so it holds a checkpoint ([`render_checkpoint`]) and the newest items verbatim.
 
 use super::checkpoint::render_checkpoint;
-use super::cut_plan::CutPlan;
+use super::cut::CutPlan;
 use super::request::{ClientRequest, ContentBlock, Endpoint, HistoryItem, Speaker, WireApi};
 use crate::base::handle::Handle;
 use crate::base::ids::TurnNo;

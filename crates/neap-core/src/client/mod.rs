@@ -13,21 +13,17 @@ mod chain;
 mod checkpoint;
 mod compaction;
 mod cut;
-mod cut_plan;
-mod cut_points;
-mod forward;
 pub mod hook_reply;
 mod mask_item;
 mod overflow;
 mod own_tools;
-mod prices;
 mod recall_need;
 mod recording;
+mod repeated_tokens;
 mod request;
 mod request_class;
-mod shorten;
-mod shrink;
 mod signals;
+mod tool_use;
 mod topics;
 pub mod transcript;
 mod trim;
@@ -39,22 +35,23 @@ pub use crate::session::coverage::SummaryCoverage;
 pub use crate::session::request_account::{
     HistoryHead, HistoryLink, HistoryVerdict, RequestAccount, RequestClass, RequestTotals, TokenUsage,
 };
-pub use crate::session::request_cost::{PromptSize, RequestCost, TokenPrices};
+pub use crate::session::request_cost::{RequestCost, TokenPrices};
 pub use append::{append_routed_message, enter_effort, item_messages};
 pub use blocks::ContentBlocks;
 pub use canonical::canonical_bytes;
 pub use chain::Chain;
 pub use checkpoint::render_checkpoint;
 pub use compaction::{compact_history, compaction_budget};
-pub use cut::HistoryCut;
-pub use cut_plan::{Changes, CutInputs, CutPlan, HistoryPart, JsonTokenCounter, RenderedHistory};
-pub use forward::{Bounds, ForwardDecision, decide_forward};
+pub use cut::{
+    Bounds, Changes, CutInputs, CutPlan, ForwardDecision, HistoryCut, HistoryPart, JsonTokenCounter, Prices,
+    RenderedHistory, decide_forward, recall_budget,
+};
 pub use mask_item::mask_item;
 pub use overflow::Overflow;
 pub use own_tools::{HiddenToolTurns, is_steering_tool, offered_tools};
-pub use prices::Prices;
-pub use recall_need::RecallNeed;
+pub use recall_need::{RecallBudget, RecallNeed, query_text};
 pub use recording::{EffortTracker, ItemRecording, LinkedItem, PreparedItem, Resumed, TurnAccount};
+pub use repeated_tokens::RepeatedTokens;
 pub use request::{
     ClientRequest, ContentBlock, Endpoint, HistoryItem, ProviderReply, Speaker, WireApi, items_to_first_message,
     items_to_first_reply,

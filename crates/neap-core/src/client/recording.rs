@@ -133,8 +133,8 @@ impl ItemRecording {
         }
         let turn = state.turn();
         let tenant = state.head().tenant.is_none().then_some(owner);
-        let line = self.head.clone();
-        decided.push(state.record(now, ClientEvent::HistoryLinked { turn, links, line, tenant }));
+        let history = self.head.clone();
+        decided.push(state.record(now, ClientEvent::HistoryLinked { turn, links, history, tenant }));
         if let Some(TurnAccount { turn, request: account }) = self.account
             && self.chunk_end() == self.items.len()
         {
@@ -168,7 +168,7 @@ impl ItemRecording {
             Some(*links <= here && here > 0)
         });
         self.done += known.take_while(|known| *known).count();
-        match state.head().line.clone() {
+        match state.head().history.clone() {
             // Keep the replies of both.
             Some(known) if known.asked == self.head.asked => {
                 self.head = known.clone().with_replies(&self.head.answered);

@@ -106,6 +106,11 @@ impl ContentBlock {
         }
     }
 
+    pub fn is_image(&self) -> bool {
+        let ContentBlock::Other { kind, .. } = self else { return false };
+        ["image", "image_url", "input_image"].contains(&kind.as_str())
+    }
+
     /// Whether it is an image, audio or a file that models do not read as text.
     pub fn is_media(&self) -> bool {
         let ContentBlock::Other { kind, json } = self else { return false };
@@ -131,10 +136,13 @@ pub struct HistoryItem {
     pub blocks: ContentBlocks,
     /// Counted as the client wrote it.
     pub tokens: Tokens,
-    pub cache_breakpoints: usize,
 }
 
 impl HistoryItem {
+    pub fn uncounted(speaker: Speaker, blocks: impl Into<ContentBlocks>) -> Self {
+        Self { speaker, blocks: blocks.into(), tokens: Tokens::ZERO }
+    }
+
     pub fn text(&self) -> String {
         join_text(&self.blocks)
     }
@@ -186,7 +194,6 @@ pub struct ClientRequest {
     pub tool_count: usize,
     /// Cost of everything but the items.
     pub fixed_tokens: Tokens,
-    pub cache_breakpoints: usize,
     pub output_tokens_max: Option<u64>,
     /// Whether it says that no reply is wanted.
     pub is_prewarm: bool,
@@ -252,8 +259,8 @@ pub struct ProviderReply {
     /// The provider's id, which a later request may name in place of the history.
     pub id: Option<String>,
     pub usage: Option<TokenUsage>,
-    /// Calls of the model that `usage` is of: several where it called our tools first. None counts as one.
-    pub model_calls: u64,
+    /// How often the model called our tools first; `usage` is of these calls, too.
+    pub own_tool_rounds: u64,
     /// Whether it broke off: the text is all that arrived.
     pub is_truncated: bool,
 }
@@ -263,19 +270,22 @@ impl ProviderReply {
         self.text.is_empty() && self.calls.is_empty()
     }
 
+    /// Calls of the model that `usage` is of.
+    pub fn model_calls(&self) -> u64 {
+        self.own_tool_rounds + 1
+    }
+
     /// The items as the client will send them back.
     pub fn items(&self, api: WireApi) -> Vec<HistoryItem> {
-        let item = |blocks: ContentBlocks| HistoryItem {
-            speaker: Speaker::Assistant,
-            blocks,
-            tokens: Tokens::ZERO,
-            cache_breakpoints: 0,
-        };
         let text = (!self.text.is_empty()).then(|| ContentBlock::Text(self.text.clone()));
         let blocks = text.into_iter().chain(self.calls.iter().cloned().map(ContentBlock::ToolCall));
         match api {
-            WireApi::Chat | WireApi::Messages => vec![item(blocks.collect())],
-            WireApi::Responses => blocks.map(|block| item(vec![block].into())).collect(),
+            WireApi::Chat | WireApi::Messages => {
+                vec![HistoryItem::uncounted(Speaker::Assistant, blocks.collect::<Vec<_>>())]
+            }
+            WireApi::Responses => {
+                blocks.map(|block| HistoryItem::uncounted(Speaker::Assistant, vec![block])).collect()
+            }
         }
     }
 }

@@ -69,12 +69,8 @@ fn asks_for_summary(last: &HistoryItem) -> bool {
         .iter()
         .rev()
         .find_map(|block| if let ContentBlock::Text(text) = block { Some(text) } else { None });
-    text.is_some_and(|text| ASKS_FOR_SUMMARY.is_match(scanned_prefix(text)) && is_instruction(text))
-}
-
-/// A person asks for a summary in one line; a program's instruction is longer.
-fn is_instruction(text: &str) -> bool {
-    text.len() > 200
+    // A person asks for a summary in one line; a program's instruction is longer.
+    text.is_some_and(|text| ASKS_FOR_SUMMARY.is_match(scanned_prefix(text)) && text.len() > 200)
 }
 
 fn asks_for_title(request: &ClientRequest) -> bool {

@@ -15,6 +15,7 @@ mod system;
 mod this_turn;
 pub mod tools;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 pub(crate) use records::efforts_line;
@@ -192,7 +193,7 @@ impl Assembler<'_> {
         this_turn: ThisTurn<'_>,
         history_percent: u64,
     ) -> Result<Assembled, BudgetTooSmall> {
-        let Assembler { state, logs, tools, counter, knowledge } = *self;
+        let Assembler { state, logs, tools, counter, .. } = *self;
         check_budget(state.policy(), tools, counter)?;
         let budget = state.policy().context_budget();
         let mut ledger = Ledger { budget, evicted: selection.evicted as u64, ..Ledger::default() };
@@ -211,12 +212,8 @@ impl Assembler<'_> {
         ledger.rounds_left_out = turn_part.rounds_left_out;
 
         let room = room - turn_part.tokens;
-        let whole = knowledge.map_or(0, |knowledge| knowledge.items.len());
-        let knowledge =
-            knowledge.map(|knowledge| knowledge.fit_within(room.percent(state.policy().memory_share_percent)));
-        let reduced_memories = knowledge.as_deref().filter(|knowledge| knowledge.items.len() < whole);
-        let reduced_memories =
-            reduced_memories.map(|knowledge| Box::new(knowledge.to_memory_load(LoadCause::Pressure)));
+        let (knowledge, reduced_memories) = self.fit_knowledge(room).unzip();
+        let reduced_memories = reduced_memories.flatten();
         let tail_message = self.charge_knowledge(knowledge.as_deref(), &mut ledger);
         let memories = ledger.tokens.total() - (budget - room);
 
@@ -224,8 +221,8 @@ impl Assembler<'_> {
         let granted = self.layer_budgets(selection, &sections, (room - memories).percent(history_percent));
         let heading = counter.count(crate::base::prompt::SUMMARIES);
         let summaries = records::render_summaries(selection, heading, granted.get(Layer::Summaries), &mut ledger);
-        let logs::RenderedLogs { mut messages, compactions } =
-            logs::render(counter, &sections, &granted, &mut ledger);
+        let rendered = logs::render(counter, &sections, &granted, &mut ledger);
+        let logs::RenderedLogs { mut messages, compactions } = rendered;
         messages.extend(tail_message);
         let turn_start = messages.len();
         messages.extend(turn_part.messages);
@@ -249,6 +246,15 @@ impl Assembler<'_> {
             ledger,
         };
         Ok(Assembled { context, turn_start, compactions, reduced_memories })
+    }
+
+    /// The memories that fit, and what is left of them if that is not all.
+    fn fit_knowledge(&self, room: Tokens) -> Option<(Cow<'_, Knowledge>, Option<Box<MemoryLoad>>)> {
+        let whole = self.knowledge?;
+        let fitted = whole.fit_within(room.percent(self.state.policy().memory_share_percent));
+        let is_reduced = fitted.items.len() < whole.items.len();
+        let reduced = is_reduced.then(|| Box::new(fitted.to_memory_load(LoadCause::Pressure)));
+        Some((fitted, reduced))
     }
 
     /// Enters the memories into the ledger. Where Neap does not write the system text, they form a message of

@@ -95,7 +95,7 @@ pub fn folder_events(
     source: &str,
     now: Stamp,
 ) -> Vec<(Stamp, Event)> {
-    let mut queue = collect_exchanges(folder, now);
+    let queue = collect_exchanges(folder, now);
     let by_id: BTreeMap<&EffortId, &ImportedEffort> = folder.efforts.iter().map(|e| (&e.id, e)).collect();
     let mut left: BTreeMap<EffortId, usize> = BTreeMap::new();
     for id in queue.iter().filter_map(|exchange| exchange.scope.effort()) {
@@ -111,26 +111,10 @@ pub fn folder_events(
     };
     let created = builder.state.create_if_new(began, new);
     builder.events.extend(created.map(|created| (began, created.event)));
-    for exchange in queue.drain(..) {
+    for exchange in queue {
         let effort = exchange.scope.effort().and_then(|id| by_id.get(id).copied());
         let at = exchange.at;
-        let turn = builder.state.turn().next();
-        let message = CountedMessage::new(counter, exchange.user);
-        builder.push(at, TurnEvent::Started { turn, message, turn_id: None, author: Some(Author::Import) });
-        if let Some(effort) = effort {
-            builder.enter_effort(effort, at, turn);
-        }
-        let scope = exchange.scope.clone();
-        builder.push(
-            at,
-            match exchange.reply {
-                Some(reply) => {
-                    let reply = CountedMessage::new(counter, reply);
-                    TurnEvent::Completed { turn, reply, scope, ledger: Box::default() }
-                }
-                None => TurnEvent::Abandoned { turn, reason: AbandonReason::ProcessEnded, scope },
-            },
-        );
+        builder.push_exchange(exchange, effort, counter);
         if let Some(effort) = effort {
             let left = left.entry(effort.id.clone()).or_default();
             *left = left.saturating_sub(1);
@@ -162,6 +146,25 @@ impl EventBuilder {
         let event = event.into();
         self.state.record(at, event.clone());
         self.events.push((at, event));
+    }
+
+    fn push_exchange(
+        &mut self,
+        exchange: ImportedExchange,
+        effort: Option<&ImportedEffort>,
+        counter: &dyn TokenCounter,
+    ) {
+        let ImportedExchange { scope, at, user, reply } = exchange;
+        let (turn, message) = (self.state.turn().next(), CountedMessage::new(counter, user));
+        self.push(at, TurnEvent::Started { turn, message, turn_id: None, author: Some(Author::Import) });
+        if let Some(effort) = effort {
+            self.enter_effort(effort, at, turn);
+        }
+        let end = match reply.map(|reply| CountedMessage::new(counter, reply)) {
+            Some(reply) => TurnEvent::Completed { turn, reply, scope, ledger: Box::default() },
+            None => TurnEvent::Abandoned { turn, reason: AbandonReason::ProcessEnded, scope },
+        };
+        self.push(at, end);
     }
 
     fn enter_effort(&mut self, effort: &ImportedEffort, at: Stamp, turn: TurnNo) {

@@ -75,67 +75,54 @@ impl MemoryOp {
     /// The operations an event represents; `prompt` is the current cost of the growing prompt.
     pub fn from_event(event: &Event, prompt: Tokens) -> Vec<Self> {
         let Some(turn) = event.turn() else { return Vec::new() };
-        let op = |kind, before, after| vec![Self { turn, kind, before, after }];
-        match event {
+        let (kind, before, after) = match event {
             Event::Window(WindowEvent::SpanCompacted { scope, span, .. }) => {
                 let handle = span.handle(scope);
-                let kind = if span.depth == 0 {
-                    MemoryOpKind::Compacted { handle }
-                } else {
-                    MemoryOpKind::Merged { handle }
+                let kind = match span.depth {
+                    0 => MemoryOpKind::Compacted { handle },
+                    _ => MemoryOpKind::Merged { handle },
                 };
-                op(kind, Some(span.size.tokens), Some(span.tokens))
-            }
-            Event::Effort(EffortEvent::Concluded { id, summary, .. }) => {
-                op(MemoryOpKind::Concluded { id: id.clone() }, None, Some(summary.tokens))
-            }
-            Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
-                op(MemoryOpKind::Summarized { id: id.clone() }, None, Some(summary.tokens))
-            }
-            Event::Effort(EffortEvent::Expanded { id, tokens_loaded, .. }) => {
-                op(MemoryOpKind::Expanded { id: id.clone() }, None, Some(*tokens_loaded))
-            }
-            Event::Effort(EffortEvent::Collapsed { id, cause, tokens_freed, .. }) => {
-                op(MemoryOpKind::Collapsed { id: id.clone(), cause: *cause }, Some(*tokens_freed), None)
-            }
-            Event::Effort(EffortEvent::Evicted { ids, .. }) => {
-                op(MemoryOpKind::Evicted { ids: ids.clone() }, None, None)
-            }
-            Event::Effort(EffortEvent::Referenced { ids, .. }) => {
-                op(MemoryOpKind::Referenced { ids: ids.clone() }, None, None)
+                (kind, Some(span.size.tokens), Some(span.tokens))
             }
             Event::Window(WindowEvent::EpochBegan { cause, .. }) => {
-                op(MemoryOpKind::EpochBegan { cause: *cause }, None, Some(prompt))
+                (MemoryOpKind::EpochBegan { cause: *cause }, None, Some(prompt))
             }
+            Event::Effort(event) => match effort_op(event) {
+                Some(op) => op,
+                None => return Vec::new(),
+            },
             Event::Turn(TurnEvent::ToolsCalled { round, .. }) => {
                 let calls = round.assistant.message.tool_calls.iter().zip(&round.results);
                 let recalled = calls.filter_map(|(call, result)| {
                     let tool = RECALL_TOOLS.into_iter().find(|tool| *tool == call.name)?;
-                    Some(Self {
-                        turn,
-                        kind: MemoryOpKind::Recalled { tool },
-                        before: None,
-                        after: Some(result.tokens),
-                    })
+                    let kind = MemoryOpKind::Recalled { tool };
+                    Some(Self { turn, kind, before: None, after: Some(result.tokens) })
                 });
-                recalled.collect()
+                return recalled.collect();
             }
-            Event::Session(_)
-            | Event::Turn(
-                TurnEvent::Started { .. }
-                | TurnEvent::Completed { .. }
-                | TurnEvent::Abandoned { .. }
-                | TurnEvent::MessageAdded { .. }
-                | TurnEvent::Closed { .. }
-                | TurnEvent::TakenBack { .. },
-            )
-            | Event::Effort(
-                EffortEvent::Opened { .. } | EffortEvent::Switched { .. } | EffortEvent::Reopened { .. },
-            )
-            | Event::Client(_)
-            | Event::Memory(_) => Vec::new(),
-        }
+            Event::Session(_) | Event::Turn(_) | Event::Client(_) | Event::Memory(_) => return Vec::new(),
+        };
+        vec![Self { turn, kind, before, after }]
     }
+}
+
+/// The operation on an effort, and the tokens before and after.
+fn effort_op(event: &EffortEvent) -> Option<(MemoryOpKind, Option<Tokens>, Option<Tokens>)> {
+    Some(match event.clone() {
+        EffortEvent::Concluded { id, summary, .. } => (MemoryOpKind::Concluded { id }, None, Some(summary.tokens)),
+        EffortEvent::Summarized { id, summary, .. } => {
+            (MemoryOpKind::Summarized { id }, None, Some(summary.tokens))
+        }
+        EffortEvent::Expanded { id, tokens_loaded, .. } => {
+            (MemoryOpKind::Expanded { id }, None, Some(tokens_loaded))
+        }
+        EffortEvent::Collapsed { id, cause, tokens_freed, .. } => {
+            (MemoryOpKind::Collapsed { id, cause }, Some(tokens_freed), None)
+        }
+        EffortEvent::Evicted { ids, .. } => (MemoryOpKind::Evicted { ids }, None, None),
+        EffortEvent::Referenced { ids, .. } => (MemoryOpKind::Referenced { ids }, None, None),
+        EffortEvent::Opened { .. } | EffortEvent::Switched { .. } | EffortEvent::Reopened { .. } => return None,
+    })
 }
 
 impl fmt::Display for MemoryOp {

@@ -44,11 +44,7 @@ pub struct MemoryRow {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Projection {
     pub head: SessionHead,
-    pub efforts: Vec<Effort>,
-    pub exchanges: Vec<ExchangeRow>,
-    /// Memories that changed, each once.
-    pub memories: Vec<MemoryRow>,
-    pub texts: Vec<IndexedText>,
+    pub rows: ProjectedRows,
 }
 
 /// A projection without the session's row.
@@ -59,13 +55,6 @@ pub struct ProjectedRows {
     /// Memories that changed, each once.
     pub memories: Vec<MemoryRow>,
     pub texts: Vec<IndexedText>,
-}
-
-impl Projection {
-    pub fn split(self) -> (SessionHead, ProjectedRows) {
-        let Projection { head, efforts, exchanges, memories, texts } = self;
-        (head, ProjectedRows { efforts, exchanges, memories, texts })
-    }
 }
 
 /// The text that search finds an effort by.
@@ -106,76 +95,36 @@ impl TurnsInFlight {
 
 /// The rows changed by `events`, which `state` has already applied.
 pub fn project(in_flight: &TurnsInFlight, state: &SessionState, events: &[RecordedEvent]) -> Projection {
-    let ProjectedRows { efforts, exchanges, memories, texts } = project_rows(in_flight, state, events);
-    Projection { head: state.head().clone(), efforts, exchanges, memories, texts }
+    Projection { head: state.head().clone(), rows: project_rows(in_flight, state, events) }
 }
 
 /// Like [`project`] without the session's row, which can be large: a reader of a long stream needs it only once,
 /// at the end.
 pub fn project_rows(in_flight: &TurnsInFlight, state: &SessionState, events: &[RecordedEvent]) -> ProjectedRows {
     let mut pending = in_flight.0.clone();
-    let mut touched: Vec<&EffortId> = Vec::new();
-    let mut indexed: Vec<&EffortId> = Vec::new();
-    let mut exchanges = Vec::new();
-    let mut texts = Vec::new();
-    let mut memories = BTreeMap::new();
+    let (mut touched, mut indexed) = (Vec::new(), Vec::new());
+    let (mut exchanges, mut texts, mut memories) = (Vec::new(), Vec::new(), BTreeMap::new());
     for RecordedEvent { seq, at, event } in events {
         texts.extend(indexed_text(*seq, *at, event));
         match event {
-            Event::Turn(TurnEvent::Started { turn, message, .. }) => {
-                pending.insert(*turn, TurnStart { first_seq: *seq, at: *at, tokens: message.tokens });
-            }
-            Event::Turn(TurnEvent::ToolsCalled { turn, round, visibility }) => {
-                if *visibility == RoundVisibility::Transcript
-                    && let Some(started) = pending.get_mut(turn)
+            Event::Turn(event) => {
+                exchanges.extend(follow_turn(&mut pending, *seq, *at, event));
+                if let TurnEvent::TakenBack { scope, .. } = event {
+                    indexed.extend(scope.effort());
+                }
+                if let TurnEvent::Completed { scope, .. }
+                | TurnEvent::Abandoned { scope, .. }
+                | TurnEvent::Closed { scope, .. }
+                | TurnEvent::TakenBack { scope, .. } = event
                 {
-                    started.tokens += round.tokens();
+                    touched.extend(scope.effort());
                 }
             }
-            Event::Turn(TurnEvent::Completed { turn, scope, reply, .. }) => {
-                exchanges.extend(pending.remove(turn).map(|p| exchange_row(*turn, scope, &p, *seq, reply.tokens)));
-                touched.extend(scope.effort());
-            }
-            Event::Turn(TurnEvent::MessageAdded { turn, message }) => {
-                if let Some(started) = pending.get_mut(turn) {
-                    started.tokens += message.tokens;
-                }
-            }
-            Event::Turn(TurnEvent::Abandoned { turn, scope, .. } | TurnEvent::Closed { turn, scope }) => {
-                exchanges.extend(pending.remove(turn).map(|p| exchange_row(*turn, scope, &p, *seq, Tokens::ZERO)));
-                touched.extend(scope.effort());
-            }
-            Event::Effort(EffortEvent::Concluded { id, next_active, .. }) => {
-                touched.push(id);
-                touched.extend(next_active);
-                indexed.push(id);
-            }
-            Event::Effort(EffortEvent::Summarized { id, .. } | EffortEvent::Opened { id, .. }) => {
-                touched.push(id);
-                indexed.push(id);
-            }
-            Event::Effort(
-                EffortEvent::Expanded { id, .. }
-                | EffortEvent::Collapsed { id, .. }
-                | EffortEvent::Switched { id, .. }
-                | EffortEvent::Reopened { id, .. },
-            ) => touched.push(id),
-            Event::Effort(EffortEvent::Referenced { ids, .. } | EffortEvent::Evicted { ids, .. }) => {
-                touched.extend(ids)
-            }
+            Event::Effort(event) => note_effort(event, &mut touched, &mut indexed),
             Event::Window(WindowEvent::SpanCompacted { scope, .. }) => touched.extend(scope.effort()),
-            Event::Turn(TurnEvent::TakenBack { scope, .. }) => {
-                touched.extend(scope.effort());
-                indexed.extend(scope.effort());
-            }
             Event::Memory(MemoryEvent::Changed { memory, .. }) => {
-                let row = MemoryRow {
-                    memory: Memory::clone(memory),
-                    seq: *seq,
-                    text: memory.search_text(),
-                    due: memory.transition_due(),
-                };
-                memories.insert(memory.id, row);
+                let (text, due) = (memory.search_text(), memory.transition_due());
+                memories.insert(memory.id, MemoryRow { memory: Memory::clone(memory), seq: *seq, text, due });
             }
             Event::Memory(MemoryEvent::Erased { id }) => {
                 memories.remove(id);
@@ -195,6 +144,56 @@ pub fn project_rows(in_flight: &TurnsInFlight, state: &SessionState, events: &[R
     let efforts = touched.into_iter().filter_map(|id| state.effort(id)).cloned().collect();
     let memories = memories.into_values().collect();
     ProjectedRows { efforts, exchanges, memories, texts }
+}
+
+/// Notes the efforts whose rows and texts change.
+fn note_effort<'e>(event: &'e EffortEvent, touched: &mut Vec<&'e EffortId>, indexed: &mut Vec<&'e EffortId>) {
+    match event {
+        EffortEvent::Concluded { id, next_active, .. } => {
+            touched.push(id);
+            touched.extend(next_active);
+            indexed.push(id);
+        }
+        EffortEvent::Summarized { id, .. } | EffortEvent::Opened { id, .. } => {
+            touched.push(id);
+            indexed.push(id);
+        }
+        EffortEvent::Expanded { id, .. }
+        | EffortEvent::Collapsed { id, .. }
+        | EffortEvent::Switched { id, .. }
+        | EffortEvent::Reopened { id, .. } => touched.push(id),
+        EffortEvent::Referenced { ids, .. } | EffortEvent::Evicted { ids, .. } => touched.extend(ids),
+    }
+}
+
+/// The exchange that an event ends.
+fn follow_turn(
+    pending: &mut BTreeMap<TurnNo, TurnStart>,
+    seq: Seq,
+    at: Stamp,
+    event: &TurnEvent,
+) -> Option<ExchangeRow> {
+    let (turn, added) = match event {
+        TurnEvent::Started { turn, message, .. } => {
+            pending.insert(*turn, TurnStart { first_seq: seq, at, tokens: message.tokens });
+            return None;
+        }
+        TurnEvent::ToolsCalled { turn, round, visibility: RoundVisibility::Transcript } => (turn, round.tokens()),
+        TurnEvent::MessageAdded { turn, message } => (turn, message.tokens),
+        TurnEvent::Completed { turn, scope, reply, .. } => {
+            return pending.remove(turn).map(|start| exchange_row(*turn, scope, &start, seq, reply.tokens));
+        }
+        TurnEvent::Abandoned { turn, scope, .. } | TurnEvent::Closed { turn, scope } => {
+            return pending.remove(turn).map(|start| exchange_row(*turn, scope, &start, seq, Tokens::ZERO));
+        }
+        TurnEvent::ToolsCalled { visibility: RoundVisibility::ThisTurn, .. } | TurnEvent::TakenBack { .. } => {
+            return None;
+        }
+    };
+    if let Some(started) = pending.get_mut(turn) {
+        started.tokens += added;
+    }
+    None
 }
 
 fn exchange_row(turn: TurnNo, scope: &Scope, start: &TurnStart, last_seq: Seq, reply: Tokens) -> ExchangeRow {

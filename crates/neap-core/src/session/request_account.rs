@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::digest::Digest;
 use crate::base::ids::TurnNo;
+use crate::base::token_ratio::reported_ratio;
 use crate::base::tokens::Tokens;
 use crate::session::request_cost::RequestCost;
 
@@ -85,6 +86,16 @@ impl HistoryVerdict {
             HistoryVerdict::Fork => "fork",
         }
     }
+
+    /// Whether the client's history goes on, and with it what was sent before.
+    pub fn continues_history(self) -> bool {
+        match self {
+            HistoryVerdict::Turn | HistoryVerdict::Retry | HistoryVerdict::Regeneration | HistoryVerdict::Edit => {
+                true
+            }
+            HistoryVerdict::NewSession | HistoryVerdict::ClientCompaction | HistoryVerdict::Fork => false,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,7 +167,20 @@ pub struct RequestAccount {
     pub counted_by: Option<Digest>,
 }
 
-/// Totals over a session's requests.
+impl RequestAccount {
+    /// Tokens of this request as its provider counts them; by our count, if it reported nothing that tells.
+    pub fn provider_tokens(&self, ours: Tokens) -> Tokens {
+        let reported = self.used.filter(|_| self.counted_by.is_some()).map(|used| used.input);
+        let reported = reported.filter(|theirs| reported_ratio(self.tokens_sent, *theirs).is_some());
+        let scaled = reported.map(|theirs| {
+            let tokens = u128::from(ours.0) * u128::from(theirs.0) / u128::from(self.tokens_sent.0.max(1));
+            Tokens(u64::try_from(tokens).unwrap_or(u64::MAX))
+        });
+        scaled.unwrap_or(ours)
+    }
+}
+
+/// Totals over a session's requests, in the provider's tokens as far as it reported them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestTotals {
@@ -232,6 +256,37 @@ impl AddAssign<&RequestAccount> for RequestTotals {
         self.broken_off += u64::from(!account.is_whole);
         self.priced += u64::from(account.cost.is_some());
         self.cost += account.cost.unwrap_or_default();
-        self.add_tokens(account.tokens_in, account.tokens_sent, account.used.unwrap_or_default());
+        let [tokens_in, tokens_sent] =
+            [account.tokens_in, account.tokens_sent].map(|ours| account.provider_tokens(ours));
+        self.add_tokens(tokens_in, tokens_sent, account.used.unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_are_in_the_providers_tokens_where_it_counted_the_text() {
+        let account = |input: u64, is_counted: bool| RequestAccount {
+            class: RequestClass::MainTurn,
+            verdict: None,
+            tokens_in: Tokens(9_000),
+            tokens_sent: Tokens(3_000),
+            changes: 1,
+            epoch: 1,
+            used: Some(TokenUsage { input: Tokens(input), ..TokenUsage::default() }),
+            cost: None,
+            is_whole: true,
+            counted_by: is_counted.then(|| Digest::of("model", &[b"m"])),
+        };
+        // With images, or not a count of the request: by our count.
+        for (input, is_counted, want) in
+            [(3_600, true, (10_800, 3_600)), (3_600, false, (9_000, 3_000)), (5, true, (9_000, 3_000))]
+        {
+            let mut totals = RequestTotals::default();
+            totals += &account(input, is_counted);
+            assert_eq!((totals.tokens_in.0, totals.tokens_sent.0), want, "{input} {is_counted}");
+        }
     }
 }

@@ -90,7 +90,7 @@ impl TokenPrices {
             return self.growing(received);
         };
         let scaled = |tokens: Tokens| {
-            let ours = u128::from(sent.tokens.0) * u128::from(calls.max(1));
+            let ours = u128::from(sent.tokens.0) * u128::from(calls);
             Tokens(u64::try_from(u128::from(tokens.0) * u128::from(used.input.0) / ours).unwrap_or(u64::MAX))
         };
         // A cache that has nothing of what was sent before has nothing of what would have been.

@@ -10,23 +10,7 @@ impl Machine for LearnMachine {
     type Outcome = Box<MemoryResponse>;
 
     fn step(&mut self, cx: &mut TurnContext<'_>, input: Input) -> Progress<Self::Outcome> {
-        let input = match input {
-            Input::Begin => LearnInput::Begin,
-            Input::Recalled(result) => LearnInput::QueryResult(result),
-            Input::Committed => LearnInput::Committed,
-            Input::Stale => LearnInput::Stale,
-            Input::LogsLoaded(_)
-            | Input::Fetched(_)
-            | Input::Found(_)
-            | Input::Replied(_)
-            | Input::ModelFailed { .. }
-            | Input::Interrupted { .. }
-            | Input::Summarized(_)
-            | Input::MemoriesCommitted
-            | Input::MemoriesFailed
-            | Input::MemoriesStale
-            | Input::ToolAnswered { .. } => panic!("the driver answered a memory command with {input:?}"),
-        };
+        let input = learn_input(input);
         let head = cx.state.head().agent.as_deref();
         match LearnMachine::step(self, &LearnContext { head, counter: cx.counter, now: cx.now }, input) {
             LearnStep::Query(query) => Progress::Perform(Step::Recall(query)),
@@ -36,5 +20,24 @@ impl Machine for LearnMachine {
             }
             LearnStep::Done(response) => Progress::Done(response),
         }
+    }
+}
+
+/// Converts the driver's input for the memory machine: memories are in the context's stream or in its agent's.
+pub(super) fn learn_input(input: Input) -> LearnInput {
+    match input {
+        Input::Begin => LearnInput::Begin,
+        Input::Recalled(result) => LearnInput::QueryResult(result),
+        Input::Committed | Input::MemoriesCommitted => LearnInput::Committed,
+        Input::Stale | Input::MemoriesStale => LearnInput::Stale,
+        Input::LogsLoaded(_)
+        | Input::Fetched(_)
+        | Input::Found(_)
+        | Input::Replied(_)
+        | Input::ModelFailed { .. }
+        | Input::Interrupted { .. }
+        | Input::Summarized(_)
+        | Input::MemoriesFailed
+        | Input::ToolAnswered { .. } => panic!("the driver answered a memory command with {input:?}"),
     }
 }

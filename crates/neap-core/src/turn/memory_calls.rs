@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use super::context::TurnContext;
-use super::step::Input;
 use super::tool_execution::{CallOrigin, ToolOutcome};
 use crate::base::ids::{EffortId, Seq, TurnNo};
 use crate::base::message::{Role, Scope, ToolCall};
 use crate::base::refusal::Refusal;
 use crate::context::Selection;
 use crate::memory::censor::{compile, dry_run};
-use crate::memory::learn::{LearnInput, MemoryCommand, MemoryResponse};
+use crate::memory::learn::{MemoryCommand, MemoryResponse};
 use crate::memory::{Author, Body, CensorSide, DraftOutcome, MemoryDraft, Provenance};
 use crate::session::effort::Effort;
 use crate::turn::tools::{Banner, MemoryCall};
@@ -96,27 +95,6 @@ fn fill_episode(draft: &mut MemoryDraft, effort: &Effort) {
             episode.summary = effort.summary.as_ref().map_or_else(String::new, |summary| summary.text.clone());
         }
         (episode.session, episode.effort) = (session, Some(effort.id.clone()));
-    }
-}
-
-/// Converts the driver's input for the memory machine.
-pub(super) fn learn_input(input: Input) -> LearnInput {
-    match input {
-        Input::Recalled(result) => LearnInput::QueryResult(result),
-        Input::MemoriesCommitted => LearnInput::Committed,
-        Input::MemoriesStale => LearnInput::Stale,
-        other @ (Input::Begin
-        | Input::MemoriesFailed
-        | Input::Committed
-        | Input::Stale
-        | Input::LogsLoaded(_)
-        | Input::Fetched(_)
-        | Input::Found(_)
-        | Input::Replied(_)
-        | Input::ModelFailed { .. }
-        | Input::Interrupted { .. }
-        | Input::Summarized(_)
-        | Input::ToolAnswered { .. }) => panic!("the driver answered a wish with {other:?}"),
     }
 }
 

@@ -1,17 +1,15 @@
 //! Uses the agent's memories in a turn: loads them when the loaded ones are not relevant, and counts their use.
 
 use super::context::TurnContext;
-use super::memory_calls::{learn_input, memory_outcome};
+use super::learning::learn_input;
+use super::memory_calls::memory_outcome;
 use super::step::{Input, Progress, Step, TurnOutcome, TurnProgress};
 use super::{Phase, Turn};
 use crate::context::memory_budget;
 use crate::memory::knowledge::{LoadCause, MemoryLoad};
 use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQueryResult, MemoryUse};
-use crate::memory::standing_instructions::standing_instructions;
-use crate::memory::{Body, Confidence, Fact, MemoryDraft, MemoryEvent, MemoryId, MemoryKind, Provenance};
-
-/// The subject of facts made from standing instructions and preferences.
-const STANDING_SUBJECT: &str = "standing instruction";
+use crate::memory::stated::stated_drafts;
+use crate::memory::{MemoryEvent, MemoryId, MemoryKind, Provenance};
 
 impl Turn {
     /// Searches for memories relevant to the message, unless the loaded ones are.
@@ -67,12 +65,12 @@ impl Turn {
         used
     }
 
-    /// After the turn is durable: counts its memory uses and records the person's standing instructions.
+    /// After the turn is durable: counts its memory uses and records what the person stated.
     pub(super) fn learn_from_turn(&mut self, cx: &mut TurnContext<'_>, outcome: Box<TurnOutcome>) -> TurnProgress {
         let uses = std::mem::take(&mut self.memory_uses);
         self.memory_commands.extend((!uses.is_empty()).then_some(MemoryCommand::CountUses(uses)));
         if cx.agent.is_some() && outcome.reply.is_ok() {
-            self.memory_commands.extend(self.standing_commands(cx));
+            self.memory_commands.extend(self.stated_commands(cx));
         }
         self.learn_next(cx, outcome)
     }
@@ -86,20 +84,13 @@ impl Turn {
         }
     }
 
-    /// Standing instructions and preferences in the message, as always-loaded facts. Unless the surface vouches
-    /// for a person as author, they are only proposed (see [`MemoryDraft::pinned`]).
-    fn standing_commands(&self, cx: &TurnContext<'_>) -> Vec<MemoryCommand> {
-        let remember = |(nth, sentence): (usize, &str)| {
-            let fact = Fact::new(STANDING_SUBJECT, sentence, Confidence::FULL);
-            let source = Some(format!("stated in turn {}, {}", self.turn, nth + 1));
-            let (session, turn) = (cx.state.head().session(), Some(self.turn));
-            let provenance = Provenance { session, turn, source, ..Provenance::from_author(self.author) };
-            MemoryCommand::Remember(Box::new(MemoryDraft {
-                pinned: true,
-                ..MemoryDraft::new(Body::Fact(fact), provenance)
-            }))
-        };
-        standing_instructions(&self.message.message.content).into_iter().enumerate().map(remember).collect()
+    /// Preferences and standing instructions in the message (see [`stated_drafts`]).
+    fn stated_commands(&self, cx: &TurnContext<'_>) -> Vec<MemoryCommand> {
+        let (session, turn) = (cx.state.head().session(), Some(self.turn));
+        let said = Provenance { session, turn, ..Provenance::from_author(self.author) };
+        let head = cx.learn_context().and_then(|context| context.head.cloned()).unwrap_or_default();
+        let drafts = stated_drafts(&self.message.message.content, &said, &head);
+        drafts.into_iter().map(|draft| MemoryCommand::Remember(Box::new(draft))).collect()
     }
 
     pub(super) fn continue_learning(

@@ -226,34 +226,10 @@ impl Machine for Turn {
 }
 
 impl Turn {
-    /// A turn in which Neap calls the model.
-    pub fn new(
-        cx: &TurnContext<'_>,
-        author: Author,
-        text: &str,
-        turn_id: Option<String>,
-    ) -> Result<Self, TurnError> {
-        check_length(cx.state.policy(), text, None)?;
-        Self::from_messages(cx, author, cx.mask_and_count(Message::user(text)), None, turn_id)
-    }
-
-    /// A turn that a host has already completed with its own model.
-    pub fn from_host(
-        cx: &TurnContext<'_>,
-        author: Author,
-        text: &str,
-        reply: &str,
-        turn_id: Option<String>,
-    ) -> Result<Self, TurnError> {
-        check_length(cx.state.policy(), text, Some(reply))?;
-        let reply = cx.mask_and_count(Message::assistant(reply));
-        Self::from_messages(cx, author, cx.mask_and_count(Message::user(text)), Some(reply), turn_id)
-    }
-
     /// A turn from messages that are already masked and counted
     /// ([`SessionState::mask_and_count`](crate::session::state::SessionState::mask_and_count)) and of checked length
     /// ([`check_length`]). With a reply, the host has completed the turn.
-    pub fn from_messages(
+    pub fn new(
         cx: &TurnContext<'_>,
         author: Author,
         message: CountedMessage,

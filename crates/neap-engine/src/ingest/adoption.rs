@@ -47,15 +47,15 @@ impl Engine {
             let turn = stream.state.turn();
             links.extend(earlier.mark.map(|digest| HistoryLink { digest, turn }));
             // An end that is not part of the request keeps its digest.
-            let line = match &stream.state.head().line {
-                Some(line) => HistoryHead {
-                    asked: renewed(&line.asked).unwrap_or(line.asked),
-                    answered: line.answered.iter().map(|end| renewed(end).unwrap_or(*end)).collect(),
+            let history = match &stream.state.head().history {
+                Some(history) => HistoryHead {
+                    asked: renewed(&history.asked).unwrap_or(history.asked),
+                    answered: history.answered.iter().map(|end| renewed(end).unwrap_or(*end)).collect(),
                 },
                 None => HistoryHead { asked: chain.start(), answered: Vec::new() },
             };
             let tenant = stream.state.head().tenant.is_none().then_some(*owner);
-            let linked = ClientEvent::HistoryLinked { turn, links, line, tenant };
+            let linked = ClientEvent::HistoryLinked { turn, links, history, tenant };
             let decided = vec![stream.state.record(self.parts.clock.now(), linked)];
             if !recorder.commit(stream, decided).await?.is_stale() {
                 return Ok(());

@@ -18,8 +18,9 @@ impl Engine {
     pub(super) async fn ingest_anonymous(&self, incoming: &IncomingRequest<'_>) -> RequestPlan {
         let _permit = self.parts.session_cache.acquire_permit(incoming.timeout).await;
         let engine = self.anonymous_engine(incoming.encoding);
-        // Without our tools and with whole results: nobody could find later what is stored of them.
-        let incoming = IncomingRequest { offer: None, trims_tools: false, ..*incoming };
+        // Without our tools and with whole results: nobody could find later what is stored of them. Without economy:
+        // each request would be cut anew, since no cut is remembered.
+        let incoming = IncomingRequest { offer: None, trims_tools: false, economy: false, ..*incoming };
         let caller = Caller { tenant: Tenant::local(), legacy_tenant: None, tenancy: Tenancy::Multi };
         let plan = engine.ingest_from(&caller, &incoming).await;
         let recorded =

@@ -7,12 +7,12 @@ use neap_core::base::ids::TurnNo;
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Bounds, Chain, Changes, ClientRequest, ContentBlock, CutInputs, CutPlan, ForwardDecision, HistoryCut,
-    HistoryItem, HistoryPart, JsonTokenCounter, Overflow, RecallNeed, RequestClass, SummaryCoverage,
-    decide_forward, item_messages, render_checkpoint,
+    Bounds, Chain, Changes, ClientRequest, CutInputs, CutPlan, ForwardDecision, HistoryCut, HistoryPart,
+    JsonTokenCounter, Overflow, RecallNeed, RequestClass, SummaryCoverage, decide_forward, item_messages,
+    query_text, recall_budget, render_checkpoint,
 };
 use neap_core::context::tools::ToolSet;
-use neap_core::recall::{Embedding, Filter, PageCounting, ParsedQuestion, TextKind};
+use neap_core::recall::{Embedding, Filter, PageCounting, TextKind};
 use neap_core::session::event::{EpochCause, WindowEvent};
 use neap_core::session::log::LogRequest;
 use neap_core::session::summary::SummarizerKind;
@@ -30,9 +30,6 @@ use crate::observer::{Interrupt, NullObserver};
 use crate::retrieval::{CurrentSession, RetrievalRequest};
 use crate::stream::{OpenStream, Recorder};
 
-/// Bytes of a query that are searched for, from its end.
-const QUERY_BYTES_MAX: usize = 4_096;
-
 /// Attempts to cut a request, since the whole may cost more than the sum of its parts.
 pub(super) const CUT_ATTEMPTS_MAX: usize = 3;
 
@@ -44,6 +41,7 @@ pub(super) struct RequestBudgeter<'a> {
     pub(super) counts: &'a CachedCounter,
     /// A query that may be asked again here, with its embedding.
     pub(super) embedded_query: Option<(String, Option<Embedding>)>,
+    pub(super) economy: bool,
 }
 
 impl RequestBudgeter<'_> {
@@ -75,20 +73,19 @@ impl RequestBudgeter<'_> {
         budget: Tokens,
         plan: &mut RequestPlan,
     ) -> Result<(), EngineError> {
-        let (parsed, bounds) = (self.request.parsed(), Bounds::new(aim));
-        let decision = decide_forward(parsed, self.chain, plan.class, session.cut_plan.as_ref(), &bounds);
+        let (parsed, bounds) = (self.request.parsed(), Bounds { economy: self.economy, ..Bounds::new(aim) });
+        let decision = decide(self.request, self.chain, plan.class, session, bounds, self.bytes).await;
         let is_new_cut = !matches!(decision, ForwardDecision::ReuseCut);
-        let empty_cut =
-            HistoryCut { dropped: Vec::new(), note_budget: Tokens::ZERO, kept_tokens: parsed.tokens() };
         let cut_plan = match decision {
             // Text recalled from behind a compaction must stay in its place.
             ForwardDecision::Unchanged if parsed.compaction_at.is_some() && plan.class.is_conversation() => {
-                self.plan_cut(session, &empty_cut, &bounds).await?
+                let cut = HistoryCut::nothing(parsed, session.cut_plan.as_ref(), &bounds);
+                self.plan_cut(session, &cut, &bounds).await?
             }
             ForwardDecision::Unchanged => return Ok(()),
             ForwardDecision::ReuseCut => session.cut_plan.clone().ok_or(parsed.tokens()),
             ForwardDecision::NewCut(cut) => self.plan_cut(session, &cut, &bounds).await?,
-            ForwardDecision::TooLarge => self.plan_cut(session, &empty_cut, &bounds).await?,
+            ForwardDecision::TooLarge(needed) => Err(needed),
         };
         let mut cut_plan = match cut_plan {
             Ok(cut_plan) => cut_plan,
@@ -140,9 +137,11 @@ impl RequestBudgeter<'_> {
         };
         let (request, chain, counts) = (self.request.clone(), self.chain.clone(), self.counts.clone());
         let (cut, bounds, number) = (cut.clone(), *bounds, session.epochs + 1);
+        let is_stored = !self.engine.parts.is_anonymous;
         let cutting = move || {
             let piece = |piece: &HistoryPart| request.piece_tokens(piece, &counts);
-            let inputs = CutInputs { counter: counts.counter(), part_tokens: &piece, turn_of: &turn_of };
+            let inputs =
+                CutInputs { counter: counts.counter(), part_tokens: &piece, turn_of: &turn_of, is_stored };
             CutPlan::new(number, (request.parsed(), &chain), &cut, &note, inputs, &bounds)
         };
         Ok(run_blocking(self.bytes, cutting).await)
@@ -190,17 +189,12 @@ impl RequestBudgeter<'_> {
         let (parsed, counter) = (self.request.parsed(), self.counts.counter());
         let Some(at) = cut_plan.recall_target(parsed) else { return Ok(()) };
         let starts_turn = is_new_cut || matches!(class, RequestClass::MainTurn | RequestClass::Subagent);
-        let budget = bounds.recall_budget(cut_plan.render(parsed).tokens);
         let mut text = String::new();
         // The first item that the model still sees: the ones before are omitted or compacted.
-        let gap = Some(cut_plan.first_gap().end).filter(|_| !cut_plan.first_gap().is_empty());
-        let visible_from = gap.max(parsed.compaction_at.map(|at| at + 1));
-        let question = query_text(&parsed.items[at]);
-        let need = match (budget.filter(|_| starts_turn), visible_from) {
-            (Some(budget), Some(visible_from)) => {
-                self.recall_need(cut_plan, &question, (at, visible_from), budget).await
-            }
-            (Some(_) | None, Some(_) | None) => None,
+        let visible_from = cut_plan.tail_start().max(parsed.compaction_at.map(|at| at + 1));
+        let need = match visible_from.filter(|_| starts_turn) {
+            Some(visible_from) => self.recall_need(cut_plan, (at, visible_from), *bounds).await,
+            None => None,
         };
         if let (Some(need), Some(visible_from)) = (need, visible_from) {
             let visible = parsed.items[visible_from.min(parsed.stable_len())..parsed.stable_len()].iter();
@@ -209,6 +203,7 @@ impl RequestBudgeter<'_> {
             filter.kinds = Some([TextKind::User, TextKind::Assistant, TextKind::Tool].into());
             let wire = JsonTokenCounter(counter);
             let counting = PageCounting { counter: &wire, has_candidate_counts: false };
+            let question = need.question.clone();
             let mut request = RetrievalRequest::new(question.as_str(), CutPlan::page_budget(need.budget));
             request.need = Some(need);
             request.filter = filter;
@@ -228,15 +223,14 @@ impl RequestBudgeter<'_> {
     async fn recall_need(
         &self,
         cut_plan: &CutPlan,
-        question: &str,
         (at, visible_from): (usize, usize),
-        budget: Tokens,
+        bounds: Bounds,
     ) -> Option<RecallNeed> {
-        let question = ParsedQuestion::parse(question, self.engine.parts.clock.now());
-        let (request, cut_plan) = (self.request.clone(), cut_plan.clone());
+        let (request, cut_plan, now) = (self.request.clone(), cut_plan.clone(), self.engine.parts.clock.now());
         let deciding = move || {
+            let budget = recall_budget(request.parsed(), &cut_plan, &bounds);
             let seen: Vec<_> = cut_plan.seen_texts(request.parsed(), at, visible_from).collect();
-            RecallNeed::of(&question, seen.iter().map(|text| &**text), budget)
+            RecallNeed::of(&request.parsed().items[at], now, seen.iter().map(|text| &**text), budget)
         };
         run_blocking(self.bytes, deciding).await
     }
@@ -247,6 +241,20 @@ impl RequestBudgeter<'_> {
         // If another process came first, the note is dropped, since nothing depends on it.
         Recorder::new(&self.engine.parts).commit(stream, decided).await.map(|_| ())
     }
+}
+
+/// How a request is forwarded.
+pub(super) async fn decide(
+    request: &Arc<WireRequest>,
+    chain: &Chain,
+    class: RequestClass,
+    session: &ProxySession,
+    bounds: Bounds,
+    bytes: usize,
+) -> ForwardDecision {
+    let (request, chain, plan) = (request.clone(), chain.clone(), session.cut_plan.clone());
+    let deciding = move || decide_forward(request.parsed(), &chain, class, plan.as_ref(), &bounds);
+    run_blocking(bytes, deciding).await
 }
 
 pub(super) struct RenderedRequest {
@@ -293,26 +301,5 @@ pub(super) fn overflow(request: &WireRequest, counts: &CachedCounter, needed: To
 pub(super) fn newest_query(request: &ClientRequest, cut_plan: Option<&CutPlan>) -> String {
     let last = request.stable_len().checked_sub(1).map(|last| &request.items[last]);
     let awaits = cut_plan.is_none_or(|cut_plan| cut_plan.recall_target(request).is_some());
-    last.filter(|last| awaits && last.is_turn_start()).map_or_else(String::new, query_text)
-}
-
-/// The end of an item's last text.
-fn query_text(item: &HistoryItem) -> String {
-    let text = item.blocks.iter().rev().find_map(block_text).unwrap_or_default();
-    let end = &text[text.ceil_char_boundary(text.len().saturating_sub(QUERY_BYTES_MAX))..];
-    // Part of a word may be part of a secret, which masking would not recognise.
-    let is_cut = end.len() < text.len();
-    let whole = is_cut.then(|| end.split_once(char::is_whitespace).map(|(_, rest)| rest)).flatten();
-    whole.unwrap_or(end).to_owned()
-}
-
-fn block_text(block: &ContentBlock) -> Option<String> {
-    match block {
-        ContentBlock::Text(text) if !text.trim().is_empty() => Some(text.clone()),
-        ContentBlock::Text(_)
-        | ContentBlock::Thinking
-        | ContentBlock::ToolCall(_)
-        | ContentBlock::ToolResult { .. }
-        | ContentBlock::Other { .. } => None,
-    }
+    last.filter(|last| awaits && last.is_turn_start()).map_or_else(String::new, |last| query_text(last).to_owned())
 }

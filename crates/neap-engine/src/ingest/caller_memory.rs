@@ -54,9 +54,9 @@ impl Engine {
                 return Ok(());
             }
             // No history: the head is where every history of this caller begins.
-            let line = HistoryHead { asked: *caller.tenant.digest(), answered: Vec::new() };
+            let history = HistoryHead { asked: *caller.tenant.digest(), answered: Vec::new() };
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(caller.tenant));
-            let claimed = ClientEvent::HistoryLinked { turn, links, line, tenant };
+            let claimed = ClientEvent::HistoryLinked { turn, links, history, tenant };
             let decided = vec![stream.state.record(self.parts.clock.now(), claimed)];
             if !recorder.commit(&mut stream, decided).await?.is_stale() {
                 return Ok(());

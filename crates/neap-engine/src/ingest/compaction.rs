@@ -91,8 +91,15 @@ impl Engine {
         plan.turn = Some(proxy_session.stream.state.turn());
         let counts = self.parts.session_cache.counts(incoming.encoding);
         let bytes = incoming.body.len();
-        let budgeter =
-            RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query: None };
+        let budgeter = RequestBudgeter {
+            engine: self,
+            request,
+            bytes,
+            chain,
+            counts: &counts,
+            embedded_query: None,
+            economy: false,
+        };
         let text = self.compaction_text(&budgeter, &mut proxy_session, parsed, plan.budget.ours()).await?;
         let turn = proxy_session.stream.state.turn().to_string();
         let owner = caller.tenant.digest().to_string();

@@ -58,9 +58,9 @@ impl Engine {
         let mut decided: Vec<_> = created.into_iter().collect();
         if stream.state.head().tenant.is_none() {
             // No history: the head is where every history of this caller begins.
-            let line = HistoryHead { asked: *owner.digest(), answered: Vec::new() };
+            let history = HistoryHead { asked: *owner.digest(), answered: Vec::new() };
             let (turn, links, tenant) = (stream.state.turn(), Vec::new(), Some(*owner));
-            decided.push(stream.state.record(now, ClientEvent::HistoryLinked { turn, links, line, tenant }));
+            decided.push(stream.state.record(now, ClientEvent::HistoryLinked { turn, links, history, tenant }));
         }
         let counter = counter_for(&stream.state.head().encoding);
         let count = |message: Message| CountedMessage::new(counter.as_ref(), message);

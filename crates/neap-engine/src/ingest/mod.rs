@@ -26,8 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use neap_core::client::{
-    Bounds, Chain, ClientRequest, Digest, ForwardDecision, HistoryVerdict, ProviderReply, SessionName,
-    decide_forward,
+    Bounds, Chain, Digest, ForwardDecision, HistoryVerdict, ProviderReply, RepeatedTokens, SessionName,
 };
 use neap_core::recall::Embedding;
 use neap_model::caller::Caller;
@@ -43,9 +42,9 @@ pub(crate) use session_cache::SessionCache;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use backlog::{BacklogEntry, DeferredRequest, LateReply};
-use budgeting::{RequestBudgeter, newest_query};
+use budgeting::{RequestBudgeter, decide, newest_query};
 use compaction::{covered_items, reset_cut_plan};
-use plan::{RepeatedTokens, ReplyTicket};
+use plan::ReplyTicket;
 use recording::NewItems;
 use session_cache::{ProxySession, RequestPermit};
 use store_outage::fit_without_store;
@@ -122,7 +121,8 @@ impl Engine {
         plan.adjust_budget(request, incoming, ratios, self.parts.session_cache.model_ratios());
         // With our tools it is known only later whether the request stays unmodified.
         let may_be_unmodified = incoming.offer.is_none() || incoming.shadow_mode;
-        let is_only_recorded = may_be_unmodified && is_unmodified(parsed, chain, plan, &proxy_session);
+        let is_only_recorded =
+            may_be_unmodified && is_unmodified(request, chain, plan, &proxy_session, incoming).await;
         let mut found =
             self.match_history(&mut proxy_session, &session, received, chain, is_only_recorded).await?;
         found.covered_items = covered_items(parsed, &session, compacted_session.as_deref());
@@ -136,7 +136,7 @@ impl Engine {
             let is_new = proxy_session.stream.state.head().stream.is_none();
             let new = NewItems::of(&proxy_session, received, chain, &found);
             reset_cut_plan(&mut proxy_session, found.verdict);
-            let stays_unmodified = is_unmodified(parsed, chain, plan, &proxy_session);
+            let stays_unmodified = is_unmodified(request, chain, plan, &proxy_session, incoming).await;
             let query = if stays_unmodified {
                 String::new()
             } else {
@@ -175,10 +175,10 @@ impl Engine {
         plan: &mut RequestPlan,
     ) -> Result<(), EngineError> {
         let (counts, bytes) = (self.parts.session_cache.counts(incoming.encoding), incoming.body.len());
-        let cuts_before = proxy_session.epochs;
+        let (cuts_before, economy) = (proxy_session.epochs, incoming.economy);
         loop {
             let budgeter =
-                RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query };
+                RequestBudgeter { engine: self, request, bytes, chain, counts: &counts, embedded_query, economy };
             budgeter.fit(proxy_session, plan.budget.ours(), plan).await?;
             embedded_query = budgeter.embedded_query;
             // Turns with our tools may be left out: what the client has of them is enough.
@@ -190,7 +190,7 @@ impl Engine {
         if let Some(cut) = &proxy_session.cut_plan {
             self.parts.session_cache.cut_plans.insert(chain, cut);
             if let Some(repeated) = plan.repeated.as_mut().filter(|_| plan.epoch > cuts_before) {
-                repeated.before_cut = Some(request.parsed().tokens_asked_before(cut.first_gap().start));
+                repeated.before_cut = Some(request.parsed().tokens_asked_before(cut.unchanged_len()));
             }
         }
         Ok(())
@@ -306,10 +306,17 @@ async fn with_timeout(
 }
 
 /// Whether a history is sent unmodified, whatever is recorded of it.
-fn is_unmodified(request: &ClientRequest, chain: &Chain, plan: &RequestPlan, session: &ProxySession) -> bool {
-    let decision =
-        || decide_forward(request, chain, plan.class, session.cut_plan.as_ref(), &Bounds::new(plan.budget.ours()));
-    request.compaction_at.is_none() && matches!(decision(), ForwardDecision::Unchanged)
+async fn is_unmodified(
+    request: &Arc<WireRequest>,
+    chain: &Chain,
+    plan: &RequestPlan,
+    session: &ProxySession,
+    incoming: &IncomingRequest<'_>,
+) -> bool {
+    let bounds = Bounds { economy: incoming.economy, ..Bounds::new(plan.budget.ours()) };
+    request.parsed().compaction_at.is_none()
+        && decide(request, chain, plan.class, session, bounds, incoming.body.len()).await
+            == ForwardDecision::Unchanged
 }
 
 fn log_plan(plan: &RequestPlan) {

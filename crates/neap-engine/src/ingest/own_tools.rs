@@ -45,7 +45,7 @@ impl Engine {
         let mark = Digest::of("tools", &[proxy_session.stream.id.as_str().as_bytes()]);
         if is_new {
             proxy_session.offers_tools = Some(true);
-            if let Some(end) = proxy_session.stream.state.head().line.clone() {
+            if let Some(end) = proxy_session.stream.state.head().history.clone() {
                 self.append_items(proxy_session, None, vec![(None, Some(mark))], end, None).await?;
             }
         }

@@ -9,8 +9,8 @@ use neap_core::base::ids::{SessionId, TurnNo};
 use neap_core::base::token_ratio::{RequestBudget, TokenEstimate, TokenRatio, TokenRatios, TokenScale};
 use neap_core::base::tokens::Tokens;
 use neap_core::client::{
-    Chain, Changes, ClientRequest, HistoryVerdict, Overflow, PromptSize, ProviderReply, RequestAccount,
-    RequestClass, RequestCost, RequestTotals, TokenPrices, WireApi, classify,
+    Chain, Changes, HistoryVerdict, Overflow, ProviderReply, RepeatedTokens, RequestAccount, RequestClass,
+    RequestTotals, TokenPrices, WireApi, classify,
 };
 use neap_model::caller::Caller;
 use neap_model::wire::request::{LocalAnswer, ToolOffer, WireRequest};
@@ -41,6 +41,8 @@ pub struct IncomingRequest<'a> {
     pub shadow_mode: bool,
     /// Whether long tool results are shown in short, whatever the budget.
     pub trims_tools: bool,
+    /// Whether it may be cut before its budget is full, as soon as that pays.
+    pub economy: bool,
     /// Our tools that the model is offered, if any.
     pub offer: Option<&'a ToolOffer>,
     /// Time after which it is planned without the store; `None` waits for as long as it takes. A limit needs a
@@ -62,6 +64,7 @@ impl<'a> IncomingRequest<'a> {
             prices: None,
             shadow_mode: false,
             trims_tools: false,
+            economy: false,
             offer: None,
             timeout: None,
         }
@@ -138,30 +141,6 @@ pub enum RecordingOutcome {
     NotRetained,
     /// There is nothing to record: the request is not part of a conversation.
     NotNeeded,
-}
-
-/// How much of a prompt the request before had at the same place, so that the provider has it in its cache.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RepeatedTokens {
-    /// Of the client's request.
-    pub(super) received: Tokens,
-    /// Of a request that is cut anew: the part before the cut. Any other only grows, like the client's.
-    pub(super) before_cut: Option<Tokens>,
-}
-
-impl RepeatedTokens {
-    pub(super) fn new(request: &ClientRequest, known_items: usize, verdict: HistoryVerdict) -> Self {
-        let received = match verdict {
-            HistoryVerdict::NewSession => Tokens::ZERO,
-            HistoryVerdict::Turn
-            | HistoryVerdict::Retry
-            | HistoryVerdict::Regeneration
-            | HistoryVerdict::Edit
-            | HistoryVerdict::ClientCompaction
-            | HistoryVerdict::Fork => request.tokens_asked_before(known_items),
-        };
-        Self { received, before_cut: None }
-    }
 }
 
 #[derive(Debug, Clone)]
@@ -263,38 +242,19 @@ impl RequestPlan {
             changes: self.changes.total() as u64,
             epoch: self.epoch,
             used: reply.usage,
-            cost: self.cost(reply),
+            cost: self.prices.and_then(|prices| {
+                let sizes = (self.tokens_in, self.tokens_sent);
+                RepeatedTokens::request_cost(self.repeated, &prices, sizes, self.is_as_received, reply)
+            }),
             is_whole: !reply.is_truncated,
-            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && reply.model_calls <= 1),
+            counted_by: self.counted_by.filter(|_| reply.usage.is_some() && reply.own_tool_rounds == 0),
         }
-    }
-
-    /// `None` if the prices, or what the client's own request would have cost, are not known.
-    fn cost(&self, reply: &ProviderReply) -> Option<RequestCost> {
-        let known = self.repeated.unwrap_or(RepeatedTokens { received: Tokens::ZERO, before_cut: None });
-        let added = self.tokens_in.saturating_sub(known.received);
-        let resent = known.before_cut.unwrap_or(self.tokens_sent.saturating_sub(added));
-        let sent = PromptSize { tokens: self.tokens_sent, repeated: resent };
-        let received = PromptSize { tokens: self.tokens_in, repeated: known.received };
-        let received = match (self.is_as_received, self.repeated) {
-            (true, _) => None,
-            (false, Some(_)) => Some(received),
-            (false, None) => return None,
-        };
-        Some(self.prices?.request_cost(sent, received, reply.usage, reply.model_calls))
     }
 
     /// Whether nothing of this history was ever changed.
     fn is_untouched(&self) -> bool {
-        let starts_anew = match self.verdict {
-            Some(HistoryVerdict::NewSession | HistoryVerdict::ClientCompaction | HistoryVerdict::Fork) | None => {
-                true
-            }
-            Some(
-                HistoryVerdict::Turn | HistoryVerdict::Retry | HistoryVerdict::Regeneration | HistoryVerdict::Edit,
-            ) => false,
-        };
-        self.changes.total() == 0 && (starts_anew || self.session_totals.changed == 0)
+        let continues = self.verdict.is_some_and(HistoryVerdict::continues_history);
+        self.changes.total() == 0 && (!continues || self.session_totals.changed == 0)
     }
 
     pub(super) fn finalize(mut self, incoming: &IncomingRequest<'_>) -> Self {

@@ -30,7 +30,7 @@ impl NewItems {
         chain: &Chain,
         found: &HistoryMatch,
     ) -> Option<Self> {
-        let known = session.stream.state.head().line.as_ref();
+        let known = session.stream.state.head().history.as_ref();
         let asked = chain.stable_digest();
         let is_asked = known.is_some_and(|known| known.asked == asked);
         if found.known_items >= request.items.len() && is_asked {
@@ -95,14 +95,14 @@ impl Engine {
         }
         let known = self.parts.store.sessions_by_digest(&links).await?;
         let is_known = known.iter().any(|sessions| sessions.iter().any(|(session, _)| *session == stream.id));
-        let current = stream.state.head().line.clone();
+        let current = stream.state.head().history.clone();
         // If another request came since, its head stays.
         let new_head = match current {
             Some(head) if head.asked != chain.stable_digest() => head,
             Some(head) => head.with_replies(&ends),
             None => HistoryHead { asked: chain.stable_digest(), answered: ends },
         };
-        if is_known && stream.state.head().line.as_ref() == Some(&new_head) {
+        if is_known && stream.state.head().history.as_ref() == Some(&new_head) {
             return Ok(());
         }
         // Several digests may link one reply, which is recorded once.

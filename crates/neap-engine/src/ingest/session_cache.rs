@@ -171,8 +171,8 @@ impl SessionCache {
         cached.entries.values().map(|(_, session)| session.clone()).collect()
     }
 
-    pub(crate) fn counts_by_encoding(&self) -> &Mutex<BTreeMap<String, CachedCounter>> {
-        &self.counts
+    pub(crate) fn all_counts(&self) -> Vec<CachedCounter> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     fn lookup(&self, key: &(Tenant, SessionId)) -> Option<SharedSession> {

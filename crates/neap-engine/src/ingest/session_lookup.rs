@@ -183,7 +183,7 @@ impl Engine {
             for (session, _) in sessions.into_iter().rev() {
                 let Some(proxy_session) = self.lock_for_caller(caller, &session, permit).await? else { continue };
                 let verdict = judge_history(
-                    proxy_session.stream.state.head().line.as_ref(),
+                    proxy_session.stream.state.head().history.as_ref(),
                     known_items,
                     0,
                     &tenant_chain,
@@ -249,7 +249,7 @@ impl Engine {
             Some(own) => own,
             None => self.known_prefix(chain, Some(session)).await?.0,
         };
-        let known = proxy_session.stream.state.head().line.as_ref();
+        let known = proxy_session.stream.state.head().history.as_ref();
         let others = match known {
             Some(_) => 0,
             None => self.known_prefix(chain, None).await?.0,
@@ -333,14 +333,14 @@ fn is_owned_by(caller: &Caller, proxy_session: &ProxySession) -> bool {
 fn is_proven_by_history(caller: &Caller, proxy_session: &ProxySession, chain: &Chain) -> bool {
     let head = proxy_session.stream.state.head();
     // Without a head, the stream is not a client's: an imported file may have the name of a history.
-    let is_open = head.tenant.is_none() && head.line.is_some();
+    let is_open = head.tenant.is_none() && head.history.is_some();
     is_open && (!caller.needs_proof() || has_last_answer(proxy_session, chain))
 }
 
 /// Whether a history contains one of the stream's latest replies or, only if there is none, its latest request. If
 /// there is a reply, the request does not count: many ask alike (`hi`).
 fn has_last_answer(proxy_session: &ProxySession, chain: &Chain) -> bool {
-    let Some(known) = &proxy_session.stream.state.head().line else { return false };
+    let Some(known) = &proxy_session.stream.state.head().history else { return false };
     let ends = if known.answered.is_empty() { std::slice::from_ref(&known.asked) } else { &known.answered[..] };
     // Everybody knows the empty history.
     let mut said = chain.links().iter().filter(|link| **link != chain.start());
@@ -349,7 +349,7 @@ fn has_last_answer(proxy_session: &ProxySession, chain: &Chain) -> bool {
 
 /// Items up to the recorded end of the history, if the request continues from there.
 fn items_at_head(proxy_session: &ProxySession, chain: &Chain) -> Option<usize> {
-    let known = proxy_session.stream.state.head().line.as_ref()?;
+    let known = proxy_session.stream.state.head().history.as_ref()?;
     let ends_with = |items: &usize| known.answered.contains(&chain.prefix_digest(*items));
     let answered = (1..=chain.links().len()).rev().find(ends_with);
     answered.or_else(|| (chain.stable_digest() == known.asked).then(|| chain.stable_len()))

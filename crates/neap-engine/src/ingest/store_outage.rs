@@ -52,6 +52,7 @@ pub(super) async fn fit_without_store(
         chain: chain.clone(),
         counts: counts.clone(),
         budget: plan.budget.ours(),
+        economy: incoming.economy,
     };
     let (class, known) = (plan.class, cuts.find(chain));
     match run_blocking(incoming.body.len(), move || budgeter.fit(class, known)).await {
@@ -72,6 +73,7 @@ struct StorelessBudgeter {
     chain: Chain,
     counts: CachedCounter,
     budget: Tokens,
+    economy: bool,
 }
 
 impl StorelessBudgeter {
@@ -100,22 +102,21 @@ impl StorelessBudgeter {
         class: RequestClass,
         known: Option<CutPlan>,
     ) -> Option<Result<(CutPlan, RenderedRequest), Overflow>> {
-        let Self { request, chain, counts, budget } = self;
-        let (parsed, counter, bounds) = (request.parsed(), counts.counter(), Bounds::new(aim));
+        let Self { request, chain, counts, budget, economy } = self;
+        let (parsed, counter) = (request.parsed(), counts.counter());
+        let bounds = Bounds { economy: *economy, ..Bounds::new(aim) };
         let cut = match decide_forward(parsed, chain, class, known.as_ref(), &bounds) {
             ForwardDecision::Unchanged => return None,
             ForwardDecision::ReuseCut => None,
             ForwardDecision::NewCut(cut) => Some(cut),
-            ForwardDecision::TooLarge => {
-                Some(HistoryCut { dropped: Vec::new(), note_budget: Tokens::ZERO, kept_tokens: parsed.tokens() })
-            }
+            ForwardDecision::TooLarge(needed) => return Some(Err(overflow(request, counts, needed, *budget))),
         };
         let number = known.as_ref().map_or(0, |known| known.epoch);
         let cut_plan = match &cut {
             None => known.ok_or(parsed.tokens()),
             Some(cut) => {
                 let piece = |piece: &HistoryPart| request.piece_tokens(piece, counts);
-                let inputs = CutInputs { counter, part_tokens: &piece, turn_of: &|_| TurnNo(0) };
+                let inputs = CutInputs { counter, part_tokens: &piece, turn_of: &|_| TurnNo(0), is_stored: false };
                 CutPlan::new(number + 1, (parsed, chain), cut, &omission_note(cut, counter), inputs, &bounds)
             }
         };

@@ -29,7 +29,7 @@ fn decided(request: &ClientRequest, plan: Option<&CutPlan>, bounds: &Bounds) -> 
 fn cut(request: &ClientRequest, bounds: &Bounds) -> HistoryCut {
     match decided(request, None, bounds) {
         ForwardDecision::NewCut(cut) => cut,
-        other @ (ForwardDecision::Unchanged | ForwardDecision::ReuseCut | ForwardDecision::TooLarge) => {
+        other @ (ForwardDecision::Unchanged | ForwardDecision::ReuseCut | ForwardDecision::TooLarge(_)) => {
             panic!("not cut but {other:?}")
         }
     }
@@ -88,17 +88,23 @@ fn a_tool_loop_is_not_cut_before_it_must_be() {
     ));
 }
 
+/// A budget for half of a history, beside a system prompt of which so much was read that a long tail costs little.
+fn half_fits(items: Vec<HistoryItem>) -> (ClientRequest, Bounds) {
+    let history = request(items.clone()).tokens().0;
+    let request = ClientRequest { fixed_tokens: Tokens(8_000), ..request(items) };
+    (request, Bounds::new(Tokens(8_000 + history / 2)))
+}
+
 #[test]
 fn thoughts_of_before_the_cut_are_left_out_and_later_ones_stay() {
     let mut items = talk(20);
-    let before = request(items.clone());
-    let bounds = Bounds::new(Tokens(before.tokens().0 / 2));
+    let (before, bounds) = half_fits(items.clone());
     let plan = plan(&before, &bounds);
     let rendered = plan.render(&before);
     assert!(rendered.changes.thinking > 0);
     let seen = items.len();
     items.extend([calls("new"), answers("new", "x")]);
-    let after = plan.render(&request(items));
+    let after = plan.render(&ClientRequest { items, ..before });
     let omitted = |at: usize| {
         after.parts.iter().find_map(|part| match part {
             HistoryPart::Item { at: place, omitted, .. } if *place == at => Some(omitted.clone()),
@@ -116,9 +122,8 @@ fn orphans_are_mended_when_a_history_is_cut() {
     let at = items.len() - 1;
     items.insert(at, answers("nobody", "asked"));
     items.insert(at, calls("unanswered"));
-    let request = request(items);
+    let (request, bounds) = half_fits(items);
     assert_eq!(decided(&request, None, &Bounds::new(Tokens(1_000_000))), ForwardDecision::Unchanged);
-    let bounds = Bounds::new(Tokens(request.tokens().0 / 2));
     let rendered = plan(&request, &bounds).render(&request);
     assert_eq!(rendered.changes.orphans, 2);
     assert!(!places(&rendered).contains(&Some(at + 1)), "an answer to nothing is gone whole");
@@ -153,7 +158,7 @@ fn a_text_that_is_too_long_is_shown_in_part() {
     let request = request(vec![user("look"), calls("c"), answers("c", &long)]);
     let bounds = Bounds::new(Tokens(1_000));
     // Nothing can be omitted, but a text can be shortened.
-    let nothing = HistoryCut { dropped: Vec::new(), note_budget: Tokens(100), kept_tokens: request.tokens() };
+    let nothing = HistoryCut::nothing(&request, None, &bounds);
     let rendered = make_plan(&request, &nothing, "", &bounds).expect("it fits").render(&request);
     assert!(rendered.tokens <= bounds.budget);
     assert_eq!(rendered.changes.shortened, 1);
@@ -164,7 +169,9 @@ fn a_text_that_is_too_long_is_shown_in_part() {
 #[test]
 fn what_cannot_be_cut_is_said_to_be_too_large() {
     let request = request(vec![system(&"word ".repeat(5_000)), user("x")]);
-    assert_eq!(decided(&request, None, &Bounds::new(Tokens(1_000))), ForwardDecision::TooLarge);
+    assert!(
+        matches!(decided(&request, None, &Bounds::new(Tokens(1_000))), ForwardDecision::TooLarge(needed) if needed > Tokens(5_000))
+    );
 }
 
 #[test]
@@ -186,23 +193,6 @@ fn what_was_recalled_stays_where_it_was() {
         matches!(first.parts.last(), Some(HistoryPart::Item { appended: Some(text), .. }) if &**text == "[Said before.]")
     );
     assert_eq!(plan.recall_target(&after), Some(at + 2));
-}
-
-/// PROTOCOLS: at most four, ours at the end of the cut.
-#[test]
-fn there_are_at_most_four_marks() {
-    for client in 0..5 {
-        let mut request = request(talk(20));
-        request.cache_breakpoints = client;
-        let bounds = Bounds::new(Tokens(request.tokens().0 / 2));
-        let rendered = plan(&request, &bounds).render(&request);
-        let ours = rendered
-            .parts
-            .iter()
-            .filter(|part| matches!(part, HistoryPart::Note { cache_breakpoint: true, .. }))
-            .count();
-        assert_eq!(ours, usize::from(client < 4), "{client}");
-    }
 }
 
 /// Where a cut would save little, the cached prompt is kept.

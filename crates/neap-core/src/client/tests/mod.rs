@@ -3,9 +3,14 @@
 mod bounds;
 mod canon;
 mod classes;
+mod coding;
 mod costs;
+mod drive;
+mod hindsight;
+mod narrow_room;
 mod random;
 mod shrinking;
+mod staleness;
 mod telling;
 mod topics;
 mod verdicts;
@@ -25,7 +30,7 @@ const AROUND: u64 = 4;
 
 pub(super) fn item(speaker: Speaker, blocks: Vec<ContentBlock>) -> HistoryItem {
     let words: Tokens = blocks.iter().map(|block| WordCounter.count(&format!("{block:?}"))).sum();
-    HistoryItem { speaker, blocks: blocks.into(), tokens: words + Tokens(AROUND), cache_breakpoints: 0 }
+    HistoryItem { speaker, blocks: blocks.into(), tokens: words + Tokens(AROUND) }
 }
 
 pub(super) fn text(words: &str) -> ContentBlock {
@@ -77,7 +82,6 @@ pub(super) fn request(items: Vec<HistoryItem>) -> ClientRequest {
         system: String::new(),
         tool_count: 1,
         fixed_tokens: Tokens(10),
-        cache_breakpoints: 2,
         output_tokens_max: None,
         is_prewarm: false,
         compaction_at: None,
@@ -118,7 +122,12 @@ pub(super) fn make_plan(
 ) -> Result<CutPlan, Tokens> {
     let chain = Chain::from_request(&tenant(), request);
     let part_tokens = |part: &HistoryPart| part_tokens(request, part);
-    let inputs = CutInputs { counter: &WordCounter, part_tokens: &part_tokens, turn_of: &|at| TurnNo(at as u64) };
+    let inputs = CutInputs {
+        counter: &WordCounter,
+        part_tokens: &part_tokens,
+        turn_of: &|at| TurnNo(at as u64),
+        is_stored: true,
+    };
     CutPlan::new(1, (request, &chain), cut, note, inputs, bounds)
 }
 

@@ -91,8 +91,6 @@ proptest! {
             let stale = blocks.filter(|(nth, block)| matches!(block, ContentBlock::Thinking) && !omitted.contains(nth)).count();
             prop_assert!(stale == 0 || *at >= before.stable_len(), "thoughts of before the cut");
         }
-        let marks = before.cache_breakpoints + first.parts.iter().filter(|p| matches!(p, HistoryPart::Note { cache_breakpoint: true, .. })).count();
-        prop_assert!(marks <= 4);
         // Nothing is repeated or out of order, and the head is there.
         let places: Vec<usize> =
             first.parts.iter().filter_map(|p| if let HistoryPart::Item { at, .. } = p { Some(*at) } else { None }).collect();

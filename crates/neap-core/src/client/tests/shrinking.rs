@@ -7,9 +7,9 @@ use super::*;
 /// The cut itself omits nothing.
 fn shrunk(items: Vec<HistoryItem>, budget: u64) -> (ClientRequest, Result<super::super::RenderedHistory, Tokens>) {
     let request = request(items);
-    let nothing = HistoryCut { dropped: Vec::new(), note_budget: Tokens::ZERO, kept_tokens: request.tokens() };
-    let rendered =
-        make_plan(&request, &nothing, "", &Bounds::new(Tokens(budget))).map(|plan| plan.render(&request));
+    let bounds = Bounds::new(Tokens(budget));
+    let nothing = HistoryCut::nothing(&request, None, &bounds);
+    let rendered = make_plan(&request, &nothing, "", &bounds).map(|plan| plan.render(&request));
     (request, rendered)
 }
 

@@ -9,7 +9,7 @@ use crate::client::{Chain, HistoryHead, HistoryVerdict, judge_history};
 #[derive(Default)]
 struct Known {
     links: BTreeSet<Digest>,
-    line: Option<HistoryHead>,
+    history: Option<HistoryHead>,
     others: BTreeSet<Digest>,
 }
 
@@ -21,17 +21,17 @@ impl Known {
     fn judge(&self, items: &[HistoryItem]) -> HistoryVerdict {
         let chain = Chain::from_request(&tenant(), &request(items.to_vec()));
         let (own, others) = (Self::matched(&self.links, &chain), Self::matched(&self.others, &chain));
-        judge_history(self.line.as_ref(), own, others, &chain, items)
+        judge_history(self.history.as_ref(), own, others, &chain, items)
     }
 
     fn record(&mut self, items: &[HistoryItem], reply: Option<HistoryItem>) {
         let chain = Chain::from_request(&tenant(), &request(items.to_vec()));
         self.links.extend(chain.links());
-        self.line = Some(HistoryHead { asked: chain.stable_digest(), answered: Vec::new() });
+        self.history = Some(HistoryHead { asked: chain.stable_digest(), answered: Vec::new() });
         if let Some(reply) = reply {
             let (answered, links) = chain.reply_digests(&[reply]);
             self.links.extend(links);
-            self.line = Some(HistoryHead { asked: chain.stable_digest(), answered });
+            self.history = Some(HistoryHead { asked: chain.stable_digest(), answered });
         }
     }
 }

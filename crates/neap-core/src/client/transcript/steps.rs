@@ -3,7 +3,6 @@
 use super::{RecordBody, TranscriptRecord};
 use crate::base::digest::Digest;
 use crate::base::ids::Stamp;
-use crate::base::tokens::Tokens;
 use crate::client::{ContentBlock, HistoryItem, Speaker};
 
 /// Replaces a result that was never written.
@@ -80,16 +79,11 @@ fn missing_results(open: &mut Vec<String>, at: Option<Stamp>) -> TranscriptStep 
         content: vec![ContentBlock::Text(NO_RESULT.to_owned())],
         failed: true,
     };
-    let blocks = open.drain(..).map(result).collect();
+    let blocks: Vec<ContentBlock> = open.drain(..).map(result).collect();
     TranscriptStep {
         keys: Vec::new(),
         records: 0,
         at,
-        body: RecordBody::Message(HistoryItem {
-            speaker: Speaker::Tool,
-            blocks,
-            tokens: Tokens::ZERO,
-            cache_breakpoints: 0,
-        }),
+        body: RecordBody::Message(HistoryItem::uncounted(Speaker::Tool, blocks)),
     }
 }

@@ -10,7 +10,7 @@ use crate::session::event::{ClientEvent, Event, TurnEvent};
 use crate::session::state::SessionState;
 
 fn item(speaker: Speaker, blocks: Vec<ContentBlock>) -> HistoryItem {
-    HistoryItem { speaker, blocks: blocks.into(), tokens: Tokens::ZERO, cache_breakpoints: 0 }
+    HistoryItem { speaker, blocks: blocks.into(), tokens: Tokens::ZERO }
 }
 
 fn words(speaker: Speaker, text: &str) -> HistoryItem {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::cut_plan::JsonTokenCounter;
+use super::cut::JsonTokenCounter;
 use super::request::{ContentBlock, HistoryItem};
 use crate::base::digest::Digest;
 use crate::base::handle::{Handle, ResultKey};

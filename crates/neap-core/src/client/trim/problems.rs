@@ -62,14 +62,12 @@ pub(super) fn severity(line: &str) -> Option<Severity> {
     let named = words.iter().enumerate().filter(|(at, _)| !is_taken_back(&words, *at));
     let worst = named.filter_map(|(_, word)| word_severity(word)).max();
     let has_phrase = || {
-        let is_phrase = |pair: &[&str]| ERROR_PHRASES.iter().any(|phrase| is_same_phrase(phrase, pair));
+        let is_same =
+            |phrase: &[&str; 2], pair: &[&str]| phrase.iter().zip(pair).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        let is_phrase = |pair: &[&str]| ERROR_PHRASES.iter().any(|phrase| is_same(phrase, pair));
         words.windows(2).any(is_phrase) || (0..words.len()).any(|at| is_bad_exit(&words, at))
     };
     if worst < Some(Severity::Error) && has_phrase() { Some(Severity::Error) } else { worst }
-}
-
-fn is_same_phrase(phrase: &[&str; 2], pair: &[&str]) -> bool {
-    phrase.iter().zip(pair).all(|(one, other)| one.eq_ignore_ascii_case(other))
 }
 
 /// `exit code 1`, `exited with code 2`, `exit status: 101`.

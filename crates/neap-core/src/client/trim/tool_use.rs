@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::base::message::ToolCall;
+use crate::client::tool_use::name_words;
 
 /// Words in the name of a tool that returns what is to be read as it is.
 const READING_WORDS: [&str; 16] = [
@@ -37,30 +38,11 @@ pub(super) fn needs_verbatim(call: &ToolCall) -> bool {
 }
 
 fn is_reading_name(name: &str) -> bool {
-    // A name such as `mcp__server__tool` ends with the tool's own.
-    let name = name.rsplit("__").next().unwrap_or(name);
     let words = name_words(name);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let is_one = words.first().is_some_and(|word| words.len() == 1 && READING_NAMES.contains(&word.as_str()));
     let gets_file = has(&["file"]) && has(&FILE_WORDS);
     is_one || ((has(&READING_WORDS) || gets_file) && !has(&OUTPUT_WORDS))
-}
-
-/// `readFile`, `read_file` and `read-file` have the same words.
-fn name_words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-        was_lower = c.is_lowercase();
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// The commands in a call's arguments, each as its words or as one text.

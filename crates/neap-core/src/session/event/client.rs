@@ -13,7 +13,9 @@ event_family! {
         "history_linked" => HistoryLinked {
             turn: TurnNo,
             links: Vec<HistoryLink>,
-            line: HistoryHead,
+            /// Where the history ends.
+            #[serde(rename = "line")]
+            history: HistoryHead,
             /// A digest of the credentials that the proxy's caller presented. Recorded once per stream, with its first
             /// links, or when a stream older than this field continues.
             #[serde(default, skip_serializing_if = "Option::is_none")]

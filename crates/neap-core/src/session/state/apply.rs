@@ -2,7 +2,6 @@
 
 use super::{PendingTurn, SessionState};
 use crate::base::ids::{EffortId, Seq, Stamp, TurnNo};
-use crate::base::ledger::Layer;
 use crate::base::message::Scope;
 use crate::base::tokens::Tokens;
 use crate::memory::MemoryEvent;
@@ -73,19 +72,7 @@ impl SessionState {
             },
             TurnEvent::Completed { turn, reply, scope, ledger } => {
                 self.settle_turn(*turn, scope, Some(reply.tokens), at);
-                let metrics = &mut self.head.metrics;
-                metrics.turns_completed += 1;
-                metrics.context_tokens = ledger.tokens.total();
-                metrics.variable_tokens = ledger.tokens.variable();
-                metrics.expansion_tokens = ledger.tokens.get(Layer::Expanded);
-                metrics.naive_tokens = ledger.naive_tokens;
-                metrics.context_tokens_sum += metrics.context_tokens;
-                metrics.variable_tokens_sum += metrics.variable_tokens;
-                metrics.naive_tokens_sum += metrics.naive_tokens;
-                metrics.context_tokens_peak = metrics.context_tokens_peak.max(metrics.context_tokens);
-                metrics.tokens_saved_by_decay += metrics.decayed_tokens_now;
-                metrics.cost += ledger.cost;
-                metrics.memories.items_used += ledger.memories_used.len() as u64;
+                self.head.metrics.add_turn(ledger);
             }
             TurnEvent::Abandoned { turn, reason, scope } => {
                 self.settle_turn(*turn, scope, None, at);
@@ -130,8 +117,8 @@ impl SessionState {
 
     fn apply_client(&mut self, event: &ClientEvent) {
         match event {
-            ClientEvent::HistoryLinked { turn: _, links: _, line, tenant } => {
-                self.head.line = Some(line.clone());
+            ClientEvent::HistoryLinked { turn: _, links: _, history, tenant } => {
+                self.head.history = Some(history.clone());
                 // The first tenant stays: no later event can give the stream to another one.
                 self.head.tenant = self.head.tenant.or(*tenant);
             }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::cost::Cost;
 use crate::base::ids::{EffortId, Seq, SessionId, Stamp, StreamId, TurnNo};
+use crate::base::ledger::{Layer, Ledger};
 use crate::base::policy::Policy;
 use crate::base::tenant::Tenant;
 use crate::base::token_ratio::TokenRatios;
@@ -13,8 +14,7 @@ use crate::base::tokens::Tokens;
 use crate::memory::AgentHead;
 use crate::memory::knowledge::MemoryMetrics;
 use crate::session::effort::LogSize;
-use crate::session::request_account::HistoryHead;
-use crate::session::request_account::RequestTotals;
+use crate::session::request_account::{HistoryHead, RequestTotals};
 use crate::session::window::Window;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,8 +60,8 @@ pub struct SessionHead {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<Box<AgentHead>>,
     /// Where the client's history ends, if a client sends one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub line: Option<HistoryHead>,
+    #[serde(default, rename = "line", skip_serializing_if = "Option::is_none")]
+    pub history: Option<HistoryHead>,
     /// Who owns that history. `None` in streams without a proxy caller and in those older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<Tenant>,
@@ -128,4 +128,21 @@ pub struct Metrics {
     pub requests: RequestTotals,
     #[serde(skip_serializing_if = "MemoryMetrics::is_nothing")]
     pub memories: MemoryMetrics,
+}
+
+impl Metrics {
+    pub(super) fn add_turn(&mut self, ledger: &Ledger) {
+        self.turns_completed += 1;
+        self.context_tokens = ledger.tokens.total();
+        self.variable_tokens = ledger.tokens.variable();
+        self.expansion_tokens = ledger.tokens.get(Layer::Expanded);
+        self.naive_tokens = ledger.naive_tokens;
+        self.context_tokens_sum += self.context_tokens;
+        self.variable_tokens_sum += self.variable_tokens;
+        self.naive_tokens_sum += self.naive_tokens;
+        self.context_tokens_peak = self.context_tokens_peak.max(self.context_tokens);
+        self.tokens_saved_by_decay += self.decayed_tokens_now;
+        self.cost += ledger.cost;
+        self.memories.items_used += ledger.memories_used.len() as u64;
+    }
 }

@@ -33,7 +33,6 @@ fn entry_of(who: &str, name: &str, bytes: usize) -> Arc<BacklogEntry> {
         system: String::new(),
         tool_count: 0,
         fixed_tokens: Tokens::ZERO,
-        cache_breakpoints: 0,
         output_tokens_max: None,
         is_prewarm: false,
         items: Vec::new(),

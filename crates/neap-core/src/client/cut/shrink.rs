@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::cut_points::BlockPos;
-use super::request::{ClientRequest, ContentBlock, HistoryItem, Speaker};
+use super::points::BlockPos;
 use super::shorten::shortenable_text;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::client::request::{ClientRequest, ContentBlock, HistoryItem, Speaker};
 use crate::context::budget::weighted_share;
 
 /// Texts are not shortened below this while blocks can be omitted instead.
@@ -53,12 +53,14 @@ struct RemovableUnit {
 }
 
 impl ShrinkPlanner {
-    /// Considers the items that `is_kept`; `is_gone` marks blocks that are omitted already.
+    /// Considers the items that `is_kept`; `is_gone` marks blocks that are omitted already, and `lines` has what the
+    /// lines in place of others cost.
     pub(super) fn new(
         request: &ClientRequest,
         counter: &dyn TokenCounter,
         is_kept: impl Fn(usize) -> bool,
         is_gone: impl Fn(BlockPos) -> bool,
+        lines: &BTreeMap<BlockPos, Tokens>,
     ) -> Self {
         let stable_len = request.stable_len();
         let newest = newest_range(request, stable_len);
@@ -82,7 +84,9 @@ impl ShrinkPlanner {
                 if is_gone(place) {
                     continue;
                 }
-                if sizes[nth] > Tokens::ZERO {
+                let line = lines.get(&place).copied();
+                let overhead = overhead + line.unwrap_or_default();
+                if sizes[nth] > Tokens::ZERO && line.is_none() {
                     texts.push(ShrinkableText { place, tokens: sizes[nth], weight });
                 }
                 let alone = || Some(RemovableUnit { places: vec![place], overhead });
@@ -111,6 +115,12 @@ impl ShrinkPlanner {
             |((at, nth), _): &(BlockPos, RemovableUnit)| (newest.contains(at) || question == Some(*at), *at, *nth);
         units.sort_by_key(order);
         Self { texts, units: units.into_iter().map(|(_, unit)| unit).collect() }
+    }
+
+    /// Edits that only shorten, and save about `excess` or as much as they can.
+    pub(super) fn plan_shortening(&self, excess: Tokens) -> Edits {
+        let common = self.common_length(&BTreeSet::new(), excess, LENGTH_MIN);
+        self.edits_at(common.unwrap_or(LENGTH_MIN), BTreeSet::new())
     }
 
     /// The mildest edits that save about `excess`; none if no edits do.

@@ -1,41 +1,38 @@
 //! Renders a history that was cut. While the cut holds, what was sent stays the same and only grows at its end.
 
+mod fit;
+mod json_tokens;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::chain::Chain;
-use super::cut::HistoryCut;
-use super::cut_points::{BlockPos, ToolPairs};
-use super::forward::Bounds;
-use super::request::{ClientRequest, ContentBlock, HistoryItem, Speaker, WireApi};
-use super::shorten::{shorten, shortenable_text};
-use super::shrink::{Edits, ShrinkPlanner};
 use crate::base::digest::Digest;
-use crate::base::handle::Handle;
 use crate::base::ids::TurnNo;
 use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::client::chain::Chain;
+use crate::client::cut::bounds::Bounds;
+use crate::client::cut::history_cut::HistoryCut;
+use crate::client::cut::points::{BlockPos, ToolPairs};
+use crate::client::request::{ClientRequest, ContentBlock, HistoryItem};
+use json_tokens::json_tokens;
 
-/// Cache breakpoints that a provider allows in one request.
-const CACHE_BREAKPOINTS_MAX: usize = 4;
+pub use json_tokens::JsonTokenCounter;
+
 /// Wire overhead of a text that we add.
 const TEXT_OVERHEAD: Tokens = Tokens(24);
 const NOTICE_TOKENS: Tokens = Tokens(48);
 /// Most that the quotes around a text cost.
 const QUOTE_TOKENS: Tokens = Tokens(2);
-/// Shrink attempts before everything removable is removed: savings are only estimated beforehand.
-const ATTEMPTS_MAX: usize = 12;
-/// Saved beyond the shortfall, so that the next attempt succeeds.
-const ATTEMPT_MARGIN: Tokens = Tokens(16);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HistoryPart {
     /// A client's item, as written except for these changes; `omitted` and `shortened` are by block index.
     Item { at: usize, omitted: Vec<usize>, shortened: Vec<(usize, Arc<str>)>, appended: Option<Arc<str>> },
     /// Replaces dropped items.
-    Note { text: Arc<str>, cache_breakpoint: bool },
+    Note { text: Arc<str> },
 }
 
 /// How the rendered history differs from the client's.
@@ -75,6 +72,7 @@ pub struct CutPlan {
     item_count: usize,
     prefix: Digest,
     dropped: Vec<Range<usize>>,
+    tail_start: usize,
     note: Arc<str>,
     note_tokens: Tokens,
     shortened: BTreeMap<BlockPos, Arc<str>>,
@@ -88,6 +86,7 @@ pub struct CutPlan {
     recalled: BTreeMap<usize, (Arc<str>, Tokens)>,
     /// The request for which it was last sent.
     last_sent: Option<Digest>,
+    spent_before: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -96,6 +95,8 @@ pub struct CutInputs<'a> {
     /// Cost of a part on the wire.
     pub part_tokens: &'a dyn Fn(&HistoryPart) -> Tokens,
     pub turn_of: &'a dyn Fn(usize) -> TurnNo,
+    /// Whether what is left out can be read later.
+    pub is_stored: bool,
 }
 
 impl CutPlan {
@@ -122,94 +123,27 @@ impl CutPlan {
             item_count,
             prefix: chain.stable_digest(),
             dropped: cut.dropped.clone(),
+            tail_start: cut.tail_start,
             note: note.into(),
             note_tokens: Self::text_tokens(inputs.counter, note),
             shortened: BTreeMap::new(),
             changed_tokens: BTreeMap::new(),
             orphans: BTreeSet::new(),
-            omitted: BTreeSet::new(),
+            omitted: cut.omitted.clone(),
             notice_at: None,
             recalled: BTreeMap::new(),
             last_sent: None,
+            spent_before: cut.spent_before,
         };
         let pairs = ToolPairs::of(&request.items);
         plan.orphans =
             pairs.orphans.into_iter().filter(|(at, _)| !plan.is_dropped(*at) && *at < item_count).collect();
-        plan.count_changed(request, inputs);
-        plan.shrink_to_fit(request, inputs, bounds)?;
+        let edits = plan.replace_stale(request, cut, inputs);
+        if !cut.dropped.is_empty() {
+            plan.shrink_old(request, (&edits, &cut.files), inputs, bounds);
+        }
+        plan.shrink_to_fit(request, &edits, inputs, bounds)?;
         Ok(plan)
-    }
-
-    fn shrink_to_fit(
-        &mut self,
-        request: &ClientRequest,
-        inputs: CutInputs<'_>,
-        bounds: &Bounds,
-    ) -> Result<(), Tokens> {
-        let whole = self.render(request).tokens;
-        if whole <= bounds.budget {
-            return Ok(());
-        }
-        let planner = ShrinkPlanner::new(
-            request,
-            inputs.counter,
-            |at| !self.is_dropped(at) && at < self.item_count,
-            |place| self.orphans.contains(&place),
-        );
-        let mut target = bounds.high_water();
-        for _ in 0..ATTEMPTS_MAX {
-            let Some(edits) = planner.plan_edits(whole.saturating_sub(target)) else { break };
-            self.apply_edits(request, &edits, inputs);
-            let tokens = self.render(request).tokens;
-            if tokens <= bounds.budget {
-                return Ok(());
-            }
-            target = target.saturating_sub(tokens.saturating_sub(bounds.budget) + ATTEMPT_MARGIN);
-        }
-        self.apply_edits(request, &planner.harshest_edits(), inputs);
-        if self.render(request).tokens > bounds.budget {
-            // Not even the note fits.
-            (self.note, self.note_tokens) = ("".into(), Tokens::ZERO);
-        }
-        let least = self.render(request).tokens;
-        if least <= bounds.budget { Ok(()) } else { Err(least) }
-    }
-
-    fn apply_edits(&mut self, request: &ClientRequest, edits: &Edits, inputs: CutInputs<'_>) {
-        self.omitted.clone_from(&edits.omitted);
-        self.shortened.clear();
-        let mut hides_own_words = false;
-        for ((at, nth), max) in &edits.shortened {
-            let item = &request.items[*at];
-            let block = &item.blocks[*nth];
-            let Some(text) = shortenable_text(block) else { continue };
-            let handle = Handle::Turn((inputs.turn_of)(*at));
-            let whole = JsonTokenCounter(inputs.counter).count(&text);
-            let text = shorten(inputs.counter, (item.speaker, block), (&text, whole), &handle, *max);
-            self.shortened.insert((*at, *nth), text.into());
-            hides_own_words |= item.speaker == Speaker::Assistant;
-        }
-        let question = request.items[..self.item_count].iter().rposition(HistoryItem::is_turn_start);
-        self.notice_at = question.filter(|at| hides_own_words && !self.is_dropped(*at));
-        self.count_changed(request, inputs);
-    }
-
-    fn count_changed(&mut self, request: &ClientRequest, inputs: CutInputs<'_>) {
-        let mut changed = BTreeMap::new();
-        for (at, item) in
-            request.items.iter().enumerate().take(self.item_count).filter(|(at, _)| !self.is_dropped(*at))
-        {
-            let (omitted, ..) = self.omitted_blocks(at, item);
-            let shortened = self.shortened_in(at);
-            if omitted.is_empty() && shortened.is_empty() {
-                continue;
-            }
-            let is_shortened = !shortened.is_empty();
-            let tokens = (inputs.part_tokens)(&HistoryPart::Item { at, omitted, shortened, appended: None });
-            // Part of an item may be counted elsewhere: without shortening, never count more than before.
-            changed.insert(at, if is_shortened { tokens } else { tokens.min(item.tokens) });
-        }
-        self.changed_tokens = changed;
     }
 
     fn shortened_in(&self, at: usize) -> Vec<(usize, Arc<str>)> {
@@ -224,6 +158,36 @@ impl CutPlan {
     /// The budget for a page counted with [`JsonTokenCounter`], so that it costs at most `budget` on the wire.
     pub fn page_budget(budget: Tokens) -> Tokens {
         budget.saturating_sub(TEXT_OVERHEAD + QUOTE_TOKENS)
+    }
+
+    pub(super) fn item_count(&self) -> usize {
+        self.item_count
+    }
+
+    pub(super) fn spent_before(&self) -> u64 {
+        self.spent_before
+    }
+
+    /// Number of leading items that are sent as before the cut.
+    pub fn unchanged_len(&self) -> usize {
+        let changed = self.changed_tokens.keys().next().copied();
+        let gap = self.dropped.first().map(|gap| gap.start);
+        let recalled = self.recalled.iter().find(|(_, (text, _))| !text.is_empty()).map(|(at, _)| *at);
+        [changed, gap, self.notice_at, recalled].into_iter().flatten().fold(self.item_count, usize::min)
+    }
+
+    /// Tokens that are sent for an item, with the note before it and the text after it.
+    pub(super) fn item_tokens(&self, at: usize, item: &HistoryItem) -> Tokens {
+        let note = if self.has_note_at(at) { self.note_tokens } else { Tokens::ZERO };
+        if self.is_dropped(at) {
+            return note;
+        }
+        let own = self.changed_tokens.get(&at).copied().unwrap_or(item.tokens);
+        note + own + if own.is_zero() { Tokens::ZERO } else { self.appended_text(at).1 }
+    }
+
+    fn has_note_at(&self, at: usize) -> bool {
+        self.dropped.first().is_some_and(|gap| gap.start == at) && !self.note.is_empty()
     }
 
     /// Whether the history still starts with the one that was cut.
@@ -245,8 +209,14 @@ impl CutPlan {
         self.dropped.first().cloned().unwrap_or(0..0)
     }
 
+    /// The first item behind the omitted turns, if there are any.
+    pub fn tail_start(&self) -> Option<usize> {
+        (!self.dropped.is_empty()).then_some(self.tail_start)
+    }
+
     pub fn is_dropped(&self, at: usize) -> bool {
-        self.dropped.iter().any(|gap| gap.contains(&at))
+        let nth = self.dropped.partition_point(|gap| gap.end <= at);
+        self.dropped.get(nth).is_some_and(|gap| gap.contains(&at))
     }
 
     /// The newest turn start, unless something was recalled for it already or it is dropped.
@@ -255,8 +225,8 @@ impl CutPlan {
         (!self.recalled.contains_key(&at) && !self.is_dropped(at)).then_some(at)
     }
 
-    /// The texts that the model sees besides the item at `newest`: the note, and the items from `visible_from` on and
-    /// before the gap.
+    /// The texts that the model sees besides the item at `newest`: the items from `visible_from` on and before the gap.
+    /// What the note names it does not have: a summary is no answer.
     pub fn seen_texts<'a>(
         &'a self,
         request: &'a ClientRequest,
@@ -272,8 +242,7 @@ impl CutPlan {
             | ContentBlock::Thinking
             | ContentBlock::Other { .. } => block.text(),
         };
-        let blocks = items.flat_map(move |(_, item)| item.blocks.iter().map(text));
-        std::iter::once(Cow::Borrowed(&*self.note)).chain(blocks)
+        items.flat_map(move |(_, item)| item.blocks.iter().map(text))
     }
 
     /// Adds the text recalled for a turn, for good. A text that is present already is not repeated.
@@ -286,19 +255,10 @@ impl CutPlan {
 
     pub fn render(&self, request: &ClientRequest) -> RenderedHistory {
         let (mut parts, mut tokens, mut changes) = (Vec::new(), request.fixed_tokens, Changes::default());
-        let kept_breakpoints: usize = request
-            .items
-            .iter()
-            .enumerate()
-            .filter(|(at, _)| !self.is_dropped(*at))
-            .map(|(_, item)| item.cache_breakpoints)
-            .sum();
-        let cache_breakpoint = request.api == WireApi::Messages
-            && request.cache_breakpoints + kept_breakpoints < CACHE_BREAKPOINTS_MAX;
         for (at, item) in request.items.iter().enumerate() {
-            if self.first_gap().start == at && !self.first_gap().is_empty() && !self.note.is_empty() {
-                parts.push(HistoryPart::Note { text: self.note.clone(), cache_breakpoint });
-                tokens += self.note_tokens;
+            tokens += self.item_tokens(at, item);
+            if self.has_note_at(at) {
+                parts.push(HistoryPart::Note { text: self.note.clone() });
                 changes.added += 1;
             }
             if self.is_dropped(at) {
@@ -317,9 +277,7 @@ impl CutPlan {
                 !omitted.contains(nth) && shortened.iter().all(|(shorter, _)| shorter != nth)
             };
             changes.trimmed += request.trimmed.range((at, 0)..(at + 1, 0)).filter(is_trimmed).count();
-            tokens += self.changed_tokens.get(&at).copied().unwrap_or(item.tokens);
-            let (appended, appended_tokens) = self.appended_text(at);
-            tokens += appended_tokens;
+            let (appended, _) = self.appended_text(at);
             changes.added += usize::from(appended.is_some());
             parts.push(HistoryPart::Item { at, omitted, shortened, appended });
         }
@@ -361,29 +319,5 @@ impl CutPlan {
             gone.fill(true);
         }
         (gone.iter().enumerate().filter(|(_, gone)| **gone).map(|(nth, _)| nth).collect(), thinking, orphans)
-    }
-}
-
-/// Cost of a text as a JSON string, quotes included.
-fn json_tokens(counter: &dyn TokenCounter, text: &str) -> Tokens {
-    counter.count(&to_json_string(text))
-}
-
-fn to_json_string(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
-}
-
-/// Counts texts as JSON strings, without the quotes. Counts of lines that start with a bracket still add up.
-pub struct JsonTokenCounter<'a>(pub &'a dyn TokenCounter);
-
-impl TokenCounter for JsonTokenCounter<'_> {
-    fn encoding(&self) -> &str {
-        self.0.encoding()
-    }
-
-    fn count(&self, text: &str) -> Tokens {
-        let quoted = to_json_string(text);
-        let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        self.0.count(inside.unwrap_or(&quoted))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::request::{ContentBlock, HistoryItem, Speaker};
+use crate::client::request::{ContentBlock, HistoryItem, Speaker};
 
 /// Indexes of an item and of a block in it.
 pub(super) type BlockPos = (usize, usize);
@@ -12,6 +12,8 @@ pub(super) type BlockPos = (usize, usize);
 pub(super) struct ToolPairs {
     /// Calls without a result, and results without a call.
     pub(super) orphans: BTreeSet<BlockPos>,
+    /// Calls with their results, in the order of the results.
+    pub(super) answered: Vec<(BlockPos, BlockPos)>,
     /// For each position between two items, whether a cut there separates no pair.
     cut_points: Vec<bool>,
 }
@@ -19,7 +21,7 @@ pub(super) struct ToolPairs {
 impl ToolPairs {
     pub(super) fn of(items: &[HistoryItem]) -> Self {
         let mut open: BTreeMap<&str, Vec<BlockPos>> = BTreeMap::new();
-        let mut orphans = BTreeSet::new();
+        let (mut orphans, mut answered) = (BTreeSet::new(), Vec::new());
         // At each position, pairs that begin minus pairs that end.
         let mut steps = vec![0_i64; items.len() + 2];
         for (at, item) in items.iter().enumerate() {
@@ -27,9 +29,10 @@ impl ToolPairs {
                 match block {
                     ContentBlock::ToolCall(call) => open.entry(&call.id).or_default().push((at, nth)),
                     ContentBlock::ToolResult { id, .. } => match open.get_mut(id.as_str()).and_then(Vec::pop) {
-                        Some((call_at, _)) => {
-                            steps[call_at + 1] += 1;
+                        Some(call) => {
+                            steps[call.0 + 1] += 1;
                             steps[at + 1] -= 1;
+                            answered.push((call, (at, nth)));
                         }
                         None => {
                             orphans.insert((at, nth));
@@ -45,7 +48,7 @@ impl ToolPairs {
             open_pairs += step;
             open_pairs == 0
         });
-        Self { orphans, cut_points: closed.collect() }
+        Self { orphans, answered, cut_points: closed.collect() }
     }
 
     pub(super) fn is_cut_point(&self, before: usize) -> bool {

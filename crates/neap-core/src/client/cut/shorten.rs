@@ -3,10 +3,12 @@
 
 use serde_json::Value;
 
-use super::cut_plan::JsonTokenCounter;
-use super::request::{ContentBlock, Speaker};
+use super::plan::JsonTokenCounter;
+use super::stale::StaleReason;
 use crate::base::handle::Handle;
+use crate::base::prompt;
 use crate::base::tokens::{TokenCounter, Tokens};
+use crate::client::request::{ContentBlock, Speaker};
 use crate::text::excerpt::{EXCERPT_TOKENS_MIN, excerpt, excerpt_plain, prefix_within};
 
 /// Marks missing text where there is no room to say more.
@@ -14,6 +16,8 @@ const ELLIPSIS: &str = "…";
 /// Longest string in characters and most entries of a list or object, in steps from mild to harsh.
 const ARGUMENT_LIMITS: [(usize, usize); 7] =
     [(4_000, 400), (1_000, 200), (300, 80), (100, 40), (40, 20), (12, 8), (4, 3)];
+/// Longest string that stays in the arguments of a call whose content is stale.
+const STALE_CHARS: usize = 120;
 /// Containers nested deeper than this are left out of shortened arguments.
 const DEPTH_MAX: usize = 8;
 
@@ -48,6 +52,37 @@ pub(super) fn shorten(
             true => excerpt(&wire, text, whole, handle, max).0,
             false => format!("{}{ELLIPSIS}", prefix_within(&wire, text, max)),
         },
+    }
+}
+
+/// The line in place of a stale result or image; without a handle, if the whole is not stored. The content of a file in the arguments of a call, which are the
+/// model's own words, is cut without a marker.
+pub(super) fn stale_text(
+    counter: &dyn TokenCounter,
+    block: &ContentBlock,
+    reason: StaleReason,
+    handle: Option<&Handle>,
+) -> String {
+    let whole = handle
+        .map_or_else(String::new, |handle| prompt::fill(prompt::STALE_WHOLE, &[("handle", &handle.to_string())]));
+    let whole = whole.trim_end();
+    match (block, reason) {
+        (ContentBlock::ToolCall(call), _) => match serde_json::from_str::<Value>(&call.arguments) {
+            Ok(arguments) => clamp_value(&arguments, STALE_CHARS, usize::MAX, 0).to_string(),
+            Err(_) => call.arguments.clone(),
+        },
+        (_, StaleReason::OldImage) => {
+            let came_in = handle.map_or_else(String::new, |handle| format!("; it came in {handle}"));
+            let line = prompt::fill(prompt::STALE_IMAGE, &[("came_in", &came_in)]);
+            let ContentBlock::ToolResult { content, .. } = block else { return line };
+            let texts = content.iter().filter(|part| !part.is_image()).map(|part| part.text().into_owned());
+            texts.chain([line]).collect::<Vec<_>>().join("\n")
+        }
+        (_, StaleReason::Repeated | StaleReason::Changed) => {
+            let count = JsonTokenCounter(counter).count(&block.text()).to_string();
+            let values = [("count", count.as_str()), ("reason", reason.as_str()), ("whole", whole)];
+            prompt::fill(prompt::STALE, &values)
+        }
     }
 }
 
