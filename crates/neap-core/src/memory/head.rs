@@ -102,6 +102,11 @@ impl Outcome {
 }
 
 impl AgentHead {
+    /// How many more records can be pinned.
+    pub fn pin_room(&self) -> usize {
+        PINNED_MAX.saturating_sub(self.pinned.values().filter(|memory| memory.is_person_approved()).count())
+    }
+
     /// `None` once the numbers are used up.
     pub fn next_id(&self, kind: MemoryKind) -> Option<MemoryId> {
         MemoryId::new(kind, self.kind_count(kind).last.checked_add(1)?)

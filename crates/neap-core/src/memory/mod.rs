@@ -25,7 +25,7 @@ pub mod remember;
 mod render;
 pub mod rewording;
 mod search_text;
-pub mod standing_instructions;
+pub mod stated;
 mod status;
 mod text_similarity;
 pub mod validation;

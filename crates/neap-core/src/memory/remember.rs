@@ -247,6 +247,8 @@ fn has_same_text(memory: &Memory, draft: &MemoryDraft) -> bool {
 }
 
 #[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod sequences;
 #[cfg(test)]
 pub(super) mod tests;

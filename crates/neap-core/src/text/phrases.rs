@@ -51,7 +51,8 @@ pub const FOLLOW_UP: Phrases = Phrases(
 
 /// Asks for what was said or done before.
 pub const PAST: Phrases = Phrases(
-    "remember|recall|remind me|earlier|previously|last time|last week|last month|yesterday|days ago|weeks ago|before that|\
+    "you remember|remember when|remember what|remember which|remember where|remember why|remember who|remember how|\
+     recall|remind me|earlier|previously|last time|last week|last month|yesterday|days ago|weeks ago|before that|\
      back then|originally|at first|at the beginning|so far|did we|did i|did you|have we|have i|have you|had we|had i|\
      we decided|we agreed|we said|we did|we chose|i said|i told you|i asked|i mentioned|you said|you told me|\
      you mentioned|you suggested|what was|what were|where was|where were|when was|which was|who was|why was|why were|\

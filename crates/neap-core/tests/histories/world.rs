@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use neap_core::base::handle::Handle;
 use neap_core::base::ids::{Stamp, StreamId, TurnNo};
-use neap_core::base::message::{Exchange, Scope, ToolCall};
+use neap_core::base::message::{Exchange, Message, Scope, ToolCall};
 use neap_core::base::policy::Policy;
 use neap_core::base::testing::WordCounter;
 use neap_core::base::tokens::Tokens;
@@ -111,11 +111,11 @@ impl World {
         }
         let text = self.dice.text(self.state.policy().context_tokens_max);
         let told = self.dice.one_in(25);
-        let turn = match told {
-            true => Turn::from_host(&self.desk(), Author::Model, &text, "told", None),
-            false => Turn::new(&self.desk(), Author::Person, &text, None),
-        }
-        .expect("the budget is above the floor");
+        let (author, reply) = if told { (Author::Model, Some("told")) } else { (Author::Person, None) };
+        let counted = |message| self.state.mask_and_count(&WordCounter, message);
+        let (message, reply) =
+            (counted(Message::user(text)), reply.map(|reply| counted(Message::assistant(reply))));
+        let turn = Turn::new(&self.desk(), author, message, reply, None).expect("the budget is above the floor");
         *self.run(turn)
     }
 

@@ -1,30 +1,30 @@
-//! Detects contradictions between two sentences about one thing, without a model.
+//! Detects contradictions between two records about one thing, without a model.
 //!
-//! Words are aligned ([`align()`]); a place where both sides differ is a slot. A slot is a contradiction if its
-//! context allows only one value (`lives in`, `the timeout is`, a number, a negation), a likely one if the words
-//! leave that open, and none if values can coexist (`likes`, `uses`, another verb, another subject). Anything
-//! these word lists do not cover goes undetected: `moved to Bergen` does not contradict `lives in Oslo`.
+//! Records are compared statement by statement ([`statements`]). What both say proves nothing; of the rest, a
+//! contradiction needs the same subject, the same predicate and one value that differs: a number must measure the same
+//! thing, and no condition may stand beside only one of them. Statements in the same words are aligned
+//! ([`aligned`](mod@aligned)); of those in other words, claims are read ([`claim`]) and compared. A contradiction is
+//! clear if only one value can hold, and likely if the words leave that open. Anything that these rules do not cover
+//! goes undetected: in doubt both stand.
 
 mod align;
+mod aligned;
+mod claim;
+mod claim_words;
+mod past;
 mod predicate;
+mod statement;
+mod value;
 mod word;
 
-use align::{DiffHunk, align};
-use predicate::{Cardinality, is_opposite, slot_cardinality};
-use word::{SentenceWord, WordClass, tokenize};
+use statement::{Statement, statements};
 
-use super::text_similarity::term_cosine;
-use crate::text::terms::terms;
-
-const SLOT_WORDS_MAX: usize = 8;
-/// Slots that may differ at once, if all are numbers.
-const SLOTS_MAX: usize = 3;
-/// Words that join the parts of one name.
-const NAME_CONNECTIVES: &[&str] = &["of", "and", "'s", "&"];
+const EVIDENCE_CHARS_MAX: usize = 60;
+/// Statements of a record that are compared; a fact is a sentence or two.
+const STATEMENTS_MAX: usize = 12;
 /// Phrases that introduce a contrast at the end of a sentence.
 const CONTRASTS: &[&str] = &[", not ", ", and not ", " instead of ", " rather than "];
 const CONTRAST_WORDS_MAX: usize = 4;
-const EVIDENCE_CHARS_MAX: usize = 60;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Comparison {
@@ -46,198 +46,105 @@ pub(super) struct Contradiction {
     pub(super) evidence: String,
 }
 
-/// Compares an older sentence with a newer one. A contrast at the end (`prefers Celsius, not Fahrenheit`) is
-/// ignored if the rest contradicts.
+/// Whether a text says of itself that it holds no longer.
+pub(super) fn calls_itself_past(text: &str) -> bool {
+    let all = statements(text);
+    all.first().is_some_and(|first| first.is_past)
+}
+
+pub(super) use past::says_ended;
+
+/// A record's text with its subject in every statement, if it does not name it.
+pub(super) fn with_subject(subject: &str, text: &str) -> String {
+    let split = statement::split(text);
+    split.iter().map(|part| format!("{subject} {part}")).collect::<Vec<_>>().join("\n")
+}
+
+/// Compares an older record with a newer one.
 pub(super) fn compare(old: &str, new: &str) -> Comparison {
-    let whole = compare_words(old, new);
-    let (old_core, new_core) = (strip_contrast(old), strip_contrast(new));
-    if whole.contradiction.is_some() || (old_core, new_core) == (old, new) {
-        return whole;
+    let (old_all, new_all) = (statements(old), statements(new));
+    if let ([old_one], [new_one]) = (old_all.as_slice(), new_all.as_slice()) {
+        return compare_statements(old_one, new_one);
     }
-    let cores = compare_words(old_core, new_core);
-    if cores.contradiction.is_some() { cores } else { whole }
+    compare_records(&old_all, &new_all)
+}
+
+/// Records of several statements. Only where every statement of the older one is said again or clearly contradicted may
+/// the older one give way; else part of it still holds.
+fn compare_records(old: &[Statement<'_>], new: &[Statement<'_>]) -> Comparison {
+    let (old, new) = (&old[..old.len().min(STATEMENTS_MAX)], &new[..new.len().min(STATEMENTS_MAX)]);
+    let is_said = |statement: &Statement<'_>, in_others: &[Statement<'_>]| {
+        in_others.iter().any(|other| statement.is_same(other))
+    };
+    let (mut found, mut is_covered): (Vec<Comparison>, bool) = (Vec::new(), true);
+    for (old_at, was) in old.iter().enumerate().filter(|(_, was)| !is_said(was, new)) {
+        let unsaid = new.iter().enumerate().filter(|(_, now)| !is_said(now, old));
+        let contradiction = unsaid
+            .filter_map(|(new_at, now)| match was.refers_back || now.refers_back {
+                false => Some(compare_statements(was, now)),
+                true => is_about_the_same(old, old_at, new, new_at)
+                    .then(|| compare_statements(&was.with_known_subject(), &now.with_known_subject())),
+            })
+            .find(|compared| compared.contradiction.is_some());
+        is_covered &= contradiction.as_ref().is_some_and(|compared| {
+            compared.contradiction.as_ref().is_some_and(|contradiction| contradiction.is_clear)
+        });
+        found.extend(contradiction);
+    }
+    let is_same = old.iter().all(|was| is_said(was, new)) && new.iter().all(|now| is_said(now, old));
+    let values_differ = !is_same && new.iter().any(|now| !is_said(now, old));
+    let first = found.into_iter().next();
+    let (context_similarity, prefix_differs) =
+        first.as_ref().map_or((0.0, false), |first| (first.context_similarity, first.prefix_differs));
+    let contradiction = first
+        .and_then(|first| first.contradiction)
+        .map(|contradiction| Contradiction { is_clear: contradiction.is_clear && is_covered, ..contradiction });
+    Comparison { context_similarity, contradiction, prefix_differs, is_same, values_differ }
+}
+
+/// Whether `it` in both refers to the same: the statements before them are the same.
+fn is_about_the_same(old: &[Statement<'_>], old_at: usize, new: &[Statement<'_>], new_at: usize) -> bool {
+    let (old_before, new_before) = (&old[..old_at], &new[..new_at]);
+    old[old_at].refers_back == new[new_at].refers_back
+        && match (old_before.last(), new_before.last()) {
+            (Some(old), Some(new)) => old.is_same(new),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        }
+}
+
+/// A contrast at the end (`prefers Celsius, not Fahrenheit`) is ignored if the rest contradicts.
+fn compare_statements(old: &Statement<'_>, new: &Statement<'_>) -> Comparison {
+    let mut whole = aligned::compare(old, new);
+    if whole.contradiction.is_none() {
+        let (old_core, new_core) = (strip_contrast(old.text), strip_contrast(new.text));
+        if (old_core, new_core) != (old.text, new.text)
+            && let ([old_one], [new_one]) = (statements(old_core).as_slice(), statements(new_core).as_slice())
+        {
+            let cores = aligned::compare(old_one, new_one);
+            if cores.contradiction.is_some() {
+                whole = cores;
+            }
+        }
+    }
+    if whole.contradiction.is_none() && !whole.is_same {
+        whole.contradiction = claim::contradiction(old, new).or_else(|| claim::measure_conflict(old, new));
+        if whole.contradiction.is_some() {
+            (whole.context_similarity, whole.prefix_differs, whole.values_differ) = (1.0, false, true);
+        }
+    }
+    // What speaks of the past changes nothing that holds now.
+    if old.is_past || new.is_of_other_period(old) {
+        whole.contradiction = None;
+    }
+    whole
 }
 
 fn strip_contrast(text: &str) -> &str {
     let ends = CONTRASTS.iter().filter_map(|contrast| text.rfind(contrast).map(|at| (at, at + contrast.len())));
     let Some((at, end)) = ends.min() else { return text };
-    let is_short = tokenize(&text[end..]).len() <= CONTRAST_WORDS_MAX;
+    let is_short = word::tokenize(&text[end..]).len() <= CONTRAST_WORDS_MAX;
     if is_short { &text[..at] } else { text }
-}
-
-fn compare_words(old: &str, new: &str) -> Comparison {
-    let (old_words, new_words) = (tokenize(old), tokenize(new));
-    let pair = SentencePair { old: &old_words, new: &new_words };
-    let hunks = pair.merge_name_hunks(align(&old_words, &new_words));
-    let differing: Vec<&DiffHunk> = hunks.iter().filter(|hunk| pair.has_content(hunk)).collect();
-    let slots: Vec<&DiffHunk> = differing.iter().copied().filter(|hunk| pair.is_slot(hunk)).collect();
-    let negated = differing.iter().any(|hunk| pair.is_negation(hunk));
-    let moved = pair.has_moved_word(&differing);
-    let has_number =
-        |hunk: &&&DiffHunk| pair.sides(hunk).into_iter().flatten().any(|word| word.class == WordClass::Number);
-    let values_differ = moved || negated || !slots.is_empty() || differing.iter().any(|hunk| has_number(&hunk));
-    let contradiction = match (negated, slots.as_slice()) {
-        (true, []) => {
-            Some(Contradiction { is_clear: true, evidence: format!("{} → {}", truncate(old), truncate(new)) })
-        }
-        (true, _) | (false, []) => None,
-        (false, slots) => (!moved).then(|| pair.contradiction(slots)).flatten(),
-    };
-    let prefix = differing.iter().take_while(|hunk| !pair.is_slot(hunk) && !pair.is_negation(hunk));
-    let prefix_differs = prefix.count() > 0;
-    Comparison {
-        context_similarity: pair.context_similarity(&slots, old, new),
-        contradiction,
-        prefix_differs,
-        is_same: differing.is_empty(),
-        values_differ,
-    }
-}
-
-/// Two numbers with the same unit in different words: `times out after 30 s`, `a timeout of 45 s`.
-pub(super) fn number_conflict(old: &str, new: &str) -> Option<String> {
-    let (old_words, new_words) = (tokenize(old), tokenize(new));
-    let only_number = |words: &[SentenceWord]| {
-        let mut numbers = words.iter().enumerate().filter(|(_, word)| word.class == WordClass::Number);
-        let (at, number) = numbers.next()?;
-        let unit = words.get(at + 1).filter(|word| word.is_unit()).map(|word| word.key.clone());
-        numbers.next().is_none().then(|| (number.clone(), unit))
-    };
-    let ((from, from_unit), (to, to_unit)) = (only_number(&old_words)?, only_number(&new_words)?);
-    if from.key == to.key || from_unit.is_none() || from_unit != to_unit {
-        return None;
-    }
-    let unit = from_unit.unwrap_or_default();
-    Some(format!("{} {unit} → {} {unit}", from.text, to.text))
-}
-
-struct SentencePair<'a> {
-    old: &'a [SentenceWord],
-    new: &'a [SentenceWord],
-}
-
-impl SentencePair<'_> {
-    fn sides(&self, hunk: &DiffHunk) -> [&[SentenceWord]; 2] {
-        [&self.old[hunk.old.clone()], &self.new[hunk.new.clone()]]
-    }
-
-    /// Merges hunks separated only by a word inside a name: `College of Music`, `University of Arts`.
-    fn merge_name_hunks(&self, hunks: Vec<DiffHunk>) -> Vec<DiffHunk> {
-        let mut out: Vec<DiffHunk> = Vec::new();
-        for hunk in hunks {
-            match out.last_mut() {
-                Some(last)
-                    if last.new.end + 1 == hunk.new.start
-                        && last.old.end + 1 == hunk.old.start
-                        && NAME_CONNECTIVES.contains(&self.new[last.new.end].key.as_str())
-                        && self.is_slot(last)
-                        && self.is_slot(&hunk) =>
-                {
-                    (last.old.end, last.new.end) = (hunk.old.end, hunk.new.end);
-                }
-                Some(_) | None => out.push(hunk),
-            }
-        }
-        out
-    }
-
-    /// Whether a hunk has more than stop words.
-    fn has_content(&self, hunk: &DiffHunk) -> bool {
-        self.sides(hunk).into_iter().flatten().any(|word| word.class != WordClass::StopWord)
-    }
-
-    /// Whether both sides have a value.
-    fn is_slot(&self, hunk: &DiffHunk) -> bool {
-        let has_value = |words: &[SentenceWord]| words.iter().any(SentenceWord::is_value);
-        self.sides(hunk).into_iter().all(has_value)
-    }
-
-    /// Whether one side only negates: `does not`, `never`, `no longer`.
-    fn is_negation(&self, hunk: &DiffHunk) -> bool {
-        let [old, new] = self.sides(hunk);
-        let negations =
-            |words: &[SentenceWord]| words.iter().filter(|word| word.class == WordClass::Negation).count();
-        let no_values = !old.iter().chain(new).any(SentenceWord::is_value);
-        no_values && negations(old) % 2 != negations(new) % 2
-    }
-
-    /// Whether a word moved to another place: `Tim reports to Ann`, `Ann reports to Tim`.
-    fn has_moved_word(&self, hunks: &[&DiffHunk]) -> bool {
-        let values = |side: usize| {
-            let words = hunks.iter().flat_map(move |hunk| self.sides(hunk)[side]);
-            words.filter(|word| word.is_value()).map(|word| &word.key).collect::<Vec<_>>()
-        };
-        let (old, new) = (values(0), values(1));
-        old.iter().any(|key| new.contains(key))
-    }
-
-    fn contradiction(&self, slots: &[&DiffHunk]) -> Option<Contradiction> {
-        let all_numbers = slots.iter().all(|hunk| self.is_number(hunk));
-        if slots.len() > if all_numbers { SLOTS_MAX } else { 1 } {
-            return None;
-        }
-        let mut is_clear = true;
-        for hunk in slots {
-            match self.cardinality(hunk) {
-                Cardinality::One => {}
-                Cardinality::Unclear => is_clear = false,
-                Cardinality::Many => return None,
-            }
-        }
-        let evidence: Vec<String> = slots.iter().map(|hunk| self.evidence(hunk)).collect();
-        Some(Contradiction { is_clear, evidence: evidence.join(", ") })
-    }
-
-    fn is_number(&self, hunk: &DiffHunk) -> bool {
-        self.sides(hunk).into_iter().all(|words| words.iter().any(|word| word.class == WordClass::Number))
-    }
-
-    fn cardinality(&self, hunk: &DiffHunk) -> Cardinality {
-        let [old, new] = self.sides(hunk);
-        if old.len().max(new.len()) > SLOT_WORDS_MAX {
-            return Cardinality::Many;
-        }
-        let (before, after) = (&self.new[..hunk.new.start], &self.new[hunk.new.end..]);
-        if is_opposite(old, new) && before.iter().any(SentenceWord::is_value) {
-            return Cardinality::One;
-        }
-        slot_cardinality(before, old, new, after, self.is_number(hunk))
-    }
-
-    /// e.g. `timeout 30 s → 45 s`.
-    fn evidence(&self, hunk: &DiffHunk) -> String {
-        let is_number = self.is_number(hunk);
-        let [old, new] = self.sides(hunk).map(|words| {
-            let value = words.iter().filter(|word| !is_number || word.is_quantity());
-            value.map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-        });
-        let lead = self.new[..hunk.new.start].iter().rev().find(|word| word.is_value());
-        let lead = lead.map(|word| format!("{} ", word.text)).unwrap_or_default();
-        let unit = self.new.get(hunk.new.end).filter(|word| is_number && word.class == WordClass::Plain);
-        let unit = unit.map(|word| format!(" {}", word.text)).unwrap_or_default();
-        format!("{lead}{}{unit} → {}{unit}", truncate(&old), truncate(&new))
-    }
-
-    /// Similarity with each slot replaced by the same placeholder.
-    fn context_similarity(&self, slots: &[&DiffHunk], old: &str, new: &str) -> f64 {
-        if slots.is_empty() {
-            return super::text_similarity(old, new);
-        }
-        let without = |words: &[SentenceWord], side: usize| {
-            // In a number's slot, words other than the quantity count as context.
-            let in_slot = |at: usize, word: &SentenceWord| {
-                slots.iter().any(|hunk| {
-                    let range = if side == 0 { &hunk.old } else { &hunk.new };
-                    range.contains(&at) && (!self.is_number(hunk) || word.is_quantity())
-                })
-            };
-            let context = words.iter().enumerate().filter(|(at, word)| !in_slot(*at, word));
-            let mut out = terms(&context.map(|(_, word)| word.key.as_str()).collect::<Vec<_>>().join(" "));
-            out.extend((0..slots.len()).map(|slot| format!("\u{0}{slot}")));
-            out
-        };
-        term_cosine(&without(self.old, 0), &without(self.new, 1))
-    }
 }
 
 fn truncate(text: &str) -> String {

@@ -10,12 +10,13 @@
 //! words by accident. **Semantic similarity** is the cosine of the embeddings, if there is one. The greater of the
 //! two counts.
 //!
-//! Reliability adjusts the sum: a superseded fact counts half; a record that is contested or rests on a superseded
-//! fact, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.
+//! Reliability adjusts the sum: a superseded fact, and one that calls itself past, counts half; a record that is contested or
+//! rests on a superseded fact, a fact that says that something ended, and an ineffective procedure, four fifths; a core fact or effective procedure moves a tenth closer to 1.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::ids::Stamp;
+use crate::memory::contradiction::{calls_itself_past, says_ended};
 use crate::memory::frame::Frame;
 use crate::memory::{Body, Confidence, Memory, MemoryId, MemoryKind, Outcome, RecallResponse, Status};
 use crate::text::terms::terms;
@@ -51,9 +52,9 @@ pub enum Reliability {
     Ordinary,
     /// A core fact or an effective procedure.
     Proven,
-    /// Contested, resting on a superseded fact, or an ineffective procedure.
+    /// Contested, resting on a superseded fact, saying that something ended, or an ineffective procedure.
     Doubtful,
-    /// Superseded by a newer fact.
+    /// Superseded by a newer fact, or past by its own words: `used to`, `until last year`.
     OutOfDate,
 }
 
@@ -169,10 +170,11 @@ fn confidence(body: &Body) -> Confidence {
 }
 
 fn reliability(memory: &Memory) -> Reliability {
-    if memory.status == Status::Superseded {
+    let text = if let Body::Fact(fact) = &memory.body { fact.content.as_str() } else { "" };
+    if memory.status == Status::Superseded || calls_itself_past(text) {
         return Reliability::OutOfDate;
     }
-    let in_doubt = !memory.contested_with.is_empty() || !memory.shaken_by.is_empty();
+    let in_doubt = !memory.contested_with.is_empty() || !memory.shaken_by.is_empty() || says_ended(text);
     if in_doubt || memory.status == Status::Ineffective {
         return Reliability::Doubtful;
     }

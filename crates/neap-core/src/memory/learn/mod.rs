@@ -12,7 +12,7 @@ mod undo_plan;
 
 pub use command::{Amendment, MemoryCommand, MemoryUse};
 pub use operations::HITS_MAX;
-pub use response::{MemoryHit, MemoryResponse};
+pub use response::{MemoryHit, MemoryResponse, SupersededFact};
 pub use step::{LearnInput, LearnStep, MemoryQuery, MemoryQueryResult, MemoryVersion};
 
 use crate::base::ids::{Seq, Stamp};
@@ -148,8 +148,8 @@ impl LearnMachine {
                 let ids = uses.iter().map(|(id, _)| *id).collect();
                 self.query(Phase::Get, MemoryQuery::Get(ids))
             }
-            MemoryCommand::Recall { query, kinds, time, superseded, max: _ } => {
-                let request = recall_request(query, kinds, time.as_deref(), *superseded, context.now);
+            MemoryCommand::Recall { query, kinds, time, superseded: _, max: _ } => {
+                let request = recall_request(query, kinds, time.as_deref(), context.now);
                 match request {
                     Ok(request) => {
                         let lookup = MemoryQuery::Search { request: request.clone(), question: query.clone() };
@@ -283,8 +283,16 @@ impl LearnMachine {
         request: &RecallRequest,
         found: &RecallResponse,
     ) -> LearnStep {
-        let max = if let MemoryCommand::Recall { max, .. } = self.command { max } else { HITS_MAX };
-        LearnStep::Done(Box::new(MemoryResponse::Found { hits: rank_hits(request, found, max, context.now) }))
+        let limits = match self.command {
+            MemoryCommand::Recall { max, superseded, .. } => (max, superseded),
+            MemoryCommand::Remember(_)
+            | MemoryCommand::Amend { .. }
+            | MemoryCommand::CountUses(_)
+            | MemoryCommand::Expand { .. }
+            | MemoryCommand::Status
+            | MemoryCommand::Sweep => (HITS_MAX, false),
+        };
+        LearnStep::Done(Box::new(MemoryResponse::Found { hits: rank_hits(request, found, limits, context.now) }))
     }
 
     fn query_due(&mut self, context: &LearnContext<'_>, moved: u64) -> LearnStep {

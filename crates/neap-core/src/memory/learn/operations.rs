@@ -17,6 +17,8 @@ use crate::text::terms::query_terms;
 
 /// Candidates of each kind for `recall`.
 pub(super) const RECALL_MAX: usize = 32;
+/// Superseded facts that a search takes in addition, to show them with what replaced them.
+const SUPERSEDED_MAX: usize = 16;
 /// Hits `recall` returns.
 pub const HITS_MAX: usize = 12;
 /// Earlier decisions reported with a new one.
@@ -36,7 +38,6 @@ pub(super) fn recall_request(
     query: &str,
     kinds: &[MemoryKind],
     time: Option<&str>,
-    superseded: bool,
     now: Stamp,
 ) -> Result<RecallRequest, Refusal> {
     let range = match time {
@@ -48,21 +49,23 @@ pub(super) fn recall_request(
     };
     let all = [MemoryKind::Decision, MemoryKind::Fact, MemoryKind::Procedure, MemoryKind::Episode];
     let kinds = if kinds.is_empty() { &all[..] } else { kinds };
-    let limits = kinds.iter().map(|kind| (*kind, RECALL_MAX)).collect();
+    let more = |kind| if kind == MemoryKind::Fact { SUPERSEDED_MAX } else { 0 };
+    let limits = kinds.iter().map(|kind| (*kind, RECALL_MAX + more(*kind))).collect();
     // Without an explicit time, a question about a time is answered by time alone.
     let terms = if range.is_some() && time.is_none() { Vec::new() } else { query_terms(query) };
     if terms.is_empty() && range.is_none() {
         return Err(Refusal::new("The query has no word to search for.").hint("name the topic, or a time"));
     }
     let (from, until) = range.map_or((None, None), |(from, until)| (Some(from), Some(until)));
-    Ok(RecallRequest { from, until, superseded, ..RecallRequest::new(terms, limits) })
+    Ok(RecallRequest { from, until, superseded: true, ..RecallRequest::new(terms, limits) })
 }
 
-/// Ranks hits, best first; newest first if there are no terms.
+/// Ranks hits, best first; newest first if there are no terms. Superseded facts are hits if `superseded`; else they are
+/// shown with what replaced them.
 pub(super) fn rank_hits<'m>(
     request: &RecallRequest,
     found: &'m RecallResponse,
-    max: usize,
+    (max, superseded): (usize, bool),
     now: Stamp,
 ) -> Vec<MemoryHit> {
     let frames = FrameSet::built_in();
@@ -70,6 +73,7 @@ pub(super) fn rank_hits<'m>(
     let mut hits: Vec<(&'m Memory, Confidence)> = found
         .memories
         .iter()
+        .filter(|memory| superseded || memory.status.is_current())
         .map(|memory| {
             let similarity = question.similarity(memory);
             (memory, score(memory, similarity, frames.default_frame(), now).score)
@@ -79,7 +83,12 @@ pub(super) fn rank_hits<'m>(
         true => hits.sort_by_key(|(memory, _)| std::cmp::Reverse((memory.created, memory.id))),
         false => hits.sort_by_key(|(memory, score)| (std::cmp::Reverse(*score), memory.id)),
     }
-    hits.into_iter().take(max).map(|(memory, score)| MemoryHit::new(memory, score)).collect()
+    let hit = |(memory, score): (&'m Memory, Confidence)| {
+        let mut hit = MemoryHit::new(memory, score);
+        hit.add_superseded(&found.memories);
+        hit
+    };
+    hits.into_iter().take(max).map(hit).collect()
 }
 
 /// Earlier decisions similar to a new one, so that the model sees how they came out.

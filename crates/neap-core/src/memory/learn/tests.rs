@@ -296,6 +296,33 @@ fn what_is_brought_back_carries_what_rests_on_it_and_is_contested_again() {
     assert!(other.one("d1").shaken_by.is_empty() && other.one("d2").shaken_by.is_empty());
 }
 
+/// What gave way is shown with what replaced it, and comes back in one step.
+#[test]
+fn a_search_shows_what_a_fact_replaced_until_that_is_undone() {
+    let mut agent = Agent::new();
+    agent.say(fact("", "The billing timeout is 30 seconds", person()));
+    agent.say(fact("", "The billing timeout is 45 seconds", person()));
+    let recall = |agent: &mut Agent| {
+        let (query, max) = ("billing timeout".to_owned(), 5);
+        let command = MemoryCommand::Recall { query, kinds: Vec::new(), time: None, superseded: false, max };
+        let MemoryResponse::Found { hits } = agent.ask(command) else { panic!("a search") };
+        let shown = |hit: &MemoryHit| {
+            let was: Vec<String> =
+                hit.supersedes.iter().map(|fact| format!("{}: {}", fact.id, fact.text)).collect();
+            (hit.id.to_string(), was)
+        };
+        hits.iter().map(shown).collect::<Vec<_>>()
+    };
+    assert_eq!(recall(&mut agent), [("f2".to_owned(), vec!["f1: The billing timeout is 30 seconds".to_owned()])]);
+    // Also after the newer one has changed.
+    agent.amend("f2", Amendment::Confirm, model(4));
+    agent.done("f1", Amendment::Undo);
+    assert_eq!(agent.one("f1").status, Status::New);
+    let mut both = recall(&mut agent);
+    both.sort();
+    assert_eq!(both, [("f1".to_owned(), vec![]), ("f2".to_owned(), vec![])]);
+}
+
 #[test]
 fn undoing_goes_back_change_by_change() {
     let mut agent = Agent::new();

@@ -1,7 +1,7 @@
 //! Compares a new fact with an existing one.
 
-use super::super::contradiction::{compare, number_conflict};
-use super::super::text_similarity::{term_cosine, text_similarity};
+use super::super::contradiction::{compare, with_subject};
+use super::super::text_similarity::text_similarity;
 use super::super::{Fact, Memory, MemoryDraft};
 use crate::base::ids::Stamp;
 use crate::text::reference::folded_words;
@@ -79,12 +79,6 @@ pub(super) fn judge(
             () => {}
         }
     }
-    if same
-        && let Some(evidence) = number_conflict(&old_text, &new_text)
-        && similarity_without_numbers(&old_text, &new_text) >= CONTESTS_FROM
-    {
-        return FactVerdict::Contests(evidence);
-    }
     if similarity >= WARNS_FROM { FactVerdict::Similar(similarity) } else { FactVerdict::Unrelated }
 }
 
@@ -138,12 +132,5 @@ fn subject_relation(old: &Fact, new: &Fact) -> SubjectRelation {
 pub(super) fn fact_sentence(fact: &Fact) -> String {
     let content = terms(&fact.content);
     let named = terms(&fact.subject).iter().all(|term| content.contains(term));
-    if named { fact.content.clone() } else { format!("{} {}", fact.subject, fact.content) }
-}
-
-fn similarity_without_numbers(old: &str, new: &str) -> f64 {
-    let plain = |text: &str| {
-        terms(text).into_iter().filter(|term| !term.chars().any(|c| c.is_ascii_digit())).collect::<Vec<_>>()
-    };
-    term_cosine(&plain(old), &plain(new))
+    if named { fact.content.clone() } else { with_subject(&fact.subject, &fact.content) }
 }

@@ -113,6 +113,31 @@ fn what_became_of_a_record_moves_its_rank() {
     }
 }
 
+/// A text that calls itself past ranks like one that was superseded.
+#[test]
+fn what_calls_itself_past_does_not_come_before_what_holds() {
+    let score_of = |content: &str| {
+        let mut record = memory("f1", 0, &[], fact("x"));
+        if let Body::Fact(fact) = &mut record.body {
+            fact.content = content.to_owned();
+        }
+        // The current one says less of the question.
+        let similarity = if content.contains("lives") { 0.5 } else { 0.7 };
+        terms_of(&record, similarity).score.thousandths()
+    };
+    let current = score_of("Tim lives in Bergen");
+    for past in [
+        "Tim used to live in Oslo",
+        "Previously Tim had a flat in Oslo",
+        "Until last year Tim was in Oslo",
+        "Tim formerly resided in Oslo",
+        "Tim's flat in Oslo was replaced by a house",
+        "Tim no longer has the flat in Oslo",
+    ] {
+        assert!(score_of(past) < current, "{past}");
+    }
+}
+
 #[track_caller]
 fn check_similarity(content: &str, with: &[u64], want: u64) {
     let terms = ["redi".to_owned(), "cach".to_owned()];
