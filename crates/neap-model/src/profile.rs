@@ -240,6 +240,11 @@ mod tests {
     #[test]
     fn every_built_in_profile_is_of_use() {
         for profile in ModelProfiles::built_in().models {
+            assert!(
+                is_known_encoding(&profile.encoding()),
+                "{}: an estimate is corrected, not doubled",
+                profile.name
+            );
             if let Some(encoding) = &profile.encoding {
                 assert_eq!(counter_for(encoding).encoding(), encoding, "{}", profile.name);
             }

@@ -2,13 +2,15 @@
 
 use std::error::Error;
 use std::future::Future;
-use std::sync::Once;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use neap_core::client::WireApi;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Response, Url};
+use rustls::ClientConfig;
+use rustls_platform_verifier::ConfigVerifierExt;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::api::{BaseUrl, request_url, stream_decoder};
@@ -22,12 +24,24 @@ use crate::{ModelError, OnText};
 const ERROR_BYTES_MAX: usize = 64 << 10;
 const OBJECT_BYTES_MAX: usize = 64 << 20;
 
-/// Builds HTTP clients; the first call chooses how the program encrypts.
+/// Of all clients: trusted certificates are loaded once, and a new connection resumes the TLS session of an earlier one.
+static TLS: LazyLock<Option<ClientConfig>> = LazyLock::new(|| {
+    drop(rustls::crypto::ring::default_provider().install_default());
+    let mut config = ClientConfig::with_platform_verifier().ok()?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Some(config)
+});
+
+/// Builds HTTP clients, which speak HTTP/2 with servers that choose it in the TLS handshake. The first call chooses how
+/// the program encrypts. On Linux, TCP notices a dead connection: by keep-alive, and 30 seconds without acknowledgement.
 #[allow(clippy::disallowed_methods, reason = "the one place that makes clients")]
 pub fn http_client() -> reqwest::ClientBuilder {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder();
+    match &*TLS {
+        Some(config) => builder.tls_backend_preconfigured(config.clone()),
+        // To build a client says what is wrong.
+        None => builder,
+    }
 }
 
 #[derive(Debug)]

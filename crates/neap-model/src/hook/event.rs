@@ -2,7 +2,6 @@
 
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::{SessionId, Stamp};
-use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::{HookTranscript, PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
@@ -156,8 +155,8 @@ impl HookEvent {
     pub fn to_transcript(&self, now: Stamp) -> Option<HookTranscript> {
         let mut unkeyed_prompt = None;
         let prompt_record = self.prompt.as_ref().map(|prompt| {
-            let blocks = vec![ContentBlock::Text(prompt.clone())].into();
-            let item = HistoryItem { speaker: Speaker::User, blocks, tokens: Tokens::ZERO, cache_breakpoints: 0 };
+            let blocks = vec![ContentBlock::Text(prompt.clone())];
+            let item = HistoryItem::uncounted(Speaker::User, blocks);
             let key = self.prompt_id.as_ref().map(|id| self.program.prompt_key(id, prompt));
             if key.is_none() {
                 unkeyed_prompt = Some(PromptFingerprint::of(&self.session_id(), prompt));

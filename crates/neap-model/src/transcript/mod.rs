@@ -15,7 +15,6 @@ mod tests;
 use std::collections::BTreeMap;
 
 use neap_core::base::ids::Stamp;
-use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::{PromptOccurrences, Transcript};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use serde::Serialize;
@@ -111,5 +110,5 @@ fn from_unix_seconds(seconds: Option<f64>) -> Option<Stamp> {
 }
 
 fn uncounted_item(speaker: Speaker, blocks: Vec<ContentBlock>) -> HistoryItem {
-    HistoryItem { speaker, blocks: blocks.into(), tokens: Tokens::ZERO, cache_breakpoints: 0 }
+    HistoryItem::uncounted(speaker, blocks)
 }

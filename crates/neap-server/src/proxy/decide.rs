@@ -62,6 +62,8 @@ pub struct Decider {
     pub shadow: bool,
     /// Show long tool results in short, whatever the budget.
     pub trims_tools: bool,
+    /// Cut before the budget is full, as soon as that pays.
+    pub economy: bool,
     pub offer: Option<ToolOffer>,
     pub warnings: ThrottledLog<u64>,
     /// Embeds new text in the background; stops when the proxy is dropped.
@@ -82,6 +84,7 @@ impl Decider {
             prices: profile.token_prices(),
             shadow_mode: self.shadow,
             trims_tools: self.trims_tools,
+            economy: self.economy,
             offer: self.offer.as_ref(),
             timeout: Some(STORE_TIMEOUT),
             ..IncomingRequest::new(path, headers, body, self.budget(&profile))
@@ -202,14 +205,14 @@ impl Decider {
 
 pub(crate) fn provider_reply(response: TappedResponse) -> ProviderReply {
     let TappedResponse { text, calls, id, usage, is_complete } = response;
-    let model_calls = usage.map_or(0, |usage| usage.calls);
+    let own_tool_rounds = usage.map_or(0, |usage| usage.calls.saturating_sub(1));
     let usage = usage.map(|Usage { calls: _, input, cached, cache_written, output }| TokenUsage {
         input,
         cached,
         cache_written,
         output,
     });
-    ProviderReply { text, calls, id, usage, model_calls, is_truncated: !is_complete }
+    ProviderReply { text, calls, id, usage, own_tool_rounds, is_truncated: !is_complete }
 }
 
 /// The requested model, by the body or else by the path; empty if neither names one.

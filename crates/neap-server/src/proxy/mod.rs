@@ -1,15 +1,16 @@
 //! HTTP proxy between any OpenAI- or Anthropic-compatible client and its provider.
 //!
 //! `origin_check` admits a request, `body` reads and decompresses it, `upload` forwards one that need not be read
-//! while it arrives, `decide` alone may change it, `upstream` picks its provider and `relay` forwards it and its
-//! response, while `response_recorder` records the response. `tool_loop` runs Neap's own tools, `token_guard` keeps
-//! the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be stored in time. Callers'
-//! keys are neither stored nor logged.
+//! while it arrives, `decide` alone may change it, `upstream` picks its provider, `http_clients` sends it there, and
+//! `relay` returns the response, while `response_recorder` records it. `tool_loop` runs Neap's own tools,
+//! `token_guard` keeps the token of `/mcp` from providers, and `unrecorded` counts and reports what could not be
+//! stored in time. Callers' keys are neither stored nor logged.
 
 mod body;
 mod decide;
 mod drain_body;
 mod error;
+mod http_clients;
 mod limits;
 mod listen;
 mod origin_check;
@@ -45,6 +46,7 @@ use crate::mcp::McpHttp;
 use crate::{Notify, ServerError};
 pub use decide::Decider;
 pub(crate) use drain_body::is_body_timeout;
+use http_clients::HttpClients;
 pub use limits::ProxyLimits;
 pub(crate) use origin_check::OriginCheck;
 use request_log::RequestLog;
@@ -55,7 +57,6 @@ use response_recorder::Recordings;
 pub use throttled_log::ThrottledLog;
 pub use token_guard::TokenGuard;
 use unrecorded::UnrecordedLog;
-use upstream::HttpClients;
 pub use upstream::Upstreams;
 
 struct Proxy {

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use neap_engine::RecordingOutcome;
-use neap_model::client::{ResponseTap, root_cause};
+use neap_model::client::ResponseTap;
 use neap_model::compute::run_blocking;
 use neap_model::wire::request::LocalAnswer;
 
@@ -146,11 +146,8 @@ impl Proxy {
 
     pub(super) async fn send(&self, request: &UpstreamRequest) -> Result<reqwest::Response, ProxyError> {
         let UpstreamRequest { method, url, headers, body } = request;
-        let mut builder = self.clients.for_url(url).request(method.clone(), url.clone()).headers(headers.clone());
-        if !body.is_empty() || method == Method::POST {
-            builder = builder.body(body.clone());
-        }
-        builder.send().await.map_err(|error| ProxyError::Unreachable(root_cause(&error)))
+        let body = (!body.is_empty() || method == Method::POST).then(|| body.clone().into());
+        self.clients.send((method.clone(), url.clone()), headers.clone(), body).await
     }
 
     /// Applies the user's budget to a body that is not a history Neap reads.

@@ -31,7 +31,7 @@ pub struct LoggedRequest {
     pub session: Option<String>,
     pub class: String,
     pub verdict: Option<String>,
-    /// Tokens received and forwarded, by Neap's count.
+    /// Tokens received and forwarded, as the provider counts, as far as that is known.
     pub tokens_in: u64,
     pub tokens_sent: u64,
     pub changes: usize,
@@ -80,8 +80,8 @@ impl RequestLog {
             session: plan.session.as_ref().map(ToString::to_string),
             class: plan.class.as_str().to_owned(),
             verdict: plan.verdict.map(|verdict| verdict.as_str().to_owned()),
-            tokens_in: plan.tokens_in.0,
-            tokens_sent: plan.tokens_sent.0,
+            tokens_in: plan.budget.likely(plan.tokens_in).0,
+            tokens_sent: plan.budget.likely(plan.tokens_sent).0,
             changes: plan.changes.total(),
             left_out: plan.changes.dropped,
             epoch: plan.epoch,

@@ -11,7 +11,6 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use http_body::{Frame, SizeHint};
-use neap_model::client::root_cause;
 
 use super::Proxy;
 use super::body::{self, ReceivedBody, StartedBody, read_error};
@@ -59,10 +58,9 @@ impl Proxy {
         }
         let url = self.upstreams.url(route, parts.uri.query(), &parts.headers);
         let (upload, fault) = Upload::new(self.token_guard.clone(), body);
-        let request = self.clients.for_url(&url).request(parts.method.clone(), url).headers(headers);
-        let sent = request.body(reqwest::Body::wrap(upload)).send().await;
-        let cause = |error: reqwest::Error| ProxyError::Unreachable(root_cause(&error));
-        sent.map_err(|error| fault.get().cloned().unwrap_or_else(|| cause(error)))
+        let body = reqwest::Body::wrap(upload);
+        let sent = self.clients.send((parts.method.clone(), url), headers, Some(body)).await;
+        sent.map_err(|error| fault.get().cloned().unwrap_or(error))
     }
 }
 

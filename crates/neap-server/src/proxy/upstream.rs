@@ -1,22 +1,16 @@
-//! Upstream URLs, request headers and HTTP clients.
+//! Upstream URLs and request headers.
 
 use std::net::{IpAddr, SocketAddr};
-use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use neap_core::client::WireApi;
-use neap_model::client::{BaseUrl, default_base_url, http_client};
+use neap_model::client::{BaseUrl, default_base_url};
 use reqwest::Url;
-use reqwest::redirect::Policy;
 
 use super::error::ProxyError;
 use super::path::is_bare_endpoint;
 use super::route::Route;
 use crate::ServerError;
-
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Between two chunks of a response; a model may think for long in silence.
-const READ_TIMEOUT: Duration = Duration::from_secs(900);
 
 /// Hop-by-hop headers, and those that the HTTP client sets itself.
 const HOP_HEADERS: [&str; 11] = [
@@ -140,30 +134,6 @@ pub(crate) fn forwarded_headers(given: &HeaderMap) -> HeaderMap {
         .filter(|(name, _)| is_forwarded(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// HTTP clients: `remote` honours the system's proxy settings, `local` does not.
-pub(crate) struct HttpClients {
-    remote: reqwest::Client,
-    local: reqwest::Client,
-}
-
-impl HttpClients {
-    pub(crate) fn new() -> Result<Self, ServerError> {
-        let builder = || {
-            let client = http_client().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT);
-            // Redirects are the client's to follow.
-            client.redirect(Policy::none())
-        };
-        let failed = |error: reqwest::Error| ServerError::new(format!("cannot create an HTTP client: {error}"));
-        let remote = builder().build().map_err(failed)?;
-        Ok(Self { remote, local: builder().no_proxy().build().map_err(failed)? })
-    }
-
-    pub(crate) fn for_url(&self, url: &Url) -> &reqwest::Client {
-        let is_local = BaseUrl::parse(url.as_str()).is_ok_and(|base| base.is_loopback());
-        if is_local { &self.local } else { &self.remote }
-    }
 }
 
 #[cfg(test)]

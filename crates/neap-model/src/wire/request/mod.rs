@@ -77,10 +77,6 @@ impl WireRequest {
             system: content_text(body.get("system").or_else(|| body.get("instructions"))),
             tool_count: body.array("tools").map_or(0, |tools| tools.items().len()),
             fixed_tokens: fixed_tokens(&body, api, counts),
-            cache_breakpoints: ["system", "tools"]
-                .iter()
-                .map(|key| count_cache_marks(body.array(key).as_ref()))
-                .sum(),
             output_tokens_max: ["max_tokens", "max_completion_tokens", "max_output_tokens"]
                 .iter()
                 .find_map(|key| body.read(key)),
@@ -211,16 +207,14 @@ fn item_parts(api: WireApi, json: &Json) -> (Speaker, Vec<ItemPart>) {
 /// Parses an item without counting its tokens.
 pub(crate) fn parse_item(api: WireApi, json: &Json) -> HistoryItem {
     let (speaker, parts) = item_parts(api, json);
-    let blocks = parts.into_iter().map(|part| part.block).collect();
-    HistoryItem { speaker, blocks, tokens: Tokens::ZERO, cache_breakpoints: 0 }
+    HistoryItem::uncounted(speaker, parts.into_iter().map(|part| part.block).collect::<Vec<_>>())
 }
 
 fn counted_item(api: WireApi, json: &Json, counts: &CachedCounter) -> HistoryItem {
     let (speaker, parts) = item_parts(api, json);
     let blocks: ContentBlocks = parts.into_iter().map(|part| part.block).collect();
     let tokens = cached_counter::item_tokens(counts, json, &blocks);
-    let cache_breakpoints = if api == WireApi::Messages { messages::cache_marks(json) } else { 0 };
-    HistoryItem { speaker, blocks, tokens, cache_breakpoints }
+    HistoryItem { speaker, blocks, tokens }
 }
 
 fn count_cache_marks(list: Option<&Array>) -> usize {

@@ -8,7 +8,10 @@ use neap_core::client::{Changes, HistoryPart, RenderedHistory, WireApi};
 use super::super::json::{Array, Json, Object};
 use super::parts::PartLocation;
 use super::splice::{Splice, with_held_results, without_reasoning};
-use super::{CachedCounter, WireRequest, item_parts};
+use super::{CachedCounter, WireRequest, count_cache_marks, item_parts, messages};
+
+/// Cache breakpoints that Anthropic allows in one request.
+const CACHE_MARKS_MAX: usize = 4;
 
 pub(super) fn render_items(request: &WireRequest, layout: &RenderedHistory) -> Vec<Json> {
     let api = request.parsed.api;
@@ -26,8 +29,8 @@ pub(super) fn render_items(request: &WireRequest, layout: &RenderedHistory) -> V
     let mut last: Option<&Splice> = None;
     for part in &layout.parts {
         let (at, omitted, shortened, appended) = match part {
-            HistoryPart::Note { text, cache_breakpoint } => {
-                out.push(note_message(api, text, *cache_breakpoint));
+            HistoryPart::Note { text } => {
+                out.push(note_message(api, text, may_mark_cache(request, layout)));
                 continue;
             }
             HistoryPart::Item { at, omitted, shortened, appended } => (*at, omitted, shortened, appended),
@@ -53,6 +56,17 @@ pub(super) fn render_items(request: &WireRequest, layout: &RenderedHistory) -> V
         }
     }
     out
+}
+
+/// Whether a note may have a cache breakpoint besides those of the client.
+fn may_mark_cache(request: &WireRequest, layout: &RenderedHistory) -> bool {
+    let kept = layout.parts.iter().filter_map(|part| match part {
+        HistoryPart::Item { at, .. } => request.items.get(*at),
+        HistoryPart::Note { .. } => None,
+    });
+    let fixed = ["system", "tools"].map(|key| count_cache_marks(request.body.array(key).as_ref()));
+    request.parsed.api == WireApi::Messages
+        && fixed.into_iter().chain(kept.map(messages::cache_marks)).sum::<usize>() < CACHE_MARKS_MAX
 }
 
 pub(super) fn note_message(api: WireApi, text: &str, cache_breakpoint: bool) -> Json {
@@ -119,24 +133,8 @@ fn edit_item(
             PartLocation::Item => replace_item_arguments(&mut object, text),
         }
     }
-    let removed: BTreeSet<usize> = omitted.iter().copied().collect();
-    let removed_indexes = |index_of: fn(PartLocation) -> Option<usize>| -> BTreeSet<usize> {
-        removed.iter().filter_map(|nth| parts.get(*nth).and_then(|part| index_of(part.location))).collect()
-    };
-    let content_indexes =
-        removed_indexes(|location| if let PartLocation::Content(at) = location { Some(at) } else { None });
-    let call_indexes =
-        removed_indexes(|location| if let PartLocation::Call(at) = location { Some(at) } else { None });
-    for nth in &removed {
-        match parts.get(*nth).map(|part| part.location) {
-            Some(PartLocation::Member(member)) if super::chat::REASONING_KEYS.contains(&member) => {
-                object.remove(member);
-            }
-            // The item keeps its other members. Providers accept null content, but not a missing member.
-            Some(PartLocation::Member(member)) => object.set(member, Json::from_value(&())),
-            Some(PartLocation::Content(_) | PartLocation::Call(_) | PartLocation::Item) | None => {}
-        }
-    }
+    let omitted = omitted.iter().filter_map(|nth| parts.get(*nth)).map(|part| part.location);
+    let (content_indexes, call_indexes) = remove_members(&mut object, omitted);
     if let Some(list) = content {
         let mut list = without_indexes(&list, &content_indexes);
         if let Some(text) = appended {
@@ -159,6 +157,27 @@ fn edit_item(
         }
     }
     object.to_json()
+}
+
+/// Removes what is a member of the item; returns which entries of its content and of its calls are to be removed.
+fn remove_members(
+    object: &mut Object,
+    omitted: impl Iterator<Item = PartLocation>,
+) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    let (mut content, mut calls) = (BTreeSet::new(), BTreeSet::new());
+    for location in omitted {
+        match location {
+            PartLocation::Member(member) if super::chat::REASONING_KEYS.contains(&member) => {
+                object.remove(member);
+            }
+            // The item keeps its other members. Providers accept null content, but not a missing member.
+            PartLocation::Member(member) => object.set(member, Json::from_value(&())),
+            PartLocation::Content(at) => content.extend([at]),
+            PartLocation::Call(at) => calls.extend([at]),
+            PartLocation::Item => {}
+        }
+    }
+    (content, calls)
 }
 
 fn append_text(api: WireApi, object: &mut Object, text: &str) {

@@ -13,6 +13,10 @@ pub(super) fn parts(item: &Object, json: &Json) -> (Speaker, Vec<ItemPart>) {
     if kind == "message" {
         return (speaker_of(role.as_deref()), content_parts(item.get("content"), "content"));
     }
+    // What another agent says to this one: a task for a subagent, or a subagent's report.
+    if kind == "agent_message" {
+        return (Speaker::User, content_parts(item.get("content"), "content"));
+    }
     if kind == "reasoning" {
         return (Speaker::Assistant, vec![ItemPart::new(ContentBlock::Thinking, PartLocation::Item)]);
     }

@@ -96,12 +96,15 @@ fn blocks_are_read_from_every_format() {
             {"type": "local_shell_call_output", "call_id": "c3", "output": [{"type": "input_text", "text": "z"}]},
             {"type": "web_search_call", "id": "w"},
             {"type": "configuration_update"},
+            {"type": "agent_message", "author": "/main", "recipient": "/main/nut", "content": [
+                {"type": "input_text", "text": "Task"}, {"type": "encrypted_content", "encrypted_content": "gAAAA"}]},
             {"type": "compaction_trigger"}]}),
     );
+    assert_eq!(responses.parsed().items[10].text(), "Task\n[encrypted_content]");
     let speakers: Vec<Speaker> = responses.parsed().items.iter().map(|item| item.speaker).collect();
     assert_eq!(
         speakers,
-        [System, User, Assistant, Assistant, Assistant, Assistant, Tool, Tool, Assistant, System, Other]
+        [System, User, Assistant, Assistant, Assistant, Assistant, Tool, Tool, Assistant, System, User, Other]
     );
     assert_eq!(responses.parsed().system, "be brief");
     assert_eq!(classify(responses.parsed()), RequestClass::ClientCompaction);
@@ -119,7 +122,6 @@ fn blocks_are_read_from_every_format() {
                 {"type": "text", "text": "more", "cache_control": {"type": "ephemeral"}}]}]}),
     );
     let items = &messages.parsed().items;
-    assert_eq!((messages.parsed().cache_breakpoints, items[3].cache_breakpoints), (1, 2));
     assert!(items[1].has_no_content());
     assert!(matches!(&items[3].blocks[0], ContentBlock::ToolResult { failed: true, .. }));
 }
@@ -134,6 +136,24 @@ fn what_is_not_changed_is_written_as_it_came() {
     }
 }
 
+/// PROTOCOLS: at most four, ours at the end of the cut.
+#[test]
+fn there_are_at_most_four_cache_marks() {
+    for marks in 0..=5 {
+        let block = |nth: usize| match nth < marks {
+            true => json!({"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}),
+            false => json!({"type": "text", "text": "x"}),
+        };
+        let result = json!({"type": "tool_result", "tool_use_id": "c", "content": [block(2), block(3)]});
+        let body =
+            json!({"system": [block(0)], "messages": [{"role": "user", "content": [block(1), result, block(4)]}]});
+        let sent =
+            written(MESSAGES, &body, vec![HistoryPart::Note { text: "note".into() }, piece(0, &[], &[], None)]);
+        let is_marked = sent[0]["content"][0].get("cache_control").is_some();
+        assert_eq!(is_marked, marks < 4, "{marks}: {sent}");
+    }
+}
+
 #[test]
 fn blocks_are_left_out_shortened_and_added_in_every_format() {
     let chat = json!({"messages": [
@@ -145,7 +165,7 @@ fn blocks_are_left_out_shortened_and_added_in_every_format() {
         {"role": "assistant", "content": "b", "tool_calls": [{"id": "c3", "type": "function", "function": {"name": "r"}}]}]});
     let parts = vec![
         piece(0, &[], &[], Some("recalled")),
-        HistoryPart::Note { text: "note".into(), cache_breakpoint: true },
+        HistoryPart::Note { text: "note".into() },
         piece(1, &[0, 3], &[], None),
         piece(2, &[], &[(0, "lo…")], None),
         piece(3, &[1], &[], None),
@@ -165,7 +185,7 @@ fn blocks_are_left_out_shortened_and_added_in_every_format() {
             {"type": "text", "text": "q"}]}]});
     let parts = vec![
         piece(0, &[], &[], Some("recalled")),
-        HistoryPart::Note { text: "note".into(), cache_breakpoint: true },
+        HistoryPart::Note { text: "note".into() },
         piece(1, &[0], &[], None),
         piece(2, &[], &[(0, "lo…"), (1, "q…")], Some("more")),
     ];
@@ -184,7 +204,7 @@ fn blocks_are_left_out_shortened_and_added_in_every_format() {
         {"type": "function_call_output", "call_id": "c", "output": "long"}]});
     let parts = vec![
         piece(0, &[], &[], Some("recalled")),
-        HistoryPart::Note { text: "note".into(), cache_breakpoint: false },
+        HistoryPart::Note { text: "note".into() },
         piece(1, &[], &[(0, "lo…")], None),
     ];
     assert_eq!(
@@ -252,11 +272,13 @@ proptest! {
         prop_assert_eq!(&sent, &body);
         let parsed = request.parsed();
         let chain = Chain::from_request(&Tenant::from_key(None), parsed);
-        let cut = HistoryCut { dropped: std::iter::once(0..parsed.stable_len().min(1)).collect(), note_budget: Tokens(10), kept_tokens: parsed.tokens() };
+        let mut cut = HistoryCut::nothing(parsed, None, &Bounds::new(Tokens(100_000)));
+        cut.dropped = std::iter::once(0..parsed.stable_len().min(1)).collect();
+        cut.note_budget = Tokens(10);
         let bounds = Bounds::new(Tokens(100_000));
         let counts = CachedCounter::new(Arc::new(WordCounter));
         let piece = |piece: &HistoryPart| request.piece_tokens(piece, &counts);
-        let costs = CutInputs { counter: &WordCounter, part_tokens: &piece, turn_of: &|_| TurnNo(1) };
+        let costs = CutInputs { counter: &WordCounter, part_tokens: &piece, turn_of: &|_| TurnNo(1), is_stored: true };
         let plan = CutPlan::new(1, (parsed, &chain), &cut, "note", costs, &bounds).expect("it fits");
         let cut: Value = serde_json::from_str(&request.render(&plan.render(parsed))).expect("JSON");
         prop_assert_eq!(&cut["extra"], &body["extra"]);
