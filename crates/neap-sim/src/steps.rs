@@ -34,7 +34,7 @@ impl World {
             1..=11 => self.call_tool(at).await?,
             12..=14 => self.change_setting(at).await?,
             15..=17 => self.run_rival(at).await,
-            18..=19 => self.commit_stale(at).await?,
+            18..=19 => self.commit_stale().await?,
             20..=21 => self.resend(at).await?,
             22..=26 => self.record_external_turn(at).await?,
             28..=31 => self.run_upkeep(at).await?,
@@ -71,8 +71,13 @@ impl World {
             let engine = if rng.chance(500) { &process.own_engine } else { &process.faultless_engine };
             run_person_command(engine, &mut rng, &agent.canary).await
         };
+        self.explain_outcome(at, outcome).await
+    }
+
+    /// An error must have its cause.
+    async fn explain_outcome<T>(&mut self, at: usize, outcome: Result<T, EngineError>) -> StepResult {
         match outcome {
-            Ok(()) => Ok(()),
+            Ok(_) => Ok(()),
             Err(error) => self.explain_failure(at, "", None, error).await,
         }
     }
@@ -101,18 +106,14 @@ impl World {
 
     async fn run_upkeep(&mut self, at: usize) -> StepResult {
         let Some(process) = self.sessions[at].process() else { return Ok(()) };
-        match process.session.run_upkeep().await {
-            Ok(_) => Ok(()),
-            Err(error) => self.explain_failure(at, "", None, error).await,
-        }
+        let outcome = process.session.run_upkeep().await;
+        self.explain_outcome(at, outcome).await
     }
 
     async fn undo_turn(&mut self, at: usize) -> StepResult {
         let Some(process) = self.sessions[at].process() else { return Ok(()) };
-        match process.session.undo_turn().await {
-            Ok(_) => Ok(()),
-            Err(error) => self.explain_failure(at, "", None, error).await,
-        }
+        let outcome = process.session.undo_turn().await;
+        self.explain_outcome(at, outcome).await
     }
 
     /// A person's command. A concluded effort can always be expanded (I6).
@@ -128,8 +129,7 @@ impl World {
             Ok(outcome) if name == "expand_effort" && expandable => {
                 Err(unexplained(&format!("{id} is concluded and was not expanded: {}", outcome.text)))
             }
-            Ok(_) => Ok(()),
-            Err(error) => self.explain_failure(at, "", None, error).await,
+            outcome => self.explain_outcome(at, outcome).await,
         }
     }
 
@@ -147,7 +147,6 @@ impl World {
         let Some(process) = self.sessions[at].process() else { return Ok(()) };
         let before = process.session.state().policy().clone();
         match process.session.set(key, &value.to_string()).await {
-            Ok(()) => Ok(()),
             Err(EngineError::Policy(_) | EngineError::Turn(_)) => {
                 let unchanged = *process.session.state().policy() == before;
                 let mut out = Violations::default();
@@ -156,7 +155,7 @@ impl World {
             }
             // Another process committed first: reported, and nothing happened.
             Err(EngineError::Store(StoreError::Conflict { .. })) => Ok(()),
-            Err(error) => self.explain_failure(at, "", None, error).await,
+            outcome => self.explain_outcome(at, outcome).await,
         }
     }
 
@@ -171,8 +170,7 @@ impl World {
     }
 
     /// A stale commit is refused and changes nothing (I10).
-    async fn commit_stale(&mut self, at: usize) -> StepResult {
-        let _ = at;
+    async fn commit_stale(&mut self) -> StepResult {
         let Some(commit) = self.trace.newest_commit() else { return Ok(()) };
         match hold_clock(self.store.commit(commit)).await {
             Err(StoreError::Conflict { .. } | StoreError::DuplicateTurn { .. }) => Ok(()),

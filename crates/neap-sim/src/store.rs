@@ -15,13 +15,12 @@ use crate::rng::Rng;
 use crate::trace::{Fault, Trace};
 
 /// What a turn asks of a store besides commits. The rest is asked by checks, or by commands of a person.
-const FAILING: [Operation; 13] = [
+const FAILING: [Operation; 12] = [
     Operation::Load,
     Operation::LastSeq,
     Operation::Log,
     Operation::SessionsByDigest,
     Operation::FindCandidates,
-    Operation::Neighbours,
     Operation::Texts,
     Operation::Search,
     Operation::Scopes,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use neap_core::base::ids::StreamId;
 use neap_core::session::event::RecordedEvent;
 use neap_core::turn::ModelRequest;
-use neap_store::Commit;
+use neap_engine::EngineError;
+use neap_store::{Commit, StoreError};
 
 #[derive(Debug, Clone)]
 pub struct SeenRequest {
@@ -98,6 +99,15 @@ impl Trace {
 
     pub fn had_fault(&self, fault: Fault) -> bool {
         self.lock().step.faults.contains(&fault)
+    }
+
+    /// Whether a fault of this step explains an error.
+    pub fn explains(&self, error: &EngineError) -> bool {
+        let had = |fault| self.had_fault(fault);
+        let crashed = had(Fault::CrashBefore) || had(Fault::CrashAfter);
+        matches!(error, EngineError::Store(StoreError::Failed(_)) if crashed)
+            || matches!(error, EngineError::Store(StoreError::Full { .. }) if had(Fault::Full))
+            || matches!(error, EngineError::Store(StoreError::Busy { .. }) if had(Fault::BusyRead))
     }
 
     pub fn take_step(&self) -> StepTrace {

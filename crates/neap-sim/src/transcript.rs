@@ -2,7 +2,6 @@
 
 use neap_core::base::digest::Digest;
 use neap_core::base::ids::Stamp;
-use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::{RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
 use neap_core::memory::Author;
@@ -11,9 +10,8 @@ use neap_model::transcript::Program;
 pub(crate) const PROGRAM: Program = Program::ClaudeCode;
 
 pub(crate) fn record(keys: Vec<Digest>, at: Stamp, speaker: Speaker, block: ContentBlock) -> TranscriptRecord {
-    let blocks = vec![block].into();
-    let item = HistoryItem { speaker, blocks, tokens: Tokens::ZERO, cache_breakpoints: 0 };
-    TranscriptRecord { keys, at: Some(at), message_id: None, body: RecordBody::Message(item) }
+    let body = RecordBody::Message(HistoryItem::uncounted(speaker, vec![block]));
+    TranscriptRecord { keys, at: Some(at), message_id: None, body }
 }
 
 pub(crate) fn transcript(name: &str, author: Author, records: Vec<TranscriptRecord>) -> Transcript {

@@ -7,7 +7,6 @@ use neap_core::session::event::{Event, TurnEvent};
 use neap_core::turn::{ModelRequest, TurnError};
 use neap_engine::{Author, EngineError, NullObserver, TurnReply};
 use neap_model::bpe::counter_for;
-use neap_store::StoreError;
 
 use crate::check::marks::memory_tokens;
 use crate::check::request::{messages_tokens, tools_tokens};
@@ -173,30 +172,10 @@ impl World {
         error: EngineError,
     ) -> StepResult {
         let crashed = self.trace.had_fault(Fault::CrashBefore) || self.trace.had_fault(Fault::CrashAfter);
-        let explained = match &error {
-            EngineError::Store(StoreError::Failed(_)) => crashed,
-            EngineError::Store(StoreError::Full { .. }) => self.trace.had_fault(Fault::Full),
-            EngineError::Store(StoreError::Busy { .. }) => self.trace.had_fault(Fault::BusyRead),
-            EngineError::Turn(TurnError::MessageTooLong { bytes, bytes_max }) => bytes > bytes_max,
-            EngineError::Turn(TurnError::BudgetTooSmall(_)) => {
-                self.report.refused += 1;
-                true
-            }
-            EngineError::Store(_)
-            | EngineError::NotRecorded(_)
-            | EngineError::NoReply { .. }
-            | EngineError::StillAnswering { .. }
-            | EngineError::Policy(_)
-            | EngineError::NoSession(_)
-            | EngineError::SessionExists(_)
-            | EngineError::NoTurn { .. }
-            | EngineError::Key(_)
-            | EngineError::NoFrame(_)
-            | EngineError::MemoryTooSmall { .. }
-            | EngineError::Embedder(_)
-            | EngineError::TimedOut
-            | EngineError::Contended(_) => false,
-        };
+        let is_too_small = matches!(&error, EngineError::Turn(TurnError::BudgetTooSmall(_)));
+        self.report.refused += u64::from(is_too_small);
+        let is_too_long = matches!(&error, EngineError::Turn(TurnError::MessageTooLong { bytes, bytes_max }) if bytes > bytes_max);
+        let explained = is_too_small || is_too_long || self.trace.explains(&error);
         if !explained {
             return Err(unexplained(&format!("saying {:.80?} failed: {error}", text)));
         }

@@ -135,7 +135,7 @@ impl World {
 
     /// Now and then, a program does something from outside.
     pub(crate) async fn client_step(&mut self) -> StepResult {
-        if !self.clients.takes_step() {
+        if !self.clients.rng.chance(400) {
             return Ok(());
         }
         let mut out = Violations::default();

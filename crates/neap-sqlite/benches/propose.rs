@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use neap_core::base::ids::{Stamp, TurnNo};
 use neap_core::base::message::Scope;
-use neap_core::recall::{Embedding, Filter, NeighbourQuery, Query, TextId};
+use neap_core::recall::{Embedding, Filter, Query, TextId};
 use neap_core::text::terms::query_terms;
 use neap_sqlite::SqliteStore;
 use neap_store::contract::{TestStream, turn_completed, turn_started};
@@ -169,7 +169,7 @@ async fn measure(path: &Path, texts: usize) -> (Duration, Duration) {
     store.find_candidates(&first).await.unwrap();
     println!("  the first question by meaning: {:?}", began.elapsed());
     let (mut by_words, mut by_both, mut narrow, mut filtered) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut beside, mut read, mut given) = (Vec::new(), Vec::new(), 0);
+    let (mut read, mut given) = (Vec::new(), 0);
     for n in 0..ASKED {
         let query = question(n, texts);
         let began = Instant::now();
@@ -181,10 +181,6 @@ async fn measure(path: &Path, texts: usize) -> (Duration, Duration) {
         by_both.push(began.elapsed());
         given += found.items.len();
         let ids: Vec<TextId> = found.items.iter().step_by(10).map(|card| card.id.clone()).collect();
-        let around = NeighbourQuery { texts: ids.clone(), distance: 1, ..NeighbourQuery::default() };
-        let began = Instant::now();
-        store.neighbours(&around, &query).await.unwrap();
-        beside.push(began.elapsed());
         let began = Instant::now();
         store.texts(&ids).await.unwrap();
         read.push(began.elapsed());
@@ -203,8 +199,7 @@ async fn measure(path: &Path, texts: usize) -> (Duration, Duration) {
     let by_both = print(&format!("by words and meaning ({} given on average)", given / ASKED), by_both);
     print("in one session", narrow);
     print("of late", filtered);
-    print("what was said beside a tenth of them", beside);
-    print("their words", read);
+    print("the words of a tenth of them", read);
     println!("  memory: {} MiB more than before", resident().saturating_sub(before));
     (by_words, by_both)
 }

@@ -51,9 +51,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -264,11 +262,6 @@ impl SearchStore for SqliteStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         let (cache, query) = (self.vector_cache.clone(), query.clone());
         self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.find_candidates()).await
-    }
-
-    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
-        let (cache, around, query) = (self.vector_cache.clone(), around.clone(), query.clone());
-        self.readers.read(move |db| QueryContext::new(db, &cache, &query)?.neighbours(&around)).await
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

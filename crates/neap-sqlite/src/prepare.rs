@@ -4,7 +4,7 @@ use neap_core::base::ids::{EffortId, Seq, StreamId, TurnNo};
 use neap_core::client::HistoryLink;
 use neap_core::memory::{MemoryEvent, MemoryId};
 use neap_core::session::event::{EffortEvent, Event};
-use neap_core::session::project::ExchangeRow;
+use neap_core::session::project::{ExchangeRow, Projection};
 
 use super::events::EventRow;
 use super::memories::PreparedMemory;
@@ -35,8 +35,8 @@ pub(super) struct PreparedCommit {
 impl PreparedCommit {
     pub(super) async fn new(commit: Commit) -> Result<Self, StoreError> {
         check_commit(&commit);
-        let bytes = commit.projection.texts.iter().map(|text| text.text.len()).sum::<usize>()
-            + commit.projection.memories.iter().map(|row| row.text.len()).sum::<usize>();
+        let bytes = commit.projection.rows.texts.iter().map(|text| text.text.len()).sum::<usize>()
+            + commit.projection.rows.memories.iter().map(|row| row.text.len()).sum::<usize>();
         let prepared = if bytes <= INLINE_BYTES_MAX {
             Self::encode(commit)
         } else {
@@ -47,17 +47,17 @@ impl PreparedCommit {
     }
 
     fn encode(commit: Commit) -> Result<Self, serde_json::Error> {
-        let Commit { stream, expected, events, projection } = commit;
+        let Commit { stream, expected, events, projection: Projection { head, rows } } = commit;
         let turn_ids = events.iter().filter_map(|recorded| turn_id(&recorded.event));
         let turn_ids = turn_ids.map(|(id, turn)| (id.to_owned(), turn)).collect();
         let links = events.iter().flat_map(|recorded| links(&recorded.event)).copied().collect();
         // New efforts are numbered in the order in which they were opened.
         let opened: Vec<&EffortId> = events.iter().filter_map(|recorded| opened_effort(&recorded.event)).collect();
-        let mut efforts: Vec<_> = projection.efforts.iter().collect();
+        let mut efforts: Vec<_> = rows.efforts.iter().collect();
         efforts.sort_by_key(|effort| opened.iter().position(|id| **id == effort.id));
         let efforts = efforts.into_iter().map(|e| Ok((e.id.clone(), serde_json::to_string(e)?)));
-        let of_memories = projection.memories.iter().filter_map(IndexEntry::of_memory);
-        let texts = projection.texts.iter().map(IndexEntry::of).chain(of_memories).collect();
+        let of_memories = rows.memories.iter().filter_map(IndexEntry::of_memory);
+        let texts = rows.texts.iter().map(IndexEntry::of).chain(of_memories).collect();
         let withheld_turns = events.iter().filter_map(|recorded| withheld_turn(&recorded.event)).collect();
         let undone_turns = events.iter().filter_map(|recorded| undone_turn(&recorded.event)).collect();
         let erased = events.iter().filter_map(|recorded| erased_memory(&recorded.event)).collect();
@@ -72,10 +72,10 @@ impl PreparedCommit {
             links,
             memory_events: events.iter().filter_map(|(memory, row)| Some(((*memory)?, row.seq))).collect(),
             events: events.into_iter().map(|(_, row)| row).collect(),
-            head: serde_json::to_string(&projection.head)?,
+            head: serde_json::to_string(&head)?,
             efforts: efforts.collect::<Result<_, serde_json::Error>>()?,
-            exchanges: projection.exchanges,
-            memories: projection.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,
+            exchanges: rows.exchanges,
+            memories: rows.memories.iter().map(PreparedMemory::of).collect::<Result<_, _>>()?,
             erased,
             texts,
             withheld_turns,

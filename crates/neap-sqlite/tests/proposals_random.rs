@@ -9,7 +9,7 @@ use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryKind, MemoryWrite, Status};
 use neap_core::recall::{
-    Embedding, Filter, NeighbourQuery, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
+    Embedding, Filter, ParsedQuestion, Query, RankWeights, RankedSearch, SearchLimits, TextKind,
 };
 use neap_core::session::event::{Event, TurnEvent};
 use neap_sqlite::SqliteStore;
@@ -157,18 +157,11 @@ impl Both {
         };
         let consulted = self.mem.search(&consult).await.unwrap();
         assert_eq!(consulted, self.sqlite.search(&consult).await.unwrap(), "{consult:?}");
-        let mut ids: Vec<_> = proposed.items.iter().map(|card| card.id.clone()).collect();
+        let ids: Vec<_> = proposed.items.iter().map(|card| card.id.clone()).collect();
         let texts = self.mem.texts(&ids).await.unwrap();
         assert_eq!(texts, self.sqlite.texts(&ids).await.unwrap());
         assert!(texts.iter().all(Option::is_some));
-        ids.truncate(3);
-        let distance = dice.roll(4);
-        let openings = streams.iter().filter(|_| dice.roll(3) == 0).cloned().collect();
-        let latest = (dice.roll(2) == 0).then(|| (dice.pick(streams).clone(), dice.roll(5) as usize));
-        let around = NeighbourQuery { texts: ids, distance, openings, latest };
-        let cards = self.mem.neighbours(&around, &query).await.unwrap();
-        assert_eq!(cards, self.sqlite.neighbours(&around, &query).await.unwrap(), "{around:?}");
-        let ids: Vec<_> = cards.into_iter().map(|card| card.id).collect();
+        let ids: Vec<_> = consulted.ranked.into_iter().map(|ranked| ranked.candidate.id).collect();
         assert_eq!(self.mem.scopes(&ids).await.unwrap(), self.sqlite.scopes(&ids).await.unwrap());
         proposed.items.len()
     }

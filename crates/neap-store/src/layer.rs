@@ -7,9 +7,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -84,7 +82,6 @@ layer! {
     }
     SearchStore {
         FindCandidates find_candidates(query: &Query) -> Candidates;
-        Neighbours neighbours(around: &NeighbourQuery, query: &Query) -> Vec<Candidate>;
         Texts texts(ids: &[TextId]) -> Vec<Option<Arc<str>>>;
         Search search(request: &RankedSearch) -> RankedResults;
         Scopes scopes(ids: &[TextId]) -> Vec<Option<Scope>>;

@@ -12,9 +12,7 @@ use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::base::tokens::Tokens;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::event::RecordedEvent;
 use neap_core::session::log::{Log, LogRequest, ReadFrom};
 use neap_core::session::project::ExchangeRow;
@@ -212,10 +210,6 @@ impl EventStore for MemStore {
 impl SearchStore for MemStore {
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError> {
         Ok(self.state().find_candidates(query))
-    }
-
-    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError> {
-        Ok(self.state().neighbours(around, query))
     }
 
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError> {

@@ -7,9 +7,7 @@ use neap_core::base::digest::Digest;
 use neap_core::base::ids::{Seq, SessionId, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{Memory, MemoryId, MemoryKind, RecallRequest, RecallResponse};
-use neap_core::recall::{
-    Candidate, Candidates, Embedding, NeighbourQuery, Query, RankedResults, RankedSearch, TextId,
-};
+use neap_core::recall::{Candidates, Embedding, Query, RankedResults, RankedSearch, TextId};
 use neap_core::session::log::{Log, LogRequest};
 use neap_core::session::state::SessionState;
 use neap_core::text::secrets::Masking;
@@ -93,17 +91,13 @@ pub trait SearchStore: Send + Sync {
     /// the nearest. The limits bound the cost, whatever the store's size.
     async fn find_candidates(&self, query: &Query) -> Result<Candidates, StoreError>;
 
-    /// Texts found by position: messages beside the given ones in the same stream (without those themselves),
-    /// first messages of streams, and latest messages. Each once, ordered by id, scored as for `query`, but
-    /// without its filter and limits. Costs as much as it returns.
-    async fn neighbours(&self, around: &NeighbourQuery, query: &Query) -> Result<Vec<Candidate>, StoreError>;
-
     /// The content of texts, in the given order; `None` for one that does not exist, is damaged, or belongs to a
     /// turn that a censor ended or a person took back.
     async fn texts(&self, ids: &[TextId]) -> Result<Vec<Option<Arc<str>>>, StoreError>;
 
-    /// Runs a whole search on one snapshot: [`find_candidates`](Self::find_candidates),
-    /// [`neighbours`](Self::neighbours) and [`texts`](Self::texts), as [`RankedSearch::run`] calls them.
+    /// Runs a whole search on one snapshot, as [`RankedSearch::run`] says: [`find_candidates`](Self::find_candidates),
+    /// what was said beside them, and [`texts`](Self::texts). What is found by position is scored as for the query, but
+    /// without its filter and limits, and costs as much as it returns.
     async fn search(&self, request: &RankedSearch) -> Result<RankedResults, StoreError>;
 
     /// The logs that texts are in, in the given order; `None` for one that is not a message, does not exist, or

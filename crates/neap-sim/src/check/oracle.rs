@@ -72,49 +72,7 @@ impl Oracle {
                 self.start_turn(turn.0, message.message.content.to_string(), at_once);
             }
             Event::Turn(TurnEvent::ToolsCalled { turn, round, .. }) => self.apply_round(turn.0, round),
-            Event::Effort(EffortEvent::Opened { id, turn, .. }) => self.enter(id.as_str(), turn.0),
-            Event::Effort(EffortEvent::Switched { id, turn } | EffortEvent::Reopened { id, turn }) => {
-                self.enter(id.as_str(), turn.0);
-            }
-            Event::Effort(EffortEvent::Concluded {
-                id,
-                summary,
-                turn,
-                next_active,
-                provisional: _,
-                receipt: _,
-            }) => {
-                let effort = self.efforts.entry(id.to_string()).or_default();
-                effort.concluded = true;
-                effort.shown = true;
-                effort.referenced = effort.referenced.max(turn.0);
-                effort.summary = keywords(&summary.text);
-                self.active = next_active.as_ref().map(ToString::to_string);
-            }
-            Event::Effort(EffortEvent::Summarized { id, summary, .. }) => {
-                self.efforts.entry(id.to_string()).or_default().summary = keywords(&summary.text);
-            }
-            Event::Effort(EffortEvent::Expanded { id, turn, .. }) => {
-                let effort = self.efforts.entry(id.to_string()).or_default();
-                effort.expanded = true;
-                effort.since = turn.0;
-                effort.shown = true;
-                effort.referenced = effort.referenced.max(turn.0);
-            }
-            Event::Effort(EffortEvent::Collapsed { id, cause, .. }) => match cause {
-                CollapseCause::Asked | CollapseCause::Restarted => {
-                    self.efforts.entry(id.to_string()).or_default().expanded = false;
-                }
-                // Derived when the turn ended; compared at the end of the step.
-                CollapseCause::Decayed { .. } | CollapseCause::Crowded => {}
-            },
-            Event::Effort(EffortEvent::Referenced { turn, ids }) => {
-                // Already derived at the end of a turn; a standalone call's references are followed.
-                if next.is_some_and(|next| matches!(next.event, Event::Turn(TurnEvent::ToolsCalled { .. }))) {
-                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                    self.mark_referenced(&ids, turn.0);
-                }
-            }
+            Event::Effort(event) => self.apply_effort(event, next),
             Event::Turn(TurnEvent::Completed { turn, reply, scope, .. }) => {
                 let in_turn = self.end_turn(turn.0, scope, out);
                 self.decay_and_evict(turn.0, &in_turn, &reply.message.content);
@@ -128,14 +86,55 @@ impl Oracle {
             Event::Turn(TurnEvent::Closed { turn, scope }) => {
                 self.end_turn(turn.0, scope, out);
             }
-            Event::Effort(EffortEvent::Evicted { .. })
-            | Event::Window(_)
+            Event::Window(_)
             | Event::Turn(TurnEvent::TakenBack { .. } | TurnEvent::MessageAdded { .. })
             | Event::Client(_)
             | Event::Memory(_) => {}
             Event::Session(SessionEvent::Scrubbed { .. }) => {
                 *self = Self::new(self.plant);
             }
+        }
+    }
+
+    fn apply_effort(&mut self, event: &EffortEvent, next: Option<&RecordedEvent>) {
+        let turn = event.turn().0;
+        match event {
+            EffortEvent::Opened { id, .. }
+            | EffortEvent::Switched { id, .. }
+            | EffortEvent::Reopened { id, .. } => {
+                self.enter(id.as_str(), turn);
+            }
+            EffortEvent::Concluded { id, summary, next_active, .. } => {
+                let effort = self.efforts.entry(id.to_string()).or_default();
+                effort.concluded = true;
+                effort.shown = true;
+                effort.referenced = effort.referenced.max(turn);
+                effort.summary = keywords(&summary.text);
+                self.active = next_active.as_ref().map(ToString::to_string);
+            }
+            EffortEvent::Summarized { id, summary, .. } => {
+                self.efforts.entry(id.to_string()).or_default().summary = keywords(&summary.text);
+            }
+            EffortEvent::Expanded { id, .. } => {
+                let effort = self.efforts.entry(id.to_string()).or_default();
+                effort.expanded = true;
+                effort.since = turn;
+                effort.shown = true;
+                effort.referenced = effort.referenced.max(turn);
+            }
+            EffortEvent::Collapsed { id, cause: CollapseCause::Asked | CollapseCause::Restarted, .. } => {
+                self.efforts.entry(id.to_string()).or_default().expanded = false;
+            }
+            EffortEvent::Referenced { ids, .. } => {
+                // Already derived at the end of a turn; a standalone call's references are followed.
+                if next.is_some_and(|next| matches!(next.event, Event::Turn(TurnEvent::ToolsCalled { .. }))) {
+                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                    self.mark_referenced(&ids, turn);
+                }
+            }
+            // Derived when the turn ended; compared at the end of the step.
+            EffortEvent::Collapsed { cause: CollapseCause::Decayed { .. } | CollapseCause::Crowded, .. }
+            | EffortEvent::Evicted { .. } => {}
         }
     }
 

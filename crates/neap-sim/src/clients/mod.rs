@@ -34,7 +34,7 @@ use crate::rng::Rng;
 use crate::run::Report;
 use crate::settings::Settings;
 use crate::store::{Caller, Faults, FaultyStore};
-use crate::trace::{Fault, Trace};
+use crate::trace::Trace;
 use crate::user::User;
 
 /// Of simulated time: nobody waits for it.
@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 const LOCAL_CANARY: &str = "zqlocalqz";
 
 pub(crate) struct Clients {
-    rng: Rng,
+    pub(crate) rng: Rng,
     pub(crate) trace: Trace,
     settings: Settings,
     clock: Arc<FixedClock>,
@@ -105,15 +105,11 @@ impl Clients {
         self.proxy.canaries().chain([LOCAL_CANARY.to_owned()]).collect()
     }
 
-    pub(crate) fn takes_step(&mut self) -> bool {
-        self.rng.chance(400)
-    }
-
     /// Ends both processes; what waited in memory is gone.
     pub(crate) fn crash(&mut self) {
         self.processes = None;
         self.waiting.clear();
-        self.proxy.forget_in_flight();
+        self.proxy.in_flight.clear();
     }
 
     pub(crate) fn open(&mut self, store: &Arc<dyn Store>) {
@@ -227,12 +223,7 @@ impl Clients {
 
     /// Every error must have its cause.
     fn explain(&self, error: &EngineError, out: &mut Violations) {
-        let had = |fault| self.trace.had_fault(fault);
-        let crashed = had(Fault::CrashBefore) || had(Fault::CrashAfter);
-        let explained = matches!(error, EngineError::Store(StoreError::Failed(_)) if crashed)
-            || matches!(error, EngineError::Store(StoreError::Full { .. }) if had(Fault::Full))
-            || matches!(error, EngineError::Store(StoreError::Busy { .. }) if had(Fault::BusyRead))
-            || matches!(error, EngineError::NotRecorded(_));
+        let explained = self.trace.explains(error) || matches!(error, EngineError::NotRecorded(_));
         out.check("unexplained", explained, || error.to_string());
     }
 

@@ -51,10 +51,6 @@ impl ProxyClients {
         (0..TENANTS).map(canary)
     }
 
-    pub(super) fn forget_in_flight(&mut self) {
-        self.in_flight.clear();
-    }
-
     /// Corrupts what is forwarded.
     pub(super) fn spoil_plan(&self, plant: Option<Plant>, request: &ProxyRequest, plan: &mut RequestPlan) {
         if plant == Some(Plant::ForwardedWhole) {

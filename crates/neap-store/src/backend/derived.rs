@@ -53,7 +53,7 @@ pub struct Derived {
 
 impl Derived {
     pub fn add(&mut self, events: &[RecordedEvent], projection: Projection) {
-        let (head, rows) = projection.split();
+        let Projection { head, rows } = projection;
         self.add_rows(events, rows);
         self.head = head;
     }

@@ -7,7 +7,7 @@ use neap_core::base::ids::{Seq, Stamp, StreamId, TurnNo};
 use neap_core::base::message::Scope;
 use neap_core::memory::{MemoryKind, Status};
 use neap_core::recall::{
-    Candidate, Candidates, Embedding, Filter, NeighbourQuery, Query, SearchLimits, TextId, TextKey, TextKind,
+    Candidate, Candidates, Embedding, Filter, Query, SearchLimits, TextId, TextKey, TextKind,
 };
 use neap_core::text::terms::query_terms;
 
@@ -122,15 +122,11 @@ pub async fn a_proposal_says_what_is_known_of_a_text(store: &dyn Store) {
     let first = &proposed.items[1];
     assert_eq!(
         (first.at, first.tokens, first.term_count),
-        (stream.events[1].at, first_message_tokens(&stream), 4)
+        (stream.events[1].at, stream.events[1].event.transcript_messages()[0].tokens, 4)
     );
     let all = ids(&propose(store, &term_query("apple pie juice pear grep found no eaten")).await);
     assert_eq!(all.len(), 6);
     assert_eq!(faults(store).await, []);
-}
-
-fn first_message_tokens(stream: &TestStream) -> neap_core::base::tokens::Tokens {
-    stream.events[1].event.transcript_messages()[0].tokens
 }
 
 /// The rarest term is visited first, whole if it fits; if not even the first fits, its newest texts are visited.
@@ -311,8 +307,6 @@ pub async fn what_is_erased_is_not_proposed(store: &dyn Store) {
     assert_eq!((known.items.len(), known.text_count, known.document_frequencies), (3, 3, vec![3, 0]));
     let gone = [message(&stream, 2), TextId { stream: newton.id.clone(), key: TextKey::Memory(memory_id("f3")) }];
     assert_eq!(store.texts(&gone).await.expect("asking is allowed"), [None, None]);
-    let around = NeighbourQuery { texts: gone.to_vec(), distance: 9, ..NeighbourQuery::default() };
-    assert_eq!(store.neighbours(&around, &embedded_query("bird")).await.expect("asking is allowed"), []);
     assert_eq!(faults(store).await, []);
 }
 

@@ -20,7 +20,7 @@ fn history_linked(names: &[&str], turn: u64) -> Event {
     Event::Client(ClientEvent::HistoryLinked {
         turn,
         links,
-        line: HistoryHead { asked, answered: Vec::new() },
+        history: HistoryHead { asked, answered: Vec::new() },
         tenant: None,
     })
 }

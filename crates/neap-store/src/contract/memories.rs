@@ -284,7 +284,7 @@ pub async fn memories_come_due(store: &dyn Store) {
     let mut stream = TestStream::create_agent(store, "due").await;
     for (id, due) in [("e1", Some(50)), ("e2", Some(20)), ("d1", Some(20)), ("f1", None), ("e3", Some(70))] {
         let (mut commit, after) = stream.build_commit(vec![MemoryWrite::new(memory(id, "x", 1)).into()]);
-        commit.projection.memories[0].due = due.map(Stamp);
+        commit.projection.rows.memories[0].due = due.map(Stamp);
         store.commit(commit).await.expect("a memory can be stored");
         stream = after;
     }
@@ -297,7 +297,7 @@ pub async fn memories_come_due(store: &dyn Store) {
     assert_eq!(due(100, 2).await, "d1 e2");
     let (event, _) = memory_moved(&memory("e2", "x", 1), Status::Archived);
     let (mut commit, _) = stream.build_commit(vec![event]);
-    commit.projection.memories[0].due = None;
+    commit.projection.rows.memories[0].due = None;
     store.commit(commit).await.expect("it can be moved");
     assert_eq!(due(100, 9).await, "d1 e1 e3");
 }

@@ -5,10 +5,10 @@ use std::time::Instant;
 
 use neap_core::base::cost::Cost;
 use neap_store::Footprint;
+use serde_json::json;
 
 use super::counting_model::RequestStats;
 use super::phases::{BEGINNING, WARM_UP, ordinary_turn};
-use super::raw_line;
 use super::retention::{RetentionScore, measure_retention};
 use super::session::MeasuredSession;
 use crate::measure::ms;
@@ -35,7 +35,7 @@ pub(super) struct LongRun {
 }
 
 pub(super) async fn run(turns: u64, budget: u64, progress: OnProgress<'_>) -> Result<LongRun, LabError> {
-    let mut stage = MeasuredSession::new(budget, &[], None).await?;
+    let mut stage = MeasuredSession::new(budget, &[]).await?;
     let mut log = std::fs::File::create_new(stage.folder.path().join("raw.jsonl"))?;
     let mut run = LongRun::default();
     for n in 1..=turns {
@@ -45,7 +45,8 @@ pub(super) async fn run(turns: u64, budget: u64, progress: OnProgress<'_>) -> Re
         let turn = ordinary_turn(n);
         let began = Instant::now();
         for (role, content) in turn.messages() {
-            let line = raw_line(role, content);
+            // A line of the uncompressed raw log (`raw.jsonl`).
+            let line = json!({"role": role, "content": content, "ts": "2026-11-15T12:00:00Z"}).to_string() + "\n";
             run.raw_log_bytes += line.len() as u64;
             log.write_all(line.as_bytes())?;
             log.sync_data()?;
@@ -65,7 +66,7 @@ pub(super) async fn run(turns: u64, budget: u64, progress: OnProgress<'_>) -> Re
 
 /// Times of the first turns of the chat in a new store, after a warm-up.
 async fn time_beginning(budget: u64) -> Result<Vec<f64>, LabError> {
-    let mut stage = MeasuredSession::new(budget, &[], None).await?;
+    let mut stage = MeasuredSession::new(budget, &[]).await?;
     let mut turn_ms = Vec::new();
     for n in 1..=BEGINNING as u64 {
         let turn = ordinary_turn(n);
@@ -80,7 +81,7 @@ pub(super) async fn chat_cost(
     set: &[(&str, &str)],
     progress: OnProgress<'_>,
 ) -> Result<Cost, LabError> {
-    let mut stage = MeasuredSession::new(budget, set, None).await?;
+    let mut stage = MeasuredSession::new(budget, set).await?;
     for n in 1..=turns {
         let turn = ordinary_turn(n);
         stage.take_turn(&turn.user, turn.replies).await?;

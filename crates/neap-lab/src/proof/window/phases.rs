@@ -59,7 +59,7 @@ async fn chat(
     turns: u64,
     sentences: impl Fn(u64) -> u64,
 ) -> Result<(String, RequestStats), LabError> {
-    let mut stage = MeasuredSession::new(budget, &[], None).await?;
+    let mut stage = MeasuredSession::new(budget, &[]).await?;
     for n in 1..=turns {
         let turn = effort_chat::turn(n, sentences(n));
         stage.take_turn(&turn.user, turn.replies).await?;

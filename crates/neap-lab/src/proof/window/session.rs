@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use neap_core::base::ids::{SessionId, Stamp};
 use neap_core::turn::ModelReply;
-use neap_engine::{Author, Engine, FixedClock, HostTools, NullObserver, Session, SessionOptions, TurnReply};
+use neap_engine::{Author, Engine, FixedClock, NullObserver, Session, SessionOptions};
 use neap_model::bpe::counter_for;
 use neap_sqlite::SqliteStore;
 use tempfile::TempDir;
@@ -25,26 +25,18 @@ pub(super) struct MeasuredSession {
 }
 
 pub(super) struct TurnTiming {
-    pub(super) reply: TurnReply,
     /// From the message to the reply, without the model.
     pub(super) turn: Duration,
     pub(super) upkeep: Duration,
 }
 
 impl MeasuredSession {
-    pub(super) async fn new(
-        budget: u64,
-        set: &[(&str, &str)],
-        tools: Option<Arc<dyn HostTools>>,
-    ) -> Result<Self, LabError> {
+    pub(super) async fn new(budget: u64, set: &[(&str, &str)]) -> Result<Self, LabError> {
         let folder = tempfile::tempdir()?;
         let store = SqliteStore::open(&folder.path().join("proof.db"))?;
         let model = Arc::new(CountingModel::new(counter_for(ENCODING), budget));
         let clock = Arc::new(FixedClock::at(BEGIN));
-        let mut builder = Engine::builder(Arc::new(store)).model(model.clone()).encoding(ENCODING).clock(clock);
-        if let Some(tools) = tools {
-            builder = builder.host_tools(tools);
-        }
+        let builder = Engine::builder(Arc::new(store)).model(model.clone()).encoding(ENCODING).clock(clock);
         let engine = builder.build();
         let budget = budget.to_string();
         let set = set.iter().copied().chain([("context_tokens_max", budget.as_str())]);
@@ -60,10 +52,10 @@ impl MeasuredSession {
     ) -> Result<TurnTiming, LabError> {
         self.model.queue_replies(replies);
         let (spent, began) = (self.model.time_spent(), Instant::now());
-        let reply = self.session.turn(Author::Person, user, &mut NullObserver).await?;
+        self.session.turn(Author::Person, user, &mut NullObserver).await?;
         let turn = began.elapsed().saturating_sub(self.model.time_spent() - spent);
         let began = Instant::now();
         self.session.run_upkeep().await?;
-        Ok(TurnTiming { reply, turn, upkeep: began.elapsed() })
+        Ok(TurnTiming { turn, upkeep: began.elapsed() })
     }
 }
