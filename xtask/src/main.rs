@@ -1,5 +1,6 @@
 //! Development tasks: `cargo xtask test` runs all tests, `cargo xtask tidy` checks what the compiler does not.
 
+mod agents;
 mod edges;
 mod mcp;
 mod rooms;

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-use crate::{mcp, root};
+use crate::{agents, mcp, root};
 
 /// Set by `.ci/run`: what cannot be installed although its installer is here is a failure.
 const STRICT: &str = "NEAP_TEST_STRICT";
 const INSTALL_TRIES: usize = 3;
 
 /// Needs only Rust and a C compiler: stores are temporary files, models are scripted. With Python or Node and a
-/// network, it also runs the OpenAI and Anthropic SDKs and the MCP conformance suite. Tests that could not run are
-/// counted at the end.
+/// network, it also runs the OpenAI and Anthropic SDKs, the MCP conformance suite, Claude Code and Codex. Tests that
+/// could not run are counted at the end.
 #[allow(clippy::disallowed_methods, reason = "a folder in target/ that only this uses")]
 pub(crate) fn run() -> Result<()> {
     let skips = root().join("target/skipped");
@@ -28,6 +28,7 @@ pub(crate) fn run() -> Result<()> {
         let installing = scope.spawn(|| {
             install_sdks();
             mcp::install();
+            agents::install();
         });
         cargo(&[&tests[..], &["--no-run"]].concat())?;
         installing.join().map_err(|_| anyhow::anyhow!("the installation panicked"))?;
@@ -42,7 +43,13 @@ pub(crate) fn run() -> Result<()> {
 fn check_installed() -> Result<()> {
     let has =
         |program: &str| Command::new(program).arg("--version").output().is_ok_and(|ran| ran.status.success());
-    let needs = [("sdk", &["python3"][..]), ("sdk-js", &["npm"]), ("mcp", &["npm"]), ("mcp/venv", &["python3"])];
+    let needs = [
+        ("sdk", &["python3"][..]),
+        ("sdk-js", &["npm"]),
+        ("mcp", &["npm"]),
+        ("mcp/venv", &["python3"]),
+        ("agents", &["npm"]),
+    ];
     let is_missing = |(folder, installers): &(&str, &[&str])| {
         !root().join("target").join(folder).join("ready").exists() && installers.iter().all(|name| has(name))
     };

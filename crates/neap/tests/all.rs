@@ -1,5 +1,6 @@
 //! The binary as people and programs use it: one program, since linking each file by itself takes longer than its tests.
 
+mod agents;
 mod bad_input;
 mod budget;
 mod callers;
@@ -9,6 +10,7 @@ mod client;
 #[path = "../../neap-sqlite/tests/disk/mod.rs"]
 mod disk;
 mod doctor;
+mod economy;
 mod embedders;
 mod eval;
 mod help;
@@ -16,6 +18,8 @@ mod hook;
 mod hook_line;
 mod hook_random;
 mod hostile;
+#[cfg(target_os = "linux")]
+mod http2;
 mod import;
 mod import_embedding;
 mod install;
@@ -53,8 +57,11 @@ mod sdk;
 mod serve;
 mod sessions;
 mod terminal;
+#[cfg(target_os = "linux")]
+mod tls;
 mod token_ratio;
 mod tools;
+mod trimming;
 mod trust;
 mod uploads;
 #[path = "../../neap-engine/tests/wait/mod.rs"]

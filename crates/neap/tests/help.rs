@@ -84,10 +84,31 @@ fn former_names_work_and_say_the_present_one() {
     let (former, now) = (neap.run(&["settings"]), neap.run(&["store", "settings"]));
     assert_eq!((former.code, &former.out), (now.code, &now.out));
     assert_eq!(former.err, format!("`neap settings` is now `neap store settings`\n{}", now.err));
-    for name in ["doctor", "efforts", "frames", "eval"] {
+    for (name, now) in [
+        ("watch", "report --live"),
+        ("replay", "lab replay"),
+        ("proof", "lab proof"),
+        ("eval", "lab eval"),
+        ("bench", "lab bench"),
+        ("efforts", "session efforts"),
+        ("original", "session original"),
+        ("receipts", "session receipts"),
+        ("decide", "memory decide"),
+        ("review", "memory review"),
+        ("censor", "memory censor"),
+        ("frames", "memory frames"),
+        ("settings", "store settings"),
+        ("doctor", "store doctor"),
+        ("rebuild", "store rebuild"),
+        ("keys", "store keys"),
+    ] {
         let listed = check(&["--help"]).lines().any(|line| line.trim_start().starts_with(name));
-        assert!(!listed && neap.run(&[name, "--help"]).code == 0, "{name}");
+        assert!(!listed, "{name}");
+        let now: Vec<&str> = now.split(' ').chain(["--help"]).collect();
+        assert_eq!(neap.ok(&[name, "--help"]), neap.ok(&now), "{name}");
     }
+    let as_value = neap.run(&["--agent", "eval", "settings", "--help"]);
+    assert_eq!(as_value.out, neap.ok(&["store", "settings", "--help"]));
 }
 
 #[test]

@@ -227,7 +227,6 @@ fn what_is_no_regular_file_is_refused_at_once() {
         (&["lab", "replay", &pipe], 2),
         (&["memory", "import", &pipe], 2),
         (&["lab", "eval", &pipe], 2),
-        (&["lab", "proof", "window", "--transcripts", &pipe], 2),
         (&["--key-file", &pipe, "chat"], 2),
     ] {
         let ran = neap.run(args);

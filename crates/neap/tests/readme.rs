@@ -5,7 +5,6 @@ use crate::rig::Neap;
 const README: &str = include_str!("../../../README.md");
 const GUIDE: &str = include_str!("../../../docs/guide.md");
 const EXAMPLE: &str = include_str!("../../../docs/example.jsonl");
-const TRANSCRIPT: &str = include_str!("../../../docs/transcript.jsonl");
 const TALKS: &str = include_str!("../../../docs/talks.jsonl");
 
 /// The commands between back quotes, with their placeholders filled in.
@@ -33,7 +32,6 @@ fn words(command: &str) -> Vec<String> {
 fn every_command_shown_runs() {
     let neap = Neap::new();
     neap.file("example.jsonl", EXAMPLE);
-    neap.file("transcript.jsonl", TRANSCRIPT);
     neap.file("talks.jsonl", TALKS);
     for name in ["default", "work"] {
         let kept = neap.run(&["lab", "replay", "example.jsonl", "--session", name]);
