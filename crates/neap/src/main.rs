@@ -33,18 +33,24 @@ const BLOCKING_THREADS_MAX: usize = 64;
 const MCP_THREADS: usize = 2;
 
 fn main() -> ExitCode {
-    let cli = match cli::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(cli) => cli,
-        // A hook with unknown arguments must not stop its agent.
-        Err(error) if cmd::hook::is_hook_invocation() => return cmd::hook::run_unparsable(&error),
-        Err(error) => error.exit(),
-    };
+    let mut arguments = std::env::args_os().collect();
+    let renamed = cli::replace_former_name(&mut arguments);
+    let cli =
+        match cli::command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => cli,
+            // A hook with unknown arguments must not stop its agent.
+            Err(error) if cmd::hook::is_hook_invocation() => return cmd::hook::run_unparsable(&error),
+            Err(error) => error.exit(),
+        };
     let logs = log::init();
     if let TopLevel::Hidden(HiddenCommand::Hook(HookArgs { log: false, .. })) = &cli.command {
         return cmd::hook::run(cli);
     }
     if let Err(failure) = logs {
         return out::print_failure(&failure, cli.json);
+    }
+    if let Some((former, now)) = renamed {
+        out::print_notice(format!("`neap {former}` is now `neap {now}`"));
     }
     // Only servers need several threads.
     let (serves, is_mcp) = (
@@ -79,11 +85,6 @@ async fn run(cli: Cli) -> Result<ExitCode, Failure> {
         TopLevel::Hidden(HiddenCommand::Hook(_)) => return cmd::hook::print_errors(&data()?, json),
         TopLevel::Hidden(HiddenCommand::EmbedWaiting) => return cmd::import::embed_waiting(&data()?).await,
         TopLevel::Hidden(HiddenCommand::Completions(args)) => return cmd::completions::run(&args),
-        TopLevel::Hidden(HiddenCommand::Former(former)) => {
-            let (former, now, command) = former.replacement();
-            out::print_notice(format!("`neap {former}` is now `neap {now}`"));
-            command
-        }
     };
     match command {
         Command::Chat(args) => cmd::chat::run(&data()?, args).await,

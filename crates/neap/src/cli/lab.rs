@@ -63,10 +63,6 @@ pub(crate) struct ProofArgs {
     /// With `window`: turns of the long chat
     #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) turns: u64,
-    /// With `window`: replay recorded sessions of coding agents from these files, one per line; - for standard
-    /// input
-    #[arg(long, value_name = "FILE.jsonl", num_args = 1..)]
-    pub(crate) transcripts: Vec<PathBuf>,
     /// With `memory`: size of the corpus in per cent; shares and times are judged at 100 only
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) percent: u32,

@@ -83,8 +83,9 @@ pub(crate) enum Command {
     Chat(ChatArgs),
     /// Run an agent through the proxy: neap run -- claude
     ///
-    /// Starts a proxy on a free port, points the command at it and ends with it.
-    #[command(after_long_help = "Example:\n  neap run --budget 60000 -- claude")]
+    /// Starts a proxy on a free port, points the command at it and ends with it. A conversation is cut when its budget is full; with
+    /// --economy already when that pays: once carrying what could be left out has cost what leaving it out does.
+    #[command(after_long_help = "Example:\n  neap run --budget 60000 --economy -- claude")]
     Run(RunArgs),
     /// Start the OpenAI/Anthropic-compatible proxy and MCP server
     ///

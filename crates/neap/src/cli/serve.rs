@@ -47,6 +47,10 @@ pub(crate) struct ProxyArgs {
     /// Forward everything unchanged and only report what would be done
     #[arg(long)]
     pub(crate) shadow: bool,
+    /// Leave older parts of a conversation out before the budget is full, as soon as carrying them has cost what
+    /// leaving them out does. Without it, only a full budget does
+    #[arg(long)]
+    pub(crate) economy: bool,
     /// Show models long tool results (from 1,500 tokens) in short, by type: errors, beginning and end of an output,
     /// the shape of JSON. The whole is stored, and its handle is in the first line. Files that are read stay whole
     #[arg(long)]

@@ -47,13 +47,12 @@ pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) 
         }
     }
     if only.is_none() {
-        let hook_finding =
-            |what: String| Finding { severity: Severity::Note, session: None, what: format!("hook: {what}") };
-        examined.findings.extend(super::hook::findings(data).into_iter().map(hook_finding));
+        let found = super::hook::findings(data).into_iter();
+        examined.findings.extend(found.map(|what| note(format!("hook: {what}"))));
     }
     let embedder = embedder::from_env();
     let (embedder, problem) = embedder_status(&embedder).await;
-    examined.findings.extend(problem.map(|what| Finding { severity: Severity::Note, session: None, what }));
+    examined.findings.extend(problem.map(note));
     report(&examined, &embedder, json)
 }
 
@@ -70,28 +69,13 @@ fn file_versions(database: &Path) -> [Option<(u64, SystemTime)>; 2] {
 
 async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination, Failure> {
     let (database, folders) = (data.database_file(), data.sessions_folder());
-    let damaged = |what: String| Finding { severity: Severity::Damaged, session: None, what };
     if let Some(FileMismatch { why, .. }) = find_mismatch(&database, Some(&folders))? {
         let hint = StoreError::Lost { path: database, why: String::new() }.hint();
         return Ok(Examination { findings: vec![damaged(why)], hint: Some(hint), ..Examination::default() });
     }
     app::check_store(data)?;
     let store = match SqliteStore::open_to_examine(&database) {
-        Err(error @ StoreError::Unreadable { .. }) => {
-            // A file that is not our store has nothing to salvage.
-            let Ok(survey) = salvage::survey(&database) else { return Err(error.into()) };
-            if survey.streams.is_empty() {
-                return Err(error.into());
-            }
-            let events: u64 = survey.streams.iter().map(|(_, events)| events).sum();
-            let what = format!(
-                "{} with {} can still be read from its pages",
-                out::count(survey.streams.len() as u64, "session"),
-                out::count(events, "event")
-            );
-            let findings = [vec![damaged(error.to_string()), damaged(what)], survey.findings].concat();
-            return Ok(Examination { findings, hint: Some(SALVAGE_HINT), ..Examination::default() });
-        }
+        Err(error @ StoreError::Unreadable { .. }) => return examine_pages(&database, error),
         store => store?,
     };
     let mut examined =
@@ -99,15 +83,16 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
     if examined.findings.iter().any(|finding| finding.what.starts_with("the database file is damaged")) {
         examined.hint = Some(SALVAGE_HINT);
     }
-    let sessions = match store.sessions().await {
+    let mut sessions = match store.sessions().await {
         // Reported already.
         Err(StoreError::Unreadable { .. }) => return Ok(examined),
         sessions => sessions?,
     };
-    if let Some(id) = only
-        && !sessions.iter().any(|info| info.session == *id)
-    {
-        return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
+    if let Some(id) = only {
+        sessions.retain(|info| info.session == *id);
+        if sessions.is_empty() {
+            return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
+        }
     }
     let keyring = match keys::load_existing(data) {
         Ok(Some(keyring)) => Ok(keyring),
@@ -116,17 +101,14 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
         Err(failure) => Err(failure.to_string()),
     };
     if let Err(why) = &keyring {
-        let what = format!("{why}: sealed tool results are not verified");
-        examined.findings.push(Finding { severity: Severity::Note, session: None, what });
+        examined.findings.push(note(format!("{why}: sealed tool results are not verified")));
     }
-    for info in sessions.iter().filter(|info| only.is_none_or(|id| info.session == *id)) {
-        let session = &info.session;
+    for SessionInfo { session, .. } in &sessions {
         let result = session_findings(&store, &folders, session, keyring.as_ref().ok()).await;
         examined.findings.extend(match result {
             // Damage to one session must not hide the others.
             Err(error @ StoreError::Unreadable { .. }) => {
-                let what = error.to_string();
-                vec![Finding { severity: Severity::Damaged, session: Some(session.clone().into()), what }]
+                vec![Finding { session: Some(session.clone().into()), ..damaged(error.to_string()) }]
             }
             result => result?,
         });
@@ -139,8 +121,28 @@ async fn examine(data: &DataDir, only: Option<&SessionId>) -> Result<Examination
             agents => agents?,
         };
     }
-    examined.sessions = sessions.into_iter().filter(|info| only.is_none_or(|id| info.session == *id)).collect();
+    examined.sessions = sessions;
     Ok(examined)
+}
+
+/// What a database that cannot be opened still has.
+fn examine_pages(database: &Path, error: StoreError) -> Result<Examination, Failure> {
+    // A file that is not our store has nothing to salvage.
+    let survey = salvage::survey(database).ok().filter(|survey| !survey.streams.is_empty());
+    let Some(survey) = survey else { return Err(error.into()) };
+    let (sessions, events) = (survey.streams.len() as u64, survey.streams.iter().map(|(_, events)| events).sum());
+    let (sessions, events) = (out::count(sessions, "session"), out::count(events, "event"));
+    let what = format!("{sessions} with {events} can still be read from its pages");
+    let findings = [vec![damaged(error.to_string()), damaged(what)], survey.findings].concat();
+    Ok(Examination { findings, hint: Some(SALVAGE_HINT), ..Examination::default() })
+}
+
+fn damaged(what: String) -> Finding {
+    Finding { severity: Severity::Damaged, session: None, what }
+}
+
+fn note(what: String) -> Finding {
+    Finding { severity: Severity::Note, session: None, what }
 }
 
 const SALVAGE_HINT: &str =

@@ -8,7 +8,7 @@ use neap_core::base::ids::{AgentId, SessionId, Stamp};
 use neap_engine::{Clock, SystemClock};
 use neap_sqlite::{FileMismatch, SqliteStore, find_mismatch, salvage, set_aside};
 use neap_store::folder::{self, FolderRebuild};
-use neap_store::{AgentInfo, Finding, Maintenance, Severity, StoreError};
+use neap_store::{Finding, Maintenance, Severity, StoreError};
 use serde_json::json;
 
 use super::doctor;
@@ -51,20 +51,31 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
     if let Some(first) = store.examine_file().await?.first() {
         return salvage_store(data, &first.what, now, json).await;
     }
+    rebuild(&store, &folders, only.as_ref(), renamed, (now, args.set_aside), json).await
+}
+
+async fn rebuild(
+    store: &SqliteStore,
+    folders: &Path,
+    only: Option<&SessionId>,
+    mut renamed: Vec<(PathBuf, PathBuf)>,
+    (now, sets_aside): (Stamp, bool),
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let sessions = store.sessions().await?;
     let chosen: Vec<&SessionId> =
-        sessions.iter().map(|info| &info.session).filter(|id| only.as_ref().is_none_or(|o| o == *id)).collect();
-    if let (Some(id), true) = (&only, chosen.is_empty()) {
+        sessions.iter().map(|info| &info.session).filter(|id| only.is_none_or(|o| o == *id)).collect();
+    if let (Some(id), true) = (only, chosen.is_empty()) {
         return Err(neap_engine::EngineError::NoSession(id.clone().into()).into());
     }
     let mut findings: Vec<Finding> = Vec::new();
     for id in &chosen {
         findings.extend(store.rebuild(id).await?);
-        let rebuilt = folder::rebuild(&store, &folders, id, now, args.set_aside).await?;
+        let rebuilt = folder::rebuild(store, folders, id, now, sets_aside).await?;
         if let FolderRebuild::SetAside { kept, .. } = &rebuilt {
             renamed.push((folders.join(id.as_str()), kept.clone()));
         }
-        findings.extend(folder_findings(id, &folders, rebuilt));
+        findings.extend(folder_findings(id, folders, rebuilt));
         if !json {
             out::print_line(format!("rebuilt {id}"));
         }
@@ -77,13 +88,13 @@ pub(crate) async fn run(data: &DataDir, args: &RebuildArgs, json: bool) -> Resul
         }
     }
     if only.is_none() {
-        let unknown = folder::unknown_folders(&folders, &sessions)?;
+        let unknown = folder::unknown_folders(folders, &sessions)?;
         findings.extend(unknown.into_iter().filter(|finding| finding.severity == Severity::Damaged));
     }
     let damaged = findings.iter().any(|finding| finding.severity == Severity::Damaged);
     if json {
-        let names = agent_ids(&agents);
-        out::print_json(&json!({"rebuilt": chosen, "agents": names, "renamed": renamed, "findings": findings}))?;
+        let agents: Vec<&AgentId> = agents.iter().map(|info| &info.agent).collect();
+        out::print_json(&json!({"rebuilt": chosen, "agents": agents, "renamed": renamed, "findings": findings}))?;
     } else {
         findings.iter().for_each(|finding| out::print_line(doctor::render(finding)));
     }
@@ -166,8 +177,4 @@ fn unused_path(path: &Path) -> PathBuf {
     let mut paths =
         std::iter::once(path.to_owned()).chain((2_u64..).map(|n| path.with_file_name(format!("{name}-{n}"))));
     paths.find(|path| !path.exists()).unwrap_or_else(|| path.to_owned())
-}
-
-fn agent_ids(agents: &[AgentInfo]) -> Vec<&AgentId> {
-    agents.iter().map(|info| &info.agent).collect()
 }

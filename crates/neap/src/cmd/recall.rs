@@ -28,16 +28,10 @@ pub(crate) async fn run(data: &DataDir, args: RecallArgs, json: bool) -> Result<
 
 /// The hits; a refusal becomes a failure.
 pub(crate) fn into_hits(response: MemoryResponse) -> Result<Vec<MemoryHit>, Failure> {
-    match response {
-        MemoryResponse::Found { hits } => Ok(hits),
-        MemoryResponse::Refused(refusal) => Err(Failure::from_refusal(&refusal)),
-        MemoryResponse::Remembered { .. }
-        | MemoryResponse::Changed { .. }
-        | MemoryResponse::Counted
-        | MemoryResponse::Full { .. }
-        | MemoryResponse::Status(_)
-        | MemoryResponse::Swept { .. } => Ok(Vec::new()),
+    if let MemoryResponse::Refused(refusal) = response {
+        return Err(Failure::from_refusal(&refusal));
     }
+    Ok(if let MemoryResponse::Found { hits } = response { hits } else { Vec::new() })
 }
 
 pub(crate) fn render(hits: &[MemoryHit], query: &str) -> String {
@@ -49,7 +43,16 @@ pub(crate) fn render(hits: &[MemoryHit], query: &str) -> String {
         );
     }
     let line = |hit: &MemoryHit| {
-        format!("{DIM}{}{DIM:#}  {}\n", out::two_decimals(hit.score), memory_output::strip_marker(&hit.text))
+        let hit_line =
+            format!("{DIM}{}{DIM:#}  {}\n", out::two_decimals(hit.score), memory_output::strip_marker(&hit.text));
+        let was = hit.supersedes.iter().map(|fact| {
+            let text = out::escape_control(&fact.text);
+            format!(
+                "      {DIM}took the place of {0}: {text} (neap memory undo {0} brings it back){DIM:#}\n",
+                fact.id
+            )
+        });
+        hit_line + &was.collect::<String>()
     };
     hits.iter().map(line).collect()
 }

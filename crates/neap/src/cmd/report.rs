@@ -45,14 +45,11 @@ async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
         requests += &info.requests;
     }
     let count = sessions.len() as u64;
-    if json {
-        let saved = requests.known_cost().map(|cost| cost.saved_dollars());
-        out::print_json(&json!({
-            "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": requests,
-            "saved_dollars": saved,
-        }))?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let saved = requests.known_cost().map(|cost| cost.saved_dollars());
+    let value = json!({
+        "sessions": count, "turns": turns, "cost": cost, "price_dollars": cost.dollars(), "passed": requests,
+        "saved_dollars": saved,
+    });
     let mut rows = vec![("sessions", thousands(count)), ("turns", thousands(turns))];
     if cost.calls > 0 {
         rows.push(("model calls", thousands(cost.calls)));
@@ -61,9 +58,12 @@ async fn report_all(engine: &Engine, json: bool) -> Result<ExitCode, Failure> {
         rows.push(("price", out::dollars(cost.dollars())));
     }
     rows.extend(request_rows(&requests));
+    out::print_answer(json, &value, || table(rows))
+}
+
+fn table(rows: Vec<(&'static str, String)>) -> String {
     let rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    out::print_text(out::table(&["metric", "value"], &rows));
-    Ok(ExitCode::SUCCESS)
+    out::table(&["metric", "value"], &rows)
 }
 
 /// Memory metrics beside their targets; empty if there are no memories.
@@ -93,7 +93,7 @@ pub(crate) fn render(report: &Report) -> String {
     let count = |n: u64| thousands(n);
     let share = |part: f64| format!("{:.1} %", part * 100.0);
     let maybe = |value: Option<f64>, unit: &str| value.map_or_else(|| "–".to_owned(), |v| format!("{v:.2}{unit}"));
-    let rows = [
+    let mut rows = vec![
         ("turns", count(report.turns)),
         ("context_tokens", count(report.context_tokens.0)),
         ("context_tokens_peak", count(report.context_tokens_peak.0)),
@@ -119,9 +119,8 @@ pub(crate) fn render(report: &Report) -> String {
         ("efforts shown as summary", count(report.efforts.shown)),
         ("efforts evicted", count(report.efforts.evicted)),
     ];
-    let mut rows: Vec<Vec<String>> = rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect();
-    rows.extend(request_rows(&report.requests).into_iter().map(|(name, value)| vec![name.to_owned(), value]));
-    out::table(&["metric", "value"], &rows)
+    rows.extend(request_rows(&report.requests));
+    table(rows)
 }
 
 /// Proxied requests; empty if there were none.

@@ -120,7 +120,7 @@ pub(crate) fn build_server(
     token: Option<&str>,
     limits: ProxyLimits,
 ) -> Result<ProxyServer, Failure> {
-    let ProxyArgs { upstream: _, budget, over_budget, shadow, trim_tools, tools, memory_tool } = args;
+    let ProxyArgs { upstream: _, budget, over_budget, shadow, economy, trim_tools, tools, memory_tool } = args;
     let engine = app::proxy_engine_builder(data)?.callers(callers).build();
     let _indexer = engine.start_indexer();
     let profiles = model::profiles(data)?;
@@ -134,6 +134,7 @@ pub(crate) fn build_server(
         passes_over_budget: *over_budget == OverBudget::Pass,
         shadow: *shadow,
         trims_tools: *trim_tools,
+        economy: *economy,
         offer,
         warnings: ThrottledLog::new(out::print_notice),
         _indexer,

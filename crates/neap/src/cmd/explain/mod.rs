@@ -75,8 +75,10 @@ pub(crate) fn render(explained: &TurnExplanation, texts: &MemoryTexts) -> String
         text.push_str(&format!("{BOLD}what happened{BOLD:#}\n"));
         for event in &explained.happened {
             text.push_str(&format!("  {}\n", describe_event(event)));
-            for line in receipt_of(event).map(receipt_lines).unwrap_or_default() {
-                text.push_str(&format!("    {DIM}{line}{DIM:#}\n"));
+            if let Some(receipt) = receipt_of(event) {
+                for line in [receipts::summary_line(receipt)].into_iter().chain(receipts::detail_lines(receipt)) {
+                    text.push_str(&format!("    {DIM}{line}{DIM:#}\n"));
+                }
             }
         }
     }
@@ -149,34 +151,17 @@ fn render_cost(ledger: &Ledger, cause: Option<EpochCause>) -> String {
 }
 
 fn receipt_of(event: &Event) -> Option<&Receipt> {
-    match event {
-        Event::Effort(EffortEvent::Concluded { receipt, .. } | EffortEvent::Summarized { receipt, .. })
-        | Event::Window(WindowEvent::SpanCompacted { receipt, .. }) => receipt.as_deref(),
-        Event::Client(ClientEvent::Compacted { receipt, .. }) => Some(receipt),
-        Event::Session(_)
-        | Event::Turn(_)
-        | Event::Effort(
-            EffortEvent::Opened { .. }
-            | EffortEvent::Expanded { .. }
-            | EffortEvent::Collapsed { .. }
-            | EffortEvent::Switched { .. }
-            | EffortEvent::Reopened { .. }
-            | EffortEvent::Referenced { .. }
-            | EffortEvent::Evicted { .. },
-        )
-        | Event::Client(ClientEvent::HistoryLinked { .. } | ClientEvent::RequestPassed { .. })
-        | Event::Window(WindowEvent::EpochBegan { .. })
-        | Event::Memory(_) => None,
+    if let Event::Effort(EffortEvent::Concluded { receipt, .. } | EffortEvent::Summarized { receipt, .. })
+    | Event::Window(WindowEvent::SpanCompacted { receipt, .. }) = event
+    {
+        return receipt.as_deref();
     }
+    if let Event::Client(ClientEvent::Compacted { receipt, .. }) = event { Some(receipt) } else { None }
 }
 
 fn memory_kind_of(layer: Layer) -> Option<MemoryKind> {
     let kinds = [Layer::Decisions, Layer::Facts, Layer::Procedures, Layer::Episodes, Layer::Censors];
     kinds.into_iter().zip(MemoryKind::ALL).find(|(candidate, _)| *candidate == layer).map(|(_, kind)| kind)
-}
-
-fn receipt_lines(receipt: &Receipt) -> Vec<String> {
-    std::iter::once(receipts::summary_line(receipt)).chain(receipts::detail_lines(receipt)).collect()
 }
 
 fn log_text(log: &LogShown) -> String {
@@ -212,8 +197,8 @@ fn describe_request(account: &RequestAccount) -> String {
     let mut line = format!(
         "forwarded ({}{verdict}): {} tokens received, {} sent, {} in epoch {epoch}",
         class.as_str(),
-        thousands(tokens_in.0),
-        thousands(tokens_sent.0),
+        thousands(account.provider_tokens(*tokens_in).0),
+        thousands(account.provider_tokens(*tokens_sent).0),
         out::count(*changes, "change"),
     );
     if let Some(TokenUsage { input, cached, cache_written: _, output }) = used {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use neap_core::base::digest::Digest;
-use neap_core::base::tokens::Tokens;
 use neap_core::client::transcript::HookTranscript;
 use neap_core::client::transcript::{PromptFingerprint, RecordBody, Transcript, TranscriptRecord};
 use neap_core::client::{ContentBlock, HistoryItem, Speaker};
@@ -165,15 +164,7 @@ async fn record_file(data: &DataDir, engine: &Engine, path: &Path) -> Result<(),
     let records = parts.into_iter().map(|SpooledRecord { keys, text, is_summary }| {
         let body = match is_summary {
             true => RecordBody::Compacted(text),
-            false => {
-                let blocks = vec![ContentBlock::Text(text)].into();
-                RecordBody::Message(HistoryItem {
-                    speaker: Speaker::User,
-                    blocks,
-                    tokens: Tokens::ZERO,
-                    cache_breakpoints: 0,
-                })
-            }
+            false => RecordBody::Message(HistoryItem::uncounted(Speaker::User, vec![ContentBlock::Text(text)])),
         };
         TranscriptRecord { keys, at: Some(came.at), message_id: None, body }
     });

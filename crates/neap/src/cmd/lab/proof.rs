@@ -14,11 +14,6 @@ pub(crate) async fn run(
     args: &ProofArgs,
     json: bool,
 ) -> Result<ExitCode, Failure> {
-    if !args.transcripts.is_empty() && args.slice != ProofSuite::Window {
-        return Err(
-            Failure::new("--transcripts is for the window proof").hint("neap lab proof window --transcripts FILE")
-        );
-    }
     let slices: &[Slice] = match args.slice {
         ProofSuite::Slice1 => &[Slice::Summaries],
         ProofSuite::Slice2 => &[Slice::Expansion],
@@ -26,11 +21,7 @@ pub(crate) async fn run(
         ProofSuite::Slice4 => &[Slice::Eviction],
         ProofSuite::All => &Slice::ALL,
         ProofSuite::Window => {
-            let proofs = match args.transcripts.as_slice() {
-                [] => proof::window::prove(args.turns, &progress::show).await?,
-                files => proof::window::prove_over(files, &progress::show).await?,
-            };
-            return print_proofs(&proofs, json);
+            return print_proofs(&proof::window::prove(args.turns, &progress::show).await?, json);
         }
         ProofSuite::Memory => return print_proofs(&proof::memory::prove(args.percent).await?, json),
         ProofSuite::Model => return super::model_proof::run(&data()?, args, json).await,

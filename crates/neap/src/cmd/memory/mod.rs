@@ -93,18 +93,11 @@ fn status_text(memory: &Memory) -> String {
 
 async fn show(data: &DataDir, id: MemoryId, json: bool) -> Result<ExitCode, Failure> {
     let mut agent = app::existing_agent(data).await?;
-    match agent.run_command(MemoryCommand::Expand { id }).await? {
-        MemoryResponse::Full { memory } if json => out::print_json(&memory)?,
-        MemoryResponse::Full { memory } => out::print_text(out::escape_control(&memory.full_text())),
-        other @ (MemoryResponse::Remembered { .. }
-        | MemoryResponse::Changed { .. }
-        | MemoryResponse::Counted
-        | MemoryResponse::Found { .. }
-        | MemoryResponse::Status(_)
-        | MemoryResponse::Swept { .. }
-        | MemoryResponse::Refused(_)) => return memory_output::print_outcome(&agent, other, json).await,
+    let response = agent.run_command(MemoryCommand::Expand { id }).await?;
+    if let MemoryResponse::Full { memory } = &response {
+        return out::print_answer(json, memory, || out::escape_control(&memory.full_text()).into_owned());
     }
-    Ok(ExitCode::SUCCESS)
+    memory_output::print_outcome(&agent, response, json).await
 }
 
 async fn edit(data: &DataDir, args: MemoryEditArgs, json: bool) -> Result<ExitCode, Failure> {

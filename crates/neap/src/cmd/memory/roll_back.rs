@@ -76,16 +76,10 @@ async fn revoke(agent: &mut Agent, memory: &Memory) -> Result<bool, Failure> {
         MemoryKind::Procedure | MemoryKind::Censor => Amendment::Retire,
         MemoryKind::Decision | MemoryKind::Episode => return Ok(false),
     };
-    match agent.run_command(amendment(id, how)).await? {
-        MemoryResponse::Refused(refusal) => Err(Failure::from_refusal(&refusal)),
-        MemoryResponse::Changed { .. }
-        | MemoryResponse::Remembered { .. }
-        | MemoryResponse::Counted
-        | MemoryResponse::Found { .. }
-        | MemoryResponse::Full { .. }
-        | MemoryResponse::Status(_)
-        | MemoryResponse::Swept { .. } => Ok(true),
+    if let MemoryResponse::Refused(refusal) = agent.run_command(amendment(id, how)).await? {
+        return Err(Failure::from_refusal(&refusal));
     }
+    Ok(true)
 }
 
 fn is_permanent(memory: &Memory) -> bool {

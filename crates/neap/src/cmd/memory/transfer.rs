@@ -101,18 +101,12 @@ async fn import_record(
     let mut draft = MemoryDraft::new(body, Provenance { source, ..Provenance::from_author(Author::Import) });
     (draft.tags, draft.domain) = (memory.tags, memory.domain);
     (draft.valid_from, draft.valid_until) = (memory.valid_from, memory.valid_until);
-    match agent.run_command(MemoryCommand::Remember(Box::new(draft))).await? {
-        MemoryResponse::Remembered { id, outcome, .. } => {
-            ids.insert(old_id, id);
-            *counts.counter_for(outcome) += 1;
-        }
-        MemoryResponse::Refused(refusal) => counts.refused.push(format!("{old_id}: {}", refusal.error)),
-        MemoryResponse::Changed { .. }
-        | MemoryResponse::Counted
-        | MemoryResponse::Found { .. }
-        | MemoryResponse::Full { .. }
-        | MemoryResponse::Status(_)
-        | MemoryResponse::Swept { .. } => {}
+    let response = agent.run_command(MemoryCommand::Remember(Box::new(draft))).await?;
+    if let MemoryResponse::Remembered { id, outcome, .. } = response {
+        ids.insert(old_id, id);
+        *counts.counter_for(outcome) += 1;
+    } else if let MemoryResponse::Refused(refusal) = response {
+        counts.refused.push(format!("{old_id}: {}", refusal.error));
     }
     Ok(())
 }
