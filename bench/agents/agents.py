@@ -40,6 +40,22 @@ def codex(binary, address, environment, lines, log):
     return faults
 
 
-AGENTS = {"claude": claude, "codex": codex}
+def library(name):
+    """A small agent on a vendor's library; `binary` is a Python that has it."""
+    def agent(binary, address, environment, lines, log):
+        program = [binary or "python3", Path(__file__).with_name("library.py"), name, address]
+        child = subprocess.Popen(program, env=environment, cwd=environment["HOME"], stdin=-1, stdout=-1, stderr=log, text=True)
+        faults = 0
+        for line in lines:
+            print(json.dumps(line), file=child.stdin, flush=True)
+            told = child.stdout.readline()
+            faults += told != "ok\n"
+            log.write(told)
+        child.stdin.close()
+        return faults + (child.wait() != 0)
+    return agent
+
+
+AGENTS = {"claude": claude, "codex": codex, "openai": library("openai"), "anthropic": library("anthropic")}
 # The tokens of the agent's usual provider for one of o200k_base.
-TOKENS = {"claude": 1.2, "codex": 1.0}
+TOKENS = {"claude": 1.2, "codex": 1.0, "openai": 1.0, "anthropic": 1.2}

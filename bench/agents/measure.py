@@ -17,9 +17,11 @@ def unpaired(asked):
     """Calls without a result, and results without a call."""
     called, answered = set(), set()
     for message in asked.get("messages", []):
-        for block in message["content"] if isinstance(message["content"], list) else []:
+        for block in message["content"] if isinstance(message.get("content"), list) else []:
             called |= {block["id"]} if block["type"] == "tool_use" else set()
             answered |= {block["tool_use_id"]} if block["type"] == "tool_result" else set()
+        called |= {call["id"] for call in message.get("tool_calls") or []}
+        answered |= {message["tool_call_id"]} if message["role"] == "tool" else set()
     for item in asked.get("input", []):
         called |= {item["call_id"]} if item["type"].endswith("_call") else set()
         answered |= {item["call_id"]} if item["type"].endswith("_call_output") else set()
@@ -49,7 +51,7 @@ def direct(recorded, tokens, faults):
 def turn_begins(requests):
     """The numbers of the requests that begin a turn: the newest message is no result of a tool."""
     newest = map(json.dumps, map(cost.newest, requests))
-    return [number for number, item in enumerate(newest) if '"tool_result"' not in item and '_call_output"' not in item]
+    return [number for number, item in enumerate(newest) if not any(mark in item for mark in ('"tool_result"', '_call_output"', '"tool_call_id"'))]
 
 
 def facts(sent, begins, turns):

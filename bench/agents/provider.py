@@ -50,6 +50,19 @@ def message(number, text):
     return {"type": "message", "id": f"m{number}", "role": "assistant", "status": "completed", "content": [part]}
 
 
+def completed(asked, number, delta, reason, input_tokens=1):
+    """An answer of the Chat Completions API with this message."""
+    chunk = {"id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": 1, "model": asked["model"]}
+    usage = {"prompt_tokens": input_tokens, "completion_tokens": 1, "total_tokens": input_tokens + 1}
+    choice = {"index": 0, "finish_reason": None}
+    chunks = [
+        chunk | {"choices": [choice | {"delta": {"role": "assistant"} | delta}]},
+        chunk | {"choices": [choice | {"delta": {}, "finish_reason": reason}]},
+        chunk | {"choices": [], "usage": usage},
+    ]
+    return b"".join(b"data: %s\n\n" % json.dumps(one).encode() for one in chunks) + b"data: [DONE]\n\n"
+
+
 class Provider(BaseHTTPRequestHandler):
     """`says` has a function for each path: of what is asked, and which request it is, the answer's bytes."""
 

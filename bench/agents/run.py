@@ -3,6 +3,7 @@
     npm install @anthropic-ai/claude-code @openai/codex
     python3 bench/agents/run.py claude --turns 200 --share 35 --share 50
     python3 bench/agents/run.py codex --turns 200 --budget 15000 --filler coding --option=--trim-tools
+    python3 bench/agents/run.py openai --agent target/sdk/bin/python --turns 120 --budget 8000
 
 The agent first has the conversation directly; its requests are kept in a file (--recording). Then it has the same conversation through the
 proxy, once for each --share (a budget as per cent of the longest direct request) or --budget (in the provider's tokens). With --replay the
@@ -55,7 +56,7 @@ def arguments():
     asks.add_argument("--recording", help="file of the direct requests, JSON lines: read if it is there, else written (default: in the temporary folder)")
     asks.add_argument("--sent", help="folder for the requests that came through the proxy, JSON lines, one file for each budget")
     asks.add_argument("--neap", default="neap", help="the binary")
-    asks.add_argument("--agent", help="the agent's binary")
+    asks.add_argument("--agent", help="the agent's binary; for openai and anthropic, a Python that has the library")
     args = asks.parse_args()
     if args.first and not args.replay:
         asks.error("--first needs --replay")

@@ -17,7 +17,7 @@ from pathlib import Path
 import script
 from agents import AGENTS
 from cost import RECALLED, newest
-from provider import Provider, called, message, responded, said
+from provider import Provider, called, completed, message, responded, said
 
 HEARD = re.compile(r"neap::ingest: heard .*class=\"?(\w+).*epoch=(\d+)")
 # Headers that a client writes anew for each connection.
@@ -59,10 +59,21 @@ def responses(asked, number, count):
     return responded(asked, number, item, count)
 
 
+def completions(asked, number, count):
+    """The answer of the Chat Completions API, by the script."""
+    last = newest(asked)
+    text = told(last) if last["role"] == "user" else ""
+    if "please run" not in text:
+        return completed(asked, number, {"content": script.reply(text)}, "stop", count)
+    function = {"name": "Bash", "arguments": json.dumps({"command": script.command(text)})}
+    call = {"index": 0, "id": f"call_{number}", "type": "function", "function": function}
+    return completed(asked, number, {"tool_calls": [call]}, "tool_calls", count)
+
+
 def provider(tokens):
     """A provider with a memory of its own, that reports usage in its tokens."""
-    says = {path: lambda asked, number, how=how: how(asked, number, round(tokens.size(asked)))
-            for path, how in (("/v1/messages", messages), ("/v1/responses", responses))}
+    paths = {"/v1/messages": messages, "/v1/responses": responses, "/v1/chat/completions": completions}
+    says = {path: lambda asked, number, how=how: how(asked, number, round(tokens.size(asked))) for path, how in paths.items()}
     return type("Scripted", (Provider,), {"kept": [], "heads": [], "says": says})
 
 
