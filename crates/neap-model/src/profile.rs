@@ -205,6 +205,7 @@ fn api<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<WireA
 #[cfg(test)]
 mod tests {
     use neap_core::base::policy::Policy;
+    use neap_core::client::Prices;
 
     use super::*;
     use crate::bpe::counter_for;
@@ -234,6 +235,18 @@ mod tests {
             assert_eq!(ModelProfiles::built_in().lookup(model).name, want, "{model}");
         }
         assert_eq!(ModelProfiles::built_in().lookup("some-local-model").context_tokens_max(), None);
+    }
+
+    /// What a cut costs is computed at the prices at which it costs most.
+    #[test]
+    fn no_model_reads_its_cache_for_a_smaller_part_of_what_writing_costs() {
+        let assumed = Prices::default();
+        for profile in ModelProfiles::built_in().models {
+            if let Some(TokenPrices { cache_read, cache_write, .. }) = profile.token_prices() {
+                let is_covered = cache_read * assumed.cache_write >= cache_write * assumed.cache_read;
+                assert!(is_covered, "{}: {cache_read} of {cache_write}", profile.name);
+            }
+        }
     }
 
     /// The counter is known, and a session accepts the prices as settings.

@@ -148,7 +148,6 @@ fn a_history_that_is_recorded_again_is_seen() {
 }
 
 #[test]
-#[ignore = "recall is rarer now, and these seeds recall nothing of another tenant: the clients must ask for more of the past"]
 fn words_of_another_tenant_are_seen() {
     check(Plant::WrongTenant, &["I11"]);
 }

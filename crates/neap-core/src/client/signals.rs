@@ -23,6 +23,8 @@ pub struct Signals {
     pub user: Option<String>,
     /// Whether a person sent it, if the program says so.
     pub by_person: Option<bool>,
+    /// Whether the provider is asked to keep its cache for an hour, which costs more.
+    pub hour_cache: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -73,7 +73,8 @@ impl RequestBudgeter<'_> {
         budget: Tokens,
         plan: &mut RequestPlan,
     ) -> Result<(), EngineError> {
-        let (parsed, bounds) = (self.request.parsed(), Bounds { economy: self.economy, ..Bounds::new(aim) });
+        let parsed = self.request.parsed();
+        let bounds = Bounds::of(parsed, aim, self.economy);
         let decision = decide(self.request, self.chain, plan.class, session, bounds, self.bytes).await;
         let is_new_cut = !matches!(decision, ForwardDecision::ReuseCut);
         let cut_plan = match decision {

@@ -313,7 +313,7 @@ async fn is_unmodified(
     session: &ProxySession,
     incoming: &IncomingRequest<'_>,
 ) -> bool {
-    let bounds = Bounds { economy: incoming.economy, ..Bounds::new(plan.budget.ours()) };
+    let bounds = Bounds::of(request.parsed(), plan.budget.ours(), incoming.economy);
     request.parsed().compaction_at.is_none()
         && decide(request, chain, plan.class, session, bounds, incoming.body.len()).await
             == ForwardDecision::Unchanged

@@ -104,7 +104,7 @@ impl StorelessBudgeter {
     ) -> Option<Result<(CutPlan, RenderedRequest), Overflow>> {
         let Self { request, chain, counts, budget, economy } = self;
         let (parsed, counter) = (request.parsed(), counts.counter());
-        let bounds = Bounds { economy: *economy, ..Bounds::new(aim) };
+        let bounds = Bounds::of(parsed, aim, *economy);
         let cut = match decide_forward(parsed, chain, class, known.as_ref(), &bounds) {
             ForwardDecision::Unchanged => return None,
             ForwardDecision::ReuseCut => None,

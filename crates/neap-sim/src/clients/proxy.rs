@@ -6,7 +6,7 @@ use neap_core::client::{ProviderReply, WireApi};
 use neap_engine::{Engine, RequestPlan};
 use serde_json::json;
 
-use super::proxy_client::{InFlight, ProxyClient};
+use super::proxy_client::{InFlight, ProxyClient, canary};
 use super::{Clients, Delivery, Place, labels_in};
 use crate::check::Violations;
 use crate::plant::Plant;
@@ -65,9 +65,10 @@ impl Clients {
 
     fn ask(&mut self, client: &mut ProxyClient) {
         let mut text = format!("{} {}", self.next_label(), self.proxy.users[client.tenant].next_message());
-        // The past is recalled for whoever asks about it.
+        // The past is recalled for whoever asks about it: here for what every tenant says, in words of its own.
         if !self.labels.is_multiple_of(3) {
-            text.push_str(" What did we say earlier?");
+            let canary = canary(client.tenant);
+            text = format!("Our code word is {canary}. What did we say earlier about the code word?\n\n{text}");
         }
         client.history.push(wire::user(&text));
     }

@@ -68,7 +68,7 @@ impl ProxyClients {
     }
 }
 
-fn canary(tenant: usize) -> String {
+pub(super) fn canary(tenant: usize) -> String {
     format!("zqtenant{tenant}qz")
 }
 

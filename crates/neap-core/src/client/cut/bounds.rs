@@ -2,6 +2,7 @@
 
 use super::prices::Prices;
 use crate::base::tokens::Tokens;
+use crate::client::request::ClientRequest;
 
 /// Token limits of a forwarded request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +16,11 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// At the prices of the cache that the request asks for.
+    pub fn of(request: &ClientRequest, budget: Tokens, economy: bool) -> Self {
+        Self { economy, prices: Prices::of(request), ..Self::new(budget) }
+    }
+
     /// Cuts at 90 %, at the usual prices.
     pub fn new(budget: Tokens) -> Self {
         Self { budget, high_percent: 90, prices: Prices::default(), economy: false }

@@ -1,6 +1,7 @@
 //! What a cut costs: how much of a history to keep when it is cut.
 
 use crate::base::tokens::Tokens;
+use crate::client::request::ClientRequest;
 
 /// Prices of input tokens relative to each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,9 +12,14 @@ pub struct Prices {
     pub cache_write: u64,
 }
 
+/// Those at which a cut costs most, of a cache that is kept for minutes. What costs at most 1.02 at these prices does
+/// so wherever reading costs a larger part of what writing costs, since a cut only ever reads less.
+const MINUTES: Prices = Prices { cache_read: 10, cache_write: 125 };
+const HOUR: Prices = Prices { cache_read: 10, cache_write: 200 };
+
 impl Default for Prices {
     fn default() -> Self {
-        Self { cache_read: 10, cache_write: 125 }
+        MINUTES
     }
 }
 
@@ -24,6 +30,10 @@ const TAIL_PERCENT: std::ops::RangeInclusive<u64> = 15..=60;
 const COST_PERCENT: u128 = 10;
 
 impl Prices {
+    pub(super) fn of(request: &ClientRequest) -> Self {
+        if request.signals.hour_cache { HOUR } else { MINUTES }
+    }
+
     /// How much of a history to keep: the longest tail that costs little more than the shortest, over all requests
     /// until the next cut. `room` is what a history may take, `fixed` what is sent besides, and `growth` what a request
     /// adds. A long tail costs twice: every request reads it, and the next cut, which comes sooner, writes it again.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::drive::{Dice, Drive, Sent, whole};
 use super::*;
-use crate::client::RenderedHistory;
+use crate::client::{Prices, RenderedHistory};
 
 fn sized(item: HistoryItem, tokens: u64) -> HistoryItem {
     HistoryItem { tokens: Tokens(tokens), ..item }
@@ -36,7 +36,8 @@ fn turn(number: usize, dice: &mut Dice) -> Vec<Vec<HistoryItem>> {
 /// What all requests cost.
 #[derive(Default)]
 struct Bill {
-    hundredths: u64,
+    read: u64,
+    written: u64,
     sent_before: Option<RenderedHistory>,
     peak: Tokens,
 }
@@ -63,10 +64,14 @@ impl Bill {
             let same = before.parts.iter().zip(&sent.parts).take_while(|(a, b)| a == b);
             request.fixed_tokens.0 + same.map(|(part, _)| tokens(part)).sum::<u64>()
         });
-        let prices = Bounds::new(Tokens(1)).prices;
-        self.hundredths += cached * prices.cache_read + (all - cached) * prices.cache_write;
+        self.read += cached;
+        self.written += all - cached;
         self.peak = self.peak.max(sent.tokens);
         self.sent_before = Some(sent);
+    }
+
+    fn cost(&self, prices: Prices) -> f64 {
+        (self.read * prices.cache_read + self.written * prices.cache_write) as f64
     }
 }
 
@@ -93,10 +98,18 @@ impl Session {
         }
         self.direct.add(&self.drive.request, whole(&self.drive.request));
         self.highest = self.highest.max(self.ratio());
+        // Where a smaller part of the price is for writing, too.
+        for [cache_read, cache_write] in [[10, 100], [25, 100], [50, 100]] {
+            self.highest = self.highest.max(self.ratio_at(Prices { cache_read, cache_write }));
+        }
     }
 
     fn ratio(&self) -> f64 {
-        self.own.hundredths as f64 / self.direct.hundredths as f64
+        self.ratio_at(self.drive.bounds.prices)
+    }
+
+    fn ratio_at(&self, prices: Prices) -> f64 {
+        self.own.cost(prices) / self.direct.cost(prices)
     }
 }
 
@@ -176,10 +189,12 @@ proptest! {
         fixed_percent in prop_oneof![0_u64..20, 20_u64..200],
         economy: bool,
         recalls: bool,
+        cache_write in prop_oneof![Just(125_u64), Just(200)],
         steps in steps(),
     ) {
         let fixed = room * fixed_percent / 100;
-        let bounds = Bounds { economy, ..Bounds::new(Tokens(fixed + room)) };
+        let prices = Prices { cache_write, ..Prices::default() };
+        let bounds = Bounds { economy, prices, ..Bounds::new(Tokens(fixed + room)) };
         let mut session = Session::new(fixed, bounds, recalls);
         let words = |count: u64| "word ".repeat(count as usize);
         session.send([user("begin")]);

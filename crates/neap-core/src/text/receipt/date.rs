@@ -130,13 +130,19 @@ fn parse_named_date(text: &str, words: &[Word<'_>]) -> Option<(Moment, usize)> {
 
 /// Requires a capital: most months are other words in lower case.
 fn parse_month(word: &str) -> Option<u32> {
+    if !word.starts_with(char::is_uppercase) {
+        return None;
+    }
     let lower = word.to_lowercase();
     let is_month = |name: &&str| **name == lower || (lower.len() == 3 && name.starts_with(&lower));
     let at = MONTHS.iter().position(is_month)?;
-    word.starts_with(char::is_uppercase).then_some(u32::try_from(at).unwrap_or(0) + 1)
+    Some(u32::try_from(at).unwrap_or(0) + 1)
 }
 
 fn parse_day(word: &str) -> Option<u32> {
+    if !word.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let lower = word.to_lowercase();
     let body = ["st", "nd", "rd", "th"].iter().find_map(|end| lower.strip_suffix(end)).unwrap_or(&lower);
     parse_digits(body, 2).filter(|day| (1..=31).contains(day))

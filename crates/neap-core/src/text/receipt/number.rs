@@ -1,5 +1,8 @@
 //! Parses numbers with units into one form, however they are written.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 /// Canonical units, each with the words for it.
 const UNITS: &[(&str, &str)] = &[
     ("ns", "ns nanosecond nanoseconds"),
@@ -45,11 +48,16 @@ const UNITS: &[(&str, &str)] = &[
     ("line", "line lines"),
 ];
 
+/// Every number of a text is looked up.
+static CANONICAL: LazyLock<BTreeMap<&str, &str>> = LazyLock::new(|| {
+    UNITS.iter().flat_map(|&(unit, names)| names.split(' ').map(move |name| (name, unit))).collect()
+});
+
 const SPELLED: &str = "zero one two three four five six seven eight nine ten eleven twelve";
 
 /// Expects lower case.
 pub(super) fn canonical_unit(lower: &str) -> Option<&'static str> {
-    UNITS.iter().find(|(_, names)| names.split(' ').any(|name| name == lower)).map(|(unit, _)| *unit)
+    CANONICAL.get(lower).copied()
 }
 
 /// Expects lower case.
@@ -59,6 +67,9 @@ pub(super) fn spelled_digits(lower: &str) -> Option<String> {
 
 /// A number in canonical form, with its unit if that is joined to it.
 pub(super) fn parse_number(word: &str) -> Option<(String, Option<&'static str>)> {
+    if !word.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
     let lower = word.to_lowercase();
     let (sign, body) = match lower.strip_prefix('-') {
         Some(body) => ("-", body),

@@ -2,7 +2,7 @@
 
 use neap_core::client::Signals;
 
-use crate::wire::json::Object;
+use crate::wire::json::{Array, Object};
 
 /// Header names ignore case.
 pub(super) fn from_request(path: &str, headers: &[(String, String)], body: &Object) -> Signals {
@@ -31,7 +31,17 @@ pub(super) fn from_request(path: &str, headers: &[(String, String)], body: &Obje
         cache_key: body.text_of("prompt_cache_key"),
         user: user.or_else(|| body.text_of("user")).map(user_session),
         by_person: header("x-initiator").map(|initiator| initiator != "agent"),
+        hour_cache: asks_for_hour_cache(body),
     }
+}
+
+/// Anthropic's form: for the whole request, or for its beginning, since what is cached longer comes first.
+fn asks_for_hour_cache(body: &Object) -> bool {
+    let is_hour = |object: &Object| {
+        object.object("cache_control").and_then(|cache| cache.text_of("ttl")).is_some_and(|ttl| ttl == "1h")
+    };
+    let has_hour = |list: Option<Array>| list.is_some_and(|list| list.objects().any(|object| is_hour(&object)));
+    is_hour(body) || ["tools", "system"].into_iter().any(|key| has_hour(body.array(key)))
 }
 
 /// The name in `/s/<name>/v1/…`.

@@ -123,3 +123,21 @@ fn ids_carry_the_whole_digest() {
     let ids: std::collections::BTreeSet<_> = (0..4).map(|others| name.id_after_collisions(others)).collect();
     assert_eq!((ids.len(), ids.contains(&name.id())), (4, true));
 }
+
+#[test]
+fn a_cache_for_an_hour_is_asked_for_at_the_beginning() {
+    let mark =
+        |ttl: &str| json!([{ "type": "text", "text": "x", "cache_control": { "type": "ephemeral", "ttl": ttl } }]);
+    let table = [
+        (json!({ "system": mark("1h") }), true),
+        (json!({ "tools": mark("1h") }), true),
+        (json!({ "cache_control": { "type": "ephemeral", "ttl": "1h" } }), true),
+        (json!({ "system": mark("5m") }), false),
+        (json!({ "system": [{ "type": "text", "text": "x", "cache_control": { "type": "ephemeral" } }] }), false),
+        (json!({ "system": "ttl: 1h" }), false),
+        (json!({}), false),
+    ];
+    for (body, want) in table {
+        assert_eq!(signals("/v1/messages", &[], body.clone()).hour_cache, want, "{body}");
+    }
+}
