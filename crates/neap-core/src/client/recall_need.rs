@@ -131,7 +131,8 @@ impl Relevance {
     }
 }
 
-/// What a person wrote of a long message, as far as its layout tells: the first paragraph, and the last if it asks.
+/// What a person wrote of a long message, as far as its layout tells: the first paragraph, and the last if it asks. Of a
+/// message that is one paragraph, the sentence at its end if it asks.
 fn own_words(message: &str) -> Cow<'_, str> {
     let message = message.trim();
     if message.len() <= OWN_BYTES_MAX {
@@ -141,9 +142,19 @@ fn own_words(message: &str) -> Cow<'_, str> {
     let start = &first[..first.floor_char_boundary(OWN_PARAGRAPH_BYTES_MAX)];
     let whole_words = || start.rsplit_once(char::is_whitespace).map_or("", |(words, _)| words);
     let first = if start.len() < first.len() { whole_words() } else { first };
-    let last = message.rsplit("\n\n").next().unwrap_or_default();
+    let last = match message.rsplit_once("\n\n") {
+        Some((_, last)) => last,
+        None => last_sentence(message),
+    };
     let asks = last.len() <= OWN_PARAGRAPH_BYTES_MAX && last.trim_end().ends_with(['?', '？', '؟']);
     if asks { Cow::Owned(format!("{first}\n\n{last}")) } else { Cow::Borrowed(first) }
+}
+
+fn last_sentence(paragraph: &str) -> &str {
+    let before_end = paragraph.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let ends = [". ", "! ", "? ", "\n", "。", "！", "？", "؟ "];
+    let start = ends.iter().filter_map(|end| before_end.rfind(end).map(|at| at + end.len())).max();
+    &paragraph[start.unwrap_or(0)..]
 }
 
 /// What is searched for: the end of an item's last text, in whole words. Part of a word may be part of a secret, which
@@ -242,6 +253,17 @@ mod tests {
         let asking = need(&format!("{message}\n\nWhat did we decide about the port?"), &seen).expect("it asks");
         assert_eq!((asking.budget, &asking.relevance), (ROOM, &None));
         assert!(asking.question.contains("about the port") && asking.question.len() < 200, "{}", asking.question);
+    }
+
+    #[test]
+    fn a_question_at_the_end_of_a_long_paragraph_is_asked() {
+        let told = "The staging server was slow again, so I looked at its disk. ".repeat(12);
+        let seen = [told.as_str()];
+        let asking = need(&format!("{told}What did we decide about the port?"), &seen).expect("it asks");
+        assert_eq!((asking.budget, &asking.relevance), (ROOM, &None));
+        assert!(asking.question.ends_with("\n\nWhat did we decide about the port?"), "{}", asking.question);
+        let told_again = need(&format!("{told}We talked about what we decided yesterday."), &seen);
+        assert!(told_again.is_none_or(|need| need.relevance.is_some()), "it ends with no question");
     }
 
     /// Words that stand here and there answer nothing.

@@ -65,11 +65,12 @@ impl Clients {
 
     fn ask(&mut self, client: &mut ProxyClient) {
         let mut text = format!("{} {}", self.next_label(), self.proxy.users[client.tenant].next_message());
-        // The past is recalled for whoever asks about it: here for what every tenant says, in words of its own.
-        if !self.labels.is_multiple_of(3) {
-            let canary = canary(client.tenant);
-            text = format!("Our code word is {canary}. What did we say earlier about the code word?\n\n{text}");
-        }
+        // The past is recalled for whoever asks about it: here for what every tenant says, each with a word of its own
+        // that the question does not name.
+        text = match self.labels.is_multiple_of(3) {
+            true => format!("Our code word is {}.\n\n{text}", canary(client.tenant)),
+            false => format!("What is the code word that we agreed on earlier?\n\n{text}"),
+        };
         client.history.push(wire::user(&text));
     }
 
