@@ -41,6 +41,10 @@ fn embeddings_are_made_after_the_import() {
     let told = import(&neap, &at(&mock, "concepts"), &[]);
     assert_eq!((&told["new"], &told["embedding"]), (&RECORDS.into(), &json!("background")), "{told}");
     wait_until("all is embedded", || embedded(&mock, &[]) >= RECORDS);
+    // What was answered is stored when the process that embeds lets go of its lock.
+    let is_free =
+        || std::fs::File::open(neap.data().join("embedding.lock")).is_ok_and(|lock| lock.try_lock().is_ok());
+    wait_until("all is stored", is_free);
     let (found, err) = search(&neap, &at(&mock, "concepts"), "vehicle");
     assert_eq!((found.first().map(String::as_str), err.as_str()), (Some("My automobile makes a noise."), ""));
     assert_eq!(embedded(&mock, &["vehicle"]), RECORDS, "each text once");
