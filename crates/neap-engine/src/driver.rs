@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use neap_core::memory::knowledge::changed_memory;
 use neap_core::session::event::RecordedEvent;
-use neap_core::turn::{Input, Machine, ModelReply, ModelRequest, Progress, Step, Turn, TurnContext, TurnOutcome};
+use neap_core::turn::{
+    Input, Machine, ModelReply, ModelRequest, Progress, Step, StreamedText, Turn, TurnContext, TurnOutcome,
+};
 use neap_model::ModelError;
 use neap_model::compute::run_in_place;
 
@@ -153,12 +155,12 @@ impl Driver<'_> {
     }
 
     async fn call_model(&self, request: &ModelRequest, observer: &mut dyn TurnObserver) -> Input {
-        let mut partial = String::new();
+        let mut streamed = StreamedText::default();
         let reply: Option<Result<ModelReply, ModelError>> = {
             let mut on_text = |text: &str| {
-                partial.push_str(text);
-                if !request.buffer_output {
-                    observer.on_text(text);
+                let shown = streamed.push(text);
+                if !request.buffer_output && !shown.is_empty() {
+                    observer.on_text(shown);
                 }
             };
             tokio::select! {
@@ -168,9 +170,16 @@ impl Driver<'_> {
             }
         };
         match reply {
-            Some(Ok(reply)) => Input::Replied(reply),
-            Some(Err(error)) => Input::ModelFailed { message: error.to_string(), partial },
-            None => Input::Interrupted { partial },
+            Some(Ok(mut reply)) => {
+                reply.take_calls_from_text(&request.tools);
+                let rest = streamed.rest_of(&reply);
+                if !request.buffer_output && !rest.is_empty() {
+                    observer.on_text(rest);
+                }
+                Input::Replied(reply)
+            }
+            Some(Err(error)) => Input::ModelFailed { message: error.to_string(), partial: streamed.into_text() },
+            None => Input::Interrupted { partial: streamed.into_text() },
         }
     }
 

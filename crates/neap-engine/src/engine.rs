@@ -9,7 +9,8 @@ use neap_core::base::message::Message;
 use neap_core::base::policy::Policy;
 use neap_core::base::tokens::TokenCounter;
 use neap_core::context::tools::ToolSet;
-use neap_core::context::{agent_tools, check_budget};
+use neap_core::context::{check_budget, session_tools};
+use neap_core::memory::AgentHead;
 use neap_core::memory::knowledge::AgentProfile;
 use neap_core::recall::Filter;
 use neap_core::session::event::{Event, RecordedEvent, SessionEvent};
@@ -338,14 +339,20 @@ impl Engine {
 
     fn tools_for(&self, stream: &OpenStream) -> (ToolSet, Arc<dyn TokenCounter>) {
         let counter = counter_for(&stream.state.head().encoding);
-        let host = self.parts.host_tools.specs();
-        let tools = match &stream.agent {
-            Some(agent) => {
-                let head = agent.stream.state.head().agent.as_deref();
-                agent_tools(stream.state.policy(), head, &host, counter.as_ref())
-            }
-            None => ToolSet::with_efforts(counter.as_ref(), host),
-        };
+        let tools = tools_of(&self.parts, stream, stream.state.policy(), counter.as_ref());
         (tools, counter)
     }
+}
+
+/// The tools of a session with these settings.
+pub(crate) fn tools_of(
+    parts: &Parts,
+    stream: &OpenStream,
+    policy: &Policy,
+    counter: &dyn TokenCounter,
+) -> ToolSet {
+    let knows_nothing = AgentHead::default();
+    let agent = stream.agent.as_ref().map(|agent| agent.stream.state.head().agent.as_deref());
+    let agent = agent.map(|head| head.unwrap_or(&knows_nothing));
+    session_tools(policy, agent, &parts.host_tools.specs(), counter)
 }

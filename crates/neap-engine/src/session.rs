@@ -20,6 +20,7 @@ use neap_model::envelope::Envelope;
 use neap_store::StoreError;
 
 use crate::driver::{Driver, DriverRun};
+use crate::engine::tools_of;
 use crate::error::EngineError;
 use crate::observer::{Interrupt, NullObserver, TurnObserver};
 use crate::parts::Parts;
@@ -239,11 +240,16 @@ impl Session {
         loop {
             let mut policy = stream.state.policy().clone();
             policy.set(key, value)?;
-            check_budget(&policy, tools, counter.as_ref())?;
+            let fitting = tools_of(parts, stream, &policy, counter.as_ref());
+            check_budget(&policy, &fitting, counter.as_ref())?;
             let decided = vec![stream.state.record(parts.clock.now(), SessionEvent::PolicyChanged { policy })];
             if !recorder.commit(stream, decided).await?.is_stale() {
                 // The logs in memory were cut to the old budget.
                 stream.forget_logs();
+                if fitting.specs() != tools.specs() {
+                    *tools = fitting;
+                    stream.sent.invalidate();
+                }
                 return Ok(());
             }
         }

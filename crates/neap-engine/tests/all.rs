@@ -36,5 +36,6 @@ mod tools;
 mod traffic;
 mod trimming;
 mod wait;
+mod weak_models;
 mod windows;
 mod workers;

@@ -53,7 +53,7 @@ async fn a_context_with_every_layer() {
 /// A log that was too long for its room: older spans in short, newest exchanges raw, an idle effort in short.
 #[tokio::test]
 async fn a_context_in_windows() {
-    let mut stage = Stage::with(&[("context_tokens_max", "1900"), ("open_raw_max", "1")]).await;
+    let mut stage = Stage::with(&[("context_tokens_max", "1400"), ("open_raw_max", "1")]).await;
     let docs =
         "The docs of the API need a page on rate limits: 120 requests a minute, then a 429 with Retry-After. ";
     stage.say(&docs.repeat(3), &[("open_effort", json!({"name": "docs"}))], "A page on limits, then.").await;
@@ -100,7 +100,7 @@ async fn the_first_context() {
 /// A log and a message over their room, and evicted efforts.
 #[tokio::test]
 async fn a_context_under_pressure() {
-    let mut stage = Stage::with(&[("context_tokens_max", "1500"), ("summary_eviction_threshold", "2")]).await;
+    let mut stage = Stage::with(&[("context_tokens_max", "1000"), ("summary_eviction_threshold", "2")]).await;
     stage.concluded("auth-bug", AUTH).await;
     stage.say("Let's write.", &[("open_effort", json!({"name": "novel"}))], "Chapter one.").await;
     for n in 1..=12 {

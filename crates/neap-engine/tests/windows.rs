@@ -78,17 +78,17 @@ async fn epochs_cost_less_than_rewriting_every_turn() {
 /// When it no longer fits, the prompt is written anew, at the low-water mark, and grows again.
 #[tokio::test]
 async fn a_full_prompt_is_written_anew_with_room_to_grow() {
-    let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "3000")]).await;
+    let mut stage = Stage::with(&[BY_COST, ("context_tokens_max", "2500")]).await;
     let mut peak = Tokens::ZERO;
     for n in 0..150 {
         let reply = stage.say(&format!("Entry {n}: {}", "the log goes on and on ".repeat(8)), &[], "Kept.").await;
         peak = peak.max(reply.ledger.tokens.total());
-        assert!(reply.ledger.tokens.total() <= Tokens(3_000));
+        assert!(reply.ledger.tokens.total() <= Tokens(2_500));
     }
     let causes = causes(&events(&stage).await);
     assert!(causes.len() > 2 && causes.len() < 15, "{causes:?}");
     assert!(causes[1..].iter().all(|cause| *cause == EpochCause::Full), "{causes:?}");
-    assert!(peak > Tokens(2_700), "the room is used: {peak}");
+    assert!(peak > Tokens(2_250), "the room is used: {peak}");
 }
 
 /// An expanded log is in the request of the same turn, at its end, also while a prompt grows.
@@ -168,7 +168,7 @@ async fn with_summarizer(
     let model = Arc::new(ScriptedModel::new());
     let builder = Engine::builder(store).model(model.clone()).summarizer(summarizer);
     let engine = builder.summary_timeout(Some(Duration::from_millis(20))).build();
-    let set = vec![("context_tokens_max".to_owned(), "2500".to_owned())];
+    let set = vec![("context_tokens_max".to_owned(), "2000".to_owned())];
     let session = engine.resume(&SessionId::parse("s").unwrap(), &SessionOptions { set }).await.unwrap();
     (engine, model, session)
 }
@@ -199,7 +199,7 @@ async fn a_summariser_may_fail_in_every_way() {
             };
             model.push_turn(calls.to_vec(), "Kept.");
             let reply = session.turn(Author::Person, &text, &mut NullObserver).await.unwrap();
-            assert!(reply.ledger.tokens.total() <= Tokens(2_500), "{fault}");
+            assert!(reply.ledger.tokens.total() <= Tokens(2_000), "{fault}");
             session.run_upkeep().await.unwrap();
             said.push(text);
         }

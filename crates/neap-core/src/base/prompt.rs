@@ -8,8 +8,10 @@ pub const MARK: &str = "§[";
 pub const IDENTITY: &str = include_str!("prompts/identity.md");
 pub const EFFORTS: &str = include_str!("prompts/efforts.md");
 pub const SUMMARIES: &str = include_str!("prompts/summaries.md");
+pub const SMALL_EFFORTS: &str = include_str!("prompts/small_efforts.md");
 /// How to reach what is not shown.
 pub const NOTE: &str = include_str!("prompts/note.md");
+pub const SMALL_NOTE: &str = include_str!("prompts/small_note.md");
 /// `{id}`, `{older}`.
 pub const LOG_EXPANDED: &str = include_str!("prompts/log_expanded.md");
 /// An open effort in the background: `{id}`, `{older}`.
@@ -115,6 +117,7 @@ pub const RECORDS_END: &str = include_str!("prompts/records_end.md");
 pub const KNOWLEDGE_TAIL_OPEN: &str = include_str!("prompts/know_tail_open.md");
 pub const KNOWLEDGE_TAIL_CLOSE: &str = include_str!("prompts/know_tail_close.md");
 pub const MEMORIES: &str = include_str!("prompts/memories.md");
+pub const SMALL_MEMORIES: &str = include_str!("prompts/small_memories.md");
 /// `{id}`, `{reason}`.
 pub const REFUSED: &str = include_str!("prompts/refused.md");
 /// In place of a message of a turn that a censor ended: `{id}`.
@@ -124,6 +127,8 @@ pub const STEERED: &str = include_str!("prompts/steered.md");
 /// A censor's prohibition: `{id}`, `{reason}`.
 pub const FORBIDDEN: &str = include_str!("prompts/forbidden.md");
 pub const MEMORY_TOOLS: &str = include_str!("prompts/memory_tools.json");
+/// The most useful tools, in few words.
+pub const SMALL_TOOLS: &str = include_str!("prompts/small_tools.json");
 pub const TOOLS: &str = include_str!("prompts/tools.json");
 pub const SUMMARIZE_TEXT: &str = include_str!("prompts/summarize_text.json");
 /// Tools for hosts that run the model themselves.

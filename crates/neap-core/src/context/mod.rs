@@ -123,19 +123,24 @@ pub fn check_budget(policy: &Policy, tools: &ToolSet, counter: &dyn TokenCounter
     Err(BudgetTooSmall { budget, floor, protocol, tools: tools.tokens(), message })
 }
 
-/// The tools of an agent's session: the useful memory tools, as far as the budget has room for them. So a session
-/// that opens can continue, whatever its agent learns.
-pub fn agent_tools(
+/// The tools of a session, as far as its budget has room for them, so that a session that opens can continue,
+/// whatever its agent learns. `agent` is given if the session has memories.
+pub fn session_tools(
     policy: &Policy,
-    head: Option<&AgentHead>,
+    agent: Option<&AgentHead>,
     host: &[ToolSpec],
     counter: &dyn TokenCounter,
 ) -> ToolSet {
-    let all = ToolSet::with_memories(counter, head, host.to_vec());
-    let few = || ToolSet::with_memories(counter, None, host.to_vec());
-    let none = || ToolSet::with_efforts(counter, host.to_vec());
-    let fits = |tools: &ToolSet| check_budget(policy, tools, counter).is_ok();
-    if fits(&all) { all } else { Some(few()).filter(fits).unwrap_or_else(none) }
+    let full = ToolSet::full(counter, agent, host.to_vec());
+    let own = counter.count(&system::protocol(&full)) + counter.count(system::note(&full)) + full.tokens();
+    if own <= policy.context_budget().percent(OWN_PERCENT_MAX) {
+        return full;
+    }
+    let small = ToolSet::small(counter, agent, host.to_vec());
+    match check_budget(policy, &small, counter) {
+        Ok(()) => small,
+        Err(_) => ToolSet::small(counter, None, host.to_vec()),
+    }
 }
 
 /// What all memory layers may cost together: a share of what the mandatory parts leave.
@@ -156,6 +161,9 @@ pub fn assemble(
 ) -> Result<WorkingContext, BudgetTooSmall> {
     Assembler { state, logs, tools, counter, knowledge: None }.assemble_anew(this_turn)
 }
+
+/// Of a budget, the most that Neap's rules and tools take before the short ones are used, in per cent.
+const OWN_PERCENT_MAX: u64 = 25;
 
 pub(crate) const FULL_PERCENT: u64 = 100;
 

@@ -14,13 +14,21 @@ pub(super) const NOTE_TOKENS_MAX: Tokens = Tokens(320);
 
 /// Identity, and the rules of the tools that are offered; a prompt does not mention other tools.
 pub(super) fn protocol(tools: &ToolSet) -> String {
-    let efforts = if tools.has_effort_tools() { prompt::EFFORTS } else { "" };
-    let memories = if tools.has_memory_tools() { prompt::MEMORIES } else { "" };
+    let (efforts, memories) = match tools.is_small() {
+        true => (prompt::SMALL_EFFORTS, prompt::SMALL_MEMORIES),
+        false => (prompt::EFFORTS, prompt::MEMORIES),
+    };
+    let efforts = if tools.has_effort_tools() { efforts } else { "" };
+    let memories = if tools.has_memory_tools() { memories } else { "" };
     format!("{}{efforts}{memories}", prompt::IDENTITY)
 }
 
 /// How to reach what is not shown, if the tools for it are offered. The efforts in play are among the records,
 /// because a model chose their names.
 pub(super) fn note(tools: &ToolSet) -> &'static str {
-    if tools.has_effort_tools() { prompt::NOTE } else { "" }
+    match (tools.has_effort_tools(), tools.is_small()) {
+        (true, true) => prompt::SMALL_NOTE,
+        (true, false) => prompt::NOTE,
+        (false, _) => "",
+    }
 }

@@ -25,11 +25,11 @@ pub fn is_own_tool(name: &str) -> bool {
 }
 
 /// Whether a memory tool is worth its schema to this agent.
-fn is_useful(name: &str, head: Option<&AgentHead>) -> bool {
-    let knows = |kind: MemoryKind| head.is_some_and(|head| head.kind_count(kind).current > 0);
+fn is_useful(name: &str, head: &AgentHead) -> bool {
+    let knows = |kind: MemoryKind| head.kind_count(kind).current > 0;
     match name {
         "remember" | "record_decision" => true,
-        "review_decision" => head.is_some_and(|head| !head.pending.is_empty()),
+        "review_decision" => !head.pending.is_empty(),
         "confirm_fact" => knows(MemoryKind::Fact),
         _ => MemoryKind::ALL.into_iter().any(knows),
     }
@@ -79,19 +79,36 @@ pub struct ToolSet {
     tokens: Tokens,
     effort_tools: bool,
     memory_tools: bool,
+    is_small: bool,
 }
 
 impl ToolSet {
     /// The effort tools and the host's.
     pub fn with_efforts(counter: &dyn TokenCounter, host: Vec<ToolSpec>) -> Self {
-        Self { effort_tools: true, ..Self::of(counter, ToolSpec::read(prompt::TOOLS), host) }
+        Self::full(counter, None, host)
     }
 
-    /// The effort tools, the memory tools that are useful to this agent, and the host's.
-    pub fn with_memories(counter: &dyn TokenCounter, head: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
-        let mut own = ToolSpec::own();
-        own.retain(|tool| EFFORT_TOOLS.contains(&tool.name.as_str()) || is_useful(&tool.name, head));
-        Self { effort_tools: true, memory_tools: true, ..Self::of(counter, own, host) }
+    /// The effort tools, the memory tools that are useful to this agent, if there is one, and the host's.
+    pub fn full(counter: &dyn TokenCounter, agent: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
+        Self::with_own(counter, ToolSpec::own(), agent, host)
+    }
+
+    /// The most useful of them and the host's, in few words, for a budget of which the rest would take too much.
+    pub fn small(counter: &dyn TokenCounter, agent: Option<&AgentHead>, host: Vec<ToolSpec>) -> Self {
+        let own = ToolSpec::read(prompt::SMALL_TOOLS);
+        Self { is_small: true, ..Self::with_own(counter, own, agent, host) }
+    }
+
+    fn with_own(
+        counter: &dyn TokenCounter,
+        mut own: Vec<ToolSpec>,
+        agent: Option<&AgentHead>,
+        host: Vec<ToolSpec>,
+    ) -> Self {
+        own.retain(|ToolSpec { name, .. }| {
+            EFFORT_TOOLS.contains(&name.as_str()) || agent.is_some_and(|head| is_useful(name, head))
+        });
+        Self { effort_tools: true, memory_tools: agent.is_some(), ..Self::of(counter, own, host) }
     }
 
     /// The host's tools alone; the prompt does not mention efforts.
@@ -101,14 +118,18 @@ impl ToolSet {
 
     /// No tools; the prompt does not mention efforts.
     pub fn none() -> Self {
-        Self { specs: Arc::new([]), tokens: Tokens::ZERO, effort_tools: false, memory_tools: false }
+        Self::of_specs(Vec::new(), Tokens::ZERO)
     }
 
     fn of(counter: &dyn TokenCounter, own: Vec<ToolSpec>, host: Vec<ToolSpec>) -> Self {
         let host = host.into_iter().filter(|tool| !is_own_tool(&tool.name));
         let specs: Vec<ToolSpec> = own.into_iter().chain(host).collect();
         let tokens = specs.iter().map(|tool| counter.count(&tool.to_wire().to_string())).sum();
-        Self { specs: specs.into(), tokens, effort_tools: false, memory_tools: false }
+        Self::of_specs(specs, tokens)
+    }
+
+    fn of_specs(specs: Vec<ToolSpec>, tokens: Tokens) -> Self {
+        Self { specs: specs.into(), tokens, effort_tools: false, memory_tools: false, is_small: false }
     }
 
     /// In a fixed order.
@@ -127,6 +148,11 @@ impl ToolSet {
 
     pub fn has_memory_tools(&self) -> bool {
         self.memory_tools
+    }
+
+    /// Whether they, and the rules that go with them, are the short ones.
+    pub fn is_small(&self) -> bool {
+        self.is_small
     }
 
     pub fn is_host_tool(&self, name: &str) -> bool {
@@ -149,6 +175,16 @@ mod tests {
         let set = ToolSet::with_efforts(&WordCounter, Vec::new());
         let names: Vec<&str> = set.names().collect();
         assert_eq!(names, EFFORT_TOOLS);
+    }
+
+    #[test]
+    fn the_small_ones_are_some_of_the_full_ones() {
+        let knowing = AgentHead::default();
+        let [small, full] = [ToolSet::small, ToolSet::full].map(|of| of(&WordCounter, Some(&knowing), Vec::new()));
+        let names: Vec<&str> = full.names().collect();
+        assert!(small.names().all(|name| names.contains(&name)) && small.has_memory_tools() && small.is_small());
+        let efforts = ToolSet::small(&WordCounter, None, Vec::new());
+        assert!(efforts.names().all(|name| EFFORT_TOOLS.contains(&name)) && !efforts.has_memory_tools());
     }
 
     #[test]

@@ -26,6 +26,7 @@ mod span_compaction;
 mod standalone;
 mod step;
 mod summarization;
+mod text_calls;
 mod text_summary;
 mod tool_execution;
 pub mod tools;
@@ -41,6 +42,7 @@ pub use limits::truncate_message;
 pub use standalone::{StandaloneOutcome, StandaloneToolCall};
 use step::TurnProgress;
 pub use step::{Input, Machine, ModelReply, ModelRequest, Progress, Step, TurnEnd, TurnError, TurnOutcome};
+pub use text_calls::StreamedText;
 pub use undo_turn::undo_turn;
 pub use upkeep::Upkeep;
 
