@@ -155,7 +155,9 @@ impl ModelProfile {
     }
 
     pub fn reply_tokens(&self) -> u64 {
-        self.reply_tokens.unwrap_or(REPLY_TOKENS)
+        // A small window is not for the reply alone.
+        let usual = self.window_tokens.map_or(REPLY_TOKENS, |window| REPLY_TOKENS.min(window / 4));
+        self.reply_tokens.unwrap_or(usual)
     }
 
     /// The window minus the reply; `None` if the window is unknown.
@@ -247,6 +249,15 @@ mod tests {
                 assert!(is_covered, "{}: {cache_read} of {cache_write}", profile.name);
             }
         }
+    }
+
+    #[test]
+    fn a_small_window_is_shared_with_the_reply() {
+        let profile = |window_tokens| ModelProfile { window_tokens, ..ModelProfile::default() };
+        let of = |window| (profile(Some(window)).reply_tokens(), profile(Some(window)).context_tokens_max());
+        assert_eq!(of(4_096), (1_024, Some(Tokens(3_072))));
+        assert_eq!(of(200_000), (REPLY_TOKENS, Some(Tokens(200_000 - REPLY_TOKENS))));
+        assert_eq!(profile(None).reply_tokens(), REPLY_TOKENS);
     }
 
     /// The counter is known, and a session accepts the prices as settings.

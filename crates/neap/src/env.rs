@@ -56,6 +56,8 @@ pub(crate) const NEAP_API_KEY: &str = "NEAP_API_KEY";
 /// Key for OpenAI-compatible providers.
 pub(crate) const OPENAI_API_KEY: &str = "OPENAI_API_KEY";
 pub(crate) const OPENAI_BASE_URL: &str = "OPENAI_BASE_URL";
+/// Where Ollama listens, in its own variable.
+pub(crate) const OLLAMA_HOST: &str = "OLLAMA_HOST";
 /// An older name of [`OPENAI_BASE_URL`] that some programs still read.
 pub(crate) const OPENAI_API_BASE: &str = "OPENAI_API_BASE";
 pub(crate) const ANTHROPIC_API_KEY: &str = "ANTHROPIC_API_KEY";

@@ -11,6 +11,7 @@ mod embedder;
 mod env;
 mod files;
 mod keys;
+mod local_models;
 mod log;
 mod mcp_token;
 mod memory_input;

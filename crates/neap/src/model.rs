@@ -15,6 +15,7 @@ use neap_model::usage::Usage;
 use crate::agent_profile::read_text;
 use crate::cli::ModelArgs;
 use crate::env::{self, DataDir};
+use crate::local_models;
 use crate::out::{self, Failure, thousands};
 
 /// How much higher than ours a provider's count may be without a notice, in per cent: delimiters are counted
@@ -29,7 +30,23 @@ pub(crate) struct ChosenModel {
     is_warned: bool,
 }
 
-pub(crate) fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>, Failure> {
+/// The name that stands for a model on this machine.
+const AUTO: &str = "auto";
+
+pub(crate) async fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>, Failure> {
+    if args.model.as_deref().map(str::trim) != Some(AUTO) {
+        return choose_named(data, args);
+    }
+    let found = local_models::find(args.base_url.as_deref()).await?;
+    let args = ModelArgs { model: Some(found.name), base_url: Some(found.base_url), api: args.api };
+    let mut chosen = choose_named(data, &args)?;
+    if let Some(ChosenModel { profile, .. }) = &mut chosen {
+        profile.window_tokens = profile.window_tokens.or(found.window_tokens);
+    }
+    Ok(chosen)
+}
+
+fn choose_named(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenModel>, Failure> {
     let ModelArgs { model, base_url, api } = args;
     let Some(model) = model.as_deref().map(str::trim).filter(|name| !name.is_empty()) else {
         if model.is_none() && (base_url.is_some() || api.is_some()) {
@@ -56,7 +73,7 @@ pub(crate) fn summarizer(
 ) -> Result<Option<Arc<ModelSummarizer>>, Failure> {
     let Some(name) = name.filter(|name| !name.trim().is_empty()) else { return Ok(None) };
     let args = ModelArgs { model: Some(name), base_url: args.base_url.clone(), api: args.api };
-    let chosen = choose(data, &args)?;
+    let chosen = choose_named(data, &args)?;
     Ok(chosen.map(|chosen| Arc::new(ModelSummarizer::new(chosen.client))))
 }
 

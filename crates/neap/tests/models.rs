@@ -36,6 +36,41 @@ fn has_results(request: &Request) -> bool {
     ["\"role\":\"tool\"", "function_call_output", "tool_result"].iter().any(|mark| request.body.contains(mark))
 }
 
+/// A server on this machine with one model that embeds, and one that answers.
+fn local_server(window: u64) -> Mock {
+    let json = |body: &Value| Reply::new(200, "application/json", body.to_string());
+    Mock::start(move |request, _| match request.path.as_str() {
+        "/v1/models" => json(&json!({"data": [{"id": "nomic-embed-text"}, {"id": "tiny-chat"}]})),
+        "/props" => json(&json!({"default_generation_settings": {"n_ctx": window}})),
+        _ => Reply::stream(Speaks::Chat.words(&["Hello."])),
+    })
+}
+
+#[test]
+fn a_model_on_this_machine_is_found() {
+    let mock = local_server(4_096);
+    let host = mock.url("").trim_start_matches("http://").to_owned();
+    let (named, base) = (mock.url("/v1"), [("OLLAMA_HOST", host.as_str())]);
+    for (args, variables) in [(&["--base-url", named.as_str()][..], &[][..]), (&[], &base)] {
+        let neap = Neap::new();
+        let ran = chat(&neap, &[&["--model", "auto"], args].concat(), variables, &["Hi there"]);
+        assert_eq!((ran.code, ran.out.contains("Hello.")), (0, true), "{ran:?}");
+        assert!(ran.err.contains("tiny-chat, 4,096 tokens"), "{}", ran.err);
+        assert!(ran.err.contains("context_tokens_max"), "its window is the limit: {}", ran.err);
+        let asked = mock.requests().into_iter().rfind(|request| !request.body.is_empty()).expect("a request");
+        assert_eq!(asked.json()["model"], "tiny-chat");
+    }
+}
+
+#[test]
+fn where_no_model_is_the_places_that_were_tried_are_named() {
+    let neap = Neap::new();
+    let nobody = "http://127.0.0.1:9/v1";
+    let ran = chat(&neap, &["--model", "auto", "--base-url", nobody], &[], &["Hi"]);
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(ran.err.contains(nobody) && ran.err.contains("--base-url"), "{}", ran.err);
+}
+
 #[test]
 fn a_model_answers_and_calls_tools_in_every_protocol() {
     for speaks in ALL {
@@ -169,12 +204,9 @@ fn a_provider_that_counts_more_is_heeded() {
     let ran = chat(&neap, &args, &[], &lines);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(ran.err.matches("the real cost is higher than shown").count(), 1, "told once: {}", ran.err);
-    assert_eq!(
-        ran.err.matches("so that prompts fit by the provider's count").count(),
-        1,
-        "once for all: {}",
-        ran.err
-    );
+    // What the tools' JSON costs is no measure for what is said.
+    let lowered = ran.err.matches("so that prompts fit by the provider's count").count();
+    assert!((1..=2).contains(&lowered), "soon for all: {}", ran.err);
     let counts: Vec<usize> = mock.requests().iter().map(|request| request.body.len() / 2).collect();
     assert!(
         counts.len() >= 20 && counts.iter().all(|count| *count <= 8_000),

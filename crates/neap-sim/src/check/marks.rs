@@ -16,11 +16,14 @@ use super::Violations;
 
 /// Begins each of Neap's own lines.
 const MARK: &str = "§[";
-const SYSTEM_TEXTS: [&str; 7] = [
+const SYSTEM_TEXTS: [&str; 10] = [
     prompt::IDENTITY,
     prompt::EFFORTS,
+    prompt::SMALL_EFFORTS,
     prompt::MEMORIES,
+    prompt::SMALL_MEMORIES,
     prompt::NOTE,
+    prompt::SMALL_NOTE,
     prompt::KNOWLEDGE_IDENTITY,
     prompt::KNOWLEDGE_CENSORS,
     prompt::KNOWLEDGE_CONSIDER,
@@ -218,7 +221,8 @@ fn check_reply(text: &str, out: &mut Violations) {
 pub fn memory_tokens(counter: &dyn TokenCounter, request: &ModelRequest) -> u64 {
     let text = |at: usize| request.messages.get(at).map_or("", |message| message.content.as_ref());
     let (system, records) = (text(0), text(1));
-    let begin = system.find(prompt::NOTE).map_or(0, |at| at + prompt::NOTE.len());
+    let ends = [prompt::NOTE, prompt::SMALL_NOTE];
+    let begin = ends.iter().find_map(|note| Some(system.find(note)? + note.len())).unwrap_or(0);
     let mut counted = counter.count(&system[begin..]).0;
     if let Some(inside) =
         records.strip_prefix(prompt::RECORDS).and_then(|text| text.strip_suffix(prompt::RECORDS_END))

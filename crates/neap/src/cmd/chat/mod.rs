@@ -22,7 +22,7 @@ use screen::Screen;
 
 pub(crate) async fn run(data: &DataDir, args: ChatArgs) -> Result<ExitCode, Failure> {
     let id = app::parse_session_id(&args.session)?;
-    let chosen = model::choose(data, &args.model)?;
+    let chosen = model::choose(data, &args.model).await?;
     let mut builder = app::agent_engine_builder(data)?;
     let mut set = args.set;
     if let Some(chosen) = &chosen {

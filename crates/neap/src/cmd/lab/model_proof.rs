@@ -11,7 +11,7 @@ use crate::out::{self, BAD, BOLD, DIM, Failure, GOOD};
 use crate::{model, progress};
 
 pub(super) async fn run(data: &DataDir, args: &ProofArgs, json: bool) -> Result<ExitCode, Failure> {
-    let Some(chosen) = model::choose(data, &args.model)? else {
+    let Some(chosen) = model::choose(data, &args.model).await? else {
         return Err(Failure::new("there is no model to ask")
             .hint("neap lab proof model --base-url http://localhost:11434/v1 --model NAME"));
     };
