@@ -172,9 +172,9 @@ fn a_bounded_conversation_is_never_dearer_and_a_long_one_much_cheaper() {
     }
 }
 
-/// The question in progress stays in a cut in its turn, at least beside a note of 2 % of the room. A cache that is kept for
-/// an hour pays for no more than that: what is not read saves half as much of what is written.
-const QUESTION_PART: u64 = 50;
+/// Of the room, the part that a question takes at most: the one in progress stays in a cut, whatever that costs, and a
+/// cache that is kept for an hour makes it dear.
+const QUESTION_PART: u64 = 100;
 
 /// What is added for one request, in per mille of the room.
 fn steps() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
@@ -199,6 +199,8 @@ proptest! {
         let fixed = room * fixed_percent / 100;
         let prices = Prices { cache_write, ..Prices::default() };
         let bounds = Bounds { economy, prices, ..Bounds::new(Tokens(fixed + room)) };
+        // Beside dear writing, what a cut keeps at least weighs more.
+        let most = if cache_write > 125 { 1.025 } else { 1.02 };
         let mut session = Session::new(fixed, bounds, recalls);
         let words = |count: u64| "word ".repeat(count as usize);
         session.send([user("begin")]);
@@ -214,7 +216,7 @@ proptest! {
                     vec![says_and_calls(&said, &id), answers(&id, &added)]
                 }
             });
-            prop_assert!(session.highest <= 1.02, "{:.4} after {nth}, {} cuts", session.highest, session.drive.cuts);
+            prop_assert!(session.highest <= most, "{:.4} after {nth}, {} cuts", session.highest, session.drive.cuts);
         }
     }
 }
