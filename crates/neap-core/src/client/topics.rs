@@ -1,6 +1,6 @@
 //! Detects where efforts begin and end in conversations with models that do not call our tools, from what the
-//! person says. An effort begins where a person says so, or asks for something that shares no file, no identifier
-//! and hardly a word with the current topic; after a long pause less is needed. It ends only on an explicit
+//! person says. An effort begins where a person says so ([`find_opening`]), or asks for something that shares no file,
+//! no identifier and hardly a word with the current topic; after a long pause less is needed. It ends only on an explicit
 //! sign: never on a pause, never because another begins.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,17 +9,17 @@ use super::{ContentBlock, HistoryItem};
 use crate::base::ids::Stamp;
 use crate::text::completion::{Addressee, find_completion};
 use crate::text::identifiers::find_names;
-use crate::text::phrases::{FOLLOW_UP, NEW_TOPIC, find_request, normalize};
-use crate::text::reference::is_stop_word;
+use crate::text::opening::{OpeningKind, find_opening, opening_name};
+use crate::text::phrases::{FOLLOW_UP, normalize};
 use crate::text::terms::terms;
 
 /// Recent turns that make up the current topic.
 const TURNS_IN_PLAY: u64 = 8;
-/// A message with fewer content words has no topic.
+/// A message with fewer content words has no topic, unless it announces work or is the first that states some.
 const WORDS_MIN: usize = 5;
 /// Most words of a message that may be current where it begins a new topic, in per cent.
 const SHARED_MAX_PERCENT: usize = 8;
-/// The same with a request phrase.
+/// The same where the message states work.
 const SHARED_MAX_REQUEST_PERCENT: usize = 34;
 /// The same after a long pause.
 const SHARED_MAX_PAUSED_PERCENT: usize = 50;
@@ -55,7 +55,7 @@ impl TopicTracker {
         let change = if is_completion_claim(text) {
             TopicChange::Closes
         } else if self.is_new_topic(text, is_first, paused) {
-            topic_name(text).map_or(TopicChange::Continues, TopicChange::Opens)
+            opening_name(text, NAME_WORDS).map_or(TopicChange::Continues, TopicChange::Opens)
         } else {
             TopicChange::Continues
         };
@@ -101,13 +101,15 @@ impl TopicTracker {
 
     fn is_new_topic(&self, text: &str, is_first: bool, paused: bool) -> bool {
         let words: BTreeSet<String> = terms(text).into_iter().collect();
-        if words.len() < WORDS_MIN {
+        let opening = find_opening(text).map(|opening| opening.kind);
+        let is_declared = opening == Some(OpeningKind::Declared);
+        if words.len() < WORDS_MIN && !is_declared && !(is_first && opening.is_some()) {
             return false;
         }
-        let plain = normalize(text);
-        if is_first || NEW_TOPIC.occurs_in(&plain) {
+        if is_first || is_declared {
             return true;
         }
+        let plain = normalize(text);
         if (!paused && FOLLOW_UP.begins(&plain))
             || identifiers(text).iter().any(|identifier| self.identifiers.contains_key(identifier))
         {
@@ -116,7 +118,7 @@ impl TopicTracker {
         let shared = words.iter().filter(|word| self.words.contains_key(*word)).count();
         let max_percent = if paused {
             SHARED_MAX_PAUSED_PERCENT
-        } else if find_request(&plain).is_some() {
+        } else if opening.is_some() {
             SHARED_MAX_REQUEST_PERCENT
         } else {
             SHARED_MAX_PERCENT
@@ -133,17 +135,4 @@ pub fn is_completion_claim(text: &str) -> bool {
 /// File names, identifiers and ticket numbers, in lower case.
 fn identifiers(text: &str) -> BTreeSet<String> {
     find_names(text).into_iter().map(|name| name.trim_matches(['.', '/', '-']).to_lowercase()).collect()
-}
-
-fn topic_name(text: &str) -> Option<String> {
-    let text = normalize(text);
-    let start = find_request(&text).map_or(0, |found| found.end);
-    let content_words = |part: &str| -> Vec<String> {
-        let words = part.split(|c: char| !c.is_alphanumeric());
-        let names = |word: &&str| word.chars().count() > 2 && !is_stop_word(word);
-        words.filter(names).take(NAME_WORDS).map(str::to_owned).collect()
-    };
-    let after = content_words(&text[start..]);
-    let words = if after.len() < 2 { content_words(&text) } else { after };
-    (!words.is_empty()).then(|| words.join(" "))
 }

@@ -106,7 +106,7 @@ pub fn find_completion(message: &str, addressee: Addressee) -> Option<Completion
 }
 
 /// The sentences of a message, [`normalize`]d. A mark inside a word ends none: `cart.rs` is one word.
-fn sentences(message: &str) -> Vec<String> {
+pub(super) fn sentences(message: &str) -> Vec<String> {
     let (mut sentences, mut start) = (Vec::new(), 0);
     for (at, mark) in message.match_indices(['.', '!', '?', ';', '\n']) {
         let end = at + mark.len();

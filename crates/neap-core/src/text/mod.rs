@@ -6,6 +6,7 @@ pub mod excerpt;
 pub mod figures;
 pub(crate) mod identifiers;
 pub(crate) mod naming;
+pub mod opening;
 pub mod phrases;
 pub mod receipt;
 pub mod reference;

@@ -1,5 +1,6 @@
-//! Phrases that say where work begins and goes on; [`completion`](super::completion) has those that end it. Clients'
-//! conversations and the built-in model go by the same tables.
+//! Phrases that say how a message relates to work and to the past; [`opening`](super::opening) and
+//! [`completion`](super::completion) have those that begin and end it. Clients' conversations and the built-in model
+//! go by the same tables.
 //!
 //! Tables are searched by hand: a process that handles one message and ends would spend more time on compiling a
 //! regex than on searching.
@@ -11,37 +12,6 @@ use crate::text::fold_whitespace;
 /// Phrases in lower case, separated by `|`. They match whole words of [`normalize`]d text.
 #[derive(Debug, Clone, Copy)]
 pub struct Phrases(pub &'static str);
-
-/// Announces other work.
-pub const NEW_TOPIC: Phrases = Phrases(
-    "new topic|new task|new project|new question|new issue|different topic|different subject|different question|\
-     on another note|unrelated|separately|something else|next task|next ticket|next issue|moving on|change of topic",
-);
-
-/// Asks for help, or for something to be made.
-pub const HELP: Phrases = Phrases(
-    "help me|can you help|could you help|i need help|let's build|let's plan|let's write|let's create|let's design|\
-     let's start|let's organise|let's organize|let's prepare|i'm planning|i want to plan|i want to build|\
-     i need to plan|i need to write|i need to prepare",
-);
-
-/// States a need.
-pub const NEEDS: Phrases = Phrases(
-    "help us|help with|i need to|i need you to|i want to|i'd like to|i would like to|i'm trying to|i am trying to|\
-     we need to|we want to|let's add|let's debug|let's figure out|let's fix|let's implement|let's look at|let's make|\
-     let's migrate|let's refactor|let's set up|let's work on|please add|please build|please create|please find|\
-     please fix|please implement|please investigate|please look|please make|please update|please write",
-);
-
-/// Asks for a procedure.
-pub const HOW_TO: Phrases = Phrases(
-    "how do i|how do we|how can i|how can we|how should i|how should we|how would i|how to|what's the best way to|\
-     what is the best way to",
-);
-
-/// Says that something fails.
-pub const FAILURES: Phrases =
-    Phrases("doesn't work|does not work|is broken|fails|crash|crashes|crashed|crashing|an error");
 
 /// A message that begins so goes on with the same work.
 pub const FOLLOW_UP: Phrases = Phrases(
@@ -63,11 +33,6 @@ pub const PAST: Phrases = Phrases(
 pub const QUESTIONS: Phrases = Phrases(
     "what|what's|which|who|who's|whose|when|where|where's|why|how|is|are|does|do|can|could|tell me|show me",
 );
-
-/// The first phrase that asks for work.
-pub fn find_request(text: &str) -> Option<Range<usize>> {
-    [HELP, NEEDS, HOW_TO, FAILURES].iter().filter_map(|table| table.find(text)).min_by_key(first_longest)
-}
 
 /// Lower case, straight apostrophes, single spaces.
 pub fn normalize(text: &str) -> String {
@@ -94,9 +59,14 @@ impl Phrases {
     }
 
     pub fn begins(self, text: &str) -> bool {
+        self.find_first(text).is_some()
+    }
+
+    /// The longest that the text begins with.
+    pub fn find_first(self, text: &str) -> Option<Range<usize>> {
         let is_first =
-            |phrase: &str| text.starts_with(phrase) && is_whole_word(text.as_bytes(), &(0..phrase.len()));
-        self.iter().any(is_first)
+            |phrase: &&str| text.starts_with(phrase) && is_whole_word(text.as_bytes(), &(0..phrase.len()));
+        self.iter().filter(is_first).map(|phrase| 0..phrase.len()).max_by_key(|place| place.end)
     }
 
     /// Whether the text is one of them and nothing else.

@@ -1,12 +1,13 @@
 //! Decides the next step from the user's intent and the prompt: one tool call, or a reply.
 
 use neap_core::text::completion::Completion;
+use neap_core::text::opening::{OpeningKind, salient_words};
 use neap_core::text::phrases::{Phrases, normalize};
 use serde_json::{Value, json};
 
 use super::answer;
-use super::intent::{Intent, StartSignal, SwitchKind, is_question, parse_intent};
-use super::name::{effort_name, is_mentioned, match_effort, salient_words};
+use super::intent::{Intent, SwitchKind, is_question, parse_intent};
+use super::name::{effort_name, is_mentioned, match_effort};
 use super::past_questions::{answer_question, answer_recall, search_call, use_search_result};
 use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage};
@@ -59,7 +60,7 @@ fn first_step(situation: &PromptView) -> NextStep {
         }
         Intent::Recall => answer_recall(situation, true),
         Intent::Ask => answer_question(situation),
-        Intent::Begin(signal) => begin_effort(situation, signal),
+        Intent::Begin(kind) => begin_effort(situation, kind),
         Intent::Courtesy | Intent::Tell => stay_in_effort(situation),
     }
 }
@@ -102,7 +103,7 @@ fn go_to_effort(situation: &PromptView, message: &str, target: &str, how: Switch
     }
 }
 
-fn begin_effort(situation: &PromptView, signal: StartSignal) -> NextStep {
+fn begin_effort(situation: &PromptView, kind: OpeningKind) -> NextStep {
     let message = &situation.user_message;
     if situation.active.is_none() {
         let again = Phrases("again|back|still").occurs_in(&normalize(message));
@@ -115,14 +116,14 @@ fn begin_effort(situation: &PromptView, signal: StartSignal) -> NextStep {
     // The message may answer a question that the assistant asked.
     let prompted = situation.active_log().and_then(|log| log.messages.last());
     let prompted = prompted.is_some_and(|m| m.content.trim_end().ends_with('?'));
-    match signal {
-        StartSignal::Declared => open_effort(situation, message),
-        StartSignal::Asked
+    match kind {
+        OpeningKind::Declared => open_effort(situation, message),
+        OpeningKind::Asked
             if !prompted && salient_words(&normalize(message)).len() >= 2 && !is_related(situation, message) =>
         {
             open_effort(situation, message)
         }
-        StartSignal::Asked | StartSignal::Implied => stay_in_effort(situation),
+        OpeningKind::Asked | OpeningKind::Stated => stay_in_effort(situation),
     }
 }
 
@@ -187,8 +188,8 @@ fn step_after_close(situation: &PromptView, id: &str) -> NextStep {
         && let Intent::Close(Completion { rest, .. }) = parse_intent(&situation.user_message)
     {
         let intent = parse_intent(&rest);
-        if let Intent::Begin(signal) = intent
-            && (signal != StartSignal::Implied || situation.active.is_none())
+        if let Intent::Begin(kind) = intent
+            && (kind != OpeningKind::Stated || situation.active.is_none())
         {
             return open_effort(situation, &rest);
         }

@@ -1,7 +1,8 @@
 //! Classifies what the user wants by wording alone; [`decide`](super::decide) checks whether it is possible.
 
 use neap_core::text::completion::{Addressee, Completion, find_completion};
-use neap_core::text::phrases::{FAILURES, HELP, HOW_TO, NEEDS, NEW_TOPIC, Phrases, normalize};
+use neap_core::text::opening::{OpeningKind, find_opening};
+use neap_core::text::phrases::{Phrases, normalize};
 
 use super::phrases::{self as p, has_only};
 
@@ -21,7 +22,7 @@ pub(super) enum Intent {
     Collapse {
         target: String,
     },
-    Begin(StartSignal),
+    Begin(OpeningKind),
     Courtesy,
     Ask,
     Tell,
@@ -36,16 +37,6 @@ pub(super) enum SwitchKind {
     Instead,
     /// By a verb that may mean something else.
     Loosely,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StartSignal {
-    /// It announces a new topic.
-    Declared,
-    /// It asks for help or for something to be made.
-    Asked,
-    /// It states a need or a complaint, or asks how.
-    Implied,
 }
 
 pub(super) fn parse_intent(message: &str) -> Intent {
@@ -72,8 +63,8 @@ pub(super) fn parse_intent(message: &str) -> Intent {
     if let Some((target, how)) = parse_switch(&text) {
         return Intent::GoTo { target, how };
     }
-    if let Some(signal) = parse_start(&text, question) {
-        return Intent::Begin(signal);
+    if let Some(opening) = find_opening(message) {
+        return Intent::Begin(opening.kind);
     }
     if question { Intent::Ask } else { Intent::Tell }
 }
@@ -134,21 +125,4 @@ fn parse_target(rest: &str) -> String {
     let stop = Phrases("instead|now|again|please|for|first|next|because|since|where|and|today");
     let end = stop.find(clause).map_or(clause.len(), |found| found.start);
     clause[..end].trim().to_owned()
-}
-
-fn parse_start(text: &str, question: bool) -> Option<StartSignal> {
-    if NEW_TOPIC.occurs_in(text) {
-        return Some(StartSignal::Declared);
-    }
-    if p::NOT_BEGIN.occurs_in(text) {
-        return None;
-    }
-    if HELP.occurs_in(text) {
-        return Some(StartSignal::Asked);
-    }
-    let asks_fact = question && p::FACTUAL.begins(text);
-    let complains = FAILURES.occurs_in(text) || p::HINTS.occurs_in(text);
-    let begins =
-        NEEDS.occurs_in(text) || HOW_TO.occurs_in(text) || p::ORDERS.begins(text) || (complains && !asks_fact);
-    begins.then_some(StartSignal::Implied)
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use neap_core::text::opening::salient_words;
 use neap_core::text::phrases::normalize;
 use serde_json::{Value, json};
 
 use super::answer;
 use super::decide::{NextStep, call, call_with_id, stay_in_effort};
 use super::intent::{Intent, parse_intent};
-use super::name::{is_mentioned, match_effort, salient_words};
+use super::name::{is_mentioned, match_effort};
 use super::phrases::DETAIL;
 use super::prompt_view::{CallResult, PromptView};
 use super::quote::{coverage, log_coverage, topic_terms};

@@ -1,5 +1,5 @@
 //! Phrases by which the model recognizes what a user wants. Those that begin and end work are the core's
-//! ([`neap_core::text::phrases`]).
+//! ([`neap_core::text::opening`], [`neap_core::text::completion`]).
 
 use neap_core::text::phrases::Phrases;
 
@@ -61,40 +61,11 @@ pub(super) const LEAD_IN: Phrases = Phrases(
      going|actually|well|thanks|alright|great|put this on hold|pause this|this|,",
 );
 
-/// Weak signs of work: where some is in hand, they belong to it.
-pub(super) const HINTS: Phrases = Phrases(
-    "we should|we have to|i have to|i am planning|i'm building|i'm working on|we're building|i can't decide|\
-     deciding between|review my|keeps|keep getting|isn't working|not working|don't work|won't|can't|cannot|broken|\
-     broke|failing|failed|failure|stuck|problem with|have a problem|issue with|too slow|is slow|so slow|very slow|\
-     leaking|leak|leaks|times out|timing out|timeout|timeouts|bug in|a bug|i'm getting|we're getting|i get a|\
-     i get an|throws|flaky|wrong with|goes wrong|strange|weird|is down|is red|hangs|freezes|error when",
-);
-
-/// Openings that begin no work.
-pub(super) const NOT_BEGIN: Phrases = Phrases(
-    "i need to go|i have to go|i need to leave|i have to leave|i need to run|i have to run|i need to think|\
-     i need to eat|i need to sleep|i want to thank|i want to say|i'd like to thank|i can't thank|no problem|\
-     how do i spell|how do i pronounce|how do i say|i can't wait|can't complain|i want to know|i'd like to know|\
-     i need to know|remind me|please find|please look up",
-);
-
-/// A message that begins so orders work.
-pub(super) const ORDERS: Phrases = Phrases(
-    "plan|debug|fix|build|design|implement|refactor|migrate|organize|organise|prepare|set up|investigate|\
-     troubleshoot|optimize|optimise",
-);
-
 /// A message that begins so is a question, whatever its last character.
 pub(super) const QUESTIONS: Phrases = Phrases(
     "what|what's|how|who|who's|when|where|which|why|is|are|do|does|did|can|could|should|would|was|were|show|tell|\
      give|list|explain|write|translate|summarize|summarise|calculate|describe|define|find|look up|please show|\
      please tell|please explain",
-);
-
-/// Asks for a fact: no work.
-pub(super) const FACTUAL: Phrases = Phrases(
-    "what is|what's|what does|what causes|what are|who is|who was|who's|where is|when is|when was|how old|how tall|\
-     how far|how big|define|what time",
 );
 
 pub(super) fn has_only(text: &str, table: Phrases) -> bool {

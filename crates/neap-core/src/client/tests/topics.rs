@@ -79,3 +79,39 @@ fn what_was_said_long_ago_is_no_longer_in_play() {
     let change = topics.observe_user("please fix the coupon total of cart checkout again", Stamp(20));
     assert!(matches!(change, TopicChange::Opens(_)), "{change:?}");
 }
+
+/// A coding agent's conversation: what a person says, what the agent answers, and whether it begins work.
+const CODING: [(&str, &str, bool); 22] = [
+    ("hi", "Hello, what shall we do?", false),
+    ("The nightly export writes empty files since the billing release", "I read export/nightly.rs.", true),
+    ("run the tests", "All 212 tests pass.", false),
+    ("hm, the export still fails with an empty file on the second tenant", "The tenant filter is wrong.", false),
+    ("fix it", "I changed the filter in export/nightly.rs.", false),
+    ("now run the full suite again and show me the failures", "One failure in the tenant tests.", false),
+    ("looks like the test is wrong, please update the tenant test", "Updated tests/tenant.rs.", false),
+    ("continue", "The export works for both tenants.", false),
+    ("commit this with a good message", "Committed.", false),
+    ("why is the filter so slow on big tenants?", "It reads every row of the tenant.", false),
+    ("can you add an index for the tenant filter?", "Added the index.", false),
+    ("yes", "Done.", false),
+    ("great, that fixed it", "Good.", false),
+    ("Next task: the login page needs a link to reset passwords", "I read pages/login.", true),
+    ("use the same style as the register link", "Styled like the register link.", false),
+    ("it doesn't show on mobile", "The media query hid the link.", false),
+    ("show me the diff", "The diff has 12 lines.", false),
+    ("push it", "Pushed.", false),
+    ("try again", "Pushed now.", false),
+    ("Separately, bump the compiler to the current version", "Bumped in rust-toolchain.toml.", true),
+    ("any warnings?", "Two warnings about unused imports.", false),
+    ("remove the unused imports", "Removed both unused imports.", false),
+];
+
+#[test]
+fn a_coding_agents_work_is_told_from_its_steps() {
+    let mut topics = TopicTracker::default();
+    for (at, (said, answered, begins)) in CODING.into_iter().enumerate() {
+        let change = topics.observe_user(said, Stamp(at as i64));
+        assert_eq!(matches!(change, TopicChange::Opens(_)), begins, "{said:?}: {change:?}");
+        topics.observe(answered);
+    }
+}

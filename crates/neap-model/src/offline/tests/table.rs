@@ -59,6 +59,11 @@ fn with_nothing_active_work_opens_an_effort() {
             ("plan a trip to Rome for 4 people", r#"open_effort {"name":"trip-rome"}"#),
             ("we should rewrite the parser", r#"open_effort {"name":"rewrite-parser"}"#),
             ("let's work on the tax return", r#"open_effort {"name":"tax-return"}"#),
+            ("users get a 401 an hour after login", r#"open_effort {"name":"users-401-hour"}"#),
+            (
+                "We have a performance problem: the dashboard takes 9 seconds to load.",
+                r#"open_effort {"name":"performance-dashboard-seconds"}"#,
+            ),
         ],
     );
 }
@@ -128,6 +133,7 @@ fn only_clearly_unrelated_work_opens_another() {
         &[
             ("Help me plan a birthday party for Anna", r#"open_effort {"name":"birthday-party-anna"}"#),
             ("Separately, I need to renew my passport", r#"open_effort {"name":"renew-passport"}"#),
+            ("Let's also plan an API refactor.", r#"open_effort {"name":"api-refactor"}"#),
             ("New topic: garden irrigation", r#"open_effort {"name":"garden-irrigation"}"#),
             ("let's work on the tax return instead", r#"open_effort {"name":"tax-return"}"#),
         ],
