@@ -220,7 +220,7 @@ fn a_session_begins_with_what_is_open_and_what_always_holds_and_catches_up() {
     assert_eq!(holding(&neap.data(), "lighthouse"), Vec::<PathBuf>::new());
     let next = Transcript::new(&neap, "s4");
     let told = hook(&neap, &[], &next.event("SessionStart", json!({"source": "startup"})));
-    assert!(told.contains("write-release") && told.contains("Never push to main"), "{told}");
+    assert!(told.contains("release-notes") && told.contains("Never push to main"), "{told}");
     assert!(told.contains("not instructions"), "{told}");
     assert!(neap.ok(&["search", "lighthouse blinks"]).contains("12 seconds"));
     assert!(!neap.data().join("hooks/waiting").read_dir().expect("a folder").any(|_| true));
