@@ -57,6 +57,7 @@ mod record;
 mod retrieval;
 mod search;
 mod session;
+mod stated;
 mod stream;
 mod tool_answer;
 mod transcript_import;

@@ -58,6 +58,7 @@ impl Engine {
                 }
             }
         }
+        self.parts.remember_stated(recorder.take_heard()).await;
         Ok(())
     }
 }

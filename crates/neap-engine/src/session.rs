@@ -9,6 +9,7 @@ use neap_core::base::tokens::{TokenCounter, Tokens};
 use neap_core::context::tools::ToolSet;
 use neap_core::context::{Assembler, Selection, ThisTurn, WorkingContext, check_budget};
 use neap_core::memory::Author;
+use neap_core::memory::learn::MemoryHit;
 use neap_core::session::event::{AbandonReason, SessionEvent};
 use neap_core::session::report::{Report, report};
 use neap_core::session::resume::abandon;
@@ -63,6 +64,8 @@ pub struct ToolReply {
     pub banner: Option<Banner>,
     /// Why the call was refused, if it was.
     pub refusal: Option<String>,
+    /// Memories that it found, best first: the same as in the text, as fields.
+    pub hits: Vec<MemoryHit>,
     /// The signed result, which proves elsewhere what it answers.
     pub envelope: Envelope,
 }
@@ -149,10 +152,10 @@ impl Session {
         let outcome = driver
             .run(stream, StandaloneToolCall::new(call.clone()), &mut DriverRun::new(driver.parts, observer))
             .await?;
-        let StandaloneOutcome { text, banner, refusal } = outcome;
+        let StandaloneOutcome { text, banner, refusal, hits } = outcome;
         let (keyring, now) = (self.parts.keyring()?, self.parts.clock.now());
         let envelope = keyring.seal(&call_binding(self.stream.id.as_str(), &call), text.clone(), now)?;
-        Ok(ToolReply { text, banner, refusal, envelope })
+        Ok(ToolReply { text, banner, refusal, hits, envelope })
     }
 
     /// The prompt for `text` now: the one that was sent last and more, or a rewritten one.

@@ -81,6 +81,8 @@ impl Engine {
             steps = group_records(&self.new_records(transcript).await?);
         }
         imported.known = transcript.records.len() as u64 - imported.new;
+        // Only a hook's prompt is live: what a file tells may have changed since.
+        self.parts.remember_stated(recorder.take_heard()).await;
         self.refresh_folder(&transcript.session);
         Ok(imported)
     }

@@ -26,6 +26,7 @@ mod slice3;
 mod slice4;
 mod stage;
 mod standing;
+mod stated;
 mod taking_back;
 mod tenants;
 mod tenants_doors;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryHit, MemoryResponse};
-use neap_core::memory::{Author, Body, CensorPattern, DraftOutcome, Memory, MemoryId, Provenance};
+use neap_core::memory::{Author, DraftOutcome, Memory, MemoryId, Provenance};
 use neap_engine::Agent;
 use serde_json::json;
 
@@ -101,28 +101,7 @@ fn outcome_label(outcome: DraftOutcome) -> &'static str {
 }
 
 pub(crate) fn memory_line(memory: &Memory) -> String {
-    out::shorten(&memory_text(memory), LINE_CHARS_MAX)
-}
-
-pub(crate) fn memory_text(memory: &Memory) -> String {
-    match &memory.body {
-        Body::Decision(decision) => decision.description.clone(),
-        Body::Fact(fact) => fact.content.clone(),
-        Body::Procedure(procedure) => {
-            let first = procedure.core_patterns.iter().chain(&procedure.steps).next();
-            first.map_or_else(|| procedure.name.clone(), |first| format!("{}: {first}", procedure.name))
-        }
-        Body::Episode(episode) => episode.summary.clone(),
-        Body::Censor(censor) => format!("{} — {}", pattern_text(&censor.pattern), censor.reason),
-    }
-}
-
-pub(crate) fn pattern_text(pattern: &CensorPattern) -> String {
-    match pattern {
-        CensorPattern::Words(text) => text.clone(),
-        CensorPattern::Regex(text) => format!("/{text}/"),
-        CensorPattern::Like(text) => format!("like \"{text}\""),
-    }
+    out::shorten(&memory.content(), LINE_CHARS_MAX)
 }
 
 /// A memory's own line without its list marker.

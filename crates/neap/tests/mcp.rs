@@ -76,6 +76,17 @@ fn every_tool_does_what_it_says() {
                 .expect("text")
                 .contains("Celsius")
         );
+        let guessed = client.tool("remember", json!({"content": "Tim prefers Celsius", "subject": "units"}));
+        assert_eq!((&guessed["status"], &guessed["id"]), (&json!("confirmed"), &json!("f1")));
+        let found = client.tool("recall", json!({"query": "celsius", "limit": 1, "project": "units"}));
+        let record = &found["results"][0];
+        assert_eq!((&record["id"], &record["kind"]), (&json!("f1"), &json!("fact")), "{found}");
+        assert_eq!(record["content"], "Tim prefers Celsius");
+        assert!(
+            record["score"].is_number() && record["when"].is_string() && record["source"].is_string(),
+            "{found}"
+        );
+        assert_eq!(found["results"].as_array().map(Vec::len), Some(1));
         assert_eq!(client.tool("confirm_fact", json!({"id": "f1"}))["status"], "confirmed");
         let decided = client.tool("record_decision", json!({"description": "Use Postgres", "confidence": 0.8}));
         assert_eq!(decided["id"], "d1");

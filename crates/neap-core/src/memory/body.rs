@@ -182,6 +182,17 @@ pub enum CensorPattern {
     Like(String),
 }
 
+impl CensorPattern {
+    /// As people write it: words as they are, `/a regular expression/`, `like "a text"`.
+    pub fn to_text(&self) -> String {
+        match self {
+            CensorPattern::Words(text) => text.clone(),
+            CensorPattern::Regex(text) => format!("/{text}/"),
+            CensorPattern::Like(text) => format!("like \"{text}\""),
+        }
+    }
+}
+
 /// What a censor checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

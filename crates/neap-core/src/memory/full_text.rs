@@ -1,10 +1,18 @@
 //! The full text of a record, for lookups by id. Excludes its history.
 
-use super::{Body, Censor, CensorPattern, Decision, Episode, Fact, Memory, MemoryId, Procedure};
+use super::{Body, Censor, CensorPattern, Decision, Episode, Fact, Memory, MemoryId, Procedure, Status};
 use crate::base::ids::Stamp;
 use crate::text::sanitize::{is_invisible, is_line_break, sanitize_inline};
 
 impl Memory {
+    /// The fact that took this one's place.
+    pub fn superseded_by(&self) -> Option<MemoryId> {
+        match &self.body {
+            Body::Fact(fact) if self.status == Status::Superseded => fact.superseded_by,
+            Body::Fact(_) | Body::Decision(_) | Body::Procedure(_) | Body::Episode(_) | Body::Censor(_) => None,
+        }
+    }
+
     /// One field per line. Further lines of a text are indented, so that none looks like a field.
     pub fn full_text(&self) -> String {
         let mut writer = FieldWriter(format!("{} {}, {}\n", self.kind(), self.id, self.status.as_str()));
@@ -15,6 +23,9 @@ impl Memory {
             Body::Episode(episode) => writer.write_episode(episode),
             Body::Censor(censor) => writer.write_censor(censor),
         }
+        writer.write_field("Superseded by", self.superseded_by().map(|by| by.to_string()));
+        writer
+            .write_field("Brought back by", self.superseded_by().map(|_| format!("neap memory undo {}", self.id)));
         writer.write_ids("Contested by", &self.contested_with);
         writer.write_ids("Rests on what holds no longer", &self.shaken_by);
         writer.write_list("Tag", &self.tags);
@@ -61,7 +72,6 @@ impl FieldWriter {
         self.write_field("Confidence", Some(fact.confidence.to_string()));
         self.write_field("Confirmed", (fact.confirmations > 0).then(|| format!("{} times", fact.confirmations)));
         self.write_field("Last confirmed", fact.last_confirmed.map(Stamp::iso));
-        self.write_field("Superseded by", fact.superseded_by.map(|by| by.to_string()));
     }
 
     fn write_procedure(&mut self, procedure: &Procedure) {

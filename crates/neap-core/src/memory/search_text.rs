@@ -4,6 +4,20 @@ use super::{Body, CensorPattern, Memory};
 use crate::base::ids::EffortId;
 
 impl Memory {
+    /// What it says, in its own words, without the rest of the record.
+    pub fn content(&self) -> String {
+        match &self.body {
+            Body::Decision(decision) => decision.description.clone(),
+            Body::Fact(fact) => fact.content.clone(),
+            Body::Procedure(procedure) => {
+                let first = procedure.core_patterns.iter().chain(&procedure.steps).next();
+                first.map_or_else(|| procedure.name.clone(), |first| format!("{}: {first}", procedure.name))
+            }
+            Body::Episode(episode) => episode.summary.clone(),
+            Body::Censor(censor) => format!("{} — {}", censor.pattern.to_text(), censor.reason),
+        }
+    }
+
     /// All its words: content, ids it rests on or describes, tags and domain.
     pub fn search_text(&self) -> String {
         let mut parts: Vec<&str> = Vec::new();

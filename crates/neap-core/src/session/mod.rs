@@ -6,6 +6,7 @@ pub mod decay;
 pub mod effort;
 pub mod event;
 mod event_text;
+pub mod heard;
 pub mod import;
 pub mod log;
 mod mask_event;

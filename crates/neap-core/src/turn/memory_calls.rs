@@ -114,9 +114,8 @@ pub(super) fn memory_outcome(response: &MemoryResponse) -> ToolOutcome {
             text: banner_text(&memory.lines.micro, &memory.id.to_string()),
         })),
         MemoryResponse::Counted | MemoryResponse::Swept { .. } => changed(None),
-        MemoryResponse::Found { .. } | MemoryResponse::Full { .. } | MemoryResponse::Status(_) => {
-            ToolOutcome::from_text(text)
-        }
+        MemoryResponse::Found { hits } => ToolOutcome { hits: hits.clone(), ..ToolOutcome::from_text(text) },
+        MemoryResponse::Full { .. } | MemoryResponse::Status(_) => ToolOutcome::from_text(text),
     }
 }
 

@@ -8,8 +8,8 @@ use super::{Phase, Turn};
 use crate::context::memory_budget;
 use crate::memory::knowledge::{LoadCause, MemoryLoad};
 use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryCommand, MemoryQueryResult, MemoryUse};
-use crate::memory::stated::stated_drafts;
-use crate::memory::{MemoryEvent, MemoryId, MemoryKind, Provenance};
+use crate::memory::{MemoryEvent, MemoryId, MemoryKind};
+use crate::session::heard::Heard;
 
 impl Turn {
     /// Searches for memories relevant to the message, unless the loaded ones are.
@@ -84,13 +84,12 @@ impl Turn {
         }
     }
 
-    /// Preferences and standing instructions in the message (see [`stated_drafts`]).
+    /// Preferences and standing instructions in the message, which is live.
     fn stated_commands(&self, cx: &TurnContext<'_>) -> Vec<MemoryCommand> {
-        let (session, turn) = (cx.state.head().session(), Some(self.turn));
-        let said = Provenance { session, turn, ..Provenance::from_author(self.author) };
+        let text = self.message.message.content.clone();
+        let heard = Heard { stream: cx.id.clone(), turn: self.turn, author: self.author, text };
         let head = cx.learn_context().and_then(|context| context.head.cloned()).unwrap_or_default();
-        let drafts = stated_drafts(&self.message.message.content, &said, &head);
-        drafts.into_iter().map(|draft| MemoryCommand::Remember(Box::new(draft))).collect()
+        heard.commands(&head)
     }
 
     pub(super) fn continue_learning(

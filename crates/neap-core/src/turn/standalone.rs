@@ -5,6 +5,7 @@ use super::context::TurnContext;
 use super::step::{Input, Machine, Progress, Step};
 use super::tool_execution::{CallOrigin, ToolExecution, ToolOutcome, ToolProgress};
 use crate::base::message::{Message, ToolCall, ToolRound};
+use crate::memory::learn::MemoryHit;
 use crate::session::event::{EffortEvent, Event, RoundVisibility, TurnEvent};
 use crate::turn::tools::Banner;
 
@@ -13,6 +14,8 @@ pub struct StandaloneOutcome {
     pub text: String,
     pub banner: Option<Banner>,
     pub refusal: Option<String>,
+    /// Memories that it found, best first.
+    pub hits: Vec<MemoryHit>,
 }
 
 #[derive(Debug)]
@@ -85,5 +88,6 @@ impl Machine for StandaloneToolCall {
 }
 
 fn standalone_outcome(outcome: ToolOutcome) -> StandaloneOutcome {
-    StandaloneOutcome { text: outcome.text, banner: outcome.banner, refusal: outcome.refusal }
+    let ToolOutcome { text, banner, refusal, hits, .. } = outcome;
+    StandaloneOutcome { text, banner, refusal, hits }
 }

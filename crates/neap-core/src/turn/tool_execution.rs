@@ -16,7 +16,7 @@ use crate::base::message::{Message, Seal, ToolCall};
 use crate::base::refusal::Refusal;
 use crate::base::tokens::Tokens;
 use crate::context::Selection;
-use crate::memory::learn::{LearnInput, LearnMachine, LearnStep};
+use crate::memory::learn::{LearnInput, LearnMachine, LearnStep, MemoryHit};
 use crate::session::event::{CollapseCause, EffortEvent, Event};
 use crate::session::state::SessionState;
 use crate::session::summary::{CheckedSummary, SummarizerKind};
@@ -71,6 +71,8 @@ pub(super) struct ToolOutcome {
     pub(super) has_side_effects: bool,
     /// Proof of a host's result.
     pub(super) seal: Option<Seal>,
+    /// Memories that it found, for hosts that read fields rather than text.
+    pub(super) hits: Vec<MemoryHit>,
 }
 
 impl ToolOutcome {
@@ -88,6 +90,7 @@ impl ToolOutcome {
             is_host_tool: false,
             has_side_effects: false,
             seal: None,
+            hits: Vec::new(),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use neap_core::base::ids::TurnNo;
 use neap_core::client::{Digest, ProviderReply, RequestAccount, TurnAccount};
+use neap_core::session::heard::Heard;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -81,7 +82,7 @@ impl Engine {
                         Err(error) => return Err(error),
                     }
                     // What is recorded stays, even if a summary fails.
-                    if let Err(error) = self.conclude_finished_effort_of(&ticket).await {
+                    if let Err(error) = self.follow_up(&ticket).await {
                         tracing::warn!(target: "neap::ingest", %error, "could not conclude a finished effort");
                     }
                 }
@@ -141,9 +142,16 @@ impl Engine {
         .await
     }
 
-    /// Concludes the active effort if the latest message ends it, which may take as long as a summary.
-    pub(super) async fn conclude_finished_effort_of(&self, ticket: &ReplyTicket) -> Result<(), EngineError> {
+    /// What follows a reply and nobody waits for: remembers what the person stated, and concludes the active effort if
+    /// the latest message ends it, which may take as long as a summary.
+    pub(super) async fn follow_up(&self, ticket: &ReplyTicket) -> Result<(), EngineError> {
         let shared = self.parts.session_cache.get(&self.parts, &ticket.session, &ticket.caller.tenant).await?;
+        let heard = shared.lock().await.heard.take().filter(Heard::states_something);
+        if heard.is_some() {
+            // One caller's memories are not another's (I11).
+            let agent = self.agent_for(&ticket.caller).await?;
+            self.parts.remember_stated_for(&agent, heard).await;
+        }
         let ends_work = {
             let mut session = shared.lock().await;
             std::mem::take(&mut session.efforts.is_effort_done) && session.stream.state.active_effort().is_some()

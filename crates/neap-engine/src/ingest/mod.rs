@@ -289,7 +289,7 @@ impl Engine {
     /// this.
     pub async fn conclude_finished_effort(&self, plan: &RequestPlan) -> Result<(), EngineError> {
         match &plan.ticket {
-            Some(ticket) => self.conclude_finished_effort_of(ticket).await,
+            Some(ticket) => self.follow_up(ticket).await,
             None => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use neap_core::base::policy::Policy;
 use neap_core::client::{
     Chain, ClientRequest, Digest, HistoryHead, HistoryItem, ItemRecording, LinkedItem, PreparedItem,
-    ProviderReply, Resumed, Tenant, TurnAccount, WireApi,
+    ProviderReply, RequestClass, Resumed, Tenant, TurnAccount, WireApi, classify,
 };
 use neap_core::text::secrets::Masking;
 use neap_model::bpe::counter_for;
@@ -62,15 +62,21 @@ impl Engine {
         (request, chain): (&ClientRequest, &Chain),
     ) -> Result<(), EngineError> {
         let Some(NewItems { from, items, head }) = new else { return Ok(()) };
-        let written = self.append_items(proxy_session, from, items, head, None).await;
-        let Err(EngineError::NoSession(session)) = &written else { return written };
-        let found = self.match_history(proxy_session, session, request, chain, false).await?;
-        match NewItems::of(proxy_session, request, chain, &found) {
-            Some(NewItems { from, items, head }) => {
-                self.append_items(proxy_session, from, items, head, None).await
-            }
-            None => Ok(()),
+        let mut written = self.append_items(proxy_session, from, items, head, None).await;
+        if let Err(EngineError::NoSession(session)) = &written {
+            let found = self.match_history(proxy_session, session, request, chain, false).await?;
+            written = match NewItems::of(proxy_session, request, chain, &found) {
+                Some(NewItems { from, items, head }) => {
+                    self.append_items(proxy_session, from, items, head, None).await
+                }
+                None => Ok(()),
+            };
         }
+        // A request that a program makes by itself is no person's message.
+        if proxy_session.heard.is_some() && classify(request) != RequestClass::MainTurn {
+            proxy_session.heard = None;
+        }
+        written
     }
 
     pub(super) async fn append_reply(
@@ -121,7 +127,7 @@ impl Engine {
         head: HistoryHead,
         account: Option<TurnAccount>,
     ) -> Result<(), EngineError> {
-        let ProxySession { stream, owner, efforts, .. } = proxy_session;
+        let ProxySession { stream, owner, efforts, heard, .. } = proxy_session;
         let known = &stream.state.head().encoding;
         let encoding = if known.is_empty() { self.parts.encoding.clone() } else { known.clone() };
         let is_truncated = account.is_some_and(|account| !account.request.is_whole);
@@ -141,6 +147,7 @@ impl Engine {
             });
             if !recorder.commit(stream, created.into_iter().chain(decided).collect()).await?.is_stale() {
                 *efforts = efforts_after;
+                *heard = recorder.take_heard().or(heard.take());
                 if recording.committed() {
                     return Ok(());
                 }

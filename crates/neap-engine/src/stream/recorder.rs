@@ -1,10 +1,13 @@
 //! Appends to streams: everything that is stored goes through here.
 //!
+//! What a person said live is handed on from here ([`Recorder::take_heard`]), whichever surface it came in by.
+//!
 //! Events are decided from a stream's state. If another process commits first, nothing is written: the stream is
 //! reloaded and the caller decides again, a bounded number of times.
 
 use neap_core::base::ids::StreamId;
 use neap_core::session::event::RecordedEvent;
+use neap_core::session::heard::Heard;
 use neap_store::StoreError;
 
 use super::OpenStream;
@@ -31,11 +34,12 @@ impl Committed {
 pub(crate) struct Recorder<'a> {
     parts: &'a Parts,
     conflicts: usize,
+    heard: Option<Heard>,
 }
 
 impl<'a> Recorder<'a> {
     pub(crate) fn new(parts: &'a Parts) -> Self {
-        Self { parts, conflicts: 0 }
+        Self { parts, conflicts: 0, heard: None }
     }
 
     /// Commits events that are applied to the stream's state.
@@ -45,8 +49,10 @@ impl<'a> Recorder<'a> {
         events: Vec<RecordedEvent>,
     ) -> Result<Committed, EngineError> {
         let (store, is_empty) = (self.parts.store.as_ref(), events.is_empty());
+        let heard = Heard::last_of(&stream.id, &events);
         match stream.commit(store, events).await {
             Ok(()) => {
+                self.heard = heard.or(self.heard.take());
                 if !is_empty && stream.id.agent().is_none() {
                     self.parts.mark_changed(&stream.id);
                 }
@@ -59,6 +65,11 @@ impl<'a> Recorder<'a> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The latest live message that this recorder made durable.
+    pub(crate) fn take_heard(&mut self) -> Option<Heard> {
+        self.heard.take()
     }
 
     /// Counts a conflict with another process; [`EngineError::Contended`] after too many.

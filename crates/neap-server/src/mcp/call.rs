@@ -1,6 +1,7 @@
 //! Executes tool calls.
 
 use neap_core::base::message::Scope;
+use neap_core::memory::learn::MemoryHit;
 use neap_core::turn::tools::{HostCall, OwnToolCall};
 use neap_engine::{EngineError, ToolReply, TurnReply};
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData, Tool};
@@ -57,19 +58,19 @@ async fn run_tool(
     let resolved = state.resolve_session(arguments.remove(SESSION).as_ref(), context).await?;
     let arguments = Value::Object(arguments).to_string();
     let answer = match HostCall::parse(&tool.name, &arguments) {
-        Some(host) => call_host_tool(state, &resolved, host?).await?,
+        Some(host) => call_host_tool(state, &resolved, host?).await?.into(),
         None if tool.name == forget::TOOL => {
             match forget::confirm(state, &arguments, input_responses.as_ref(), context).await? {
                 forget::Confirmation::Unavailable => {
                     call_session_tool(state, &resolved, tool, &arguments, reporter).await?
                 }
-                forget::Confirmation::Done(answer) => answer,
+                forget::Confirmation::Done(answer) => answer.into(),
                 forget::Confirmation::Required(ask) => return Ok(CallToolResponse::InputRequired(ask)),
             }
         }
         None => call_session_tool(state, &resolved, tool, &arguments, reporter).await?,
     };
-    Ok(CallToolResult::structured(answer).into())
+    Ok(answer.into_result().into())
 }
 
 async fn call_session_tool(
@@ -78,10 +79,10 @@ async fn call_session_tool(
     tool: &Tool,
     arguments: &str,
     reporter: &mut ProgressReporter,
-) -> Result<Value, ToolFailure> {
+) -> Result<Answer, ToolFailure> {
     let mut session = state.open_session(resolved, is_read_only(tool)).await?;
     let reply = session.call_tool_observed(&tool.name, arguments, reporter).await?;
-    let ToolReply { text, banner, refusal, envelope } = reply;
+    let ToolReply { text, banner, refusal, hits, envelope } = reply;
     let mut answer: Value = serde_json::from_str(&text).unwrap_or_else(|_| json!({"status": "ok", "text": text}));
     if refusal.is_some() || answer.get("error").is_some() {
         let field = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -97,7 +98,32 @@ async fn call_session_tool(
     if let (true, Some(object)) = (tool.name == OwnToolCall::SUMMARIZE_TEXT, answer.as_object_mut()) {
         object.insert("envelope".to_owned(), serde_json::to_value(&envelope).unwrap_or_default());
     }
-    Ok(answer)
+    let records = (tool.name == OwnToolCall::RECALL).then(|| hits.iter().map(MemoryHit::to_record).collect());
+    Ok(Answer { told: answer, records })
+}
+
+/// What a tool answers: as text for a model, and as fields for a program.
+struct Answer {
+    told: Value,
+    /// Fields that the text leaves out, since a model has read the same in words.
+    records: Option<Vec<Value>>,
+}
+
+impl From<Value> for Answer {
+    fn from(told: Value) -> Self {
+        Self { told, records: None }
+    }
+}
+
+impl Answer {
+    fn into_result(self) -> CallToolResult {
+        let Self { told, records } = self;
+        let mut result = CallToolResult::structured(told);
+        if let (Some(records), Some(Value::Object(fields))) = (records, &mut result.structured_content) {
+            fields.insert("results".to_owned(), records.into());
+        }
+        result
+    }
 }
 
 async fn call_host_tool(

@@ -22,6 +22,9 @@ struct ToolDetails {
     /// Further words by which hosts find the tool.
     #[serde(default)]
     also: String,
+    /// Arguments that only hosts are offered: a chat pays for its schemas in every request.
+    #[serde(default)]
+    takes: JsonObject,
     /// Name of the output schema.
     answers: String,
     #[serde(default)]
@@ -64,6 +67,7 @@ fn mcp_tool(spec: ToolSpec, details: ToolDetails, answers: &BTreeMap<String, Jso
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => JsonObject::new(),
     };
     if let Some(Value::Object(properties)) = input.get_mut("properties") {
+        properties.extend(details.takes);
         properties.insert(SESSION.to_owned(), json!({"type": "string"}));
     }
     input.insert("additionalProperties".to_owned(), Value::Bool(false));

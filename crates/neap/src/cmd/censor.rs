@@ -130,7 +130,7 @@ fn row(memory: &Memory) -> Option<Vec<String>> {
         thousands(rule.triggers.into()),
         thousands(rule.false_positives.into()),
         memory.provenance.author.as_str().to_owned(),
-        out::shorten(&memory_output::pattern_text(&rule.pattern), 40),
+        out::shorten(&rule.pattern.to_text(), 40),
         out::shorten(&rule.reason, 60),
     ])
 }

@@ -46,11 +46,8 @@ pub(crate) fn render(hits: &[MemoryHit], query: &str) -> String {
         let hit_line =
             format!("{DIM}{}{DIM:#}  {}\n", out::two_decimals(hit.score), memory_output::strip_marker(&hit.text));
         let was = hit.supersedes.iter().map(|fact| {
-            let text = out::escape_control(&fact.text);
-            format!(
-                "      {DIM}took the place of {0}: {text} (neap memory undo {0} brings it back){DIM:#}\n",
-                fact.id
-            )
+            let line = fact.line();
+            format!("      {DIM}{}{DIM:#}\n", out::escape_control(&line))
         });
         hit_line + &was.collect::<String>()
     };

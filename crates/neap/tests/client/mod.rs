@@ -143,8 +143,17 @@ impl Client {
         assert_eq!(result["isError"], false, "{name}: {result}");
         let twin: Value =
             serde_json::from_str(result["content"][0]["text"].as_str().expect("text")).expect("JSON");
-        assert_eq!(twin, result["structuredContent"], "{name}");
-        result["structuredContent"].take()
+        let mut fields = result["structuredContent"].take();
+        let all = fields.clone();
+        // Records as fields are for programs: the text has them in words.
+        if let Some(object) = fields.as_object_mut() {
+            object
+                .remove("results")
+                .filter(|_| name != "recall")
+                .map(|results| object.insert("results".into(), results));
+        }
+        assert_eq!(twin, fields, "{name}");
+        all
     }
 
     /// Why a tool refuses, as the model reads it.

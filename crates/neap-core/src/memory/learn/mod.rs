@@ -12,7 +12,7 @@ mod undo_plan;
 
 pub use command::{Amendment, MemoryCommand, MemoryUse};
 pub use operations::HITS_MAX;
-pub use response::{MemoryHit, MemoryResponse, SupersededFact};
+pub use response::{MemoryHit, MemoryResponse, SupersededFact, full_record};
 pub use step::{LearnInput, LearnStep, MemoryQuery, MemoryQueryResult, MemoryVersion};
 
 use crate::base::ids::{Seq, Stamp};
@@ -23,7 +23,7 @@ use crate::memory::{
 };
 use operations::{
     apply_amendment, count_uses, rank_hits, recall_request, refuse, restore_detail, restore_superseded,
-    similar_decisions, unknown_memory,
+    similar_decisions, superseded_lookup, unknown_memory,
 };
 use propagation::{Propagation, PropagationStep};
 use undo_plan::plan_undo;
@@ -67,6 +67,10 @@ enum Phase {
     /// Fetching the detail of an archived episode.
     Detail {
         of: Box<Memory>,
+    },
+    /// Looking up what a fact superseded, to show it.
+    Shown {
+        memory: Box<Memory>,
     },
     Search {
         request: RecallRequest,
@@ -119,6 +123,10 @@ impl LearnMachine {
             }
             (Phase::Detail { of }, LearnInput::QueryResult(MemoryQueryResult::Records(found))) => {
                 restore_detail(&of, &found)
+            }
+            (Phase::Shown { memory }, LearnInput::QueryResult(MemoryQueryResult::Records(found))) => {
+                let supersedes = SupersededFact::by(memory.id, &found.memories);
+                LearnStep::Done(Box::new(MemoryResponse::Full { memory, supersedes }))
             }
             (Phase::Search { request }, LearnInput::QueryResult(MemoryQueryResult::Records(found))) => {
                 self.finish_search(context, &request, &found)
@@ -235,12 +243,13 @@ impl LearnMachine {
                         let seq = episode.detail_at.unwrap_or_default();
                         self.query(Phase::Detail { of: Box::new(memory) }, MemoryQuery::AsOf(seq))
                     }
-                    Body::Decision(_)
-                    | Body::Fact(_)
-                    | Body::Procedure(_)
-                    | Body::Episode(_)
-                    | Body::Censor(_) => {
-                        LearnStep::Done(Box::new(MemoryResponse::Full { memory: Box::new(memory) }))
+                    Body::Fact(_) => {
+                        let lookup = superseded_lookup(&memory);
+                        self.query(Phase::Shown { memory: Box::new(memory) }, lookup)
+                    }
+                    Body::Decision(_) | Body::Procedure(_) | Body::Episode(_) | Body::Censor(_) => {
+                        let (memory, supersedes) = (Box::new(memory), Vec::new());
+                        LearnStep::Done(Box::new(MemoryResponse::Full { memory, supersedes }))
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Amendment, LearnContext, LearnStep, MemoryHit, MemoryResponse, MemoryUse};
+use super::{Amendment, LearnContext, LearnStep, MemoryHit, MemoryQuery, MemoryResponse, MemoryUse};
 use crate::base::ids::{Seq, Stamp};
 use crate::base::message::Message;
 use crate::base::refusal::Refusal;
@@ -169,7 +169,14 @@ pub(super) fn restore_detail(archived: &Memory, found: &RecallResponse) -> Learn
     if let (Body::Episode(now), Some(Body::Episode(then))) = (&mut memory.body, earlier) {
         now.detail.clone_from(&then.detail);
     }
-    LearnStep::Done(Box::new(MemoryResponse::Full { memory: Box::new(memory) }))
+    LearnStep::Done(Box::new(MemoryResponse::Full { memory: Box::new(memory), supersedes: Vec::new() }))
+}
+
+/// Looks for the facts that `fact` superseded when it was written: they have similar words.
+pub(super) fn superseded_lookup(fact: &Memory) -> MemoryQuery {
+    let terms = query_terms(&fact.search_text());
+    let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
+    MemoryQuery::Recall(RecallRequest { superseded: true, ..RecallRequest::new(terms, limits) })
 }
 
 /// Restores a fact that `by` had superseded, once that is undone. `fell` is the time when a person's confirmation

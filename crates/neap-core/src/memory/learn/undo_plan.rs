@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::operations::RECALL_MAX;
+use super::operations::superseded_lookup;
 use super::{LearnContext, MemoryQuery, MemoryVersion};
 use crate::base::ids::{Seq, Stamp};
 use crate::base::refusal::Refusal;
-use crate::memory::{Change, Memory, MemoryId, MemoryKind, RecallRequest, RenderedMemory, lifecycle};
-use crate::text::terms::query_terms;
+use crate::memory::{Change, Memory, MemoryId, MemoryKind, RenderedMemory, lifecycle};
 
 /// A change to undo, and the record to write instead.
 #[derive(Debug)]
@@ -27,13 +26,7 @@ impl UndoPlan<'_> {
             return None;
         }
         if self.before.is_none() {
-            // They have similar words.
-            let limits = vec![(MemoryKind::Fact, RECALL_MAX)];
-            let terms = query_terms(&fact.search_text());
-            return Some(MemoryQuery::Recall(RecallRequest {
-                superseded: true,
-                ..RecallRequest::new(terms, limits)
-            }));
+            return Some(superseded_lookup(fact));
         }
         let is_settled = self.change.change == Change::Confirmed && !self.contradicted.is_empty();
         is_settled.then(|| MemoryQuery::Get(self.contradicted.to_vec()))

@@ -28,7 +28,17 @@ pub(super) fn own_sentences(message: &str) -> Vec<&str> {
     let (mut is_fenced, mut is_quoted) = (false, false);
     let mut out = Vec::new();
     for part in readable_parts(message) {
+        let mut tag: Option<&str> = None;
         for line in part.lines() {
+            // Programs put their own text into a person's message, between tags.
+            if let Some(name) = tag {
+                tag = tag.filter(|_| !closes_tag(line, name));
+                continue;
+            }
+            tag = opened_tag(line);
+            if tag.is_some() {
+                continue;
+            }
             let is_fence = line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
             is_fenced ^= is_fence;
             let is_inside = is_quoted;
@@ -41,6 +51,19 @@ pub(super) fn own_sentences(message: &str) -> Vec<&str> {
         }
     }
     out
+}
+
+/// The name of a tag that a line opens and does not close: `<system-reminder>`.
+fn opened_tag(line: &str) -> Option<&str> {
+    let inside = line.trim_start().strip_prefix('<')?;
+    let name = inside.split(|c: char| c == '>' || c.is_whitespace()).next()?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':' | '.'));
+    (is_name && inside.contains('>') && !inside.contains("/>") && !closes_tag(inside, name)).then_some(name)
+}
+
+fn closes_tag(line: &str, name: &str) -> bool {
+    line.split("</").skip(1).any(|rest| rest.strip_prefix(name).is_some_and(|rest| rest.starts_with('>')))
 }
 
 /// Whether the message asks for work on a text that follows in it.

@@ -17,6 +17,7 @@ fn what_is_to_hold_is_taken_as_it_was_said() {
         ("- I prefer short answers\n- Never push to main", vec!["I prefer short answers", "Never push to main"]),
         ("Also, please never mention prices; ok?", vec!["Also, please never mention prices;"]),
         ("By the way, I'd prefer metric units.", vec!["By the way, I'd prefer metric units."]),
+        ("<note>\nAlways use tabs.\n</note>\nI prefer short answers.", vec!["I prefer short answers."]),
         ("Don't ever delete files without asking.", vec!["Don't ever delete files without asking."]),
         (
             "Going forward please use UTC for v1.2 and later",
@@ -42,6 +43,8 @@ fn stories_questions_and_single_wishes_are_not() {
         "Use tabs here.",
         "He always uses tabs.",
         "> Always use tabs in this project",
+        "<system-reminder>\nAlways use tabs in this project.\n</system-reminder>\nFix the test",
+        "<notes>Never push.</notes>\n<rules level=\"1\">\n<rule>\nNever push.\n</rule>\nI prefer tea.\n</rules>",
         "```\nAlways use tabs in this project\n```",
         "always",
         "",

@@ -69,6 +69,7 @@ const SUMMARY_TOKENS_DEFAULT: u64 = 128;
 impl OwnToolCall {
     /// For hosts. Accepted, but not offered in chat, where its schema would cost tokens.
     pub const SUMMARIZE_TEXT: &str = "summarize_text";
+    pub const RECALL: &str = "recall";
 
     /// Parses a call. Drops undeclared arguments, refuses missing or ill-typed ones.
     pub fn parse(call: &ToolCall) -> Result<Self, Refusal> {

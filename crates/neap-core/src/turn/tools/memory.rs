@@ -12,6 +12,8 @@ use crate::memory::{
 
 /// The default confidence of a fact.
 const FACT_CONFIDENCE: Confidence = Confidence::of_thousandths(800);
+/// Most hits that a call may ask for.
+const LIMIT_MAX: usize = 50;
 /// Kinds that `remember` accepts; decisions have a tool of their own.
 const KINDS: &str = "fact, procedure, episode, censor";
 
@@ -29,13 +31,7 @@ impl MemoryCall {
         let by = Provenance::from_author(Author::Model);
         let command = match call.name.as_str() {
             "remember" => return remember(&args),
-            "recall" => MemoryCommand::Recall {
-                query: args.optional("query")?.unwrap_or_default(),
-                kinds: kinds(&args)?,
-                time: args.optional("time")?,
-                superseded: false,
-                max: HITS_MAX,
-            },
+            "recall" => recall(&args)?,
             "expand_detail" => MemoryCommand::Expand { id: args.memory_id("id")? },
             "record_decision" => MemoryCommand::Remember(Box::new(decision(&args)?)),
             "review_decision" => {
@@ -61,15 +57,29 @@ fn kinds(args: &Arguments<'_>) -> Result<Vec<MemoryKind>, Refusal> {
     names.iter().map(|name| name.parse().map_err(|error| Refusal::new(format!("{error}.")))).collect()
 }
 
+/// A project's words are searched for like the query's: records name their project, but belong to no one project.
+fn recall(args: &Arguments<'_>) -> Result<MemoryCommand, Refusal> {
+    let words = [args.optional("query")?, args.optional("project")?];
+    let query = words.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let limit = args.positive_number("limit")?.and_then(|limit| usize::try_from(limit).ok());
+    let max = limit.unwrap_or(HITS_MAX).min(LIMIT_MAX);
+    Ok(MemoryCommand::Recall { query, kinds: kinds(args)?, time: args.optional("time")?, superseded: false, max })
+}
+
+/// Clients that never read the schema say `content`.
+fn text(args: &Arguments<'_>) -> Result<Option<String>, Refusal> {
+    Ok(args.optional("text")?.or(args.optional("content")?))
+}
+
 fn remember(args: &Arguments<'_>) -> Result<MemoryCall, Refusal> {
-    let given = args.required("kind")?;
-    let kind: MemoryKind = given.parse().map_err(|e| Refusal::new(format!("{e}.")))?;
+    let kind = args.optional("kind")?.map(|given| given.parse().map_err(|e| Refusal::new(format!("{e}."))));
+    let kind: MemoryKind = kind.transpose()?.unwrap_or(MemoryKind::Fact);
     let effort = args.optional("effort")?;
     // An episode of an effort takes that effort's summary.
     let text = match (kind, &effort) {
-        (MemoryKind::Episode, Some(_)) => args.optional("text")?.unwrap_or_default(),
+        (MemoryKind::Episode, Some(_)) => text(args)?.unwrap_or_default(),
         (MemoryKind::Decision | MemoryKind::Fact | MemoryKind::Procedure | MemoryKind::Censor, _)
-        | (MemoryKind::Episode, None) => args.required("text")?,
+        | (MemoryKind::Episode, None) => text(args)?.map_or_else(|| args.required("text"), Ok)?,
     };
     let body = match kind {
         MemoryKind::Decision => {
@@ -148,6 +158,26 @@ mod tests {
     }
 
     #[test]
+    fn calls_are_read_as_clients_guess_them() {
+        for arguments in
+            [r#"{"content": "Tim prefers Celsius"}"#, r#"{"text": "Tim prefers Celsius", "kind": null}"#]
+        {
+            let MemoryCommand::Remember(draft) = parse("remember", arguments).unwrap().command else {
+                panic!("a write")
+            };
+            let Body::Fact(fact) = draft.body else { panic!("a fact: {arguments}") };
+            assert_eq!(fact.content, "Tim prefers Celsius");
+        }
+        let recall = |arguments: &str| match parse("recall", arguments).unwrap().command {
+            MemoryCommand::Recall { query, max, .. } => (query, max),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(recall(r#"{"query": "port", "limit": 3, "project": "heron"}"#), ("port heron".to_owned(), 3));
+        assert_eq!(recall(r#"{"query": "port", "limit": 1000000}"#), ("port".to_owned(), LIMIT_MAX));
+        assert_eq!(recall(r#"{"query": "port"}"#), ("port".to_owned(), HITS_MAX));
+    }
+
+    #[test]
     fn a_fact_and_a_decision_are_read() {
         let call =
             parse("remember", r#"{"kind": "fact", "text": "Tim prefers Celsius", "always": true}"#).unwrap();
@@ -183,6 +213,7 @@ mod tests {
         refused("remember", r#"{"kind": "opinion", "text": "x"}"#, "there are: decision, fact");
         refused("remember", r#"{"kind": "decision", "text": "x"}"#, "record_decision");
         refused("remember", r#"{"kind": "fact"}"#, "needs the argument 'text'");
+        refused("recall", r#"{"query": "x", "limit": 0}"#, "a whole number above 0");
         refused(
             "remember",
             r#"{"kind": "censor", "text": "x", "reason": "y", "action": "destroy"}"#,

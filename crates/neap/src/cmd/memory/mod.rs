@@ -9,9 +9,10 @@ mod transfer;
 use std::process::ExitCode;
 
 use neap_core::base::refusal::Refusal;
-use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse};
+use neap_core::memory::learn::{Amendment, MemoryCommand, MemoryResponse, full_record};
 use neap_core::memory::{Memory, MemoryId, MemoryKind};
 use neap_engine::Agent;
+use serde_json::json;
 
 use crate::app;
 use crate::cli::{MemoryArgs, MemoryEditArgs, MemoryListArgs, MemorySubcommand};
@@ -56,6 +57,14 @@ async fn list(data: &DataDir, args: &MemoryListArgs, json: bool) -> Result<ExitC
         ));
     } else {
         out::print_text(table(&records));
+        for old in &records {
+            if let Some(by) = old.superseded_by() {
+                let id = old.id;
+                out::print_line(format!(
+                    "{DIM}{by} took the place of {id}; neap memory undo {id} brings it back{DIM:#}"
+                ));
+            }
+        }
         if let Some(last) = records.last().filter(|_| records.len() == args.max) {
             let kind = args.kind.map_or_else(String::new, |kind| format!(" --kind {kind}"));
             out::print_line(format!("{DIM}more:{DIM:#} neap memory list{kind} --before {}", last.id));
@@ -79,6 +88,9 @@ fn table(records: &[Memory]) -> String {
 
 fn status_text(memory: &Memory) -> String {
     let mut state = memory.status.as_str().to_owned();
+    if let Some(by) = memory.superseded_by() {
+        state.push_str(&format!(" by {by}"));
+    }
     let marks = [
         (memory.pinned && memory.is_person_approved(), ", always"),
         (memory.is_proposal() && memory.kind() != MemoryKind::Censor, ", always?"),
@@ -94,8 +106,13 @@ fn status_text(memory: &Memory) -> String {
 async fn show(data: &DataDir, id: MemoryId, json: bool) -> Result<ExitCode, Failure> {
     let mut agent = app::existing_agent(data).await?;
     let response = agent.run_command(MemoryCommand::Expand { id }).await?;
-    if let MemoryResponse::Full { memory } = &response {
-        return out::print_answer(json, memory, || out::escape_control(&memory.full_text()).into_owned());
+    if let MemoryResponse::Full { memory, supersedes } = &response {
+        let mut value = serde_json::to_value(memory).unwrap_or_default();
+        if let Some(object) = value.as_object_mut().filter(|_| !supersedes.is_empty()) {
+            object.insert("supersedes".to_owned(), json!(supersedes));
+        }
+        let text = || out::escape_control(&full_record(memory, supersedes)).into_owned();
+        return out::print_answer(json, &value, text);
     }
     memory_output::print_outcome(&agent, response, json).await
 }
