@@ -15,8 +15,12 @@ const RECORDS: usize = 6;
 /// A transcript of Claude Code about an automobile and other things.
 fn transcript(neap: &Neap) -> String {
     let said = [
-        "I like the noise of my automobile.", "Have the brakes looked at.", "The dessert was too sweet.",
-        "Use less sugar next time.", "We went along the shore.", "That sounds nice.",
+        "I like the noise of my automobile.",
+        "Have the brakes looked at.",
+        "The dessert was too sweet.",
+        "Use less sugar next time.",
+        "We went along the shore.",
+        "That sounds nice.",
     ];
     let record = |(at, text): (usize, &&str)| {
         let kind = if at % 2 == 0 { "user" } else { "assistant" };
@@ -46,7 +50,10 @@ fn embeddings_are_made_after_the_import() {
         || std::fs::File::open(neap.data().join("embedding.lock")).is_ok_and(|lock| lock.try_lock().is_ok());
     wait_until("all is stored", is_free);
     let (found, err) = search(&neap, &at(&mock, "concepts"), "vehicle");
-    assert_eq!((found.first().map(String::as_str), err.as_str()), (Some("I like the noise of my automobile."), ""));
+    assert_eq!(
+        (found.first().map(String::as_str), err.as_str()),
+        (Some("I like the noise of my automobile."), "")
+    );
     assert_eq!(embedded(&mock, &["vehicle"]), RECORDS, "each text once");
 }
 
@@ -64,7 +71,10 @@ fn an_import_ends_while_its_embedder_is_silent_and_loses_nothing() {
     let (neap, chosen) = (Neap::new(), at(&mock, "concepts"));
     assert_eq!(import(&neap, &chosen, &[])["embedding"], "background");
     let (found, err) = search(&neap, &chosen, "noise");
-    assert_eq!((found.first().map(String::as_str), err.as_str()), (Some("I like the noise of my automobile."), ""));
+    assert_eq!(
+        (found.first().map(String::as_str), err.as_str()),
+        (Some("I like the noise of my automobile."), "")
+    );
     is_silent.store(false, Ordering::SeqCst);
     search_until(&neap, &chosen, "vehicle", |found| found.first().is_some_and(|text| text.contains("automobile")));
 }
