@@ -15,11 +15,15 @@ use neap_model::usage::Usage;
 use crate::agent_profile::read_text;
 use crate::cli::ModelArgs;
 use crate::env::{self, DataDir};
+use crate::local_model::{self, LocalModel};
 use crate::out::{self, Failure, thousands};
 
 /// How much higher than ours a provider's count may be without a notice, in per cent: delimiters are counted
 /// differently.
 const WARN_PERCENT: u64 = 10;
+
+/// As the name of a model: one that a server on this machine offers.
+const AUTO: &str = "auto";
 
 pub(crate) struct ChosenModel {
     pub(crate) client: Arc<Client>,
@@ -37,9 +41,17 @@ pub(crate) fn choose(data: &DataDir, args: &ModelArgs) -> Result<Option<ChosenMo
         }
         return Ok(None);
     };
+    let local = if model == AUTO { Some(local_model::find(base_url.as_deref())?) } else { None };
+    if let Some(LocalModel { name, base_url }) = &local {
+        out::print_notice(format!("using {name} at {base_url}"));
+    }
+    let (model, base_url) = match &local {
+        Some(local) => (local.name.as_str(), Some(local.base_url.as_str())),
+        None => (model, base_url.as_deref()),
+    };
     let profile = profiles(data)?.lookup(model);
-    let api = api.unwrap_or_else(|| default_api(&profile, base_url.as_deref()));
-    let base_url = resolve_base_url(api, base_url.as_deref())?;
+    let api = api.unwrap_or_else(|| default_api(&profile, base_url));
+    let base_url = resolve_base_url(api, base_url)?;
     let mut options = ClientOptions::new(api, base_url.clone(), model);
     options.key = api_key(api, &base_url)?;
     options.reply_tokens_max = Some(profile.reply_tokens());
@@ -125,16 +137,6 @@ impl ChosenModel {
         }
         Ok(())
     }
-}
-
-pub(crate) fn usage_text(profile: &ModelProfile, usage: &Usage) -> String {
-    let mut parts = vec![
-        format!("{} in", thousands(usage.input.0)),
-        format!("{} out", thousands(usage.output.0)),
-        format!("{} % cached", usage.cached_percent()),
-    ];
-    parts.extend(profile.dollars(usage).map(out::dollars));
-    parts.join(" · ")
 }
 
 /// The user's profiles first, then the built-in ones.

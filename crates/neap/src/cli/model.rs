@@ -20,7 +20,8 @@ pub(super) fn api_parser() -> impl TypedValueParser<Value = WireApi> {
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// Model that answers, by its name at the provider [default: the built-in offline model]
+    /// Model that answers, by its name at the provider; auto finds one of Ollama, LM Studio or llama.cpp on this machine
+    /// [default: the built-in offline model]
     #[arg(long, short, env = NEAP_MODEL, hide_env_values = true, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Address of the model, e.g. http://localhost:11434/v1 [default: its provider's]
