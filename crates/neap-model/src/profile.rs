@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn a_table_of_the_users_comes_first() {
-        let table = "[[model]]\nname = \"gpt-4o\"\nwindow_tokens = 9000\n[[model]]\nname = \"mine*\"\napi = \"anthropic\"\n";
+        let table = "[[model]]\nname = \"gpt-4o\"\nwindow_tokens = 40000\n[[model]]\nname = \"mine*\"\napi = \"anthropic\"\n";
         let profiles = ModelProfiles::built_in().with_table(table).expect("a table");
-        assert_eq!(profiles.lookup("gpt-4o").context_tokens_max(), Some(Tokens(9_000 - REPLY_TOKENS)));
+        assert_eq!(profiles.lookup("gpt-4o").context_tokens_max(), Some(Tokens(40_000 - REPLY_TOKENS)));
         assert_eq!(profiles.lookup("gpt-4o").price_input, None, "it hides the other whole");
         assert_eq!(profiles.lookup("gpt-4o-mini").name, "gpt-4o-mini");
         assert_eq!(profiles.lookup("mine-7b").api, Some(WireApi::Messages));
@@ -314,7 +314,7 @@ mod tests {
             "[[model]]\nname = \" \"\n",
             "[[model]]\nname = \"x\"\napi = \"grpc\"\n",
             "[[model]]\nname = \"x\"\nprice_input = -1.0\n",
-            "[[model]]\nname = \"x\"\nwindow_tokens = 4096\n",
+            "[[model]]\nname = \"x\"\nwindow_tokens = 4096\nreply_tokens = 4096\n",
             "[[model]]\nname = \"x\"\ntoken_ratio = 0.0\n",
         ];
         for table in bad {

@@ -59,7 +59,9 @@ fn parse_calls(text: &str, is_offered: &impl Fn(&str) -> bool) -> Option<Vec<Too
         for value in serde_json::Deserializer::from_str(body).into_iter::<Value>() {
             let list = match value.ok()? {
                 Value::Array(list) => list,
-                one => vec![one],
+                one @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_)) => {
+                    vec![one]
+                }
             };
             for call in list {
                 calls.push(parse_call(call, is_offered)?);

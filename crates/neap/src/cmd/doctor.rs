@@ -37,15 +37,7 @@ impl Examination {
 
 pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) -> Result<ExitCode, Failure> {
     let only = args.session.as_deref().map(app::parse_session_id).transpose()?;
-    let database = data.database_file();
-    let mut examined = Examination::default();
-    for _ in 0..ATTEMPTS_MAX {
-        let before = file_versions(&database);
-        examined = examine(data, only.as_ref()).await?;
-        if matches!(examined.worst(), None | Some(Severity::Note)) || file_versions(&database) == before {
-            break;
-        }
-    }
+    let mut examined = examine_settled(data, only.as_ref()).await?;
     if only.is_none() {
         let found = super::hook::findings(data).into_iter();
         examined.findings.extend(found.map(|what| note(format!("hook: {what}"))));
@@ -54,6 +46,21 @@ pub(crate) async fn run(data: &DataDir, args: &OptionalSessionArgs, json: bool) 
     let (embedder, problem) = embedder_status(&embedder).await;
     examined.findings.extend(problem.map(note));
     report(&examined, &embedder, json)
+}
+
+/// Examines again if somebody wrote meanwhile, or closed the store, which removes its log: then what was found, or that
+/// it could not be read, may be wrong.
+async fn examine_settled(data: &DataDir, only: Option<&SessionId>) -> Result<Examination, Failure> {
+    let database = data.database_file();
+    for _ in 1..ATTEMPTS_MAX {
+        let before = file_versions(&database);
+        let found = examine(data, only).await;
+        let is_good = found.as_ref().is_ok_and(|found| matches!(found.worst(), None | Some(Severity::Note)));
+        if is_good || file_versions(&database) == before {
+            return found;
+        }
+    }
+    examine(data, only).await
 }
 
 /// Changes whenever somebody writes.

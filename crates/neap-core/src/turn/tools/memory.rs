@@ -168,9 +168,11 @@ mod tests {
             let Body::Fact(fact) = draft.body else { panic!("a fact: {arguments}") };
             assert_eq!(fact.content, "Tim prefers Celsius");
         }
-        let recall = |arguments: &str| match parse("recall", arguments).unwrap().command {
-            MemoryCommand::Recall { query, max, .. } => (query, max),
-            other => panic!("{other:?}"),
+        let recall = |arguments: &str| {
+            let MemoryCommand::Recall { query, max, .. } = parse("recall", arguments).unwrap().command else {
+                panic!("a search")
+            };
+            (query, max)
         };
         assert_eq!(recall(r#"{"query": "port", "limit": 3, "project": "heron"}"#), ("port heron".to_owned(), 3));
         assert_eq!(recall(r#"{"query": "port", "limit": 1000000}"#), ("port".to_owned(), LIMIT_MAX));
